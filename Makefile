@@ -1,0 +1,43 @@
+# A few commands; CI runs exactly these. Everything is installed into .venv.
+
+PYTHON ?= python3
+VENV ?= .venv
+BIN = $(VENV)/bin
+QUERY ?= Kiểm tra máy này giúp tôi
+
+.PHONY: run serve install check test docs clean
+
+run: $(VENV)/.installed  ## show the IT-support crew at work on this machine (no key, no network)
+	@$(BIN)/crew run examples/it-support "$(QUERY)"
+
+serve: $(VENV)/.installed  ## serve the same crew on http://127.0.0.1:8080
+	@$(BIN)/crew serve examples/it-support
+
+install: $(VENV)/.installed
+
+$(VENV)/.installed: pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit("crewline needs Python 3.11 or newer; this is " + sys.version.split()[0] + ". Try: make PYTHON=python3.12 run") if sys.version_info < (3, 11) else None'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.installed
+	$(BIN)/pip install --quiet --disable-pip-version-check "pip>=25.1"
+	$(BIN)/pip install --quiet --disable-pip-version-check --group dev
+	@touch $@
+
+check: $(VENV)/.dev  ## lint, types, the floors
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+test: $(VENV)/.dev  ## install and run all tests, with branch coverage
+	$(BIN)/pytest -n auto --cov --cov-report=term $(ARGS)
+
+docs: $(VENV)/.dev  ## write the JSON Schemas anew into configs/schemas
+	@mkdir -p configs/schemas
+	@for kind in crew agent tools script; do $(BIN)/crew schema $$kind > configs/schemas/$$kind.json; done
+
+clean:
+	rm -rf $(VENV) .crew examples/*/.crew

@@ -1,0 +1,130 @@
+"""The shape of agents/<id>.yaml."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, model_validator
+
+from tools.config import Name, Shape
+
+Temperature = Annotated[float, Field(ge=0, le=2)]
+ToolCallMode = Literal["auto", "native", "text"]
+
+# Keys of go-agentic's agents that mean nothing here; each loads with a warning.
+IGNORED_AGENT_KEYS = frozenset(
+    {
+        "memory_limits",
+        "error_limits",
+        "logging",
+        "tasks",
+        "top_k",
+        "max_iterations",
+        "parallel_targets",
+        "parallel_execution",
+        "enforce_quotas",
+        "config_mode",
+    }
+)
+# Its flat spellings of `cost_limits`.
+FLAT_COST_KEYS = {
+    "max_tokens_per_call": "max_tokens_per_call",
+    "max_tokens_per_day": "max_tokens_per_day",
+    "max_cost_per_day": "max_cost_per_day_usd",
+    "cost_alert_threshold": "alert_threshold",
+    "enforce_cost_limits": "block_on_cost_exceed",
+}
+
+
+class ModelConfig(Shape):
+    """One model at one provider."""
+
+    model: str
+    """The model's name at its provider."""
+    provider: str = "openai"
+    """A built-in provider (openai, ollama, scripted) or one of crew.yaml's `providers`."""
+    provider_url: str | None = None
+    """Base URL, instead of the provider's own. `${NAME}` is read from the environment."""
+
+
+class CostLimits(Shape):
+    """What an agent may use. Days are UTC, and counted in each process."""
+
+    max_tokens_per_call: Annotated[int, Field(gt=0)] | None = None
+    """Of one model call, prompt (estimated) and `max_tokens` together."""
+    max_tokens_per_day: Annotated[int, Field(gt=0)] | None = None
+    """Of all of the agent's calls of a day."""
+    max_cost_per_day_usd: Annotated[float, Field(gt=0)] | None = None
+    """By the two prices below."""
+    alert_threshold: Annotated[float, Field(ge=0, le=1)] = 0.8
+    """The part of a day's limit from which on a warning is told."""
+    block_on_cost_exceed: bool = False
+    """Refuse calls over a limit; otherwise they are told with a warning."""
+    input_token_price_per_million: Annotated[float, Field(ge=0)] = 0.0
+    """USD for a million prompt tokens."""
+    output_token_price_per_million: Annotated[float, Field(ge=0)] = 0.0
+    """USD for a million completion tokens."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _aliases(cls, data: Any) -> Any:
+        if isinstance(data, dict) and "enforce" in data and "block_on_cost_exceed" not in data:
+            return {("block_on_cost_exceed" if key == "enforce" else key): value for key, value in data.items()}
+        return data
+
+
+class AgentConfig(Shape):
+    """agents/<id>.yaml: one agent."""
+
+    ignored = IGNORED_AGENT_KEYS
+
+    id: Name
+    """By which crew.yaml and other agents name it."""
+    name: str
+    """Display name; `{{name}}` in prompts."""
+    role: str
+    """What it is; `{{role}}` in prompts."""
+    description: str = ""
+    """What it does; `{{description}}` in prompts."""
+    backstory: str = ""
+    """Who it is; `{{backstory}}` in prompts. May hold the other variables."""
+    system_prompt: str = ""
+    """Its instructions, with `{{name}} {{role}} {{description}} {{backstory}} {{language}} {{organization}} {{tools}}
+    {{signals}} {{today}}`. Built from the other keys unless given."""
+    model: str = "gpt-4o-mini"
+    """The model's name at its provider; `primary` beats it."""
+    provider: str = "openai"
+    """A built-in provider (openai, ollama, scripted) or one of crew.yaml's `providers`."""
+    provider_url: str | None = None
+    """Base URL, instead of the provider's own. `${NAME}` is read from the environment."""
+    primary: ModelConfig | None = None
+    """The model, its provider and URL in one; instead of the three keys above."""
+    backup: ModelConfig | None = None
+    """Tried when the primary has failed for good."""
+    temperature: Temperature | None = 0.7
+    """0 to 2; null: not sent."""
+    top_p: Annotated[float, Field(gt=0, le=1)] | None = None
+    """Nucleus sampling; not sent unless given."""
+    max_tokens: Annotated[int, Field(gt=0)] | None = None
+    """Longest answer; not sent unless given."""
+    is_terminal: bool | None = None
+    """The run ends after it, unless a signal says otherwise. False unless given."""
+    tools: list[str] = []
+    """Names of its tools: built-in ones, and those of tools.yaml."""
+    handoff_targets: list[str] | None = None
+    """Where to go when no signal was found; an empty list: nowhere by itself."""
+    tool_call_mode: ToolCallMode = "auto"
+    """`native`: the provider's tool calls; `text`: `Name(args)` at the start of a line; `auto`: native, and text as well."""
+    cost_limits: CostLimits = CostLimits()
+    """What it may use."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _go_agentic(cls, data: Any) -> Any:
+        """Flat cost keys are read as `cost_limits`."""
+        if not isinstance(data, dict):
+            return data
+        flat = {FLAT_COST_KEYS[key]: value for key, value in data.items() if key in FLAT_COST_KEYS}
+        rest = {key: value for key, value in data.items() if key not in FLAT_COST_KEYS}
+        if flat:
+            said = rest.get("cost_limits")
+            rest["cost_limits"] = {**flat, **said} if isinstance(said, dict) else said or flat
+        return rest

@@ -1,0 +1,116 @@
+"""What is told of an agent's turn."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from agents.model import Called, Usage
+from tools.calls import CallRetried, ToolCall, ToolResult
+
+
+@dataclass(frozen=True, slots=True)
+class AgentStarted:
+    """An agent is about to speak: one model call follows."""
+
+    agent_id: str
+    agent: str
+    # the group it speaks in, if any
+    group: str | None
+    # counts the model calls of the main loop; in a group, those of the member
+    round: int
+    model: str
+
+
+@dataclass(frozen=True, slots=True)
+class AgentDelta:
+    """A piece of an answer as it is written; told, never stored."""
+
+    agent_id: str
+    agent: str
+    group: str | None
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class AgentResponded:
+    """An agent has spoken: the whole answer, and the calls it makes."""
+
+    agent_id: str
+    agent: str
+    group: str | None
+    round: int
+    content: str
+    duration_seconds: float
+    usage: Usage
+    model: str
+    calls: tuple[ToolCall, ...] = ()
+    native: bool = True
+    extra: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class AgentFailed:
+    """A model call has failed for good; told, never stored (the run's error, or a member's warning, is)."""
+
+    agent_id: str
+    agent: str
+    code: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolStarted:
+    """A tool's handler is about to be called."""
+
+    agent_id: str
+    agent: str
+    group: str | None
+    call: ToolCall
+    timeout_seconds: float
+    once: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ToolReturned:
+    """A call has its result."""
+
+    agent_id: str
+    agent: str
+    group: str | None
+    result: ToolResult
+
+
+@dataclass(frozen=True, slots=True)
+class ToolRetried:
+    """A tool is called again after a failed attempt; told, never stored."""
+
+    agent_id: str
+    agent: str
+    retried: CallRetried
+
+
+@dataclass(frozen=True, slots=True)
+class ModelCalled:
+    """A request to a provider has ended; told, never stored."""
+
+    agent_id: str
+    agent: str
+    called: Called
+
+
+@dataclass(frozen=True, slots=True)
+class Warned:
+    """Something went wrong and the run goes on."""
+
+    code: str
+    message: str
+    agent_id: str | None = None
+    # "system" for the crew's own
+    agent: str = "system"
+    group: str | None = None
+    retryable: bool = False
+
+
+AgentEvent = (
+    AgentStarted | AgentDelta | AgentResponded | AgentFailed | ToolStarted | ToolReturned | ToolRetried | ModelCalled | Warned
+)
+Tell = Callable[[AgentEvent], Awaitable[None]]

@@ -1,0 +1,81 @@
+"""Providers by name: which endpoint an agent's model lives at, and one client for each endpoint."""
+
+import importlib
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from agents.config import ModelConfig
+from agents.errors import ProviderError
+from agents.model import Model
+from agents.providers.endpoint import Endpoint, ProviderConfig
+from agents.providers.scripted import SCRIPT_FILE, Script, Scripted
+from agents.retrying import Retrying
+
+OPENAI_URL = "https://api.openai.com/v1"
+OLLAMA_URL = "http://localhost:11434/v1"
+BUILTIN_PROVIDERS = ("openai", "ollama", "scripted")
+
+
+class Catalog:
+    """Makes the models of a crew's agents; owns their clients."""
+
+    def __init__(
+        self,
+        providers: Mapping[str, ProviderConfig],
+        script: Script | None,
+        backoff_min_seconds: float,
+        backoff_max_seconds: float,
+    ) -> None:
+        self.providers, self.script = providers, script
+        self.backoff = backoff_min_seconds, backoff_max_seconds
+        self.clients: dict[Endpoint, Any] = {}
+
+    def model(self, config: ModelConfig) -> Model:
+        """The model that a configuration names.
+
+        Raises:
+            ProviderError: there is no such provider, no key, or no script.
+        """
+        if config.provider == "scripted":
+            if self.script is None:
+                raise ProviderError(f"provider scripted needs a {SCRIPT_FILE} beside crew.yaml")
+            return Retrying(
+                Scripted(self.script, config.model), self.providers.get("scripted", ProviderConfig()).max_retries, *self.backoff
+            )
+        endpoint = self.endpoint(config)
+        # the openai package takes half a second to import, which no scripted crew should wait for
+        openai_chat = importlib.import_module("agents.providers.openai_chat")
+        if endpoint not in self.clients:
+            self.clients[endpoint] = openai_chat.Client(endpoint)
+        return Retrying(openai_chat.OpenAIChat(self.clients[endpoint], config.model), endpoint.max_retries, *self.backoff)
+
+    def endpoint(self, config: ModelConfig) -> Endpoint:
+        """Where a model lives: the agent's `provider_url`, else the provider's `base_url`, else the built-in one's.
+
+        Raises:
+            ProviderError: there is no such provider, or no key for OpenAI's own servers.
+        """
+        name, said = config.provider, self.providers.get(config.provider, ProviderConfig())
+        if name not in self.providers and name not in BUILTIN_PROVIDERS:
+            raise ProviderError(f"there is no provider {name!r}")
+        url = config.provider_url or said.base_url
+        key = said.api_key.get_secret_value() if said.api_key else ""
+        match name:
+            case "openai":
+                url = url or os.environ.get("OPENAI_BASE_URL") or OPENAI_URL
+                key = key or os.environ.get("OPENAI_API_KEY", "")
+                if not key and url == OPENAI_URL:
+                    raise ProviderError("provider openai needs a key: set OPENAI_API_KEY, or use --provider scripted")
+            case "ollama":
+                url = (url or OLLAMA_URL).rstrip("/")
+                url = url if url.endswith("/v1") else url + "/v1"
+        if not url:
+            raise ProviderError(f"provider {name} needs a base_url")
+        headers = tuple((key, value.get_secret_value()) for key, value in said.headers.items())
+        return Endpoint(name, url, key, headers, said.timeout_seconds, said.max_retries)
+
+    async def aclose(self) -> None:
+        """Close the clients."""
+        for client in self.clients.values():
+            await client.aclose()

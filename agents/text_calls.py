@@ -1,0 +1,199 @@
+"""Tool calls written as text: `Name(args)` at the start of a line, outside code fences."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tools.calls import ToolCall
+
+FENCE = re.compile(r"^[ \t]*(```+|~~~+)", re.MULTILINE)
+NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?\Z")
+KEY = re.compile(r"\s*([A-Za-z_]\w*)\s*=(?!=)\s*")
+WORDS = {"true": True, "false": False, "null": None, "none": None}
+CLOSING = {"(": ")", "[": "]", "{": "}"}
+ESCAPES = {"n": "\n", "t": "\t", "r": "\r"}
+MAX_DEPTH = 32
+
+
+class Unreadable(Exception):
+    """The arguments cannot be read; the text says where."""
+
+
+def find_calls(text: str, tools: Mapping[str, Sequence[str]]) -> list[ToolCall]:
+    """The calls in an answer, in its order.
+
+    Args:
+        text: the answer.
+        tools: the agent's own tools: name to the names of its parameters in the order of its schema.
+
+    Positional arguments take the parameters in order. Arguments that cannot be read give a call with a `flaw`.
+    Linear in the text; never raises.
+    """
+    if not tools:
+        return []
+    names = "|".join(re.escape(name) for name in sorted(tools, key=len, reverse=True))
+    opening = re.compile(rf"^[ \t]*({names})\(", re.MULTILINE)
+    fences = _fenced(text)
+    calls: list[ToolCall] = []
+    position = 0
+    while found := opening.search(text, position):
+        if inside := next((end for start, end in fences if start <= found.start() < end), None):
+            position = inside
+            continue
+        reader = _Reader(text, found.end())
+        flaw, arguments = None, {}
+        try:
+            arguments = reader.arguments(tools[found[1]])
+            position = reader.at
+        except Unreadable as error:
+            flaw = f"the arguments of {found[1]} cannot be read: {error}"
+            position = found.end()
+        calls.append(ToolCall(f"text_{len(calls) + 1}", found[1], arguments, flaw))
+    return calls
+
+
+def _fenced(text: str) -> list[tuple[int, int]]:
+    """Where the code fences are; one that is never closed goes to the end."""
+    out: list[tuple[int, int]] = []
+    opened = None
+    for fence in FENCE.finditer(text):
+        if opened is None:
+            opened = fence
+        elif fence[1][0] == opened[1][0] and len(fence[1]) >= len(opened[1]):
+            out.append((opened.start(), fence.end()))
+            opened = None
+    return [*out, (opened.start(), len(text) + 1)] if opened else out
+
+
+class _Reader:
+    """Reads the arguments of one call, from behind its opening bracket."""
+
+    def __init__(self, text: str, at: int) -> None:
+        self.text, self.at = text, at
+
+    def arguments(self, parameters: Sequence[str]) -> dict[str, Any]:
+        out: dict[str, Any] = {}
+        position = 0
+        while not self._take(")"):
+            if key := KEY.match(self.text, self.at):
+                name, self.at = key[1], key.end()
+            elif position < len(parameters):
+                name = parameters[position]
+                position += 1
+            else:
+                raise Unreadable(f"it takes {len(parameters)} argument{'s' * (len(parameters) != 1)}")
+            if name in out:
+                raise Unreadable(f"{name} is given twice")
+            out[name] = self._value(")", 0)
+            self._separator(")")
+        return out
+
+    def _space(self) -> str:
+        """Skip white space; the character behind it, or "" at the end of the text."""
+        while self.at < len(self.text) and self.text[self.at].isspace():
+            self.at += 1
+        return self.text[self.at : self.at + 1]
+
+    def _take(self, wanted: str) -> bool:
+        if self._space() != wanted:
+            return False
+        self.at += 1
+        return True
+
+    def _separator(self, closing: str) -> None:
+        found = self._space()
+        if found == ",":
+            self.at += 1
+        elif found != closing:
+            raise Unreadable(f"expected ',' or '{closing}', found {found!r}" if found else f"no closing '{closing}'")
+
+    def _value(self, closing: str, depth: int) -> Any:
+        if depth > MAX_DEPTH:
+            raise Unreadable(f"nested more than {MAX_DEPTH} deep")
+        match self._space():
+            case "":
+                raise Unreadable(f"no closing '{closing}'")
+            case '"' | "'" as quote:
+                return self._quoted(quote)
+            case "[":
+                self.at += 1
+                return self._list(depth + 1)
+            case "{":
+                self.at += 1
+                return self._object(depth + 1)
+            case _:
+                return self._bare(closing)
+
+    def _quoted(self, quote: str) -> str:
+        out: list[str] = []
+        self.at += 1
+        while self.at < len(self.text):
+            char = self.text[self.at]
+            self.at += 1
+            if char == quote:
+                return "".join(out)
+            if char == "\\" and self.at < len(self.text):
+                char = self.text[self.at]
+                self.at += 1
+                char = ESCAPES.get(char, char if char in "\"'\\/" else "\\" + char)
+            out.append(char)
+        raise Unreadable(f"no closing {quote}")
+
+    def _list(self, depth: int) -> list[Any]:
+        out: list[Any] = []
+        while not self._take("]"):
+            out.append(self._value("]", depth))
+            self._separator("]")
+        return out
+
+    def _object(self, depth: int) -> dict[str, Any]:
+        out: dict[str, Any] = {}
+        while not self._take("}"):
+            quote = self._space()
+            key = self._quoted(quote) if quote in ("'", '"') else self._key()
+            if not self._take(":"):
+                raise Unreadable(f"expected ':' after {key!r}")
+            out[key] = self._value("}", depth)
+            self._separator("}")
+        return out
+
+    def _key(self) -> str:
+        found = re.compile(r"[\w.-]+").match(self.text, self.at)
+        if found is None:
+            raise Unreadable("expected a key")
+        self.at = found.end()
+        return found[0]
+
+    def _bare(self, closing: str) -> Any:
+        """A number, true, false, null, or words without quotes up to the next comma; brackets in them must match."""
+        start = self.at
+        open_brackets: list[str] = []
+        while self.at < len(self.text):
+            char = self.text[self.at]
+            if open_brackets and char == open_brackets[-1]:
+                open_brackets.pop()
+            elif not open_brackets and char in (",", closing):
+                break
+            elif char in CLOSING:
+                if len(open_brackets) >= MAX_DEPTH:
+                    raise Unreadable(f"nested more than {MAX_DEPTH} deep")
+                open_brackets.append(CLOSING[char])
+            elif char == "\n" and not open_brackets:
+                break
+            self.at += 1
+        else:
+            raise Unreadable(f"no closing '{closing}'")
+        words = self.text[start : self.at].strip()
+        if not words:
+            raise Unreadable("an argument is empty")
+        if words.lower() in WORDS:
+            return WORDS[words.lower()]
+        return _number(words) if NUMBER.match(words) else words
+
+
+def _number(words: str) -> int | float | str:
+    try:
+        return float(words) if any(c in words for c in ".eE") else int(words)
+    except ValueError:
+        # more digits than Python reads at once: no number that a tool could mean
+        return words

@@ -1,0 +1,34 @@
+"""Who speaks next, and what is remembered: the third floor.
+
+Rooms, in reading order: `crew` (the front door: a folder becomes a crew), `runs` (start, resume, follow), `run` (one of
+them), `executor` (the loop), `parallel` (a group), `calls` (what a person decides on), `routing` and `signals` (where
+words lead), `state` (a run between two steps), `query`, `events`, `wire`, `journal`, `stores`; `loader`, `reading`, `shaping`
+(files, their places, their shapes), `config`, `validator`, `graph`, `pictures`, `plan`, `assembly`, `problems`, `errors`.
+"""
+
+from crew.crew import Crew, check, load_crew
+from crew.errors import ConfigurationError, CrewError
+from crew.executor import CrewExecutor
+from crew.query import Query, Said
+from crew.run import Line, Run
+from crew.runs import Runs
+from crew.stores.memory import MemoryStore
+from crew.stores.opening import open_store
+from crew.stores.sqlite import SqliteStore
+
+__all__ = [
+    "ConfigurationError",
+    "Crew",
+    "CrewError",
+    "CrewExecutor",
+    "Line",
+    "MemoryStore",
+    "Query",
+    "Run",
+    "Runs",
+    "Said",
+    "SqliteStore",
+    "check",
+    "load_crew",
+    "open_store",
+]

@@ -1,0 +1,175 @@
+"""The shape of crew.yaml."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from agents.providers.endpoint import ProviderConfig
+from tools.config import Name, Shape, ToolConfigs
+
+VERSIONS = ("1.0",)
+
+Seconds = Annotated[float, Field(gt=0, le=86_400)]
+Percent = Annotated[float, Field(ge=0, le=100)]
+
+# Keys at the top of go-agentic's crew.yaml that mean nothing here; each loads with a warning.
+IGNORED_CREW_KEYS = frozenset(
+    {
+        "tasks",
+        "memory_limits",
+        "error_limits",
+        "logging",
+        "config_mode",
+        "parallel_targets",
+        "parallel_execution",
+        "enforce_quotas",
+    }
+)
+# Settings of go-agentic's without effect here.
+IGNORED_SETTINGS = frozenset(
+    {
+        *("config_mode", "enforce_quotas", "block_on_quota_exceed", "graceful_shutdown_check_millis"),
+        *("client_cache_ttl_minutes", "stream_buffer_size", "stream_chunk_timeout_millis"),
+        *("max_stored_requests", "request_store_cleanup_minutes", "min_agent_id_length", "max_agent_id_length"),
+        *("max_memory_mb", "max_memory_per_call_mb", "max_daily_memory_gb", "max_memory_per_day_gb", "memory_alert_percent"),
+        *("max_errors_per_hour", "max_errors_per_day", "max_consecutive_errors", "slow_call_threshold_seconds"),
+        *("max_calls_per_minute", "max_calls_per_hour", "max_calls_per_day"),
+        *("max_tokens_per_call", "max_tokens_per_day", "max_cost_per_day", "cost_alert_threshold"),
+    }
+)
+
+
+class Settings(Shape):
+    """Limits and manners of a crew."""
+
+    ignored = IGNORED_SETTINGS
+
+    max_handoffs: Annotated[int, Field(ge=0, le=1000)] = 5
+    """Changes of the current agent that a run may make; entering a group is one, leaving it another."""
+    max_rounds: Annotated[int, Field(ge=1, le=1000)] = 10
+    """Model calls of the main loop that a run may make; a group counts as one."""
+    timeout_seconds: Seconds = 300
+    """Active time of a run; a pause does not use it up."""
+    language: str = "en"
+    """`{{language}}` in prompts."""
+    organization: str = ""
+    """`{{organization}}` in prompts."""
+    parallel_timeout_seconds: Seconds = 60
+    """Of each member of a group, unless the group says otherwise."""
+    max_tool_output_chars: Annotated[int, Field(gt=0, le=65_536)] = 2000
+    """Of one tool output, as the model is shown it."""
+    max_total_tool_output_chars: Annotated[int, Field(gt=0, le=1_000_000)] = 4000
+    """Of all outputs of one answer's calls."""
+    max_context_window: Annotated[int, Field(gt=0)] = 32_000
+    """Tokens (estimated) of a request; over it the middle of the history is left out."""
+    context_trim_percent: Percent = 20
+    """How much of the window is freed then."""
+    max_input_size_kb: Annotated[float, Field(gt=0, le=10_000)] = 10
+    """Longest query, in thousands of characters."""
+    max_request_body_size_kb: Annotated[float, Field(gt=0, le=1_000_000)] = 10_240
+    """Largest HTTP body, in thousands of bytes."""
+    tool_execution_timeout_seconds: Seconds = 5
+    """Of one attempt of a tool, unless the tool says otherwise."""
+    tool_result_timeout_seconds: Seconds = 30
+    """Of all calls of one answer together."""
+    tool_overhead_budget_millis: Annotated[float, Field(ge=0, le=60_000)] = 500
+    """Kept free at the end of that time."""
+    min_tool_timeout_millis: Annotated[float, Field(gt=0, le=60_000)] = 100
+    """The least that an attempt is given; no call starts with less."""
+    tool_retries: Annotated[int, Field(ge=0, le=20)] = 2
+    """Further attempts of a tool after a timeout, a network error or a temporary one."""
+    retry_backoff_min_millis: Annotated[float, Field(ge=0, le=600_000)] = 100
+    """First wait before another attempt, of tools and models; doubled each time."""
+    retry_backoff_max_seconds: Annotated[float, Field(ge=0, le=3600)] = 5
+    """Longest such wait."""
+    timeout_warning_threshold_pct: Percent = 20
+    """A warning is logged when less than this part of the time for tools remains."""
+    parallel_tool_calls: bool = False
+    """Run one answer's calls all at once."""
+    route_hints: Literal["auto", "always", "never"] = "auto"
+    """Tell agents of their signals: those that their prompt does not mention, all, or none."""
+    sse_keep_alive_seconds: Annotated[float, Field(gt=0, le=3600)] = 30
+    """A silent stream says `ping` after so long."""
+    disconnect_grace_seconds: Annotated[float, Field(ge=-1, le=86_400)] = 30
+    """How long a run goes on after its last listener has left; -1: to its end."""
+    allow_client_system: bool = False
+    """Send a client's system messages to the model."""
+    show_prompts: bool = False
+    """Let `GET /api/crew?prompts=1` show the system prompts."""
+
+
+class SignalConfig(Shape):
+    """A text that an agent emits, and where it leads."""
+
+    signal: Annotated[str, Field(min_length=1)]
+    """Looked for without regard to case and white space; `[SUCH]` with its brackets, others as whole words."""
+    target: str | None = None
+    """An agent, a group, or empty: the run ends."""
+    description: str = ""
+    """When to emit it; told to the agent as a hint."""
+
+
+class BehaviorConfig(Shape):
+    """How an agent is left."""
+
+    wait_for_signal: bool = False
+    """Without a signal in its answer the run pauses for a person."""
+    auto_route: bool = True
+    """Go on to the next agent of the list when nothing else says where."""
+    is_terminal: bool | None = None
+    """As in the agent's file, with which it must not disagree."""
+    description: str = ""
+    """For the reader."""
+
+
+class GroupConfig(Shape):
+    """Agents that work at once."""
+
+    agents: list[str]
+    """Its members."""
+    wait_for_all: bool = True
+    """Wait for all members; otherwise until one answer decides where to go."""
+    timeout_seconds: Seconds | None = None
+    """Of each member; `settings.parallel_timeout_seconds` unless given."""
+    next_agent: str | None = None
+    """Where to go afterwards; without it the members' signals decide."""
+    description: str = ""
+    """For the reader."""
+
+
+class RoutingConfig(Shape):
+    """Where an agent's words lead."""
+
+    signals: dict[str, list[SignalConfig]] = {}
+    """By agent; the first that is found wins."""
+    defaults: dict[str, str | None] = {}
+    """By agent: where to go when no signal was found; null: the run ends."""
+    agent_behaviors: dict[str, BehaviorConfig] = {}
+    """By agent."""
+    parallel_groups: dict[Name, GroupConfig] = {}
+    """By name."""
+
+
+class CrewConfig(Shape):
+    """crew.yaml: a crew."""
+
+    ignored = IGNORED_CREW_KEYS
+
+    version: Literal["1.0"] = "1.0"
+    """Version of this schema."""
+    name: str = ""
+    """The folder's name unless given."""
+    description: str = ""
+    """For the reader."""
+    entry_point: str | None = None
+    """Where a run starts; the first agent that is not terminal unless given."""
+    agents: Annotated[list[Name], Field(min_length=1)]
+    """Ids; each has a file in agents/. The order is that of a crew without routing."""
+    settings: Settings = Settings()
+    """Limits and manners."""
+    routing: RoutingConfig = RoutingConfig()
+    """Where an agent's words lead."""
+    providers: dict[str, ProviderConfig] = {}
+    """OpenAI-compatible endpoints by name; `openai`, `ollama` and `scripted` are built in."""
+    tools: ToolConfigs = {}
+    """As in tools.yaml."""

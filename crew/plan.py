@@ -1,0 +1,63 @@
+"""From the configuration to the routing that runs decide by."""
+
+from crew.loader import CREW_FILE, CrewFiles
+from crew.routing import Group, Route, Routing
+from crew.signals import Signal
+
+
+def is_terminal(files: CrewFiles, agent_id: str) -> bool:
+    """Whether a run ends after an agent: its own file and crew.yaml may say so."""
+    assert files.crew is not None, "only crews that were read have a plan"
+    behavior = files.crew.routing.agent_behaviors.get(agent_id)
+    agent = files.agents.get(agent_id)
+    return bool((behavior is not None and behavior.is_terminal) or (agent is not None and agent.is_terminal))
+
+
+def entry_point(files: CrewFiles) -> str:
+    """Where a run starts: as configured, else the first agent that is not terminal, else the first."""
+    assert files.crew is not None, "only crews that were read have a plan"
+    agents = files.crew.agents
+    return files.crew.entry_point or next((agent for agent in agents if not is_terminal(files, agent)), agents[0])
+
+
+def routing_of(files: CrewFiles) -> Routing:
+    """The routing of a crew whose files hold together."""
+    crew = files.crew
+    assert crew is not None, "only crews that were read have a plan"
+    document, settings = files.crew_document, crew.settings
+
+    def routes(agent: str) -> tuple[Route, ...]:
+        return tuple(
+            Route(
+                Signal.of(config.signal),
+                config.target or None,
+                config.description,
+                f"{CREW_FILE}:{document.value_at(('routing', 'signals', agent, place))[0]}",
+            )
+            for place, config in enumerate(crew.routing.signals[agent])
+        )
+
+    behaviors = crew.routing.agent_behaviors
+    return Routing(
+        agents=tuple(crew.agents),
+        routes={agent: routes(agent) for agent in crew.routing.signals},
+        defaults={agent: target or None for agent, target in crew.routing.defaults.items()},
+        handoff_targets={
+            agent.id: None if agent.handoff_targets is None else tuple(agent.handoff_targets)
+            for agent in files.agents.values()
+            if agent.id in crew.agents
+        },
+        waits=frozenset(agent for agent, behavior in behaviors.items() if behavior.wait_for_signal),
+        terminal=frozenset(agent for agent in crew.agents if is_terminal(files, agent)),
+        no_auto_route=frozenset(agent for agent, behavior in behaviors.items() if not behavior.auto_route),
+        groups={
+            name: Group(
+                name,
+                tuple(group.agents),
+                group.wait_for_all,
+                group.timeout_seconds or settings.parallel_timeout_seconds,
+                group.next_agent or None,
+            )
+            for name, group in crew.routing.parallel_groups.items()
+        },
+    )

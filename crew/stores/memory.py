@@ -1,0 +1,49 @@
+"""A store that ends with its process."""
+
+from collections.abc import Sequence
+
+from crew.errors import StoreError
+from crew.state import Status
+from crew.stores.contract import Record, RunRow
+
+
+class MemoryStore:
+    """Keeps runs in dictionaries."""
+
+    def __init__(self) -> None:
+        self._rows: dict[str, RunRow] = {}
+        self._records: dict[str, list[Record]] = {}
+
+    async def append(
+        self, run_id: str, records: Sequence[Record], row: RunRow | None = None, expected: Status | None = None
+    ) -> bool:
+        """See RunStore."""
+        known = self._rows.get(run_id)
+        if expected is not None and (known is None or known.status != expected):
+            return False
+        kept = self._records.setdefault(run_id, [])
+        if any(record.seq != number for number, record in enumerate(records, len(kept) + 1)):
+            raise StoreError(f"run {run_id}: event {records[0].seq} does not follow {len(kept)}")
+        kept.extend(records)
+        if row is not None:
+            self._rows[run_id] = row
+        return True
+
+    async def row(self, run_id: str) -> RunRow | None:
+        """See RunStore."""
+        return self._rows.get(run_id)
+
+    async def rows(self, status: Status | None = None, limit: int = 50, after: str | None = None) -> list[RunRow]:
+        """See RunStore."""
+        found = sorted(self._rows.values(), key=lambda row: (row.started_at, row.run_id), reverse=True)
+        last = self._rows.get(after) if after is not None else None
+        if last is not None:
+            found = [row for row in found if (row.started_at, row.run_id) < (last.started_at, last.run_id)]
+        return [row for row in found if status is None or row.status == status][:limit]
+
+    async def records(self, run_id: str, after: int = 0, limit: int = 500) -> list[Record]:
+        """See RunStore."""
+        return self._records.get(run_id, [])[after : after + limit]
+
+    async def aclose(self) -> None:
+        """Nothing to close."""

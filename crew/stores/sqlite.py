@@ -1,0 +1,247 @@
+"""A store in one SQLite file, for one process: the standard library's sqlite3 on a thread of its own, WAL, grouped commits."""
+
+import asyncio
+import contextlib
+import fcntl
+import os
+import queue
+import sqlite3
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import TypeAdapter
+from pydantic_core import to_json
+
+from crew.errors import StoreError
+from crew.state import Status
+from crew.stores.contract import Record, RunRow
+
+# One script a version; a database of a later version is refused.
+MIGRATIONS = (
+    """
+    CREATE TABLE runs (
+        run_id TEXT PRIMARY KEY,
+        status TEXT NOT NULL,
+        started_at TEXT NOT NULL,
+        row TEXT NOT NULL
+    ) WITHOUT ROWID;
+    CREATE INDEX runs_by_start ON runs (started_at DESC, run_id DESC);
+    CREATE INDEX runs_by_status ON runs (status, started_at DESC, run_id DESC);
+    CREATE TABLE events (
+        run_id TEXT NOT NULL,
+        seq INTEGER NOT NULL,
+        public TEXT NOT NULL,
+        event TEXT NOT NULL,
+        PRIMARY KEY (run_id, seq)
+    ) WITHOUT ROWID;
+    """,
+)
+BUSY_SECONDS = 5.0
+ROW: TypeAdapter[RunRow] = TypeAdapter(RunRow)
+T = TypeVar("T")
+
+
+@dataclass(slots=True)
+class _Job:
+    work: Callable[[sqlite3.Connection], Any]
+    loop: asyncio.AbstractEventLoop
+    future: "asyncio.Future[Any]"
+    writes: bool
+
+
+class SqliteStore:
+    """Keeps runs in a file; several writes that wait at once share a transaction."""
+
+    def __init__(self, path: Path) -> None:
+        """Open the file, or make it.
+
+        Raises:
+            StoreError: it cannot be opened, is no such database, or is of a later version.
+        """
+        self.path = path
+        self._locks: list[int] = []
+        self._closed = False
+        # this process holds the file's lock for servers
+        self.serving = False
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=BUSY_SECONDS)
+            _prepare(self._connection, path)
+        except (OSError, sqlite3.Error) as error:
+            raise StoreError(f"the database {path} cannot be used: {error}") from error
+        self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
+        self._thread = threading.Thread(target=self._work, name="crew-sqlite", daemon=True)
+        self._thread.start()
+
+    async def append(
+        self, run_id: str, records: Sequence[Record], row: RunRow | None = None, expected: Status | None = None
+    ) -> bool:
+        """See RunStore."""
+        packed = to_json(row).decode() if row is not None else ""
+
+        def work(connection: sqlite3.Connection) -> bool:
+            if expected is not None:
+                found = connection.execute("SELECT status FROM runs WHERE run_id = ?", (run_id,)).fetchone()
+                if found is None or found[0] != expected:
+                    return False
+            connection.executemany(
+                "INSERT INTO events VALUES (?, ?, ?, ?)", [(run_id, r.seq, r.public, r.event) for r in records]
+            )
+            if row is not None:
+                connection.execute(
+                    """INSERT INTO runs VALUES (?, ?, ?, ?)
+                    ON CONFLICT (run_id) DO UPDATE SET status = excluded.status, row = excluded.row""",
+                    (run_id, row.status, row.started_at, packed),
+                )
+            return True
+
+        return await self._do(work, writes=True)
+
+    async def row(self, run_id: str) -> RunRow | None:
+        """See RunStore."""
+        found = await self._do(lambda c: c.execute("SELECT row FROM runs WHERE run_id = ?", (run_id,)).fetchone())
+        return ROW.validate_json(found[0]) if found else None
+
+    async def rows(self, status: Status | None = None, limit: int = 50, after: str | None = None) -> list[RunRow]:
+        """See RunStore."""
+        sql = "SELECT row FROM runs WHERE (? IS NULL OR status = ?)"
+        values: list[Any] = [status, status]
+        if after is not None:
+            sql += " AND (started_at, run_id) < (SELECT started_at, run_id FROM runs WHERE run_id = ?)"
+            values.append(after)
+        sql += " ORDER BY started_at DESC, run_id DESC LIMIT ?"
+        found = await self._do(lambda c: c.execute(sql, (*values, limit)).fetchall())
+        return [ROW.validate_json(text) for (text,) in found]
+
+    async def records(self, run_id: str, after: int = 0, limit: int = 500) -> list[Record]:
+        """See RunStore."""
+        sql = "SELECT seq, public, event FROM events WHERE run_id = ? AND seq > ? ORDER BY seq LIMIT ?"
+        found = await self._do(lambda c: c.execute(sql, (run_id, after, limit)).fetchall())
+        return [Record(*values) for values in found]
+
+    def claim(self, *, alone: bool) -> bool:
+        """Say that this process has runs in the file, until it ends, however it ends.
+
+        Args:
+            alone: this process serves from the file (`serving` tells whether no other does), and wants to know whether
+                it may take up the runs that are `running` in the file.
+
+        Returns:
+            Whether no other process has runs in the file.
+        """
+        if alone:
+            self.serving = self._lock("serving", fcntl.LOCK_EX) is not None
+            if not self.serving:
+                return False
+        handle = self._lock("runs", fcntl.LOCK_EX if alone else fcntl.LOCK_SH)
+        if handle is not None:
+            # others may come beside, now that it is known which runs nobody has
+            fcntl.flock(handle, fcntl.LOCK_SH)
+        return handle is not None
+
+    def _lock(self, name: str, kind: int) -> int | None:
+        handle = os.open(f"{self.path}.{name}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(handle, kind | fcntl.LOCK_NB)
+        except OSError:
+            os.close(handle)
+            return None
+        self._locks.append(handle)
+        return handle
+
+    async def aclose(self) -> None:
+        """See RunStore."""
+        self._closed = True
+        self._jobs.put(None)
+        await asyncio.to_thread(self._thread.join)
+        for handle in self._locks:
+            os.close(handle)
+
+    def _do(self, work: Callable[[sqlite3.Connection], T], *, writes: bool = False) -> "asyncio.Future[T]":
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[T] = loop.create_future()
+        if self._closed:
+            future.set_exception(StoreError("the database is closed"))
+        else:
+            self._jobs.put(_Job(work, loop, future, writes))
+        return future
+
+    def _work(self) -> None:
+        """The thread: take all that waits, write it in one transaction, then tell those who wait."""
+        going = True
+        while going:
+            jobs = [self._jobs.get()]
+            while not self._jobs.empty():
+                jobs.append(self._jobs.get())
+            going = None not in jobs
+            todo = [job for job in jobs if job is not None]
+            done = self._grouped(todo) if any(job.writes for job in todo) else [self._alone(job) for job in todo]
+            for loop in {job.loop for job in todo}:
+                # the loop may have ended meanwhile, with nobody left to tell
+                with contextlib.suppress(RuntimeError):
+                    loop.call_soon_threadsafe(
+                        _tell, [(job, outcome) for job, outcome in zip(todo, done, strict=True) if job.loop is loop]
+                    )
+        self._connection.close()
+
+    def _grouped(self, jobs: list[_Job]) -> list[Any]:
+        """The jobs in one transaction; each in its own if one of them fails."""
+        try:
+            self._connection.execute("BEGIN IMMEDIATE")
+            done = [job.work(self._connection) for job in jobs]
+            self._connection.execute("COMMIT")
+            return done
+        except Exception:  # noqa: BLE001 # whoever is to blame finds out alone, below
+            self._roll_back()
+            return [self._alone(job) for job in jobs]
+
+    def _alone(self, job: _Job) -> Any:
+        try:
+            if not job.writes:
+                return job.work(self._connection)
+            self._connection.execute("BEGIN IMMEDIATE")
+            done = job.work(self._connection)
+            self._connection.execute("COMMIT")
+            return done
+        except Exception as error:  # noqa: BLE001 # it belongs to who waits for this job
+            self._roll_back()
+            return StoreError(f"the database {self.path} failed: {error}")
+
+    def _roll_back(self) -> None:
+        if self._connection.in_transaction:
+            self._connection.execute("ROLLBACK")
+
+
+def _tell(outcomes: list[tuple[_Job, Any]]) -> None:
+    for job, outcome in outcomes:
+        if job.future.done():
+            # who waited was cancelled
+            continue
+        if isinstance(outcome, StoreError):
+            job.future.set_exception(outcome)
+        else:
+            job.future.set_result(outcome)
+
+
+def _prepare(connection: sqlite3.Connection, path: Path) -> None:
+    connection.execute("PRAGMA journal_mode = WAL")
+    # what is committed outlives the process at once, and the machine from the next checkpoint on
+    connection.execute("PRAGMA synchronous = NORMAL")
+    connection.execute("BEGIN IMMEDIATE")
+    version: int = connection.execute("PRAGMA user_version").fetchone()[0]
+    if version > len(MIGRATIONS):
+        connection.execute("ROLLBACK")
+        raise StoreError(
+            f"the database {path} is of version {version}, newer than this program's {len(MIGRATIONS)}: update crewline"
+        )
+    for number, script in enumerate(MIGRATIONS[version:], version + 1):
+        for statement in script.split(";"):
+            if statement.strip():
+                connection.execute(statement)
+        connection.execute(f"PRAGMA user_version = {number}")
+    connection.execute("COMMIT")
+    with contextlib.suppress(OSError):
+        path.chmod(0o600)

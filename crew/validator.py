@@ -1,0 +1,201 @@
+"""What must hold between the files of a crew; every problem at once."""
+
+import re
+from collections.abc import Iterator, Mapping
+
+from agents.config import AgentConfig
+from agents.prompt import VARIABLES, variables
+from agents.providers.catalog import BUILTIN_PROVIDERS
+from crew.config import CrewConfig
+from crew.graph import RoutingGraph
+from crew.loader import CrewFiles, unknown
+from crew.plan import entry_point, routing_of
+from crew.problems import Problem
+from crew.reading import Path
+from crew.signals import Signal, normal
+from tools.tool import Tool
+
+# A bracketed word in capitals, as signals are written.
+BRACKETED = re.compile(r"\[[^\[\]\n]{1,60}\]")
+SHELL_TOOLS = frozenset({"ExecuteCommand", "RunCommand", "Shell", "Bash"})
+
+
+def validate(files: CrewFiles, tools: Mapping[str, Tool]) -> list[Problem]:
+    """The problems between the files, on top of those in each (`files.problems`).
+
+    Args:
+        files: what was read.
+        tools: every tool that agents may name; built-in ones too.
+    """
+    crew = files.crew
+    if crew is None:
+        return []
+    problems = [*_names(files, crew), *_agents(files, crew, tools), *_groups(files, crew), *_signals(files, crew)]
+    if not any(problem.severity == "error" for problem in (*files.problems, *problems)):
+        problems += _graph(files, crew)
+    return problems
+
+
+def _names(files: CrewFiles, crew: CrewConfig) -> Iterator[Problem]:
+    """Names in crew.yaml that nothing has."""
+    document, routing = files.crew_document, crew.routing
+    agents = frozenset(crew.agents)
+    targets = agents | frozenset(routing.parallel_groups)
+    for place, name in enumerate(crew.agents):
+        if name not in files.agent_files:
+            known = frozenset(files.agent_files)
+            problem = unknown(document, ("agents", place), "agent", name, known)
+            text = f"agent {name} has no file agents/{name}.yaml"
+            yield document.problem(("agents", place), "missing-agent", text, suggestion=problem.suggestion)
+        if name in crew.agents[:place]:
+            yield document.problem(("agents", place), "agent-listed-twice", f"agent {name} is listed twice")
+    named: list[tuple[Path, str | None, bool]] = [(("entry_point",), crew.entry_point, False)]
+    named += [(("routing", "signals", name), name, True) for name in routing.signals]
+    named += [(("routing", "defaults", name), name, True) for name in routing.defaults]
+    named += [(("routing", "agent_behaviors", name), name, True) for name in routing.agent_behaviors]
+    for group, config in routing.parallel_groups.items():
+        named += [
+            (("routing", "parallel_groups", group, "agents", place), name, False) for place, name in enumerate(config.agents)
+        ]
+    for path, said, key in named:
+        if said is not None and said not in agents:
+            yield unknown(document, path, "agent", said, agents, key=key)
+    aimed: list[tuple[Path, str | None]] = [(("routing", "defaults", name), target) for name, target in routing.defaults.items()]
+    for agent, signals in routing.signals.items():
+        aimed += [(("routing", "signals", agent, place, "target"), signal.target) for place, signal in enumerate(signals)]
+    for group, config in routing.parallel_groups.items():
+        aimed.append((("routing", "parallel_groups", group, "next_agent"), config.next_agent))
+    for aim, target in aimed:
+        if target and target not in targets:
+            yield unknown(document, aim, "agent or group", target, targets)
+
+
+def _agents(files: CrewFiles, crew: CrewConfig, tools: Mapping[str, Tool]) -> Iterator[Problem]:
+    targets = frozenset(crew.agents) | frozenset(crew.routing.parallel_groups)
+    providers = frozenset(BUILTIN_PROVIDERS) | frozenset(crew.providers)
+    for agent_id, agent in files.agents.items():
+        document = files.agent_files[agent_id]
+        if agent_id not in crew.agents:
+            yield document.problem(("id",), "unused-agent", f"crew.yaml does not list agent {agent_id}", severity="warning")
+            continue
+        for place, name in enumerate(agent.tools):
+            if name in SHELL_TOOLS and name not in tools:
+                text = f"unknown tool {name!r}: running a shell command is never built in; define what it may do in tools.yaml"
+                yield document.problem(("tools", place), "unknown-tool", text)
+            elif name not in tools and name not in files.tools:
+                yield unknown(document, ("tools", place), "tool", name, {**tools, **files.tools})
+            if name in agent.tools[:place]:
+                yield document.problem(("tools", place), "tool-listed-twice", f"tool {name} is listed twice")
+        for place, target in enumerate(agent.handoff_targets or ()):
+            if target not in targets:
+                yield unknown(document, ("handoff_targets", place), "agent or group", target, targets)
+        asked: tuple[tuple[Path, str], ...] = (
+            (("provider",), agent.provider),
+            *((("primary", "provider"), model.provider) for model in (agent.primary,) if model is not None),
+            *((("backup", "provider"), model.provider) for model in (agent.backup,) if model is not None),
+        )
+        for path, provider in asked:
+            if provider not in providers:
+                yield unknown(document, path, "provider", provider, providers)
+        behavior = crew.routing.agent_behaviors.get(agent_id)
+        if (
+            behavior is not None
+            and None not in (behavior.is_terminal, agent.is_terminal)
+            and behavior.is_terminal != agent.is_terminal
+        ):
+            path = ("routing", "agent_behaviors", agent_id, "is_terminal")
+            here, there = ("terminal" if said else "not terminal" for said in (behavior.is_terminal, agent.is_terminal))
+            text = f"{agent_id} is {here} here, and {there} in {document.file}"
+            yield files.crew_document.problem(path, "terminal-disagreement", text)
+        yield from _prompt(files, crew, agent)
+
+
+def _prompt(files: CrewFiles, crew: CrewConfig, agent: AgentConfig) -> Iterator[Problem]:
+    document = files.agent_files[agent.id]
+    if not agent.system_prompt.strip() and not agent.backstory.strip():
+        yield document.problem((), "no-prompt", f"{agent.id} has neither system_prompt nor backstory", severity="warning")
+    for key, text in (("system_prompt", agent.system_prompt), ("backstory", agent.backstory)):
+        for name in variables(text):
+            if name not in VARIABLES:
+                yield document.problem(
+                    (key,),
+                    "unknown-variable",
+                    f"{{{{{name}}}}} stays as written; known: {', '.join(VARIABLES)}",
+                    severity="warning",
+                )
+    signals = crew.routing.signals.get(agent.id, ())
+    known = {normal(signal.signal) for routes in crew.routing.signals.values() for signal in routes}
+    words = dict.fromkeys(
+        word for word in BRACKETED.findall(agent.system_prompt) if word.upper() == word and any(c.isalpha() for c in word)
+    )
+    for word in words:
+        if normal(word) not in known:
+            yield document.problem(
+                ("system_prompt",), "unknown-signal", f"the prompt speaks of {word}, which no route knows", severity="warning"
+            )
+    if crew.settings.route_hints == "never" and "signals" not in variables(agent.system_prompt):
+        prompt = normal(agent.system_prompt)
+        for place, signal in enumerate(signals):
+            if not Signal.of(signal.signal).occurs(prompt):
+                path = ("routing", "signals", agent.id, place, "signal")
+                text = f"the prompt of {agent.id} never mentions {signal.signal}, and route_hints is never"
+                yield files.crew_document.problem(path, "unmentioned-signal", text, severity="warning")
+
+
+def _groups(files: CrewFiles, crew: CrewConfig) -> Iterator[Problem]:
+    document = files.crew_document
+    for name, group in crew.routing.parallel_groups.items():
+        path: Path = ("routing", "parallel_groups", name)
+        if name in crew.agents:
+            yield document.problem(path, "group-name", f"{name} is an agent's name too", key=True)
+        if not group.agents:
+            yield document.problem((*path, "agents"), "empty-group", f"group {name} has no agents")
+        for place, member in enumerate(group.agents):
+            if member in group.agents[:place]:
+                yield document.problem((*path, "agents", place), "member-twice", f"{member} is in group {name} twice")
+            for tool in files.agents[member].tools if member in files.agents else ():
+                if tool in files.tools and files.tools[tool].requires_approval:
+                    text = f"{member} has the tool {tool}, which requires approval; a member of a group cannot wait for a person"
+                    yield document.problem((*path, "agents", place), "approval-in-group", text)
+
+
+def _signals(files: CrewFiles, crew: CrewConfig) -> Iterator[Problem]:
+    document = files.crew_document
+    for agent, routes in crew.routing.signals.items():
+        signals = [Signal.of(route.signal) for route in routes]
+        for place, signal in enumerate(signals):
+            path = ("routing", "signals", agent, place, "signal")
+            if not signal.normal:
+                yield document.problem(path, "empty-signal", "a signal needs a text")
+                continue
+            for other in signals[:place]:
+                if other.normal == signal.normal:
+                    yield document.problem(
+                        path,
+                        "signal-twice",
+                        f"{agent} has the signal {other.text!r} already, with the same text but for case and spaces",
+                    )
+                elif other.occurs(signal.normal) or signal.occurs(other.normal):
+                    text = (
+                        f"where one of {other.text!r} and {signal.text!r} is written, both are found; the first in this list wins"
+                    )
+                    yield document.problem(path, "signal-in-signal", text, severity="warning")
+
+
+def _graph(files: CrewFiles, crew: CrewConfig) -> Iterator[Problem]:
+    document = files.crew_document
+    entry = entry_point(files)
+    graph = RoutingGraph.of(routing_of(files), entry)
+    place = {name: ("agents", number) for number, name in enumerate(crew.agents)}
+    for name in graph.unreachable():
+        path: Path = place.get(name, ("routing", "parallel_groups", name))
+        yield document.problem(path, "unreachable", f"nothing leads to {name}", key=name not in place, severity="warning")
+    for trap in graph.traps():
+        remedy = "give one of them a signal without target, a target outside, or is_terminal"
+        text = f"{', '.join(trap)} can be entered and never left; {remedy}"
+        yield document.problem(place.get(trap[0], ("routing",)), "trap", text)
+    for loop in graph.loops():
+        bound = f"settings.max_handoffs = {crew.settings.max_handoffs} bounds it"
+        yield document.problem(
+            place.get(loop[0], ("routing",)), "loop", f"a loop: {' → '.join(loop)}; {bound}", severity="warning"
+        )

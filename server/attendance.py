@@ -1,0 +1,48 @@
+"""Who listens to which run, and the grace for those who left: a run that nobody listens to any more is cancelled after it."""
+
+import asyncio
+import logging
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from crew.runs import Runs
+
+log = logging.getLogger(__name__)
+
+
+class Attendance:
+    """Counts the listeners of each run in this process."""
+
+    def __init__(self, runs: Runs, grace_seconds: float) -> None:
+        """`grace_seconds`: -1 lets every run go on to its end."""
+        self.runs, self.grace_seconds = runs, grace_seconds
+        self.listeners: Counter[str] = Counter()
+        self._timers: dict[str, asyncio.TimerHandle] = {}
+
+    @property
+    def total(self) -> int:
+        """Listeners of all runs."""
+        return self.listeners.total()
+
+    @contextmanager
+    def listening(self, run_id: str) -> Iterator[None]:
+        """Someone listens to a run; the grace begins when the last one leaves."""
+        self.listeners[run_id] += 1
+        if (timer := self._timers.pop(run_id, None)) is not None:
+            timer.cancel()
+        try:
+            yield
+        finally:
+            self.listeners[run_id] -= 1
+            if self.listeners[run_id] == 0:
+                del self.listeners[run_id]
+                if run_id in self.runs.live and self.grace_seconds >= 0:
+                    loop = asyncio.get_running_loop()
+                    self._timers[run_id] = loop.call_later(self.grace_seconds, self._too_long, run_id)
+
+    def _too_long(self, run_id: str) -> None:
+        del self._timers[run_id]
+        if run_id in self.runs.live and not self.runs.draining:
+            log.info("run %s is cancelled: nobody has listened for %g s", run_id, self.grace_seconds)
+            self.runs.live[run_id].cancel()

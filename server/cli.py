@@ -1,0 +1,298 @@
+"""What an operator types: serve, run, validate, graph, schema, init, runs."""
+
+import importlib
+import json
+import os
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any, NoReturn
+
+import anyio
+import typer
+from rich.console import Console
+
+import agents
+import crew as crew_package
+import server
+import tools
+from crew.crew import check, load_crew
+from crew.errors import ConfigurationError, CrewError
+from crew.graph import RoutingGraph
+from crew.pictures import PICTURES
+from crew.plan import entry_point, routing_of
+from crew.problems import Problem, as_json, as_text
+from crew.query import Query
+from crew.runs import Runs
+from crew.stores.contract import RunRow, RunStore
+from crew.stores.opening import open_store
+from crew.stores.sqlite import SqliteStore
+from server.schemas import KINDS, schema_of
+from server.settings import Settings, SettingsError
+from server.starter import FILES
+from server.terminal import RunView
+
+app = typer.Typer(
+    name="crew",
+    help="Run crews of AI agents that are described in YAML.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+    rich_markup_mode="rich",
+)
+
+Folder = Annotated[
+    Path, typer.Argument(metavar="DIR", help="The crew's folder, with crew.yaml in it.", show_default="the current folder")
+]
+Provider = Annotated[
+    str | None, typer.Option(help="Use this provider for every agent: scripted, openai, ollama, or one of crew.yaml's.")
+]
+HERE = Path()
+
+
+class PictureFormat(StrEnum):
+    """The keys of PICTURES."""
+
+    text = "text"
+    mermaid = "mermaid"
+    dot = "dot"
+    json = "json"
+
+
+class SchemaKind(StrEnum):
+    """The keys of KINDS."""
+
+    crew = "crew"
+    agent = "agent"
+    tools = "tools"
+    script = "script"
+
+
+def main() -> None:
+    """The command `crew`."""
+    _one_house()
+    try:
+        app()
+    except ConfigurationError as error:
+        _print_problems(error.problems, error.texts)
+        raise SystemExit(1) from None
+    except (SettingsError, CrewError) as error:
+        _fail(str(error))
+    except KeyboardInterrupt:
+        raise SystemExit(130) from None
+    except BrokenPipeError:
+        # who read the output (head, say) has gone
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise SystemExit(1) from None
+
+
+@app.command()
+def serve(
+    folder: Folder = HERE,
+    host: Annotated[str, typer.Option(help="Address to listen on; any but loopback needs CREW_API_TOKENS.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="Port to listen on; 0 takes a free one.", min=0, max=65535)] = 8080,
+    provider: Provider = None,
+) -> None:
+    """Serve a crew over HTTP: SSE streams, JSON, metrics and a web console.
+
+    Example: [bold]crew serve examples/it-support --port 9000[/]
+    """
+    settings = Settings.read(os.environ, host, port, terminal=sys.stderr.isatty())
+    crew = load_crew(folder, provider=provider)
+    _print_problems(crew.warnings, {})
+    # the web server takes its time to import, which no other command should wait for
+    logs, serving, application = (importlib.import_module(f"server.{name}") for name in ("logs", "serving", "app"))
+    logs.set_up(settings)
+    serving.serve(application.build_app(crew, open_store(settings.database_url, folder), settings), settings)
+
+
+@app.command()
+def run(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The crew's folder, with crew.yaml in it.")],
+    query: Annotated[str, typer.Argument(metavar="QUERY", help="What to ask the crew.")],
+    as_lines: Annotated[bool, typer.Option("--json", help="Print the events as JSON, one a line.")] = False,
+    provider: Provider = None,
+    answer: Annotated[str | None, typer.Option(metavar="RUN", help="QUERY is the answer to this paused run.")] = None,
+) -> None:
+    """Run a crew in the terminal and show its events as they come; asks you at a pause.
+
+    Example: [bold]crew run examples/it-support "Kiểm tra máy này"[/]
+    """
+    crew = load_crew(folder, provider=provider)
+    store = open_store(os.environ.get("CREW_DATABASE_URL"), folder)
+    if isinstance(store, SqliteStore):
+        store.claim(alone=False)
+    row = anyio.run(_run, Runs(crew, store), query, answer, as_lines)
+    if row.status == "failed":
+        raise typer.Exit(1)
+    if row.status == "paused" and not as_lines:
+        print(f'Paused. Answer with: crew run {folder} "…" --answer {row.run_id}', file=sys.stderr)
+
+
+@app.command()
+def validate(
+    folders: Annotated[
+        list[Path] | None, typer.Argument(metavar="DIR...", help="Crews' folders.", show_default="the current folder")
+    ] = None,
+    as_document: Annotated[bool, typer.Option("--json", help="Print the problems as JSON.")] = False,
+    strict: Annotated[bool, typer.Option(help="Warnings fail too.")] = False,
+    imports: Annotated[bool, typer.Option("--import/--no-import", help="Import Python tools, which runs their files.")] = True,
+) -> None:
+    """Check crews and tell everything that is wrong with them, each with its line and its remedy.
+
+    Example: [bold]crew validate examples/*[/]
+    """
+    failed, documents = False, []
+    for folder in folders or [HERE]:
+        files, _, problems = check(folder, imports=imports)
+        failed = failed or any(strict or problem.severity == "error" for problem in problems)
+        if as_document:
+            documents.append({"folder": str(folder), **as_json(problems)})
+            continue
+        prefix = "" if folder == HERE else f"{folder}/"
+        for problem in problems:
+            print(as_text(problem, files.texts, prefix))
+        errors = sum(problem.severity == "error" for problem in problems)
+        print(f"{folder}: {_count(errors, 'error')}, {_count(len(problems) - errors, 'warning')}")
+    if as_document:
+        # one folder is one document, as programs expect it
+        print(json.dumps(as_json(problems) if len(documents) == 1 else documents, ensure_ascii=False, indent=2))
+    if failed:
+        raise typer.Exit(1)
+
+
+@app.command()
+def graph(
+    folder: Folder = HERE,
+    picture: Annotated[PictureFormat, typer.Option("--format", help="How to draw it.")] = PictureFormat.text,
+) -> None:
+    """Draw the routing of a crew.
+
+    Example: [bold]crew graph examples/routing --format mermaid[/]
+    """
+    files, _, problems = check(folder, imports=False)
+    if any(problem.severity == "error" for problem in problems):
+        raise ConfigurationError(problems, files.texts)
+    print(PICTURES[picture](RoutingGraph.of(routing_of(files), entry_point(files))))
+
+
+@app.command()
+def schema(kind: Annotated[SchemaKind, typer.Argument(help="The kind of file.")]) -> None:
+    """Print the JSON Schema of a kind of file, for editors.
+
+    Example: [bold]crew schema agent > agent.schema.json[/]
+    """
+    print(json.dumps(schema_of(kind), ensure_ascii=False, indent=2))
+
+
+@app.command()
+def init(folder: Annotated[Path, typer.Argument(metavar="DIR", help="A new or empty folder.")]) -> None:
+    """Write a small crew that plays at once, without a key.
+
+    Example: [bold]crew init my-crew && crew run my-crew hello[/]
+    """
+    written = {**FILES, **{f".crew/schemas/{kind}.json": json.dumps(schema_of(kind), indent=2) + "\n" for kind in KINDS}}
+    there = [name for name in written if (folder / name).exists()]
+    if there:
+        _fail(f"{folder / there[0]} is there already; nothing was written")
+    try:
+        for name, text in written.items():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_text(text, encoding="utf-8")
+    except OSError as error:
+        _fail(f"{error.filename}: {error.strerror}")
+    print(f'Wrote {folder}. Try: crew run {folder} "How is this machine?"')
+
+
+@app.command()
+def runs(
+    folder: Folder = HERE,
+    run_id: Annotated[
+        str | None, typer.Argument(metavar="RUN", help="Show this run with its events.", show_default="list the newest")
+    ] = None,
+    as_document: Annotated[bool, typer.Option("--json", help="Print JSON, one object a line.")] = False,
+) -> None:
+    """List the runs of a crew, or show one.
+
+    Example: [bold]crew runs examples/it-support[/]
+    """
+    url = os.environ.get("CREW_DATABASE_URL")
+    if not url and not (folder / ".crew" / "crew.db").exists():
+        # looking must not make a database
+        if run_id is not None:
+            _fail(f"there is no run {run_id}")
+        return
+    anyio.run(_show_runs, open_store(url, folder), run_id, as_document)
+
+
+async def _run(runs: Runs, query: str, answer: str | None, as_lines: bool) -> RunRow:
+    console = Console(highlight=False)
+    view, interactive = RunView(console), sys.stdin.isatty() and not as_lines
+    async with runs:
+        asked = Query(query, deltas=interactive and console.is_terminal)
+        started = await (runs.start(asked) if answer is None else runs.resume(answer, asked))
+        while True:
+            async for line in runs.follow(started.id, started.before):
+                if line is not None and as_lines:
+                    print(line.public, flush=True)
+                elif line is not None:
+                    view.show(line.public)
+            row = await started.outcome()
+            if row.status != "paused" or not interactive:
+                return row
+            text = await anyio.to_thread.run_sync(console.input, "[bold]> [/]", abandon_on_cancel=True)
+            started = await runs.resume(started.id, Query(text, deltas=asked.deltas))
+
+
+async def _show_runs(store: RunStore, run_id: str | None, as_document: bool) -> None:
+    console = Console(highlight=False)
+    try:
+        if run_id is None:
+            for row in await store.rows():
+                if as_document:
+                    print(
+                        json.dumps(
+                            {
+                                "run_id": row.run_id,
+                                "status": row.status,
+                                "reason": row.reason,
+                                "started_at": row.started_at,
+                                "query": row.query,
+                            },
+                            ensure_ascii=False,
+                        )
+                    )
+                else:
+                    print(f"{row.run_id}  {row.started_at}  {row.status:<9}  {' '.join(row.query.split())[:60]}")
+            return
+        if await store.row(run_id) is None:
+            _fail(f"there is no run {run_id}")
+        view, after = RunView(console), 0
+        while records := await store.records(run_id, after):
+            for record in records:
+                after = record.seq
+                print(record.public) if as_document else view.show(record.public)
+    finally:
+        await store.aclose()
+
+
+def _one_house() -> None:
+    """The four packages have common names; another distribution may have put its own in their place."""
+    homes = {Path(package.__file__ or "").resolve().parent.parent: package for package in (server, crew_package, agents, tools)}
+    if len(homes) > 1:
+        intruders = [f"{package.__name__} ({home})" for home, package in homes.items() if package is not server]
+        _fail(f"another package hides one of ours: {', '.join(intruders)}; install crewline into an environment of its own")
+
+
+def _print_problems(problems: tuple[Problem, ...], texts: Any) -> None:
+    for problem in problems:
+        print(as_text(problem, texts), file=sys.stderr)
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+def _fail(message: str) -> NoReturn:
+    print(f"crew: {message}", file=sys.stderr)
+    raise SystemExit(1)

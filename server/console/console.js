@@ -1,0 +1,243 @@
+// The web console: starts runs, follows them, answers their pauses; a client of the public API like any other.
+
+const $ = (id) => document.getElementById(id);
+const api = "/api/crew";
+let token = sessionStorage.getItem("token") ?? "";
+let current = null; // {id, status, controller}
+
+const headers = (more) => ({ ...more, ...(token && { Authorization: `Bearer ${token}` }) });
+
+async function call(path, options = {}) {
+  const answer = await fetch(api + path, { ...options, headers: headers(options.headers) });
+  if (answer.status === 401) $("login").hidden = false;
+  if (!answer.ok) throw new Error((await answer.json()).detail);
+  return answer;
+}
+
+const post = (path, body) =>
+  call(path, { method: "POST", headers: { "Content-Type": "application/json" }, body: body && JSON.stringify(body) });
+
+function element(tag, properties = {}, ...children) {
+  const made = Object.assign(document.createElement(tag), properties);
+  made.append(...children);
+  return made;
+}
+
+function add(...children) {
+  const list = $("events");
+  const near = list.scrollHeight - list.scrollTop - list.clientHeight < 80;
+  list.append(element("li", {}, ...children));
+  if (near) list.scrollTop = list.scrollHeight;
+}
+
+const note = (text, kind = "") => add(element("div", { className: `note ${kind}` }, text));
+const speech = (name, text, mine = false) =>
+  add(element("div", { className: mine ? "speech mine" : "speech" }, element("b", {}, name), text.trim()));
+
+let writing = null; // the text node of the answer that is being written
+
+function show(event) {
+  const { type, agent, content, metadata: data } = event;
+  if (type === "agent_response" && writing) {
+    // the whole answer takes the place of its pieces
+    writing.parentElement.closest("li").remove();
+    writing = null;
+  }
+  switch (type) {
+    case "agent_start":
+      for (const item of $("agents").children) item.classList.toggle("speaking", item.dataset.id === data.agent_id);
+      break;
+    case "agent_delta":
+      if (!writing) {
+        writing = document.createTextNode("");
+        add(element("div", { className: "speech" }, element("b", {}, agent), writing));
+      }
+      writing.data += content;
+      break;
+    case "agent_response":
+      if (content.trim()) speech(agent, content);
+      break;
+    case "tool_result": {
+      const [head, ...rest] = content.split(" → ");
+      const seconds = data.duration_seconds.toFixed(2);
+      add(element("details", {}, element("summary", {}, `${head} (${seconds} s)`), element("pre", {}, rest.join(" → "))));
+      break;
+    }
+    case "handoff":
+      note(`↪ ${content} (${data.why}${data.signal ? ` ${data.signal}` : ""})`);
+      break;
+    case "parallel_start":
+      note(`⑂ ${content}: ${data.agents.join(", ")}`);
+      break;
+    case "pause":
+      note(`⏸ ${agent} waits for your answer${data.calls ? `: ${data.calls.map((c) => c.tool).join(", ")}` : ""}`, "warning");
+      break;
+    case "warning":
+    case "error":
+      note(`${type === "error" ? "✗" : "⚠"} ${content}`, type);
+      break;
+    case "done":
+      if (data.reason !== "paused") note(`✔ ${data.reason} after ${data.duration_seconds.toFixed(1)} s`, "done");
+      setStatus(data.reason === "paused" ? "paused" : "ended");
+      break;
+  }
+  if (type === "error") setStatus("ended");
+}
+
+function setStatus(status) {
+  if (current) current.status = status;
+  const paused = status === "paused";
+  $("send").textContent = paused ? "Answer" : "Start";
+  $("send").hidden = $("query").hidden = status === "running";
+  $("stop").hidden = !["running", "paused"].includes(status);
+  $("fresh").hidden = !current;
+  if (status !== "running") {
+    for (const item of $("agents").children) item.classList.remove("speaking");
+    listRuns();
+  }
+}
+
+// EventSource cannot send a token, so the stream is read with fetch; it comes back by the id of the last event.
+async function follow(id, after = 0) {
+  current?.controller.abort();
+  const run = { id, status: "running", controller: new AbortController() };
+  current = run;
+  setStatus("running");
+  while (run.status === "running" && current === run) {
+    try {
+      const options = { signal: run.controller.signal, headers: { "Last-Event-ID": `${id}:${after}` } };
+      const answer = await call(`/runs/${id}/events?deltas=1`, options);
+      if (answer.status === 204) {
+        const { status } = await (await call(`/runs/${id}`)).json();
+        return setStatus(status === "paused" ? "paused" : "ended");
+      }
+      for await (const block of blocks(answer.body)) {
+        if (current !== run) return;
+        const at = block.match(/^id: .*:(\d+)$/m);
+        const data = block.match(/^data: (.*)$/m);
+        if (at) after = Number(at[1]);
+        // a stretch that has ended may be followed by the next one
+        if (data) show(JSON.parse(data[1]));
+      }
+    } catch (error) {
+      if (run.controller.signal.aborted) return;
+      note(`⚠ ${error.message}; trying again`, "warning");
+    }
+    if (run.status === "running") await new Promise((resolve) => setTimeout(resolve, 2000));
+  }
+}
+
+async function* blocks(body) {
+  let rest = "";
+  const reader = body.pipeThrough(new TextDecoderStream()).getReader();
+  for (;;) {
+    const { value, done } = await reader.read();
+    if (done) return;
+    const parts = (rest + value).split("\n\n");
+    rest = parts.pop();
+    yield* parts;
+  }
+}
+
+async function open(id) {
+  $("events").replaceChildren();
+  const run = await (await call(`/runs/${id}`)).json();
+  speech("You", run.query, true);
+  await follow(id);
+}
+
+async function listRuns() {
+  const { runs } = await (await call("/runs?limit=30")).json();
+  $("runs").replaceChildren(
+    ...runs.map((run) => {
+      const status = element("small", { className: `status-${run.status}` }, `${run.status} · ${new Date(run.started_at).toLocaleTimeString()}`);
+      const button = element("button", { type: "button", onclick: () => open(run.run_id).catch(fail) }, run.query.slice(0, 60), status);
+      button.setAttribute("aria-current", String(run.run_id === current?.id));
+      return element("li", {}, button);
+    }),
+  );
+}
+
+const fail = (error) => note(`✗ ${error.message}`, "error");
+
+$("ask").onsubmit = async (submit) => {
+  submit.preventDefault();
+  const query = $("query").value;
+  try {
+    if (current?.status === "paused") {
+      const { id } = current;
+      const after = await newest(id);
+      await post(`/runs/${id}/resume`, { query, deltas: true });
+      $("query").value = "";
+      speech("You", query, true);
+      await follow(id, after);
+    } else {
+      const controller = new AbortController();
+      const options = { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ query, deltas: true }), signal: controller.signal };
+      const answer = await call("/stream", options);
+      $("query").value = "";
+      $("events").replaceChildren();
+      speech("You", query, true);
+      // the first event names the run; from there on it is followed like any other
+      for await (const block of blocks(answer.body)) {
+        const at = block.match(/^id: (.*):\d+$/m);
+        if (at) {
+          const followed = follow(at[1]);
+          setTimeout(() => controller.abort(), 1000);
+          await followed;
+          break;
+        }
+      }
+    }
+  } catch (error) {
+    fail(error);
+  }
+};
+
+async function newest(id) {
+  let after = 0;
+  const answer = await call(`/runs/${id}/events`);
+  for await (const block of blocks(answer.body)) after = Number(block.match(/^id: .*:(\d+)$/m)?.[1] ?? after);
+  return after;
+}
+
+$("query").onkeydown = (key) => {
+  if (key.key === "Enter" && !key.shiftKey) {
+    key.preventDefault();
+    $("ask").requestSubmit();
+  }
+};
+$("stop").onclick = () => post(`/runs/${current.id}/cancel`).catch(fail);
+$("fresh").onclick = () => {
+  current?.controller.abort();
+  current = null;
+  $("events").replaceChildren();
+  setStatus("idle");
+};
+$("login").onsubmit = (submit) => {
+  submit.preventDefault();
+  token = $("token").value;
+  sessionStorage.setItem("token", token);
+  $("login").hidden = true;
+  begin();
+};
+
+async function begin() {
+  try {
+    const crew = await (await call("")).json();
+    $("crew").textContent = document.title = crew.name;
+    $("description").textContent = crew.description;
+    $("agents").replaceChildren(
+      ...crew.agents.map((agent) => {
+        const item = element("li", {}, agent.name, element("small", {}, `${agent.id} · ${agent.model}${agent.waits_for_signal ? " · may ask you" : ""}`));
+        item.dataset.id = agent.id;
+        return item;
+      }),
+    );
+    await listRuns();
+  } catch (error) {
+    if ($("login").hidden) fail(error);
+  }
+}
+
+begin();

@@ -1,0 +1,141 @@
+"""A listener that counts: Prometheus metrics, fed by the events of runs. Labels come from the configuration only."""
+
+from collections.abc import Callable
+from importlib.metadata import version
+from typing import Any
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics
+from prometheus_client.gc_collector import GCCollector
+from prometheus_client.platform_collector import PlatformCollector
+from prometheus_client.process_collector import ProcessCollector
+
+from agents.events import AgentFailed, AgentResponded, ModelCalled, ToolRetried, ToolReturned
+from crew.crew import Crew
+from crew.events import Event, HandedOff, Paused, RunDone, RunFailed, RunStarted
+
+# when a series began is told by its first sample; nothing here needs a second series for it
+disable_created_metrics()  # type: ignore[no-untyped-call] # the package leaves its types out here
+
+SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0)
+# a model may call a tool, or be one, that the configuration does not name
+OTHER = "other"
+
+
+class Metrics:
+    """The numbers of one process."""
+
+    def __init__(self, crew: Crew) -> None:
+        """All series that the crew's configuration names begin at zero."""
+        self.crew = crew
+        self.tools = {name for agent in crew.agents.values() for name in agent.tools}
+        registry = self.registry = CollectorRegistry()
+        ProcessCollector(registry=registry)
+        PlatformCollector(registry=registry)
+        GCCollector(registry=registry)
+
+        def counter(name: str, text: str, *labels: str) -> Counter:
+            return Counter(name, text, labels, registry=registry)
+
+        def histogram(name: str, text: str, *labels: str) -> Histogram:
+            return Histogram(name, text, labels, registry=registry, buckets=SECONDS)
+
+        self.runs = counter("crew_runs", "Runs that have ended.", "crew", "outcome")
+        self.run_seconds = histogram("crew_run_duration_seconds", "Active time of runs that have ended.")
+        self.turns = counter("crew_agent_turns", "Answers of agents.", "agent", "outcome")
+        self.turn_seconds = histogram("crew_agent_turn_duration_seconds", "Time to an agent's answer.", "agent")
+        self.requests = counter("crew_model_requests", "Requests to providers.", "provider", "model", "outcome")
+        self.request_seconds = histogram("crew_model_request_duration_seconds", "Time of a request to a provider.")
+        self.tokens = counter("crew_model_tokens", "Tokens, as providers counted them.", "model", "type")
+        self.cost = counter("crew_cost_usd", "Cost by the agents' prices.", "agent", "model")
+        self.tool_calls = counter("crew_tool_calls", "Tool calls that have their result.", "tool", "outcome")
+        self.tool_seconds = histogram("crew_tool_duration_seconds", "Time of a tool call with its retries.", "tool")
+        self.tool_retries = counter("crew_tool_retries", "Further attempts of tools.", "tool")
+        self.handoffs = counter("crew_handoffs", "Changes of the current agent.", "from", "to", "why")
+        self.pauses = Gauge("crew_pauses_open", "Runs that wait for a person.", registry=registry)
+        self.resumes = counter("crew_stream_resumes", "Streams that came back with Last-Event-ID.", "result")
+        self.active = Gauge("crew_runs_active", "Runs alive in this process.", registry=registry)
+        self.subscribers = Gauge("crew_stream_subscribers", "Streams that are open.", registry=registry)
+        self.reload = Gauge("crew_config_last_reload_successful", "Whether the newest files could be loaded.", registry=registry)
+        self.reload.set(1)
+        Gauge("crew_build_info", "The version that runs.", ("version",), registry=registry).labels(version("crewline")).set(1)
+        self._start_at_zero()
+
+    def watch(self, active: Callable[[], int], subscribers: Callable[[], int]) -> None:
+        """Ask for these two at each scrape."""
+        self.active.set_function(active)
+        self.subscribers.set_function(subscribers)
+
+    def _start_at_zero(self) -> None:
+        """A series that is not there cannot be told from one that nothing was counted in."""
+        crew = self.crew
+        for outcome in ("completed", "failed", "cancelled"):
+            self.runs.labels(crew.name, outcome)
+        for agent in crew.agents.values():
+            self.turn_seconds.labels(agent.id)
+            for outcome in ("success", "error"):
+                self.turns.labels(agent.id, outcome)
+            for provider, model in agent.model.endpoints:
+                self.requests.labels(provider, model, "success")
+                for type_ in ("prompt", "completion"):
+                    self.tokens.labels(model, type_)
+            self.cost.labels(agent.id, agent.model.name)
+        for tool in self.tools:
+            self.tool_seconds.labels(tool)
+            self.tool_retries.labels(tool)
+            for outcome in ("success", "error", "timeout", "denied"):
+                self.tool_calls.labels(tool, outcome)
+        for edge in crew.graph.edges:
+            if (edge.kind != "member" and edge.to in crew.agents) or edge.to in crew.routing.groups:
+                why = {"group": "group", "signal": "signal", "order": "order", "handoff_target": "handoff_target"}.get(
+                    edge.kind, "default"
+                )
+                self.handoffs.labels(edge.from_, edge.to, why)
+        for result in ("resumed", "up_to_date", "refused"):
+            self.resumes.labels(result)
+
+    def __call__(self, run_id: str, event: Event) -> None:
+        """Count an event."""
+        match event:
+            case RunStarted(resumed=True):
+                self.pauses.dec()
+            case Paused():
+                self.pauses.inc()
+            case RunDone(reason="paused"):
+                pass
+            case RunDone():
+                self.runs.labels(self.crew.name, "cancelled" if event.reason == "cancelled" else "completed").inc()
+                self.run_seconds.observe(event.duration_seconds)
+            case RunFailed():
+                self.runs.labels(self.crew.name, "failed").inc()
+                self.run_seconds.observe(event.duration_seconds)
+            case AgentResponded():
+                self.turns.labels(event.agent_id, "success").inc()
+                self.turn_seconds.labels(event.agent_id).observe(event.duration_seconds)
+                if event.usage.cost_usd:
+                    self.cost.labels(event.agent_id, self.crew.agents[event.agent_id].model.name).inc(event.usage.cost_usd)
+            case AgentFailed():
+                self.turns.labels(event.agent_id, "error").inc()
+            case ModelCalled(called=called):
+                self.requests.labels(called.provider, called.model, called.outcome).inc()
+                self.request_seconds.observe(called.duration_seconds)
+                self.tokens.labels(called.model, "prompt").inc(called.usage.prompt_tokens)
+                self.tokens.labels(called.model, "completion").inc(called.usage.completion_tokens)
+            case ToolReturned(result=result):
+                tool = self._tool(result.tool)
+                self.tool_calls.labels(tool, result.status).inc()
+                self.tool_seconds.labels(tool).observe(result.duration_seconds)
+            case ToolRetried(retried=retried):
+                self.tool_retries.labels(self._tool(retried.call.tool)).inc()
+            case HandedOff():
+                self.handoffs.labels(event.from_, event.to, event.why).inc()
+
+    def _tool(self, name: str) -> str:
+        return name if name in self.tools else OTHER
+
+    def as_json(self) -> dict[str, Any]:
+        """The same numbers as a document: by metric, a list of {"labels", "value"}."""
+        out: dict[str, list[dict[str, Any]]] = {}
+        for family in self.registry.collect():
+            for sample in family.samples:
+                out.setdefault(sample.name, []).append({"labels": sample.labels, "value": sample.value})
+        return out

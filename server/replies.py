@@ -1,0 +1,133 @@
+"""What the server answers beside streams: problems (RFC 9457), runs, the crew."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic_core import to_json
+from starlette.responses import Response
+
+from crew.crew import Crew
+from crew.problems import Problem as FileProblem
+from crew.stores.contract import RunRow
+from crew.wire import usage_of
+
+TITLES = {
+    400: "Bad request",
+    401: "Unauthorized",
+    403: "Forbidden",
+    404: "Not found",
+    405: "Method not allowed",
+    409: "Conflict",
+    413: "Too large",
+    415: "Unsupported media type",
+    421: "Misdirected request",
+    500: "Internal error",
+    503: "Unavailable",
+}
+
+
+@dataclass(slots=True, eq=False)
+class Refusal(Exception):
+    """A request that is answered with a problem. `errors`: each (field, what is wrong with it)."""
+
+    status: int
+    detail: str
+    errors: Sequence[tuple[str, str]] = ()
+    headers: Mapping[str, str] | None = None
+
+
+class Json(Response):
+    """A JSON answer."""
+
+    media_type = "application/json"
+
+    def render(self, content: Any) -> bytes:
+        """As bytes."""
+        return to_json(content)
+
+
+class ProblemReply(Json):
+    """A refusal as `application/problem+json`."""
+
+    media_type = "application/problem+json"
+
+    def __init__(self, refusal: Refusal) -> None:
+        body: dict[str, Any] = {
+            "type": "about:blank",
+            "title": TITLES.get(refusal.status, "Error"),
+            "status": refusal.status,
+            "detail": refusal.detail,
+        }
+        if refusal.errors:
+            body["errors"] = [{"field": field, "message": message} for field, message in refusal.errors]
+        super().__init__(body, refusal.status, headers=dict(refusal.headers or {}))
+
+
+def outcome(row: RunRow) -> dict[str, Any]:
+    """A run's result, as `/api/crew/run` gives it."""
+    return {
+        "run_id": row.run_id,
+        "status": row.status,
+        "reason": row.reason,
+        "answer": row.answer,
+        "agent_id": row.agent_id,
+        "rounds": row.rounds,
+        "handoffs": row.handoffs,
+        "usage": usage_of(row.usage),
+        "duration_seconds": round(row.duration_seconds, 6),
+    }
+
+
+def listed(row: RunRow) -> dict[str, Any]:
+    """A run, as lists show it."""
+    keys = ("run_id", "status", "query", "reason", "answer", "started_at", "ended_at", "paused_agent_id")
+    return {key: getattr(row, key) for key in keys}
+
+
+def whole(row: RunRow) -> dict[str, Any]:
+    """A run with its result."""
+    return {**listed(row), **outcome(row), "crew": row.crew, "request_id": row.request_id}
+
+
+def crew_view(crew: Crew, *, prompts: bool) -> dict[str, Any]:
+    """The crew without its secrets; its prompts only where asked for and allowed."""
+    config, routing = crew.config, crew.routing
+
+    def agent(agent_id: str) -> dict[str, Any]:
+        live = crew.agents[agent_id]
+        described = {
+            "id": live.id,
+            "name": live.name,
+            "model": live.model.name,
+            "tools": [{"name": t.name, "description": t.description, "parameters": t.parameters} for t in live.tools.values()],
+            "is_terminal": agent_id in routing.terminal,
+            "waits_for_signal": agent_id in routing.waits,
+        }
+        return {**described, "system_prompt": live.prompt.text()} if prompts else described
+
+    edges = [{"from": e.from_, "to": e.to, "kind": e.kind, "label": e.label} for e in crew.graph.edges]
+    groups = {
+        g.name: {
+            "agents": g.agents,
+            "wait_for_all": g.wait_for_all,
+            "timeout_seconds": g.timeout_seconds,
+            "next_agent": g.next_agent,
+        }
+        for g in routing.groups.values()
+    }
+    return {
+        "name": crew.name,
+        "description": config.description,
+        "entry_point": crew.entry_point,
+        "agents": [agent(agent_id) for agent_id in crew.agents],
+        "groups": groups,
+        "routing": edges,
+        "limits": config.settings.model_dump(),
+        "warnings": [warning(problem) for problem in crew.warnings],
+    }
+
+
+def warning(problem: FileProblem) -> dict[str, Any]:
+    """A warning of the crew's files."""
+    return {"file": problem.file, "line": problem.line, "code": problem.code, "message": problem.message}

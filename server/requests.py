@@ -1,0 +1,219 @@
+"""Query string or body -> what is asked, or every problem with it."""
+
+import re
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, TypeVar
+from urllib.parse import parse_qsl
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic_core import from_json
+from starlette.requests import Request
+
+from crew.config import Settings
+from crew.query import Query, Said
+from server.replies import Refusal
+
+MAX_HISTORY = 1000
+MAX_MESSAGE_BYTES = 100_000
+CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+ID = r"^[A-Za-z0-9_-]{1,128}$"
+EVENT_ID = re.compile(r"(?:([A-Za-z0-9_-]{1,128}):)?(\d{1,15})")
+STREAM_KEYS = frozenset({"q", "run_id", "resume_agent_id", "deltas", "access_token"})
+
+
+def _clean(text: str) -> str:
+    if found := CONTROL.search(text):
+        raise ValueError(f"has the control character U+{ord(found[0]):04X}; only line feed, carriage return and tab are taken")
+    return text
+
+
+def _short(text: str) -> str:
+    if len(text.encode()) > MAX_MESSAGE_BYTES:
+        raise ValueError(f"has more than {MAX_MESSAGE_BYTES:,} bytes")
+    return text
+
+
+Text = Annotated[str, AfterValidator(_clean)]
+B = TypeVar("B", bound="_Body")
+
+
+class _Body(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class SaidBody(_Body):
+    """A message of a history."""
+
+    role: Literal["user", "assistant", "system"]
+    content: Annotated[Text, AfterValidator(_short)]
+
+
+class QueryBody(_Body):
+    """What starts a run, or goes on with one."""
+
+    query: Annotated[Text, Field(min_length=1)]
+    history: Annotated[list[SaidBody], Field(max_length=MAX_HISTORY)] = []
+    run_id: Annotated[str, Field(pattern=ID)] | None = None
+    resume_agent_id: Annotated[str, Field(pattern=ID)] | None = None
+    deltas: bool = False
+    decision: Literal["approve", "deny", "retry", "skip", "done"] | None = None
+    result: Text = ""
+
+
+class AnswerBody(_Body):
+    """An answer to a pause; with a decision the text may be missing."""
+
+    query: Text = ""
+    deltas: bool = False
+    decision: Literal["approve", "deny", "retry", "skip", "done"] | None = None
+    result: Text = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A checked request: a query, and the run that it answers, if it does."""
+
+    query: Query
+    run_id: str | None
+
+
+async def asked(request: Request, settings: Settings, agents: frozenset[str]) -> Asked:
+    """What a GET or POST of `/api/crew/stream` or `/api/crew/run` asks; raises Refusal with every problem."""
+    if request.method == "POST":
+        data = await body(request, settings)
+    else:
+        data = _from_url(request)
+    checked = _check(QueryBody, data)
+    _check_length(checked.query, settings)
+    if checked.run_id is not None and checked.resume_agent_id is not None:
+        raise _refusal([("run_id", "cannot be given together with resume_agent_id")])
+    if checked.run_id is not None and checked.history:
+        raise _refusal([("history", "is that of the run, when a run_id is given")])
+    if checked.run_id is None and (checked.decision is not None or checked.result):
+        raise _refusal([("decision", "answers a paused run; give its run_id")])
+    if checked.resume_agent_id is not None and checked.resume_agent_id not in agents:
+        raise _refusal([("resume_agent_id", f"there is no agent {checked.resume_agent_id!r}")])
+    history = tuple(Said(said.role, said.content) for said in checked.history)
+    query = Query(checked.query, history, checked.resume_agent_id, checked.deltas, checked.decision, checked.result)
+    return Asked(query, checked.run_id)
+
+
+async def answered(request: Request, settings: Settings) -> Query:
+    """The answer in a POST of `/resume`; raises Refusal with every problem."""
+    checked = _check(AnswerBody, await body(request, settings))
+    _check_length(checked.query, settings)
+    if not checked.query and checked.decision is None:
+        raise _refusal([("query", "is missing")])
+    return Query(checked.query, deltas=checked.deltas, decision=checked.decision, result=checked.result)
+
+
+async def body(request: Request, settings: Settings) -> Any:
+    """The JSON of a body, of no more than `max_request_body_size_kb`."""
+    kind = request.headers.get("content-type", "application/json").partition(";")[0].strip().lower()
+    if kind != "application/json":
+        raise Refusal(415, f"Content-Type: send application/json, not {kind}")
+    limit = int(settings.max_request_body_size_kb * 1000)
+    content = bytearray()
+    async for piece in request.stream():
+        content += piece
+        if len(content) > limit:
+            raise Refusal(413, f"body: has more than {limit:,} bytes")
+    try:
+        data = from_json(bytes(content), allow_inf_nan=False)
+    except ValueError as error:
+        raise _refusal([("body", f"is not JSON: {error}")]) from None
+    if not isinstance(data, dict):
+        raise _refusal([("body", "must be a JSON object")])
+    return data
+
+
+def parameters(request: Request, known: frozenset[str]) -> dict[str, str]:
+    """The query string's parameters, each at most once; raises Refusal for one that is not known or not UTF-8."""
+    try:
+        pairs = parse_qsl(
+            request.scope["query_string"].decode("latin-1"), keep_blank_values=True, errors="strict", max_num_fields=100
+        )
+    except ValueError as error:
+        raise _refusal(
+            [("query string", "is not valid UTF-8" if isinstance(error, UnicodeDecodeError) else str(error))]
+        ) from None
+    given: dict[str, str] = {}
+    problems: list[tuple[str, str]] = []
+    for key, value in pairs:
+        if key not in known:
+            problems.append((key, f"is unknown; known: {', '.join(sorted(known - {'access_token'}))}"))
+        elif key in given:
+            problems.append((key, "is given twice"))
+        given[key] = value
+    if problems:
+        raise _refusal(problems)
+    return given
+
+
+def event_id(text: str, run_id: str | None, field: str) -> tuple[str, int]:
+    """(run_id, n) of `run:n`, or of `n` where the run is known; raises Refusal."""
+    found = EVENT_ID.fullmatch(text)
+    if found is None or (found[1] is None and run_id is None):
+        raise _refusal([(field, f"{text[:80]!r} is no event id; it looks like <run_id>:<number>")])
+    if run_id is not None and found[1] not in (None, run_id):
+        raise _refusal([(field, f"{text[:80]!r} is of another run")])
+    named = found[1] or run_id
+    assert named is not None, "one of the two is there"
+    return named, int(found[2])
+
+
+def _from_url(request: Request) -> dict[str, Any]:
+    given = parameters(request, STREAM_KEYS)
+    data: dict[str, Any] = {key: given[key] for key in ("run_id", "resume_agent_id") if key in given}
+    if "deltas" in given:
+        if given["deltas"] not in ("0", "1"):
+            raise _refusal([("deltas", "is 0 or 1")])
+        data["deltas"] = given["deltas"] == "1"
+    if "q" not in given:
+        raise _refusal([("q", "is missing")])
+    return {**data, **_object_or_text(given["q"])}
+
+
+def _object_or_text(text: str) -> dict[str, Any]:
+    """What `q` says: an object with a `query` string, else text as it is."""
+    if text.startswith("{"):
+        try:
+            data = from_json(text)
+        except ValueError:
+            return {"query": text}
+        if isinstance(data, dict) and isinstance(data.get("query"), str):
+            return data
+    return {"query": text}
+
+
+def _check_length(text: str, settings: Settings) -> None:
+    limit = int(settings.max_input_size_kb * 1000)
+    if len(text) > limit:
+        raise _refusal([("query", f"has {len(text):,} characters; at most {limit:,} are taken")])
+
+
+def _check(kind: type[B], data: Any) -> B:
+    try:
+        return kind.model_validate(data)
+    except ValidationError as error:
+        raise _refusal([(_field(e["loc"]), _message(e["type"], e["msg"])) for e in error.errors(include_url=False)]) from None
+
+
+def _field(loc: tuple[int | str, ...]) -> str:
+    return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in loc).lstrip(".")
+
+
+def _message(kind: str, message: str) -> str:
+    match kind:
+        case "missing":
+            return "is missing"
+        case "extra_forbidden":
+            return "is unknown"
+        case "value_error":
+            return message.removeprefix("Value error, ")
+        case _:
+            return message[:1].lower() + message[1:]
+
+
+def _refusal(problems: list[tuple[str, str]]) -> Refusal:
+    return Refusal(400, "; ".join(f"{field}: {message}" for field, message in problems), problems)

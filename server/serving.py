@@ -1,0 +1,65 @@
+"""The process that serves: from start to SIGTERM, which gives the runs their time and the streams a farewell."""
+
+import asyncio
+import contextvars
+import logging
+from types import FrameType
+
+import uvicorn
+from starlette.applications import Starlette
+
+from server.routes import House
+from server.settings import Settings
+
+log = logging.getLogger(__name__)
+
+# for connections that are still open when all runs have ended or were left
+CLOSING_SECONDS = 2
+
+
+class Server(uvicorn.Server):
+    """uvicorn, but the first signal drains and only then stops: it keeps answering (503) meanwhile."""
+
+    def __init__(self, app: Starlette, settings: Settings) -> None:
+        config = uvicorn.Config(
+            app,
+            host=settings.host,
+            port=settings.port,
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            timeout_graceful_shutdown=CLOSING_SECONDS,
+            # uvicorn's own headers of a proxy are believed only where the operator says so
+            proxy_headers=False,
+        )
+        super().__init__(config)
+        self.app, self.settings = app, settings
+        self.draining: asyncio.Task[None] | None = None
+
+    async def startup(self, sockets: list[object] | None = None) -> None:  # type: ignore[override] # the list's type is uvicorn's matter
+        """Start, and say where."""
+        await super().startup(sockets)  # type: ignore[arg-type] # as above
+        if self.started:
+            port = self.servers[0].sockets[0].getsockname()[1]
+            log.info(
+                "serving on http://%s:%s", f"[{self.settings.host}]" if ":" in self.settings.host else self.settings.host, port
+            )
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """The first signal: drain. The second: stop at once; what is stored is not lost."""
+        if self.draining is None and self.started:
+            # a context of its own: the signal may have come in the middle of a run or a request
+            self.draining = asyncio.get_running_loop().create_task(self._drain(), context=contextvars.Context())
+        else:
+            self.force_exit = self.should_exit = True
+
+    async def _drain(self) -> None:
+        house: House = self.app.state.house
+        log.info("draining: %d runs have up to %g s", len(house.runs.live), self.settings.drain_seconds)
+        await house.runs.drain(self.settings.drain_seconds)
+        self.should_exit = True
+
+
+def serve(app: Starlette, settings: Settings) -> None:
+    """Serve until a signal ends it."""
+    Server(app, settings).run()

@@ -1,0 +1,75 @@
+"""A run's lines as server-sent events: frames, keep-alive, farewell, and the end of listeners who left or fell behind."""
+
+import anyio
+from starlette.requests import ClientDisconnect
+from starlette.types import Receive, Scope, Send
+
+from crew.errors import CrewError
+from crew.run import Line, TooSlow
+from crew.runs import Runs
+from crew.wire import ping
+from server.attendance import Attendance
+
+RETRY_MILLIS = 3000
+HEADERS = [
+    (b"content-type", b"text/event-stream; charset=utf-8"),
+    (b"cache-control", b"no-cache"),
+    # nginx would hold the events back
+    (b"x-accel-buffering", b"no"),
+]
+FAREWELL = b": this server is going down; come back with the id of the last event\n\n"
+
+
+def frame(run_id: str, line: Line) -> bytes:
+    """An event as it goes over the wire; one that is not stored has no id."""
+    head = f"id: {run_id}:{line.seq}\n" if line.seq is not None else ""
+    return f"{head}data: {line.public}\n\n".encode()
+
+
+class EventStream:
+    """An answer that is a run's events: an ASGI application of its own, so that it knows when it begins and ends."""
+
+    def __init__(
+        self, runs: Runs, attendance: Attendance, run_id: str, after: int, *, deltas: bool, keep_alive_seconds: float
+    ) -> None:
+        self.runs, self.attendance, self.run_id, self.after = runs, attendance, run_id, after
+        self.deltas, self.keep_alive_seconds = deltas, keep_alive_seconds
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send the stream until the run ends or pauses, or the client leaves."""
+        with self.attendance.listening(self.run_id):
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(_leave_with_client, receive, tasks.cancel_scope)
+                await self._send(send, tasks.cancel_scope)
+                tasks.cancel_scope.cancel()
+
+    async def _send(self, send: Send, scope: anyio.CancelScope) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": list(HEADERS)})
+        await send({"type": "http.response.body", "body": b"retry: %d\n\n" % RETRY_MILLIS, "more_body": True})
+        try:
+            async for line in self.runs.follow(self.run_id, self.after, idle_seconds=self.keep_alive_seconds, cut=scope.cancel):
+                if line is None:
+                    line = Line(None, ping(self.run_id))
+                elif line.seq is None and not self.deltas:
+                    continue
+                await send({"type": "http.response.body", "body": frame(self.run_id, line), "more_body": True})
+        except TooSlow:
+            # cut off: it may come back by id
+            return
+        except CrewError:
+            await send(
+                {"type": "http.response.body", "body": b": the events cannot be read now; come back later\n\n", "more_body": True}
+            )
+        if self.runs.draining:
+            await send({"type": "http.response.body", "body": FAREWELL, "more_body": True})
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+async def _leave_with_client(receive: Receive, scope: anyio.CancelScope) -> None:
+    """End the stream when its client has gone."""
+    try:
+        while (await receive())["type"] != "http.disconnect":
+            continue
+    except ClientDisconnect:
+        pass
+    scope.cancel()

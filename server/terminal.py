@@ -1,0 +1,99 @@
+"""What an operator sees of a run in the terminal."""
+
+import json
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.padding import Padding
+from rich.text import Text
+
+COLOURS = ("cyan", "magenta", "yellow", "green", "blue")
+SHOWN_LINES = 8
+
+
+class RunView:
+    """Prints the events of a run as they come; plain text where the output is no terminal."""
+
+    def __init__(self, console: Console) -> None:
+        self.console = console
+        self.colours: dict[str, str] = {}
+        # an answer is being written piece by piece
+        self.writing = False
+
+    def show(self, public: str) -> None:
+        """Print one event (the JSON that clients are told)."""
+        event = json.loads(public)
+        content, data = event["content"], event["metadata"]
+        if self.writing and event["type"] != "agent_delta":
+            self.console.print()
+        match event["type"]:
+            case "agent_start":
+                group = f" in {data['group']}" if data["group"] else ""
+                self._head(event["agent"], f"round {data['round']}{group}, {data['model']}")
+            case "agent_delta":
+                self.console.print(escape(content), end="", soft_wrap=True, highlight=False)
+            case "agent_response" if not self.writing and content.strip():
+                self._body(content)
+            case "tool_start":
+                arguments = ", ".join(
+                    f"{key}={json.dumps(value, ensure_ascii=False)}" for key, value in data["arguments"].items()
+                )
+                self.console.print(f"  [dim]→ {escape(data['tool'])}({escape(arguments)})[/]", highlight=False)
+            case "tool_result":
+                self._result(content, data)
+            case "handoff":
+                signal = f" {data['signal']}" if data["signal"] else ""
+                where = f", {data['source']}" if data["source"] else ""
+                self.console.print(
+                    f"  [bold]↪ {escape(content)}[/] [dim]({data['why']}{escape(signal)}{escape(where)})[/]", highlight=False
+                )
+            case "parallel_start" | "parallel_end":
+                word = "starts" if event["type"] == "parallel_start" else "has ended"
+                self.console.print(
+                    f"  [bold]⑂ {escape(content)} {word}[/] [dim]({', '.join(data['agents'])})[/]", highlight=False
+                )
+            case "warning":
+                self.console.print(f"  [yellow]⚠ {escape(content)}[/] [dim]({data['code']})[/]", highlight=False)
+            case "error":
+                self.console.print(f"[bold red]✗ {escape(content)}[/] [dim]({data['reason']})[/]", highlight=False)
+            case "done":
+                self._end(data)
+        self.writing = event["type"] == "agent_delta"
+
+    def _head(self, name: str, what: str) -> None:
+        colour = self.colours.setdefault(name, COLOURS[len(self.colours) % len(COLOURS)])
+        self.console.print(f"\n[bold {colour}]● {escape(name)}[/] [dim]({escape(what)})[/]", highlight=False)
+
+    def _body(self, text: str) -> None:
+        self._indented(Text(text.rstrip()), 2)
+
+    def _result(self, content: str, data: dict[str, Any]) -> None:
+        output = content.partition(" → ")[2]
+        mark, colour = ("✓", "green") if data["status"] == "success" else ("✗", "red")
+        tries = f", {data['attempts']} attempts" if data["attempts"] > 1 else ""
+        self.console.print(
+            f"  [{colour}]{mark} {escape(data['tool'])}[/] [dim]({data['duration_seconds']:.2f} s{tries})[/]", highlight=False
+        )
+        lines = output.splitlines()
+        more = [f"… {len(lines) - SHOWN_LINES} more lines"] if len(lines) > SHOWN_LINES else []
+        self._indented(Text("\n".join((*lines[:SHOWN_LINES], *more)), style="dim"), 4)
+
+    def _indented(self, text: Text, by: int) -> None:
+        """A terminal gets its lines wrapped within the indentation; anything else gets them as they are."""
+        if self.console.is_terminal:
+            self.console.print(Padding(text, (0, 0, 0, by)))
+        else:
+            self.console.print("\n".join(" " * by + line for line in text.plain.splitlines()), soft_wrap=True, markup=False)
+
+    def _end(self, data: dict[str, Any]) -> None:
+        tokens, cost = data["usage"]["total_tokens"], data["usage"].get("cost_usd")
+        money = f", {cost:.4f} USD" if cost else ""
+        counts = f"rounds: {data['rounds']}, handoffs: {data['handoffs']}, tokens: {tokens}"
+        text = f"{counts}{money}, {data['duration_seconds']:.1f} s"
+        if data["reason"] == "paused":
+            self.console.print(
+                f"\n[bold yellow]⏸ paused: {escape(data['agent_id'])} waits for your answer[/] [dim]({text})[/]", highlight=False
+            )
+        else:
+            self.console.print(f"\n[bold green]✔ {data['reason']}[/] [dim]({text})[/]", highlight=False)

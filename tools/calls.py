@@ -1,0 +1,68 @@
+"""The nouns of a tool call: what is asked for, what came of it, and what is told on the way."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+Status = Literal["success", "error", "timeout", "denied"]
+
+MAX_OUTPUT_BYTES = 65_536
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """One call that a model asked for."""
+
+    id: str
+    tool: str
+    arguments: dict[str, Any] = field(default_factory=dict)
+    # why the arguments could not be read, if they could not: the call is then answered with this
+    flaw: str | None = None
+    # what else the provider sent with the call and wants back, to the letter
+    extra: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """What came of one call; every call has exactly one."""
+
+    call_id: str
+    tool: str
+    status: Status
+    # at most MAX_OUTPUT_BYTES of it
+    output: str
+    # handler calls that were begun; 0 when none was
+    attempts: int
+    duration_seconds: float
+    # characters of the whole output
+    size: int
+
+    @classmethod
+    def of(cls, call: "ToolCall", status: Status, output: str, attempts: int = 0, duration_seconds: float = 0.0) -> "ToolResult":
+        """The result of a call, its output kept as far as MAX_OUTPUT_BYTES."""
+        kept = output if len(output) * 4 <= MAX_OUTPUT_BYTES else output.encode()[:MAX_OUTPUT_BYTES].decode(errors="ignore")
+        return cls(call.id, call.tool, status, kept, attempts, duration_seconds, len(output))
+
+
+@dataclass(frozen=True, slots=True)
+class CallStarted:
+    """The handler is about to be called for the first time."""
+
+    call: ToolCall
+    timeout_seconds: float
+    # the tool must not act twice: whoever is told has to write this down before the handler may start
+    once: bool
+
+
+@dataclass(frozen=True, slots=True)
+class CallRetried:
+    """An attempt failed and another one follows."""
+
+    call: ToolCall
+    attempt: int
+    wait_seconds: float
+    error: str
+
+
+CallEvent = CallStarted | CallRetried | ToolResult
+TellCall = Callable[[CallEvent], Awaitable[None]]

@@ -1,0 +1,51 @@
+"""What of a tool's output the model is shown, and how."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from pydantic_core import to_json
+
+from tools.calls import Status, ToolResult
+
+
+def as_text(value: Any) -> str:
+    """A handler's return value as text: text as it is, None as nothing, everything else as JSON.
+
+    Raises:
+        ValueError: the value has no JSON form (pydantic_core's PydanticSerializationError is one).
+    """
+    if isinstance(value, str):
+        # a lone surrogate has no UTF-8 form and could be neither stored nor sent
+        return value.encode("utf-8", "replace").decode("utf-8")
+    if value is None:
+        return ""
+    return to_json(value).decode()
+
+
+def shown(results: Sequence[ToolResult], each_chars: int, total_chars: int) -> list[str]:
+    """The outputs of one sequence as the model is shown them: each cut to `each_chars`, all of them to `total_chars`.
+
+    The output that crosses the total is cut there, later ones are only named. Notes do not count.
+    """
+    left, out = total_chars, []
+    for result in results:
+        text, size = result.output, result.size
+        room = min(each_chars, left)
+        if size <= room:
+            out.append(text)
+            left -= size
+        elif room > 0:
+            out.append(f"{text[:room]}\n\n[⚠️ OUTPUT TRUNCATED - Original size: {size} characters]")
+            left -= room
+        else:
+            out.append(f"[⚠️ OUTPUT OMITTED - Original size: {size} characters]")
+    return out
+
+
+def as_block(results: Sequence[tuple[str, Status, str]]) -> str:
+    """Results (tool, status, shown output) as one text, for models without native calls and for other agents."""
+    parts = ["\n[📊 TOOL EXECUTION RESULTS]\n\n"]
+    for tool, status, output in results:
+        parts.append(f"{tool}:\n  Status: {'success' if status == 'success' else 'error'}\n  Output: {output}\n\n")
+    parts.append("[END RESULTS]\n")
+    return "".join(parts)

@@ -1,0 +1,52 @@
+"""Which errors are worth another try, and how long to wait before it."""
+
+import asyncio
+import socket
+from typing import Literal
+
+from tools.errors import ArgumentsError, PermanentError, TemporaryError
+
+ErrorClass = Literal["timeout", "network", "temporary", "validation", "permanent", "cancelled", "bug"]
+RETRIED: frozenset[ErrorClass] = frozenset({"timeout", "network", "temporary"})
+
+# Network errors of common HTTP clients, by name, so that none of them has to be installed or imported here.
+NETWORK_NAMES = frozenset(
+    {
+        "httpx.TransportError",
+        "httpx2.TransportError",
+        "aiohttp.client_exceptions.ClientConnectionError",
+        "requests.exceptions.ConnectionError",
+        "requests.exceptions.Timeout",
+        "urllib3.exceptions.HTTPError",
+    }
+)
+
+
+def classify(error: BaseException) -> ErrorClass:
+    """The class of an error that a handler raised."""
+    match error:
+        case ArgumentsError():
+            return "validation"
+        case PermanentError():
+            return "permanent"
+        case TemporaryError():
+            return "temporary"
+        case asyncio.CancelledError():
+            return "cancelled"
+        case TimeoutError():
+            return "timeout"
+        case ConnectionError() | socket.gaierror():
+            return "network"
+        case _ if any(f"{c.__module__}.{c.__qualname__}" in NETWORK_NAMES for c in type(error).__mro__):
+            return "network"
+        case _:
+            return "bug"
+
+
+def backoff_seconds(retry: int, minimum: float, maximum: float, jitter: float) -> float:
+    """Seconds to wait before retry number `retry` (from 0): `minimum` · 2^retry up to `maximum`.
+
+    `jitter`, 0 to 1, takes away up to half of it.
+    """
+    full = min(maximum, minimum * 2.0 ** min(retry, 60))
+    return full * (1.0 - 0.5 * jitter)

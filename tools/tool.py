@@ -1,0 +1,105 @@
+"""A tool: a name, a description, a JSON schema of its arguments, and a handler; and the decorator that makes one."""
+
+import inspect
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any, Literal, overload
+
+import anyio
+import anyio.to_thread
+
+from tools.schema import Signature
+
+Effect = Literal["read", "idempotent", "once"]
+
+# Threads of handlers that outlived their deadline cannot be stopped; so many may hang before new ones have to wait.
+THREADS = anyio.CapacityLimiter(256)
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """What an agent may call.
+
+    `check` turns a model's arguments into the handler's keyword arguments, or raises ArgumentsError.
+    `effect`: `read` and `idempotent` may be tried again; `once` never, once it may have acted.
+    """
+
+    name: str
+    description: str
+    parameters: dict[str, Any]
+    handler: Callable[..., Any]
+    check: Callable[[dict[str, Any]], dict[str, Any]]
+    timeout_seconds: float | None = None
+    retries: int | None = None
+    effect: Effect = "idempotent"
+    requires_approval: bool = False
+
+    async def call(self, arguments: dict[str, Any]) -> Any:
+        """Call the handler with checked arguments; a sync one runs in a thread, which a cancellation abandons."""
+        if inspect.iscoroutinefunction(self.handler):
+            return await self.handler(**arguments)
+        value, error = await anyio.to_thread.run_sync(_guarded, self.handler, arguments, abandon_on_cancel=True, limiter=THREADS)
+        if error is not None:
+            raise error
+        # a callable object, a partial or a lambda may still hand back a coroutine
+        return await value if isinstance(value, Awaitable) else value
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """The plain function, for Python code that calls it directly."""
+        return self.handler(*args, **kwargs)
+
+
+def _guarded(handler: Callable[..., Any], arguments: dict[str, Any]) -> tuple[Any, BaseException | None]:
+    """Errors travel as values: a future refuses StopIteration, and SystemExit would end the event loop."""
+    try:
+        return handler(**arguments), None
+    except BaseException as error:  # noqa: BLE001 # told to the caller, in the other thread
+        return None, error
+
+
+def tool_from(
+    function: Callable[..., Any],
+    *,
+    name: str | None = None,
+    description: str | None = None,
+    timeout_seconds: float | None = None,
+    retries: int | None = None,
+    effect: Effect = "idempotent",
+    requires_approval: bool = False,
+) -> Tool:
+    """The tool that a typed function makes: schema from its signature, descriptions from its docstring.
+
+    Raises:
+        ToolDefinitionError: the signature makes no schema.
+    """
+    signature = Signature.of(function)
+    return Tool(
+        name=name or function.__name__,
+        description=description or signature.description,
+        parameters=signature.parameters,
+        handler=function,
+        check=signature.check,
+        timeout_seconds=timeout_seconds,
+        retries=retries,
+        effect=effect,
+        requires_approval=requires_approval,
+    )
+
+
+@overload
+def tool(function: Callable[..., Any], /) -> Tool: ...
+@overload
+def tool(
+    *,
+    name: str | None = None,
+    description: str | None = None,
+    timeout_seconds: float | None = None,
+    retries: int | None = None,
+    effect: Effect = "idempotent",
+    requires_approval: bool = False,
+) -> Callable[[Callable[..., Any]], Tool]: ...
+def tool(function: Callable[..., Any] | None = None, /, **settings: Any) -> Tool | Callable[[Callable[..., Any]], Tool]:
+    """Make a tool of a typed function: `@tool`, or `@tool(timeout_seconds=20, effect="once")`."""
+    if function is not None:
+        return tool_from(function)
+    return lambda f: tool_from(f, **settings)
