@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Protocol
 
+from crew.errors import StoreError
 from crew.events import Event, Passing, Stored, pack
 from crew.state import Status
 from crew.stores.contract import Record, RunRow, RunStore
@@ -23,23 +24,31 @@ Tell = Callable[[int | None, str], None]
 
 
 class Journal:
-    """The book of one run. Events that are recorded without a wait between them are stored together."""
+    """The book of one run. Events that are recorded without a wait between them are stored together.
+
+    Driven by callbacks, without a task of its own: writing goes on whatever happens to the run's task.
+    """
 
     def __init__(self, run_id: str, store: RunStore, tell: Tell, listeners: tuple[Listener, ...], seq: int = 0) -> None:
         """`seq`: the number of the last event that the store has."""
         self.run_id, self.store, self.tell, self.listeners, self.seq = run_id, store, tell, listeners, seq
         self._waiting: list[tuple[Record, Stored]] = []
         self._row: RunRow | None = None
-        self._writing: asyncio.Task[None] | None = None
+        # a write is under way or about to be
+        self._busy = False
+        self._failed: BaseException | None = None
+        self._settled: list[asyncio.Future[None]] = []
 
     def record(self, event: Stored, row: RunRow | None = None) -> None:
         """Take an event down, and the run's row with it if it changes; it is stored and then told soon."""
         self._waiting.append((self._numbered(event), event))
         self._row = row or self._row
-        if self._writing is None or self._writing.done():
-            self._writing = asyncio.create_task(self._write())
+        if not self._busy:
+            self._busy = True
+            # not at once, so that what is recorded next goes into the same transaction
+            asyncio.get_running_loop().call_soon(self._write)
 
-    async def begin(self, event: Stored, row: RunRow, expected: Status | None = None) -> bool:
+    async def begin(self, event: Stored, row: RunRow, expected: Status) -> bool:
         """Store the first event of a stretch; False, and nothing stored, if the run's status is not the one expected."""
         record = self._numbered(event)
         if not await self.store.append(self.run_id, [record], row, expected):
@@ -57,9 +66,12 @@ class Journal:
 
     async def settled(self) -> None:
         """Wait until all that was recorded is stored and told; raises StoreError if it could not be."""
-        if self._writing is not None:
-            # the writing goes on when the run that waits for it is cancelled
-            await asyncio.shield(self._writing)
+        while self._busy:
+            future = asyncio.get_running_loop().create_future()
+            self._settled.append(future)
+            await future
+        if self._failed is not None:
+            raise StoreError(str(self._failed)) from self._failed
 
     def _numbered(self, event: Stored) -> Record:
         self.seq += 1
@@ -67,13 +79,29 @@ class Journal:
         assert told is not None, "every stored event has a public form"
         return Record(self.seq, told, pack(event))
 
-    async def _write(self) -> None:
-        while self._waiting:
-            batch, self._waiting = self._waiting, []
-            row, self._row = self._row, None
-            await self.store.append(self.run_id, [record for record, _ in batch], row)
+    def _write(self) -> None:
+        batch, self._waiting = self._waiting, []
+        row, self._row = self._row, None
+        if self._failed is not None or not batch:
+            self._end()
+            return
+        writing = asyncio.ensure_future(self.store.append(self.run_id, [record for record, _ in batch], row))
+        writing.add_done_callback(lambda done: self._written(done, batch))
+
+    def _written(self, done: "asyncio.Future[bool]", batch: list[tuple[Record, Stored]]) -> None:
+        # a cancelled write (the loop ends) is one that failed
+        self._failed = StoreError("the write was cut off") if done.cancelled() else done.exception()
+        if self._failed is None:
             for record, event in batch:
                 self._told(record, event)
+        self._write()
+
+    def _end(self) -> None:
+        self._busy = False
+        waiting, self._settled = self._settled, []
+        for future in waiting:
+            if not future.done():
+                future.set_result(None)
 
     def _told(self, record: Record, event: Stored) -> None:
         self.tell(record.seq, record.public)

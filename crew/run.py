@@ -148,11 +148,15 @@ class Run:
         # the number of the last event before this stretch
         self.before = journal.seq
         self._cancelled = False
+        self._leaving = False
+        self._begun = False
         self._task: asyncio.Task[RunRow] | None = None
 
     def start(self) -> None:
         """Let the loop run, in a task of its own."""
         self._task = asyncio.create_task(self._play(), name=f"run {self.id}")
+        # its error is logged where it happens, and told to whoever waits for the outcome
+        self._task.add_done_callback(lambda task: task.cancelled() or task.exception())
 
     async def outcome(self) -> RunRow:
         """Wait for the end or the next pause; raises StoreError if the store failed."""
@@ -166,8 +170,10 @@ class Run:
 
     def leave(self) -> None:
         """Stop the loop and leave the run `running` in the store, for the next process to take up."""
-        if self._task is not None:
+        if self._task is not None and self._begun and not self._leaving:
             self._task.cancel()
+        # a task that is cancelled before its first step would end without a word; this one looks when it begins
+        self._leaving = True
 
     async def stopped(self) -> None:
         """Wait until the loop has stopped, however it does."""
@@ -176,7 +182,10 @@ class Run:
 
     async def _play(self) -> RunRow:
         current_run.set((self.id, self.executor.row.request_id))
+        self._begun = True
         try:
+            if self._leaving:
+                raise asyncio.CancelledError
             return await self.executor.run()
         except asyncio.CancelledError:
             if not self._cancelled:
@@ -190,9 +199,11 @@ class Run:
             log.exception("run %s broke", self.id)
             self.executor.crash()
         finally:
-            await self._settled()
-            self.tail.close()
-            self._gone(self)
+            try:
+                await self._settled()
+            finally:
+                self.tail.close()
+                self._gone(self)
         return self.executor.row
 
     async def _settled(self) -> None:

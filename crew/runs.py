@@ -2,6 +2,7 @@
 
 import logging
 import secrets
+import time
 from collections.abc import AsyncIterator, Callable
 from types import TracebackType
 
@@ -52,11 +53,16 @@ class Runs:
         """
         if self.draining:
             raise Draining
-        run_id, crew = secrets.token_hex(16), self.crew
+        run_id, crew = new_run_id(), self.crew
         event = RunStarted(crew.name, query.agent_id or crew.entry_point, request_id, False, query)
         row = RunRow(run_id, crew.name, "running", query.text, now(), request_id)
-        run = await self._begin(run_id, event, row, self._state(run_id), 0)
-        assert run is not None, "a new run has no other start"
+        state = RunState(run_id, crew.tool_limits)
+        run = self._live(row, state, 0, stream=query.deltas)
+        state.apply(event)
+        # the loop takes its first step before what it records is written: both are one transaction
+        run.start()
+        run.journal.record(event, row)
+        await run.journal.settled()
         return run
 
     async def resume(self, run_id: str, answer: Query, request_id: str = "") -> Run:
@@ -74,11 +80,21 @@ class Runs:
             # its pause is stored, and its loop about to stop
             await self.live[run_id].stopped()
         state, seq = await self._stored(run_id)
+        if run_id in self.live:
+            raise NotPaused(f"run {run_id} has been answered already")
         event = RunStarted(row.crew, state.asked, request_id, True, answer)
         running = _running(row, request_id)
-        run = await self._begin(run_id, event, running, state, seq)
-        if run is None:
+        run = self._live(running, state, seq, stream=answer.deltas)
+        began = False
+        try:
+            began = await run.journal.begin(event, running, "paused")
+        finally:
+            if not began:
+                self._gone(run)
+        if not began:
             raise NotPaused(f"run {run_id} has been answered already")
+        state.apply(event)
+        run.start()
         return run
 
     async def recover(self) -> list[Run]:
@@ -172,34 +188,14 @@ class Runs:
         for run in list(self.live.values()):
             await run.stopped()
 
-    def _state(self, run_id: str) -> RunState:
-        return RunState(run_id, self.crew.tool_limits)
-
     async def _stored(self, run_id: str) -> tuple[RunState, int]:
         """A run's state, made of its stored events, and the number of the last one."""
-        state, seq = self._state(run_id), 0
+        state, seq = RunState(run_id, self.crew.tool_limits), 0
         while records := await self.store.records(run_id, seq, PAGE):
             for record in records:
                 state.apply(unpack(record.event))
             seq = records[-1].seq
         return state, seq
-
-    async def _begin(self, run_id: str, event: RunStarted, row: RunRow, state: RunState, seq: int) -> Run | None:
-        """Store the start of a stretch and let it run; None if another answer came first."""
-        if run_id in self.live:
-            return None
-        run = self._live(row, state, seq, stream=event.query.deltas)
-        began = False
-        try:
-            began = await run.journal.begin(event, row, "paused" if event.resumed else None)
-        finally:
-            if not began:
-                self._gone(run)
-        if not began:
-            return None
-        state.apply(event)
-        run.start()
-        return run
 
     def _live(self, row: RunRow, state: RunState, seq: int, *, stream: bool = False) -> Run:
         tail = Tail(seq)
@@ -213,6 +209,11 @@ class Runs:
     def _gone(self, run: Run) -> None:
         if self.live.get(run.id) is run:
             del self.live[run.id]
+
+
+def new_run_id() -> str:
+    """32 hex digits: the time in milliseconds, so that ids sort by it and stores append at their end, then chance."""
+    return f"{time.time_ns() // 1_000_000:012x}{secrets.token_hex(10)}"
 
 
 def _running(row: RunRow, request_id: str) -> RunRow:

@@ -31,12 +31,12 @@ def shown(results: Sequence[ToolResult], each_chars: int, total_chars: int) -> l
     for result in results:
         text, size = result.output, result.size
         room = min(each_chars, left)
-        if size <= room:
+        if len(text) == size <= room:
             out.append(text)
             left -= size
         elif room > 0:
             out.append(f"{text[:room]}\n\n[⚠️ OUTPUT TRUNCATED - Original size: {size} characters]")
-            left -= room
+            left -= min(room, len(text))
         else:
             out.append(f"[⚠️ OUTPUT OMITTED - Original size: {size} characters]")
     return out

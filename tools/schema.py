@@ -35,7 +35,7 @@ class Signature:
         try:
             hints = typing.get_type_hints(function, include_extras=True)
             parameters = inspect.signature(function).parameters
-        except (TypeError, ValueError, NameError) as error:
+        except Exception as error:  # annotations are code, and may raise anything
             raise ToolDefinitionError(f"{name} has no readable signature: {error}") from error
         fields: dict[str, Any] = {}
         for key, parameter in parameters.items():

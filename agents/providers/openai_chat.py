@@ -161,6 +161,9 @@ class OpenAIChat:
                 code: Code = "rate_limited" if status == 429 else "unavailable" if status >= 500 else "refused"
                 said = self.client.redact(error.message)[:500]
                 return ModelError(code, f"{where} answered {status}: {said}", retry_after_seconds=_retry_after(error.response))
+            # the aiohttp transport says ConnectTimeout of every connection that could not be made, or was lost
+            case openai.APITimeoutError(__cause__=httpx2.ConnectTimeout() as cause):
+                return ModelError("connection", f"no connection to {where}: {self.client.redact(str(cause))}")
             case openai.APITimeoutError() | httpx2.ReadTimeout() | TimeoutError():
                 return ModelError("timeout", f"{where} did not answer within {self.client.endpoint.timeout_seconds:g} s")
             case openai.APIConnectionError():

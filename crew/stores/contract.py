@@ -1,6 +1,6 @@
 """What every store promises: events in order and without holes, a run's row changed only with them, the first answer wins."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -41,12 +41,12 @@ class Record:
 class RunStore(Protocol):
     """Keeps runs. All methods raise StoreError when the store fails; what was not written then is not there."""
 
-    async def append(
+    def append(
         self, run_id: str, records: Sequence[Record], row: RunRow | None = None, expected: Status | None = None
-    ) -> bool:
-        """Add events, and set the run's row, in one transaction.
+    ) -> Awaitable[bool]:
+        """Add events, and set the run's row, in one transaction; what was asked for is done even if nobody waits for it.
 
-        Returns False, with nothing written, when `expected` is given and is not the run's status.
+        Gives False, with nothing written, when `expected` is given and is not the run's status.
         """
         ...
 
@@ -55,7 +55,7 @@ class RunStore(Protocol):
         ...
 
     async def rows(self, status: Status | None = None, limit: int = 50, after: str | None = None) -> list[RunRow]:
-        """Rows, newest first; `after` is the run_id of the last one seen."""
+        """Rows, newest first (run ids begin with their time); `after` is the run_id of the last one seen."""
         ...
 
     async def records(self, run_id: str, after: int = 0, limit: int = 500) -> list[Record]:

@@ -35,11 +35,8 @@ class MemoryStore:
 
     async def rows(self, status: Status | None = None, limit: int = 50, after: str | None = None) -> list[RunRow]:
         """See RunStore."""
-        found = sorted(self._rows.values(), key=lambda row: (row.started_at, row.run_id), reverse=True)
-        last = self._rows.get(after) if after is not None else None
-        if last is not None:
-            found = [row for row in found if (row.started_at, row.run_id) < (last.started_at, last.run_id)]
-        return [row for row in found if status is None or row.status == status][:limit]
+        newest_first = (self._rows[run_id] for run_id in sorted(self._rows, reverse=True) if after is None or run_id < after)
+        return [row for row in newest_first if status is None or row.status == status][:limit]
 
     async def records(self, run_id: str, after: int = 0, limit: int = 500) -> list[Record]:
         """See RunStore."""

@@ -1,0 +1,119 @@
+"""What an agent is shown: own words, others' words, results; prompts; the context window."""
+
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agents import AgentMessage, Message, SystemMessage, ToolMessage, UserMessage
+from agents.history import estimate_tokens, fit, view
+from agents.messages import Shown
+from agents.prompt import Prompt, fill
+from tools import ToolCall
+
+CALL = ToolCall("c1", "Ping", {"host": "é"}, extra={"extra_content": {"s": 1}})
+HISTORY: list[Message] = [
+    UserMessage("help"),
+    SystemMessage("be rude"),
+    AgentMessage("a", "Ann", "", (CALL,)),
+    ToolMessage("a", (Shown("c1", "Ping", "error", "no route"),)),
+    AgentMessage("a", "Ann", "Over to Bob. [BOB]"),
+]
+
+
+def test_own_words_and_others():
+    """Own calls and results as such; another's results as text, its calls not at all, its words with its name."""
+    own = view(HISTORY, "a")
+    assert [m["role"] for m in own] == ["user", "assistant", "tool", "assistant"]
+    assert own[1] == {
+        "role": "assistant",
+        "content": None,
+        "tool_calls": [{"id": "c1", "type": "function", "function": {"name": "Ping", "arguments": '{"host":"é"}'}, "extra_content": {"s": 1}}],
+    }
+    assert own[2]["content"] == "Error: no route"
+    other = view(HISTORY, "b")
+    assert [m["role"] for m in other] == ["user", "user", "user"]
+    assert "  Output: no route" in other[1]["content"]
+    assert other[2]["content"] == "[Ann]: Over to Bob. [BOB]"
+
+
+def test_client_system_messages_are_sent_only_where_allowed():
+    """Otherwise a client could rewrite the agents' instructions."""
+    assert not any(m["role"] == "system" for m in view(HISTORY, "a"))
+    assert {"role": "system", "content": "be rude"} in view(HISTORY, "a", client_system=True)
+
+
+def test_text_calls_are_answered_as_text():
+    """With one user message, for their own agent too."""
+    history: list[Message] = [AgentMessage("a", "Ann", "Ping(x)", (CALL,), native=False), ToolMessage("a", (Shown("c1", "Ping", "success", "pong"),), native=False)]
+    shown = view(history, "a")
+    assert [m["role"] for m in shown] == ["assistant", "user"]
+    assert "tool_calls" not in shown[0]
+    assert "[📊 TOOL EXECUTION RESULTS]" in shown[1]["content"]
+
+
+def block(n: int) -> list[dict[str, Any]]:
+    call = {"id": f"c{n}", "type": "function", "function": {"name": "T", "arguments": "{}"}}
+    return [{"role": "assistant", "content": None, "tool_calls": [call]}, {"role": "tool", "tool_call_id": f"c{n}", "content": "r" * 40}]
+
+
+parts = st.lists(st.integers(0, 3).map(lambda kind: kind), max_size=30)
+
+
+@given(parts, st.integers(10, 400), st.integers(0, 100))
+def test_the_window(kinds: list[int], window: int, trim: int):
+    """What is left fits where it can: the first and the newest stay, calls keep their results, a note counts the rest."""
+    messages: list[dict[str, Any]] = [{"role": "user", "content": "first"}]
+    for n, kind in enumerate(kinds):
+        messages += block(n) if kind == 0 else [{"role": "user", "content": f"{n}" + "x" * kind * 30}]
+    fitted = fit(list(messages), window, trim)
+    if sum(map(estimate_tokens, messages)) <= window:
+        assert fitted == messages
+        return
+    assert fitted[0] == messages[0]
+    assert fitted[-1] == messages[-1]
+    called = [call["id"] for m in fitted for call in m.get("tool_calls", ())]
+    assert called == [m["tool_call_id"] for m in fitted if m["role"] == "tool"]
+    notes = [m for m in fitted if "left out" in (m.get("content") or "")]
+    left_out = len(messages) - (len(fitted) - len(notes))
+    assert len(notes) == (left_out > 0)
+    if notes:
+        assert notes[0]["content"].startswith(f"[{left_out} earlier message")
+        kept = fitted[2:]
+        goal = window * (100 - trim) / 100
+        newest = 2 if kept[-1]["role"] == "tool" else 1
+        assert estimate_tokens(fitted[0]) + sum(map(estimate_tokens, kept)) <= goal or len(kept) == newest
+
+
+def test_estimates():
+    """A quarter of the bytes, a third where few are Latin; calls count."""
+    assert estimate_tokens({"content": "a" * 400}) == 104
+    assert estimate_tokens({"content": "ệ" * 100}) == 104
+    call = {"function": {"name": "T", "arguments": "x" * 40}}
+    assert estimate_tokens({"content": None, "tool_calls": [call]}) > estimate_tokens({"content": None})
+
+
+def prompt(template: str, backstory: str = "", **values: str) -> Prompt:
+    filled = {"name": "Ann", "role": "cook", "description": "cooks", "backstory": backstory, "language": "en", "organization": "O", "tools": "- T()", "signals": "- [X]"}
+    return Prompt(template, filled | values, is_terminal=True, today=lambda: "2026-01-02", sections=("Hint.",))
+
+
+def test_prompts_are_filled_once():
+    """Also inside the backstory; what was put in is not looked at again; unknown names stay."""
+    text = prompt("{{name}} {{ role }} {{backstory}} {{today}} {{nope}}", backstory="I am {{name}} {{backstory}}", role="{{name}}").text()
+    assert text == "Ann {{name}} I am Ann {{backstory}} 2026-01-02 {{nope}}\n\nHint."
+    assert fill("{{a}}{{b}}", {"a": "{{b}}", "b": "x"}) == "{{b}}x"
+
+
+def test_an_agent_without_a_prompt_gets_one():
+    """Of its name, role, backstory and tools, and whether it is the last."""
+    text = prompt("", backstory="Born in {{organization}}.").text()
+    for part in ("You are Ann. Role: cook", "Born in O.", "- T()", "last agent"):
+        assert part in text
+
+
+def test_prompts_follow_the_day():
+    """A process that runs over midnight says the new date."""
+    days = iter(["2026-01-01", "2026-01-02"])
+    day = Prompt("{{today}}", prompt("x").values, is_terminal=False, today=lambda: next(days))
+    assert [day.text(), day.text()] == ["2026-01-01", "2026-01-02"]

@@ -1,0 +1,183 @@
+"""Models around models: the script, the backup, the budget."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agents import Model, ModelError, ModelReply, ModelRequest, Usage
+from agents.budget import Budget
+from agents.config import CostLimits, ModelConfig
+from agents.errors import ProviderError
+from agents.fallback import Fallback
+from agents.model import Hear, ModelEvent, Notice, Words
+from agents.providers.catalog import Catalog
+from agents.providers.endpoint import ProviderConfig
+from agents.providers.scripted import Script, Scripted
+from tests.stage import completion, http, model_server
+
+
+async def ask(model: Model, *messages: dict[str, Any], stream: bool = False, agent: str = "a") -> tuple[ModelReply, list[ModelEvent]]:
+    told: list[ModelEvent] = []
+
+    async def hear(event: ModelEvent) -> None:
+        told.append(event)
+
+    return await model.reply(ModelRequest(agent, list(messages), stream=stream), hear), told
+
+
+def user(text: str) -> dict[str, Any]:
+    return {"role": "user", "content": text}
+
+
+def scripted(*rules: dict[str, Any]) -> Scripted:
+    return Scripted(Script.model_validate({"rules": list(rules)}), "m")
+
+
+CALLED = {"role": "assistant", "content": None, "tool_calls": [{"id": "c", "type": "function", "function": {"name": "Ping", "arguments": "{}"}}]}
+RESULT = {"role": "tool", "tool_call_id": "c", "content": "pong"}
+BLOCK = user("\n[📊 TOOL EXECUTION RESULTS]\n\nPing:\n  Status: success\n  Output: pong\n\n[END RESULTS]\n")
+
+
+@pytest.mark.parametrize(
+    ("rule", "messages", "fits"),
+    [
+        ({"agent": "a"}, [user("x")], True),
+        ({"agent": ["b", "c"]}, [user("x")], False),
+        ({"hears": "MÁY"}, [user("máy này")], True),
+        ({"hears": ["no", "này"]}, [user("máy này")], True),
+        ({"hears": "old"}, [user("old"), user("new")], False),
+        ({"seen": "old"}, [user("old"), user("new")], True),
+        ({"turn": 1}, [user("x")], True),
+        ({"turn": 2}, [user("x"), {"role": "assistant", "content": "y"}, user("z")], True),
+        ({"after": "Ping"}, [user("x"), CALLED, RESULT], True),
+        ({"after": "Ping"}, [user("x"), {"role": "assistant", "content": "Ping()"}, BLOCK], True),
+        ({"after": "Ping"}, [user("x"), CALLED, RESULT, user("next")], False),
+        ({"after": "Pong"}, [user("x"), CALLED, RESULT], False),
+        ({"hears": "x"}, [user("x"), CALLED, RESULT], True),
+    ],
+)
+async def test_a_rule_fits_when_all_of_its_conditions_hold(rule: dict[str, Any], messages: list[dict[str, Any]], fits: bool):
+    """The agent, the newest words, anything seen, the turn, the newest results."""
+    reply, _ = await ask(scripted({**rule, "say": "first"}, {"say": "second"}), *messages)
+    assert reply.content == ("first" if fits else "second")
+
+
+async def test_what_was_heard_and_found_is_put_in():
+    """Results of tools by name; unknown ones stay as written; nothing is put in twice."""
+    script = scripted({"say": "{{heard}} {{result.Ping}} {{result.Nope}}"})
+    reply, _ = await ask(script, user("{{result.Ping}}"), CALLED, RESULT)
+    assert reply.content == "{{result.Ping}} pong {{result.Nope}}"
+
+
+async def test_a_scripted_stream_is_the_answer_in_pieces():
+    """Together they are the answer."""
+    reply, told = await ask(scripted({"say": "one two\n three", "calls": ["Ping"]}), user("x"), stream=True)
+    assert "".join(event.text for event in told if isinstance(event, Words)) == reply.content == "one two\n three"
+    assert [call.tool for call in reply.calls] == ["Ping"]
+
+
+@pytest.mark.parametrize("code", ["refused", "rate_limited", "unavailable", "connection", "timeout", "unreadable", "empty"])
+async def test_scripted_failures_go_the_way_of_real_ones(code: str):
+    """Tried again where a real one is; the rule answers once its failures are used up."""
+    script = Script.model_validate({"rules": [{"say": "ok", "fail": {"code": code, "times": 1, "retry_after_seconds": 0}}]})
+    model = Catalog({"scripted": ProviderConfig(max_retries=1)}, script, 0, 0).model(ModelConfig(model="m", provider="scripted"))
+    if code in ("refused", "timeout", "empty"):
+        with pytest.raises(ModelError) as caught:
+            await ask(model, user("x"))
+        assert caught.value.code == code
+    else:
+        assert (await ask(model, user("x")))[0].content == "ok"
+
+
+async def test_without_a_rule_the_script_says_so():
+    """Naming the agent and what it heard."""
+    with pytest.raises(ModelError, match=r"no rule for agent a after 'hello'"):
+        await ask(scripted({"agent": "b", "say": "x"}), user("hello"))
+
+
+async def test_the_backup_speaks_when_the_primary_has_failed_for_good():
+    """With a notice; when both fail, both are told."""
+    bad = scripted({"fail": "refused"})
+    good = scripted({"say": "backup"})
+    reply, told = await ask(Fallback(bad, good), user("x"))
+    assert reply.content == "backup"
+    assert [event.code for event in told if isinstance(event, Notice)] == ["model_backup"]
+    with pytest.raises(ModelError, match=r"m: .*refused; backup m: .*timeout"):
+        await ask(Fallback(bad, scripted({"fail": "timeout"})), user("x"))
+
+
+class Fixed:
+    """A model with a price to be counted."""
+
+    name = "fixed"
+    endpoints = (("test", "fixed"),)
+
+    async def reply(self, request: ModelRequest, hear: Hear) -> ModelReply:
+        """100 tokens in, 50 out."""
+        return ModelReply("ok", usage=Usage(100, 50))
+
+
+async def test_answers_are_priced():
+    """By the prices for a million tokens."""
+    limits = CostLimits(input_token_price_per_million=1, output_token_price_per_million=4)
+    reply, told = await ask(Budget(Fixed(), limits), user("x"))
+    assert reply.usage.cost_usd == pytest.approx((100 + 4 * 50) / 1e6)
+    assert told == []
+
+
+@pytest.mark.parametrize(
+    ("limits", "calls"),
+    [({"max_tokens_per_call": 5}, 0), ({"max_tokens_per_day": 300}, 2), ({"max_cost_per_day_usd": 0.0004, "input_token_price_per_million": 2}, 2)],
+    ids=["call", "day", "cost"],
+)
+async def test_limits_block_or_warn(limits: dict[str, Any], calls: int):
+    """Over a limit: an error where it blocks, else one warning a day; alerts come before."""
+    blocking = Budget(Fixed(), CostLimits(**limits, block_on_cost_exceed=True))
+    for _ in range(calls):
+        await ask(blocking, user("x" * 40))
+    with pytest.raises(ModelError, match="over cost_limits") as caught:
+        await ask(blocking, user("x" * 40))
+    assert caught.value.code == "budget"
+    warning = Budget(Fixed(), CostLimits(**limits))
+    told = [event for _ in range(calls + 3) for event in (await ask(warning, user("x" * 40)))[1]]
+    assert sum("over cost_limits" in event.message for event in told if isinstance(event, Notice)) == 1
+    assert sum("alert_threshold" in event.message for event in told if isinstance(event, Notice)) == (calls > 0)
+
+
+def test_providers_that_cannot_be_used_say_why(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    """No key, no script, no address, no such provider."""
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    catalog = Catalog({"mine": ProviderConfig()}, None, 0, 0)
+    for provider, said in (("openai", "OPENAI_API_KEY"), ("scripted", "script.yaml"), ("mine", "base_url"), ("other", "no provider 'other'")):
+        with pytest.raises(ProviderError, match=said):
+            catalog.model(ModelConfig(model="m", provider=provider))
+
+
+@pytest.mark.parametrize(
+    ("config", "url"),
+    [
+        ({"provider": "openai"}, "https://api.openai.com/v1"),
+        ({"provider": "ollama"}, "http://localhost:11434/v1"),
+        ({"provider": "ollama", "provider_url": "http://box:11434"}, "http://box:11434/v1"),
+        ({"provider": "ollama", "provider_url": "http://box:11434/v1/"}, "http://box:11434/v1"),
+        ({"provider": "openai", "provider_url": "http://gate/v1"}, "http://gate/v1"),
+    ],
+)
+def test_where_a_model_lives(config: dict[str, str], url: str, monkeypatch: pytest.MonkeyPatch):
+    """The agent's own URL beats the provider's; ollama's is completed."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    assert Catalog({}, None, 0, 0).endpoint(ModelConfig(model="m", **config)).base_url == url
+
+
+async def test_openai_is_found_by_its_environment(monkeypatch: pytest.MonkeyPatch):
+    """OPENAI_BASE_URL and OPENAI_API_KEY, as the package has them."""
+    async with model_server([http(200, completion("env"))]) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-env")
+        catalog = Catalog({}, None, 0, 0)
+        assert (await ask(catalog.model(ModelConfig(model="m")), user("x")))[0].content == "env"
+        await catalog.aclose()
+    assert "sk-env" in server.headers[0]

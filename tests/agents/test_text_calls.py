@@ -1,0 +1,89 @@
+"""Calls written as text: any nesting and quoting is understood, or is one call with a flaw; nothing raises."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agents.text_calls import find_calls
+
+TOOLS = {"Ping": ["host", "count"], "PingAll": [], "Record": ["question", "answer", "ok", "tags"]}
+
+
+def found(text: str) -> list[tuple[str, dict[str, Any]]]:
+    calls = find_calls(text, TOOLS)
+    assert all(call.flaw is None for call in calls), calls
+    return [(call.tool, call.arguments) for call in calls]
+
+
+@pytest.mark.parametrize(
+    ("text", "calls"),
+    [
+        ("Ping(192.168.1.1)", [("Ping", {"host": "192.168.1.1"})]),
+        ("Ping(192.168.1.1, 4)", [("Ping", {"host": "192.168.1.1", "count": 4})]),
+        ('Ping(host="a", count=2)', [("Ping", {"host": "a", "count": 2})]),
+        ("Ping( 'a, b)' )", [("Ping", {"host": "a, b)"})]),
+        ('Ping("say \\"hi\\"\\n")', [("Ping", {"host": 'say "hi"\n'})]),
+        ("Let me see.\nPing(a)\nPingAll()\nDone.", [("Ping", {"host": "a"}), ("PingAll", {})]),
+        ("I call Ping(a) now", []),
+        ("Pinger(a)\nPing (a)", []),
+        ("```\nPing(a)\n```\nPing(b)", [("Ping", {"host": "b"})]),
+        ("~~~\nPing(a)\n```\nPing(b)", []),
+        ('Record(question="What\nis it?", ok=true, tags=["a", 1, null, {k: [2]}])', [("Record", {"question": "What\nis it?", "ok": True, "tags": ["a", 1, None, {"k": [2]}]})]),
+        ("Record(What is 2+2?, four (4), false)", [("Record", {"question": "What is 2+2?", "answer": "four (4)", "ok": False})]),
+        ("Record(\n  question='q',\n  answer='a',\n)", [("Record", {"question": "q", "answer": "a"})]),
+        ("Ping(-1.5e3, .5)", [("Ping", {"host": -1500.0, "count": 0.5})]),
+        ('Ping(host="```\ncode\n```")', [("Ping", {"host": "```\ncode\n```"})]),
+        ("Ping(host=a=b)", [("Ping", {"host": "a=b"})]),
+    ],
+)
+def test_what_is_understood(text: str, calls: list[tuple[str, dict[str, Any]]]):
+    """As models write them."""
+    assert found(text) == calls
+
+
+@pytest.mark.parametrize("text", ["Ping(", "Ping(a", 'Ping("a', "Ping(a, b, c)", "Ping(host=a, host=b)", "Ping([1, 2)", "Ping({1})", "Ping(a, , b)", "Ping(" + "[" * 99])
+def test_what_cannot_be_read_is_a_call_with_a_flaw(text: str):
+    """So that the model is told, and every call has its result."""
+    calls = find_calls(text, TOOLS)
+    assert len(calls) == 1
+    assert calls[0].flaw
+
+
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@given(st.dictionaries(st.sampled_from(["host", "count"]), values), st.booleans())
+def test_json_arguments_come_back_as_they_were(arguments: dict[str, Any], positional: bool):
+    """Whatever JSON can say, in any nesting and quoting."""
+    if positional:
+        arguments = dict(zip(["host", "count"], arguments.values(), strict=False))
+        text = ", ".join(json.dumps(value) for value in arguments.values())
+    else:
+        text = ", ".join(f"{key}={json.dumps(value)}" for key, value in arguments.items())
+    # \u escapes are JSON's own; text calls take characters as they are
+    text = text.encode().decode("raw_unicode_escape") if "\\u" in text and "\\\\u" not in text else text
+    calls = find_calls(f"Ping({text})", TOOLS)
+    assert len(calls) == 1
+
+
+@given(st.text(alphabet="Ping(Record)[]{}\"'\\,=:\n `~1.e-xé", max_size=200))
+def test_nothing_raises(text: str):
+    """Any text gives calls of known tools, each readable or with a flaw."""
+    for call in find_calls(text, TOOLS):
+        assert call.tool in TOOLS
+        assert isinstance(call.arguments, dict)
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("piece", ["Ping(\n", "Ping('\n", "Ping([\n", "Ping({a:\n", "Ping(x(\n", 'Ping("a", \n', "```\n", "(\nPing("])
+def test_long_texts_are_read_at_once(piece: str):
+    """Half a million characters of beginnings: what is quadratic would take minutes."""
+    text = piece * (500_000 // len(piece))
+    assert all(call.tool == "Ping" for call in find_calls(text, TOOLS))

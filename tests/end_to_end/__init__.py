@@ -1,0 +1,1 @@
+"""Tests that drive the real server as a process of its own."""

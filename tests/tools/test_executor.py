@@ -1,0 +1,247 @@
+"""A sequence of calls: one result each, deadlines kept, retries by class of error, nothing harms anything else."""
+
+import asyncio
+import socket
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import anyio
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tools import PermanentError, TemporaryError, Tool, ToolCall, ToolExecutor, ToolResult, tool
+from tools.calls import CallRetried, CallStarted
+from tools.deadline import Limits
+from tools.schema import JsonSchema
+
+QUICK = Limits(sequence_seconds=1, tool_seconds=0.2, overhead_seconds=0, minimum_seconds=0.02, backoff_min_seconds=0.001)
+
+
+async def run(calls: list[ToolCall], *tools: Tool, limits: Limits = QUICK) -> tuple[list[ToolResult], list[Any]]:
+    """The results of a sequence, and all that was told."""
+    told: list[Any] = []
+
+    async def tell(event: Any) -> None:
+        told.append(event)
+
+    return await ToolExecutor(limits).run(calls, {t.name: t for t in tools}, tell), told
+
+
+def calls(*names: str) -> list[ToolCall]:
+    return [ToolCall(f"id{n}", name) for n, name in enumerate(names)]
+
+
+def failing(error: Callable[[], BaseException], times: int = 99, **settings: Any) -> Tool:
+    """A tool that raises so many times, then answers how often it was called."""
+    count = 0
+
+    @tool(name="failing", **settings)
+    async def failing() -> str:
+        nonlocal count
+        count += 1
+        if count <= times:
+            raise error()
+        return str(count)
+
+    return failing
+
+
+@tool
+def add(a: int, b: int = 1) -> int:
+    """Add two numbers."""
+    return a + b
+
+
+@tool
+async def hang() -> str:
+    """Never answer."""
+    await asyncio.Event().wait()
+    return ""
+
+
+async def test_every_call_has_one_result_in_order():
+    """Known, unknown, misspelt, unreadable and wrong calls alike."""
+    asked = [
+        ToolCall("1", "add", {"a": "2", "b": 3}),
+        ToolCall("2", "ad", {}),
+        ToolCall("3", "add", {"a": 1, "c": 2}),
+        ToolCall("4", "add", {}, flaw="the arguments are not JSON"),
+        ToolCall("5", "add", {"a": "x"}),
+        ToolCall("6", "add", {}),
+    ]
+    results, _ = await run(asked, add)
+    assert [r.call_id for r in results] == ["1", "2", "3", "4", "5", "6"]
+    assert [(r.status, r.attempts) for r in results] == [("success", 1)] + [("error", 0)] * 5
+    assert results[0].output == "5"
+    assert "did you mean 'add'?" in results[1].output
+    assert "c: is unknown" in results[2].output
+    assert results[3].output == "the arguments are not JSON"
+    assert "a: Input should be a valid integer" in results[4].output
+    assert "a: is missing" in results[5].output
+
+
+@pytest.mark.parametrize(
+    ("error", "attempts", "status"),
+    [
+        (lambda: TemporaryError("busy"), 3, "error"),
+        (lambda: ConnectionResetError("reset"), 3, "error"),
+        (lambda: socket.gaierror("no name"), 3, "error"),
+        (lambda: TimeoutError("slow"), 3, "timeout"),
+        (lambda: PermanentError("gone"), 1, "error"),
+        (lambda: ValueError("bug"), 1, "error"),
+        (lambda: asyncio.CancelledError(), 1, "error"),
+        (lambda: SystemExit(3), 1, "error"),
+        (lambda: KeyboardInterrupt(), 1, "error"),
+        (lambda: StopIteration(), 1, "error"),
+    ],
+    ids=["temporary", "network", "dns", "timeout", "permanent", "bug", "cancelled", "exit", "interrupt", "stop"],
+)
+async def test_retries_by_class_of_error(error: Callable[[], BaseException], attempts: int, status: str):
+    """Two retries where another try may help, none where it cannot; the other calls go on."""
+    results, told = await run([ToolCall("1", "failing"), ToolCall("2", "add", {"a": 1})], failing(error), add)
+    assert (results[0].attempts, results[0].status) == (attempts, status)
+    assert results[1].output == "2"
+    assert sum(isinstance(event, CallRetried) for event in told) == attempts - 1
+
+
+async def test_a_retry_that_works_is_a_success():
+    """The third attempt answers."""
+    results, _ = await run(calls("failing"), failing(lambda: TemporaryError("busy"), times=2))
+    assert (results[0].status, results[0].attempts, results[0].output) == ("success", 3, "3")
+
+
+async def test_once_is_never_tried_again():
+    """What may have acted is left alone, whatever the error."""
+    results, _ = await run(calls("failing"), failing(lambda: TemporaryError("busy"), times=1, effect="once"))
+    assert (results[0].status, results[0].attempts) == ("error", 1)
+
+
+async def test_own_retries_and_timeout_beat_the_limits():
+    """What the tool says of itself counts."""
+    results, told = await run(calls("failing"), failing(lambda: TemporaryError("busy"), retries=4, timeout_seconds=0.15))
+    assert results[0].attempts == 5
+    started = next(event for event in told if isinstance(event, CallStarted))
+    assert started.timeout_seconds == pytest.approx(0.15)
+
+
+async def test_the_sequence_is_bounded_and_late_calls_get_their_result():
+    """Hanging calls use the time up; the rest are answered as not started; the whole keeps to its second."""
+    began = time.monotonic()
+    results, _ = await run(calls(*["hang"] * 8), hang)
+    assert time.monotonic() - began < 1.5
+    assert len(results) == 8
+    assert {r.status for r in results} == {"timeout"}
+    assert results[-1].attempts == 0
+    assert "used up" in results[-1].output
+
+
+@tool
+async def stubborn() -> str:
+    """Ignore cancellation for a while."""
+    for _ in range(20):
+        try:
+            await anyio.sleep(0.1)
+        except asyncio.CancelledError:
+            continue
+    return "late"
+
+
+async def test_a_handler_that_ignores_cancellation_is_left_behind():
+    """Its call is answered in time, and the next one runs."""
+    began = time.monotonic()
+    results, _ = await run([ToolCall("1", "stubborn"), ToolCall("2", "add", {"a": 1})], stubborn, add, limits=Limits(tool_seconds=0.1, retries=0))
+    assert [r.status for r in results] == ["timeout", "success"]
+    assert time.monotonic() - began < 1
+
+
+async def test_a_handler_that_blocks_its_thread_is_left_behind():
+    """The thread cannot be stopped; the call is answered in time all the same."""
+    release = threading.Event()
+
+    @tool
+    def block() -> str:
+        release.wait(30)
+        return "late"
+
+    began = time.monotonic()
+    results, _ = await run([ToolCall("1", "block"), ToolCall("2", "add", {"a": 1})], block, add, limits=Limits(tool_seconds=0.1, retries=0))
+    release.set()
+    assert [r.status for r in results] == ["timeout", "success"]
+    assert time.monotonic() - began < 2
+
+
+async def test_parallel_calls_run_at_once_and_keep_their_order():
+    """Three calls that wait for each other can only end together; results are told as calls end."""
+    barrier = anyio.Event()
+    waiting: list[str] = []
+
+    @tool
+    async def meet(name: str) -> str:
+        waiting.append(name)
+        if len(waiting) == 3:
+            barrier.set()
+        await barrier.wait()
+        return name
+
+    asked = [ToolCall(name, "meet", {"name": name}) for name in "abc"]
+    results, _ = await run(asked, meet, limits=Limits(parallel=True))
+    assert [r.output for r in results] == ["a", "b", "c"]
+
+
+async def test_a_cancelled_caller_takes_its_call_along():
+    """The handler sees the cancellation of the run."""
+    seen = anyio.Event()
+
+    @tool
+    async def wait() -> str:
+        try:
+            await anyio.sleep(30)
+        except asyncio.CancelledError:
+            seen.set()
+            raise
+        return ""
+
+    with anyio.move_on_after(0.05):
+        await run(calls("wait"), wait, limits=Limits())
+    with anyio.fail_after(2):
+        await seen.wait()
+
+
+@given(st.lists(st.sampled_from(["add", "hang", "nope", "failing", "slow"]), max_size=6), st.booleans())
+async def test_one_result_per_call_whatever_the_mix(names: list[str], parallel: bool):
+    """Any sequence: as many results as calls, in order, within the deadline."""
+
+    @tool
+    async def slow() -> str:
+        await anyio.sleep(0.003)
+        return "slow"
+
+    limits = Limits(sequence_seconds=0.05, tool_seconds=0.01, overhead_seconds=0.001, minimum_seconds=0.002, backoff_min_seconds=0.001, parallel=parallel)
+    began = time.monotonic()
+    asked = [ToolCall(str(n), name, {"a": 1} if name == "add" else {}) for n, name in enumerate(names)]
+    results, told = await run(asked, add, hang, slow, failing(lambda: TemporaryError("busy")), limits=limits)
+    assert [r.call_id for r in results] == [str(n) for n in range(len(names))]
+    assert sorted(e.call_id for e in told if isinstance(e, ToolResult)) == sorted(r.call_id for r in results)
+    assert time.monotonic() - began < 2
+
+
+async def test_outputs_become_text():
+    """Text as it is, JSON for the rest, nothing for None; what has no form is an error; half a surrogate is replaced."""
+    values: dict[str, Any] = {"text": "é", "list": [1, "é"], "none": None, "half": "a\ud800b", "odd": object()}
+    tools = [Tool(name, "", {}, lambda value=value: value, lambda arguments: arguments) for name, value in values.items()]
+    results, _ = await run([ToolCall(name, name) for name in values], *tools)
+    assert [r.output for r in results][:4] == ["é", '[1,"é"]', "", "a?b"]
+    assert results[4].status == "error"
+
+
+async def test_arguments_of_a_written_schema_are_coerced_and_checked():
+    """Text that stands for a number is one; what nobody described is refused."""
+    schema = JsonSchema({"properties": {"n": {"type": "integer"}, "on": {"type": "boolean"}}, "required": ["n"]})
+    echo = Tool("echo", "", schema.parameters, lambda **given: given, schema.check)
+    asked = [ToolCall("1", "echo", {"n": "5", "on": "true"}), ToolCall("2", "echo", {"n": "x"}), ToolCall("3", "echo", {"n": 1, "z": 1})]
+    results, _ = await run(asked, echo)
+    assert results[0].output == '{"n":5,"on":true}'
+    assert [r.status for r in results[1:]] == ["error", "error"]
