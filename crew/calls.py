@@ -9,7 +9,7 @@ from tools.calls import Status, ToolResult
 
 def ask_first(branch: Branch, agent: Agent) -> Question | None:
     """What a person must be asked before the open calls of a branch are made, if anything."""
-    unknown = tuple(call for call in branch.open_calls if call.id in branch.intents)
+    unknown = tuple(call for call in branch.open_calls if branch.begun.get(call.id))
     if unknown:
         return UnknownOutcome(unknown)
     guarded = tuple(

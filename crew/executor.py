@@ -98,6 +98,9 @@ class CrewExecutor:
         match event:
             case AgentDelta() | AgentFailed() | ModelCalled() | ToolRetried():
                 self.journal.pass_on(event)
+            case ToolStarted() if self.state.has_begun(event):
+                # made again after a crash; what was told is not told again
+                pass
             case AgentStarted() | ToolStarted(once=True):
                 self._record(event)
                 await self.journal.settled()

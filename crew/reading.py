@@ -13,6 +13,8 @@ MAX_BYTES = 2**20
 MAX_NODES = 100_000
 # the C loader ends the process on very deep nesting, so depth is looked at first
 MAX_DEPTH = 64
+# what plain YAML has, whether written or resolved; everything else would build objects
+TAGS = frozenset(f"tag:yaml.org,2002:{name}" for name in ("str", "int", "float", "bool", "null", "timestamp", "value", "merge", "seq", "map"))
 NULLS = frozenset({"", "~", "null", "Null", "NULL"})
 
 Path = tuple[str | int, ...]
@@ -145,7 +147,7 @@ class _Walk:
         if self.nodes > MAX_NODES:
             raise _TooMany
         self.document.values[path] = _start(node)
-        if node.tag is not None and not node.tag.startswith("tag:yaml.org,2002:"):
+        if node.tag not in TAGS:
             return self._problem(node, "tag", f"the tag {node.tag} is not read; write plain text, numbers, lists and mappings")
         if any(node is one for one in above):
             return self._problem(node, "recursive-alias", "an alias points at what it is part of")
@@ -159,8 +161,6 @@ class _Walk:
         return self._problem(node, "syntax", "this is neither text, list nor mapping")
 
     def _scalar(self, node: yaml.ScalarNode) -> Any:
-        if node.tag == "tag:yaml.org,2002:binary":
-            return self._problem(node, "tag", "the tag !!binary is not read")
         # the C loader says "" of a plain scalar, the Python one None
         if node.style:
             return node.value

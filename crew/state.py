@@ -31,8 +31,8 @@ class Branch:
     calls: tuple[ToolCall, ...] = ()
     native: bool = True
     results: dict[str, ToolResult] = field(default_factory=dict)
-    # calls that must not be made twice and were about to be made
-    intents: set[str] = field(default_factory=set)
+    # calls whose start was told, and whether they must not be made twice
+    begun: dict[str, bool] = field(default_factory=dict)
     # the last answer, when it calls no tools and nothing has followed from it
     answer: str | None = None
     failed: str | None = None
@@ -50,13 +50,13 @@ class Branch:
         """The agent has spoken."""
         self.history.append(AgentMessage(event.agent_id, event.agent, event.content, event.calls, event.native, event.extra))
         self.speaking, self.calls, self.native = False, event.calls, event.native
-        self.results, self.intents = {}, set()
+        self.results, self.begun = {}, {}
         self.answer = None if event.calls else event.content
 
     def returned(self, result: ToolResult, limits: Limits) -> None:
         """A call has its result; the last one completes the message that the model is sent."""
         self.results[result.call_id] = result
-        self.intents.discard(result.call_id)
+        self.begun.pop(result.call_id, None)
         if not self.open_calls:
             results = [self.results[call.id] for call in self.calls]
             texts = shown(results, limits.output_chars, limits.total_output_chars)
@@ -126,12 +126,11 @@ class RunState:
                 self.usage += event.usage
                 self.spoken.add(event.agent_id)
                 self.last_answer, self.last_agent = event.content, event.agent_id
-            case ToolStarted(once=True):
-                self._branch(event.agent_id, event.group).intents.add(event.call.id)
-                # a yes holds for one act
-                self.question = self.verdict = None
-            case ToolStarted():
-                pass
+            case ToolStarted(call=call, once=once):
+                self._branch(event.agent_id, event.group).begun[call.id] = once
+                if once:
+                    # a yes holds for one act
+                    self.question = self.verdict = None
             case ToolReturned():
                 branch = self._branch(event.agent_id, event.group)
                 branch.returned(event.result, self.limits)
@@ -158,6 +157,10 @@ class RunState:
                 self.status, self.active_seconds = ends.get(reason, "completed"), seconds
             case RunFailed(duration_seconds=seconds):
                 self.status, self.active_seconds = "failed", seconds
+
+    def has_begun(self, event: ToolStarted) -> bool:
+        """Whether this start was told already, before a crash."""
+        return event.call.id in self._branch(event.agent_id, event.group).begun
 
     def _branch(self, agent_id: str, group: str | None) -> Branch:
         return self.main if group is None or self.group is None else self.group.members[agent_id]

@@ -190,11 +190,14 @@ def _graph(files: CrewFiles, crew: CrewConfig) -> Iterator[Problem]:
     for name in graph.unreachable():
         path: Path = place.get(name, ("routing", "parallel_groups", name))
         yield document.problem(path, "unreachable", f"nothing leads to {name}", key=name not in place, severity="warning")
-    for trap in graph.traps():
+    traps = graph.traps()
+    for trap in traps:
         remedy = "give one of them a signal without target, a target outside, or is_terminal"
         text = f"{', '.join(trap)} can be entered and never left; {remedy}"
         yield document.problem(place.get(trap[0], ("routing",)), "trap", text)
     for loop in graph.loops():
+        if any(set(loop) <= set(trap) for trap in traps):
+            continue
         bound = f"settings.max_handoffs = {crew.settings.max_handoffs} bounds it"
         yield document.problem(
             place.get(loop[0], ("routing",)), "loop", f"a loop: {' → '.join(loop)}; {bound}", severity="warning"

@@ -1,0 +1,139 @@
+"""A person decides: tools that need a yes, and calls of which nobody knows whether they acted."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from crew import Query, Runs, SqliteStore, load_crew
+from crew.events import AgentResponded, RunStarted, ToolStarted, pack
+from crew.run import Run
+from crew.stores.contract import Record, RunRow
+from agents.model import Usage
+from tests.stage import Played, play, write_crew
+from tools import ToolCall
+
+ACTS = """
+from pathlib import Path
+LEDGER = Path(__file__).parent / "ledger"
+
+def pay(to: str) -> str:
+    '''Pay someone.'''
+    with LEDGER.open("a") as out:
+        out.write(to + "\\n")
+    return f"paid {to}"
+"""
+RULES: list[dict[str, Any]] = [{"after": "pay", "say": "{{result.pay}}"}, {"say": "", "calls": [{"tool": "pay", "arguments": {"to": "bob"}}]}]
+
+
+def paying(folder: Path, **keys: Any) -> Path:
+    folder.mkdir(exist_ok=True)
+    (folder / "acts.py").write_text(ACTS)
+    return write_crew(folder, {"a": {"tools": ["pay"]}}, RULES, tools={"pay": {"kind": "python", "function": "acts.py:pay", **keys}})
+
+
+def paid(folder: Path) -> int:
+    ledger = folder / "ledger"
+    return len(ledger.read_text().splitlines()) if ledger.exists() else 0
+
+
+@pytest.mark.parametrize(
+    ("answer", "status", "acts", "said"),
+    [
+        (Query("", decision="approve"), "success", 1, "paid bob"),
+        (Query("too dear", decision="deny"), "denied", 0, "Error: Denied by a person: too dear"),
+        (Query("what is this?"), "denied", 0, "Error: Denied by a person: what is this?"),
+    ],
+    ids=["yes", "no", "words"],
+)
+async def test_a_tool_that_needs_a_yes(tmp_path: Path, answer: Query, status: str, acts: int, said: str):
+    """The run pauses before the call, tells which, and goes on by the decision; anything but a yes is a no."""
+    folder = paying(tmp_path / "crew", requires_approval=True)
+    async with Runs(load_crew(folder), SqliteStore(tmp_path / "x.db")) as runs:
+        run = await runs.start(Query("pay bob"))
+        assert (await run.outcome()).status == "paused"
+        assert paid(folder) == 0
+        row = await (await runs.resume(run.id, answer)).outcome()
+        events = [json.loads(line.public) async for line in runs.follow(run.id) if line]
+    played = Played(row, events)
+    pause = played.of("pause")[0]["metadata"]
+    assert (pause["question"], pause["calls"]) == ("approval", [{"call_id": "call_1_1", "tool": "pay", "arguments": {"to": "bob"}}])
+    assert [event["metadata"]["status"] for event in played.of("tool_result")] == [status]
+    assert row.answer == said
+    assert paid(folder) == acts
+
+
+def left_behind(call: ToolCall) -> list[Any]:
+    """What a process wrote before it died in the middle of a call."""
+    return [
+        RunStarted("test-crew", "a", "", False, Query("pay bob")),
+        AgentResponded("a", "A", None, 1, "", 0.1, Usage(1, 1), "m", (call,)),
+        ToolStarted("a", "A", None, call, 5.0, True),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("answer", "acts", "said"),
+    [
+        (Query("", decision="retry"), 1, "paid bob"),
+        (Query("", decision="skip"), 0, "Error: Interrupted; whether it acted is not known. Not made again"),
+        (Query("", decision="done", result="receipt 7"), 0, "receipt 7"),
+    ],
+    ids=["retry", "skip", "done"],
+)
+async def test_a_call_whose_outcome_is_unknown_is_asked_about(tmp_path: Path, answer: Query, acts: int, said: str):
+    """A tool with effect `once` is not made again unasked; the answer decides."""
+    folder = paying(tmp_path / "crew", effect="once")
+    call = ToolCall("call_1_1", "pay", {"to": "bob"})
+    store = SqliteStore(tmp_path / "x.db")
+    records = [Record(n, "{}", pack(event)) for n, event in enumerate(left_behind(call), 1)]
+    await store.append("r1", records, RunRow("r1", "test-crew", "running", "pay bob", "2026-01-01T00:00:00.000Z", ""))
+    async with Runs(load_crew(folder), store) as runs:
+        (run,) = await runs.recover()
+        assert (await run.outcome()).status == "paused"
+        told = [json.loads(line.public) async for line in runs.follow("r1", 3) if line]
+        assert [event["type"] for event in told] == ["warning", "pause", "done"]
+        assert told[0]["metadata"]["code"] == "unknown_outcome"
+        assert paid(folder) == 0
+        row = await (await runs.resume("r1", answer)).outcome()
+    assert (row.status, row.answer) == ("completed", said)
+    assert paid(folder) == acts
+
+
+async def test_an_idempotent_call_is_made_again(tmp_path: Path):
+    """Unasked, and without telling its start again where its agent's turn was told."""
+    folder = paying(tmp_path / "crew")
+    call = ToolCall("call_1_1", "pay", {"to": "bob"})
+    store = SqliteStore(tmp_path / "x.db")
+    events = left_behind(call)
+    events[2] = ToolStarted("a", "A", None, call, 5.0, False)
+    await store.append("r1", [Record(n, "{}", pack(event)) for n, event in enumerate(events, 1)], RunRow("r1", "test-crew", "running", "pay bob", "t", ""))
+    async with Runs(load_crew(folder), store) as runs:
+        (run,) = await runs.recover()
+        assert isinstance(run, Run)
+        assert (await run.outcome()).answer == "paid bob"
+        told = [json.loads(line.public)["type"] async for line in runs.follow("r1", 3) if line]
+    assert told == ["tool_result", "agent_start", "agent_response", "done"]
+    assert paid(folder) == 1
+
+
+async def test_an_approved_call_needs_its_yes_each_time(tmp_path: Path):
+    """The yes to one call is not one to the next."""
+    folder = paying(tmp_path / "crew", requires_approval=True)
+    (folder / "script.yaml").write_text('rules:\n  - {turn: 3, say: done}\n  - {say: "", calls: [{tool: pay, arguments: {to: bob}}]}\n')
+    crew = load_crew(folder)
+    async with Runs(crew, SqliteStore(tmp_path / "x.db")) as runs:
+        run = await runs.start(Query("go"))
+        for acts in (0, 1):
+            assert (await run.outcome()).status == "paused"
+            assert paid(folder) == acts
+            run = await runs.resume(run.id, Query("", decision="approve"))
+        assert (await run.outcome()).answer == "done"
+    assert paid(folder) == 2
+
+
+async def test_plain_answers_need_no_decision(tmp_path: Path):
+    """A pause in words is answered in words."""
+    folder = write_crew(tmp_path, {"a": {}}, [{"turn": 1, "say": "which?"}, {"say": "{{heard}} [E]"}], routing={"signals": {"a": [{"signal": "[E]"}]}, "agent_behaviors": {"a": {"wait_for_signal": True}}})
+    assert (await play(load_crew(folder), "x", "this one")).row.answer == "this one [E]"
