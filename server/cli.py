@@ -4,6 +4,7 @@ import importlib
 import json
 import os
 import sys
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
@@ -57,6 +58,15 @@ class PictureFormat(StrEnum):
     mermaid = "mermaid"
     dot = "dot"
     json = "json"
+
+
+class Decision(StrEnum):
+    """What a person may decide on calls, as in Verdict."""
+
+    approve = "approve"
+    deny = "deny"
+    retry = "retry"
+    skip = "skip"
 
 
 class SchemaKind(StrEnum):
@@ -113,6 +123,7 @@ def run(
     as_lines: Annotated[bool, typer.Option("--json", help="Print the events as JSON, one a line.")] = False,
     provider: Provider = None,
     answer: Annotated[str | None, typer.Option(metavar="RUN", help="QUERY is the answer to this paused run.")] = None,
+    decision: Annotated[Decision | None, typer.Option(help="What --answer decides, where the pause asks about tool calls.")] = None,
 ) -> None:
     """Run a crew in the terminal and show its events as they come; asks you at a pause.
 
@@ -122,7 +133,8 @@ def run(
     store = open_store(os.environ.get("CREW_DATABASE_URL"), folder)
     if isinstance(store, SqliteStore):
         store.claim(alone=False)
-    row = anyio.run(_run, Runs(crew, store), query, answer, as_lines)
+    asked = Query(query, decision=decision.value if decision is not None else None)
+    row = anyio.run(_run, Runs(crew, store), asked, answer, as_lines)
     if row.status == "failed":
         raise typer.Exit(1)
     if row.status == "paused" and not as_lines:
@@ -225,11 +237,12 @@ def runs(
     anyio.run(_show_runs, open_store(url, folder), run_id, as_document)
 
 
-async def _run(runs: Runs, query: str, answer: str | None, as_lines: bool) -> RunRow:
+async def _run(runs: Runs, asked: Query, answer: str | None, as_lines: bool) -> RunRow:
     console = Console(highlight=False)
     view, interactive = RunView(console), sys.stdin.isatty() and not as_lines
+    deltas = interactive and console.is_terminal
     async with runs:
-        asked = Query(query, deltas=interactive and console.is_terminal)
+        asked = replace(asked, deltas=deltas)
         started = await (runs.start(asked) if answer is None else runs.resume(answer, asked))
         while True:
             async for line in runs.follow(started.id, started.before):
@@ -240,8 +253,9 @@ async def _run(runs: Runs, query: str, answer: str | None, as_lines: bool) -> Ru
             row = await started.outcome()
             if row.status != "paused" or not interactive:
                 return row
-            text = await anyio.to_thread.run_sync(console.input, "[bold]> [/]", abandon_on_cancel=True)
-            started = await runs.resume(started.id, Query(text, deltas=asked.deltas))
+            text = await anyio.to_thread.run_sync(console.input, view.prompt, abandon_on_cancel=True)
+            decided = view.decision(text)
+            started = await runs.resume(started.id, Query(text if decided is None else "", deltas=deltas, decision=decided))
 
 
 async def _show_runs(store: RunStore, run_id: str | None, as_document: bool) -> None:

@@ -8,6 +8,8 @@ from rich.markup import escape
 from rich.padding import Padding
 from rich.text import Text
 
+from crew.query import Verdict
+
 COLOURS = ("cyan", "magenta", "yellow", "green", "blue")
 SHOWN_LINES = 8
 
@@ -20,6 +22,8 @@ class RunView:
         self.colours: dict[str, str] = {}
         # an answer is being written piece by piece
         self.writing = False
+        # what the newest pause asks: None for an agent's own words
+        self.question: str | None = None
 
     def show(self, public: str) -> None:
         """Print one event (the JSON that clients are told)."""
@@ -57,9 +61,33 @@ class RunView:
                 self.console.print(f"  [yellow]⚠ {escape(content)}[/] [dim]({data['code']})[/]", highlight=False)
             case "error":
                 self.console.print(f"[bold red]✗ {escape(content)}[/] [dim]({data['reason']})[/]", highlight=False)
+            case "pause":
+                self._pause(data)
             case "done":
                 self._end(data)
         self.writing = event["type"] == "agent_delta"
+
+    @property
+    def prompt(self) -> str:
+        """What to ask the person at a pause."""
+        words = {None: "", "approval": "yes, or why not", "unknown_outcome": "retry or skip"}[self.question]
+        return f"[bold]{words}> [/]"
+
+    def decision(self, text: str) -> Verdict | None:
+        """What an answer decides; None where it is words for the agent, or a no with its reason."""
+        word = text.strip().lower()
+        if self.question == "approval" and word in ("y", "yes", "approve"):
+            return "approve"
+        if self.question == "unknown_outcome" and word == "retry":
+            return "retry"
+        return "skip" if self.question == "unknown_outcome" and word == "skip" else None
+
+    def _pause(self, data: dict[str, Any]) -> None:
+        self.question = data.get("question")
+        for call in data.get("calls", ()):
+            arguments = json.dumps(call["arguments"], ensure_ascii=False)
+            asks = "needs your yes" if self.question == "approval" else "may have acted already"
+            self.console.print(f"  [bold yellow]? {escape(call['tool'])} {escape(arguments)} {asks}[/]", highlight=False)
 
     def _head(self, name: str, what: str) -> None:
         colour = self.colours.setdefault(name, COLOURS[len(self.colours) % len(COLOURS)])

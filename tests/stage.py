@@ -210,10 +210,14 @@ class ServerProcess:
 def start_server(folder: Path, *options: str, **environment: str) -> ServerProcess:
     """Start `crew serve` on a free port and wait until it says where it is."""
     log = folder / "serve.log"
+    log.touch()
+    before = log.stat().st_size
     with log.open("a") as out:
         command = [BIN / "crew", "serve", folder, "--port", "0", *options]
         process = subprocess.Popen(command, stderr=out, stdout=out, text=True, env=clean_environment(**environment))
     with log.open() as lines:
+        # an earlier server of this folder wrote what comes before
+        lines.seek(before)
         while process.poll() is None:
             if found := re.search(r"serving on (http://\S+?)[\"\s]", lines.readline()):
                 return ServerProcess(process, found[1], log)

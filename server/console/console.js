@@ -70,6 +70,7 @@ function show(event) {
       note(`⑂ ${content}: ${data.agents.join(", ")}`);
       break;
     case "pause":
+      if (current) current.question = data.question;
       note(`⏸ ${agent} waits for your answer${data.calls ? `: ${data.calls.map((c) => c.tool).join(", ")}` : ""}`, "warning");
       break;
     case "warning":
@@ -89,6 +90,12 @@ function setStatus(status) {
   const paused = status === "paused";
   $("send").textContent = paused ? "Answer" : "Start";
   $("send").hidden = $("query").hidden = status === "running";
+  const [yes, no] = { approval: ["approve", "deny"], unknown_outcome: ["retry", "skip"] }[paused && current?.question] ?? [];
+  for (const [id, decision] of [["yes", yes], ["no", no]]) {
+    $(id).hidden = !decision;
+    $(id).textContent = decision ?? "";
+    $(id).onclick = () => answer({ decision }, decision).catch(fail);
+  }
   $("stop").hidden = !["running", "paused"].includes(status);
   $("fresh").hidden = !current;
   if (status !== "running") {
@@ -165,12 +172,7 @@ $("ask").onsubmit = async (submit) => {
   const query = $("query").value;
   try {
     if (current?.status === "paused") {
-      const { id } = current;
-      const after = await newest(id);
-      await post(`/runs/${id}/resume`, { query, deltas: true });
-      $("query").value = "";
-      speech("You", query, true);
-      await follow(id, after);
+      await answer({ query }, query);
     } else {
       const controller = new AbortController();
       const options = { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ query, deltas: true }), signal: controller.signal };
@@ -193,6 +195,15 @@ $("ask").onsubmit = async (submit) => {
     fail(error);
   }
 };
+
+async function answer(body, words) {
+  const { id } = current;
+  const after = await newest(id);
+  await post(`/runs/${id}/resume`, { ...body, deltas: true });
+  $("query").value = "";
+  speech("You", words, true);
+  await follow(id, after);
+}
 
 async function newest(id) {
   let after = 0;

@@ -1,0 +1,180 @@
+"""What an operator types and sees: each command as a process of its own, its output, its exit code."""
+
+import json
+import os
+import pty
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.stage import BIN, ROOT, clean_environment, write_crew
+
+ASKING: list[dict[str, Any]] = [{"hears": "enough", "say": "thanks [E]"}, {"say": "tell me more"}]
+PAUSING = {"routing": {"signals": {"a": [{"signal": "[E]"}]}, "agent_behaviors": {"a": {"wait_for_signal": True}}}}
+
+
+def crew(*arguments: Any, **environment: str) -> "subprocess.CompletedProcess[str]":
+    """Run the command; no traceback may ever be seen."""
+    ended = subprocess.run([BIN / "crew", *map(str, arguments)], capture_output=True, text=True, env=clean_environment(**environment), timeout=60, stdin=subprocess.DEVNULL)
+    assert "Traceback" not in ended.stderr + ended.stdout
+    return ended
+
+
+def test_help_names_every_command():
+    """With a line each; every command has an example."""
+    told = crew("--help").stdout
+    for command in ("serve", "run", "validate", "graph", "schema", "init", "runs"):
+        assert command in told
+        assert "Example: crew " + command in " ".join(crew(command, "--help").stdout.split())
+
+
+@pytest.mark.parametrize("arguments", [["rn"], ["run"], ["serve", ".", "--port", "x"], ["graph", ".", "--format", "png"], ["schema", "nope"], ["validate", "--nope"]])
+def test_wrong_usage_is_2(arguments: list[str]):
+    """With what is known."""
+    assert crew(*arguments).returncode == 2
+
+
+def test_run_shows_the_run(tmp_path: Path):
+    """Plain in a pipe; each event as a line with --json; 1 where it fails."""
+    folder = write_crew(tmp_path, {"a": {"tools": ["GetSystemInfo"]}}, [{"hears": "fail", "fail": "refused"}, {"after": "GetSystemInfo", "say": "all fine"}, {"say": "", "calls": ["GetSystemInfo"]}])
+    shown = crew("run", folder, "look")
+    assert shown.returncode == 0
+    assert "\x1b" not in shown.stdout
+    for part in ("● A (round 1", "✓ GetSystemInfo", "Host: ", "all fine", "✔ no_next_agent"):
+        assert part in shown.stdout
+    events = [json.loads(line) for line in crew("run", folder, "look", "--json").stdout.splitlines()]
+    assert [events[0]["type"], events[-1]["type"]] == ["start", "done"]
+    failed = crew("run", folder, "fail")
+    assert failed.returncode == 1
+    assert "scripted failure: refused" in failed.stdout
+
+
+def test_a_paused_run_is_answered_later(tmp_path: Path):
+    """By its id, in another process; runs lists and shows it."""
+    folder = write_crew(tmp_path, {"a": {}}, ASKING, **PAUSING)
+    assert crew("runs", folder).stdout == ""
+    assert not (folder / ".crew").exists()
+    paused = crew("run", folder, "help")
+    run_id = paused.stderr.split("--answer ")[1].strip()
+    assert paused.returncode == 0
+    assert "paused" in crew("runs", folder).stdout
+    done = crew("run", folder, "enough", "--answer", run_id)
+    assert "thanks [E]" in done.stdout
+    assert "completed" in crew("runs", folder).stdout
+    shown = crew("runs", folder, run_id).stdout
+    assert "tell me more" in shown
+    assert "thanks [E]" in shown
+    again = crew("run", folder, "enough", "--answer", run_id)
+    assert (again.returncode, "not paused" in again.stderr) == (1, True)
+    assert crew("runs", folder, "nope").returncode == 1
+
+
+def test_on_a_terminal_it_asks(tmp_path: Path):
+    """The person's line goes on with the run, in colour, as the words are written."""
+    folder = write_crew(tmp_path, {"a": {}}, ASKING, **PAUSING)
+    master, slave = pty.openpty()
+    process = subprocess.Popen([BIN / "crew", "run", folder, "help"], stdin=slave, stdout=slave, stderr=slave, env=clean_environment(TERM="xterm", COLUMNS="100"))
+    os.close(slave)
+    shown = b""
+    while b"> " not in shown:
+        shown += os.read(master, 1000)
+    os.write(master, b"enough\n")
+    while True:
+        try:
+            shown += os.read(master, 1000)
+        except OSError:
+            break
+    assert process.wait(10) == 0
+    os.close(master)
+    text = shown.decode()
+    assert "\x1b[" in text
+    assert "tell me more" in text
+    assert "thanks [E]" in text
+
+
+def test_validate(tmp_path: Path):
+    """Every problem with its line; JSON for programs; --strict fails on warnings; several folders at once."""
+    good = write_crew(tmp_path / "good", {"a": {}})
+    warned = write_crew(tmp_path / "warned", {"a": {"system_prompt": ""}})
+    bad = write_crew(tmp_path / "bad", {"a": {"tools": ["Nope"], "temprature": 1}}, nam="x")
+    assert crew("validate", good).returncode == 0
+    assert crew("validate", warned).returncode == 0
+    assert crew("validate", warned, "--strict").returncode == 1
+    told = crew("validate", good, bad)
+    assert told.returncode == 1
+    assert f"{bad}/crew.yaml:4:1: error[unknown-key]: unknown key 'nam'\n    nam: x\n    ^\n    did you mean 'name'?" in told.stdout
+    assert "temprature" in told.stdout
+    assert told.stdout.splitlines()[-1] == f"{bad}: 2 errors, 0 warnings"
+    document = json.loads(crew("validate", bad, "--json").stdout)
+    assert {problem["code"] for problem in document["problems"]} == {"unknown-key"}
+    assert crew("validate", tmp_path / "none").returncode == 1
+
+
+def test_imports_can_be_left_out(tmp_path: Path):
+    """Importing runs the file."""
+    folder = write_crew(tmp_path, {"a": {"tools": ["t"]}}, tools={"t": {"kind": "python", "function": "t.py:t"}})
+    (folder / "t.py").write_text("from pathlib import Path\nPath(__file__).with_name('ran').touch()\ndef t() -> str:\n    return ''\n")
+    assert crew("validate", folder, "--no-import").returncode == 0
+    assert not (folder / "ran").exists()
+    assert crew("validate", folder).returncode == 0
+    assert (folder / "ran").exists()
+
+
+@pytest.mark.parametrize(
+    ("picture", "parts"),
+    [
+        ("text", ["a  (entry)", "[B] → b", "b  (terminal)", "└─ terminal → (end)", "c  (unreachable)"]),
+        ("mermaid", ["flowchart TD", '-->|"#91;B#93;"|', "class n2 unreachable"]),
+        ("dot", ["digraph crew {", '"a" -> "b" [label="[B]", style=solid]']),
+        ("json", ['"reachable": false']),
+    ],
+)
+def test_graph(tmp_path: Path, picture: str, parts: list[str]):
+    """Entry, terminals, signals on the arrows, what cannot be reached."""
+    routing = {"signals": {"a": [{"signal": "[B]", "target": "b"}]}, "defaults": {"a": "b"}}
+    folder = write_crew(tmp_path, {"a": {}, "b": {"is_terminal": True}, "c": {}}, routing=routing)
+    drawn = crew("graph", folder, "--format", picture)
+    assert drawn.returncode == 0
+    for part in parts:
+        assert part in drawn.stdout
+    if picture == "json":
+        assert {edge["to"] for edge in json.loads(drawn.stdout)["edges"]} >= {"b", "(end)"}
+
+
+def test_init_writes_a_crew_that_plays(tmp_path: Path):
+    """Valid without a warning; it never writes over anything."""
+    folder = tmp_path / "new"
+    assert crew("init", folder).returncode == 0
+    assert crew("validate", folder, "--strict").returncode == 0
+    assert "I have looked" in crew("run", folder, "How is this machine?").stdout
+    again = crew("init", folder)
+    assert (again.returncode, "nothing was written" in again.stderr) == (1, True)
+
+
+def test_the_it_support_crew_shows_real_readings():
+    """What `make run` runs: three agents' crew, this machine's own numbers."""
+    shown = crew("run", ROOT / "examples" / "it-support", "Kiểm tra máy này", CREW_DATABASE_URL="memory:").stdout
+    for part in ("● My", "● Trang", "CPU usage: ", "Memory usage: ", "Disk usage of /", "processes; the 5 largest", "✅ Khuyến nghị", "✔ terminal"):
+        assert part in shown
+    asked = crew("run", ROOT / "examples" / "it-support", "máy chậm", CREW_DATABASE_URL="memory:").stdout
+    assert "● Ngân" in asked
+    assert "⏸ paused" in asked
+
+
+def test_a_crew_with_errors_does_not_run(tmp_path: Path):
+    """All of them are told, and nothing is started."""
+    folder = write_crew(tmp_path, {"a": {"tools": ["Nope"]}}, entry_point="b")
+    for command in (["run", folder, "x"], ["serve", folder, "--port", "0"], ["graph", folder]):
+        ended = crew(*command)
+        assert ended.returncode == 1
+        assert "unknown-tool" in ended.stderr
+        assert "unknown-agent" in ended.stderr
+
+
+def test_a_database_that_cannot_be_used(tmp_path: Path):
+    """One sentence."""
+    folder = write_crew(tmp_path, {"a": {}}, [{"say": "x"}])
+    ended = crew("run", folder, "x", CREW_DATABASE_URL="sqlite:////proc/nope/x.db")
+    assert (ended.returncode, "cannot be used" in ended.stderr) == (1, True)
