@@ -7,7 +7,7 @@ from pydantic_core import to_json
 
 from agents.messages import AgentMessage, Message, SystemMessage, ToolMessage, UserMessage
 from agents.model import WireMessage
-from tools.output import as_block
+from tools.output import BLOCK_HEAD, as_block
 
 # Beside its text a message costs some tokens of its own.
 MESSAGE_TOKENS = 4
@@ -101,7 +101,12 @@ def fit(messages: list[WireMessage], window_tokens: int, trim_percent: float, fi
     return [*messages[blocks[0]], note, *messages[blocks[kept].start :]]
 
 
+def _answers(message: dict[str, Any]) -> bool:
+    """Whether a message holds the results of the calls before it."""
+    return message["role"] == "tool" or (message["role"] == "user" and str(message["content"]).startswith(BLOCK_HEAD))
+
+
 def _blocks(messages: Sequence[dict[str, Any]]) -> list[slice]:
     """Messages that belong together: a call with its results, every other message alone."""
-    starts = [i for i, m in enumerate(messages) if m["role"] != "tool"]
+    starts = [i for i, m in enumerate(messages) if not _answers(m)]
     return [slice(a, b) for a, b in zip(starts, [*starts[1:], len(messages)], strict=True)]

@@ -1,12 +1,14 @@
 """Tool calls written as text: `Name(args)` at the start of a line, outside code fences."""
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tools.calls import ToolCall
 
-FENCE = re.compile(r"^[ \t]*(```+|~~~+)", re.MULTILINE)
+# CommonMark: a fence of backticks has none behind it, a closing one nothing at all
+FENCE = re.compile(r"^[ \t]*(?:(`{3,})([^`\n]*)|(~{3,})([^\n]*))$", re.MULTILINE)
 NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?\Z")
 KEY = re.compile(r"\s*([A-Za-z_]\w*)\s*=(?!=)\s*")
 WORDS = {"true": True, "false": False, "null": None, "none": None}
@@ -35,10 +37,12 @@ def find_calls(text: str, tools: Mapping[str, Sequence[str]]) -> list[ToolCall]:
     opening = re.compile(rf"^[ \t]*({names})\(", re.MULTILINE)
     fences = _fenced(text)
     calls: list[ToolCall] = []
-    position = 0
+    position = fence = 0
     while found := opening.search(text, position):
-        if inside := next((end for start, end in fences if start <= found.start() < end), None):
-            position = inside
+        while fence < len(fences) and fences[fence][1] <= found.start():
+            fence += 1
+        if fence < len(fences) and fences[fence][0] <= found.start():
+            position = fences[fence][1]
             continue
         reader = _Reader(text, found.end())
         flaw, arguments = None, {}
@@ -55,14 +59,15 @@ def find_calls(text: str, tools: Mapping[str, Sequence[str]]) -> list[ToolCall]:
 def _fenced(text: str) -> list[tuple[int, int]]:
     """Where the code fences are; one that is never closed goes to the end."""
     out: list[tuple[int, int]] = []
-    opened = None
+    opened, start = "", 0
     for fence in FENCE.finditer(text):
-        if opened is None:
-            opened = fence
-        elif fence[1][0] == opened[1][0] and len(fence[1]) >= len(opened[1]):
-            out.append((opened.start(), fence.end()))
-            opened = None
-    return [*out, (opened.start(), len(text) + 1)] if opened else out
+        marks, behind = fence[1] or fence[3], fence[2] or fence[4] or ""
+        if not opened:
+            opened, start = marks, fence.start()
+        elif marks.startswith(opened) and not behind.strip():
+            out.append((start, fence.end()))
+            opened = ""
+    return [*out, (start, len(text) + 1)] if opened else out
 
 
 class _Reader:
@@ -193,7 +198,9 @@ class _Reader:
 
 def _number(words: str) -> int | float | str:
     try:
-        return float(words) if any(c in words for c in ".eE") else int(words)
+        number = float(words) if any(c in words for c in ".eE") else int(words)
     except ValueError:
         # more digits than Python reads at once: no number that a tool could mean
         return words
+    # 1e999 is beyond every float, and infinity has no JSON form
+    return number if math.isfinite(number) else words

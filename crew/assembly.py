@@ -157,7 +157,8 @@ def _hinted(config: AgentConfig, settings: Settings, routes: Sequence[Route], *,
         return []
     if settings.route_hints == "always":
         return list(routes)
-    prompt = normal(config.system_prompt)
+    # without a system_prompt the backstory is the prompt
+    prompt = normal(config.system_prompt or config.backstory)
     return [] if mentions_all else [route for route in routes if not route.signal.occurs(prompt)]
 
 

@@ -1,5 +1,7 @@
 """Calls that a person decides on: those that need a yes, and those of which nobody knows whether they acted; pure."""
 
+from collections.abc import Sequence
+
 from agents.agent import Agent
 from crew.events import Approval, Question, UnknownOutcome
 from crew.query import Query
@@ -7,17 +9,23 @@ from crew.state import Branch
 from tools.calls import Status, ToolResult
 
 
-def ask_first(branch: Branch, agent: Agent) -> Question | None:
-    """What a person must be asked before the open calls of a branch are made, if anything."""
-    unknown = tuple(call for call in branch.open_calls if branch.begun.get(call.id))
+def ask_first(branches: Sequence[tuple[Branch, Agent]]) -> tuple[Agent, Question] | None:
+    """What a person must be asked before the open calls of some branches are made, if anything, and who asks.
+
+    Calls of which nobody knows come first, those of all branches in one question.
+    """
+    unknown = [(agent, call) for branch, agent in branches for call in branch.open_calls if branch.begun.get(call.id)]
     if unknown:
-        return UnknownOutcome(unknown)
-    guarded = tuple(
-        call
-        for call in branch.open_calls
-        if call.flaw is None and call.tool in agent.tools and agent.tools[call.tool].requires_approval
-    )
-    return Approval(guarded) if guarded else None
+        return unknown[0][0], UnknownOutcome(tuple(call for _, call in unknown))
+    for branch, agent in branches:
+        guarded = tuple(
+            call
+            for call in branch.open_calls
+            if call.flaw is None and call.tool in agent.tools and agent.tools[call.tool].requires_approval
+        )
+        if guarded:
+            return agent, Approval(guarded)
+    return None
 
 
 def settle_answered(branch: Branch, question: Question | None, answer: Query) -> list[ToolResult]:
@@ -35,8 +43,7 @@ def settle_answered(branch: Branch, question: Question | None, answer: Query) ->
             result = ("success", answer.result)
         case UnknownOutcome(), _:
             result = ("error", _because("Interrupted; whether it acted is not known. Not made again", answer.text))
-    asked = {call.id for call in question.calls}
-    return [ToolResult.of(call, *result) for call in branch.open_calls if call.id in asked]
+    return [ToolResult.of(call, *result) for call in branch.open_calls if call in question.calls]
 
 
 def _because(what: str, text: str) -> str:

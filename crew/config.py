@@ -168,7 +168,7 @@ class CrewConfig(Shape):
     settings: Settings = Settings()
     """Limits and manners."""
     routing: RoutingConfig = RoutingConfig()
-    """Where an agent's words lead."""
+    """Signals, defaults, behaviors and groups."""
     providers: dict[str, ProviderConfig] = {}
     """OpenAI-compatible endpoints by name; `openai`, `ollama` and `scripted` are built in."""
     tools: ToolConfigs = {}

@@ -35,8 +35,9 @@ class RunStarted:
     """A stretch of a run begins: the run itself, or its going on after a person's answer."""
 
     crew: str
-    # who speaks first
+    # who speaks first, and its display name
     agent_id: str
+    agent: str
     request_id: str
     resumed: bool
     query: Query

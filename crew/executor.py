@@ -98,8 +98,9 @@ class CrewExecutor:
         match event:
             case AgentDelta() | AgentFailed() | ModelCalled() | ToolRetried():
                 self.journal.pass_on(event)
-            case ToolStarted() if self.state.has_begun(event):
-                # made again after a crash; what was told is not told again
+            case ToolStarted(once=False) if self.state.has_begun(event):
+                # made again after a crash; what was told is not told again. One that must not be made twice is made again
+                # only by a person's word, and then as a new act with an intent of its own
                 pass
             case AgentStarted() | ToolStarted(once=True):
                 self._record(event)
@@ -108,8 +109,8 @@ class CrewExecutor:
                 self._record(event)
 
     def _record(self, event: Stored, row: RunRow | None = None) -> None:
-        self.state.apply(event)
         self.journal.record(event, row)
+        self.state.apply(event)
 
     async def _step(self) -> None:
         """The next step, which follows from the state alone."""
@@ -137,22 +138,26 @@ class CrewExecutor:
             )
 
     def _asks(self, branches: Sequence[Branch]) -> bool:
-        """Pause if a person has to decide on calls of a branch first; settle what a person has decided."""
+        """Pause if a person has to decide on calls of the branches first; settle what a person has decided."""
         state = self.state
-        for branch in branches:
-            agent = self.agents[branch.agent_id]
-            group = None if branch is state.main else state.main.agent_id
-            if state.verdict is not None and state.asked == agent.id:
-                for result in settle_answered(branch, state.question, state.verdict):
+        if state.verdict is not None:
+            question, verdict = state.question, state.verdict
+            for branch in branches:
+                agent = self.agents[branch.agent_id]
+                group = None if branch is state.main else state.main.agent_id
+                for result in settle_answered(branch, question, verdict):
                     self._record(ToolReturned(agent.id, agent.name, group, result))
-            elif (question := ask_first(branch, agent)) is not None:
-                if question.kind == "unknown_outcome":
-                    tools = ", ".join(call.tool for call in question.calls)
-                    text = f"{tools} had begun when the process ended; whether it acted is not known"
-                    self._record(Warned("unknown_outcome", text, agent.id, agent.name, group))
-                self._pause(agent, Paused(agent.id, agent.name, question))
-                return True
-        return False
+            return False
+        asked = ask_first([(branch, self.agents[branch.agent_id]) for branch in branches])
+        if asked is None:
+            return False
+        agent, question = asked
+        if question.kind == "unknown_outcome":
+            tools = ", ".join(call.tool for call in question.calls)
+            text = f"{tools} had begun when the process ended; whether it acted is not known"
+            self._record(Warned("unknown_outcome", text, agent.id, agent.name))
+        self._pause(agent, Paused(agent.id, agent.name, question))
+        return True
 
     def _go(self, decision: Decision) -> None:
         match decision:

@@ -89,10 +89,11 @@ def _edges(routing: Routing) -> Iterator[Edge]:
             yield Edge(agent, route.target or END, "signal", route.signal.text)
         if agent not in routing.waits:
             yield from _fallback(routing, agent, agent)
-    origins: dict[str, set[str]] = {}
+    origins: dict[str, set[str]] = {group: set() for group in routing.groups}
     for agent in routing.agents:
         for name in _targets(routing, agent):
-            origins.setdefault(name, set()).add(agent)
+            origins[name].add(agent)
+    _pass_on(routing, origins)
     for group in routing.groups.values():
         for member in group.agents:
             yield Edge(group.name, member, "member")
@@ -103,8 +104,19 @@ def _edges(routing: Routing) -> Iterator[Edge]:
             for route in routing.routes.get(member, ()):
                 yield Edge(group.name, route.target or END, "signal", route.signal.text)
         # without a deciding signal it goes on from the agent that led to it
-        for origin in sorted(origins.get(group.name, ())):
+        for origin in sorted(origins[group.name]):
             yield from _fallback(routing, origin, group.name)
+
+
+def _pass_on(routing: Routing, origins: dict[str, set[str]]) -> None:
+    """A group that another group's `next_agent` leads to goes on from the first one's origins."""
+    waiting = [group for group in routing.groups.values() if origins[group.name]]
+    while waiting:
+        group = waiting.pop()
+        after = routing.groups.get(group.next_agent or "")
+        if after is not None and not origins[group.name] <= origins[after.name]:
+            origins[after.name] |= origins[group.name]
+            waiting.append(after)
 
 
 def _targets(routing: Routing, agent: str) -> list[str]:

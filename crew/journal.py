@@ -36,6 +36,7 @@ class Journal:
         self._row: RunRow | None = None
         # a write is under way or about to be
         self._busy = False
+        self._writing: asyncio.Future[bool] | None = None
         self._failed: BaseException | None = None
         self._settled: list[asyncio.Future[None]] = []
 
@@ -74,10 +75,12 @@ class Journal:
             raise StoreError(str(self._failed)) from self._failed
 
     def _numbered(self, event: Stored) -> Record:
-        self.seq += 1
-        told = public(event, self.run_id, self.seq, now())
+        told = public(event, self.run_id, self.seq + 1, now())
         assert told is not None, "every stored event has a public form"
-        return Record(self.seq, told, pack(event))
+        record = Record(self.seq + 1, told, pack(event))
+        # only now: an event that has no form must not leave a hole
+        self.seq += 1
+        return record
 
     def _write(self) -> None:
         batch, self._waiting = self._waiting, []
@@ -85,8 +88,9 @@ class Journal:
         if self._failed is not None or not batch:
             self._end()
             return
-        writing = asyncio.ensure_future(self.store.append(self.run_id, [record for record, _ in batch], row))
-        writing.add_done_callback(lambda done: self._written(done, batch))
+        records = [record for record, _ in batch]
+        self._writing = asyncio.ensure_future(self.store.append(self.run_id, records, row))  # held as an attribute
+        self._writing.add_done_callback(lambda done: self._written(done, batch))
 
     def _written(self, done: "asyncio.Future[bool]", batch: list[tuple[Record, Stored]]) -> None:
         # a cancelled write (the loop ends) is one that failed

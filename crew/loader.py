@@ -56,12 +56,15 @@ def read_folder(folder: Path, environment: Mapping[str, str]) -> CrewFiles:
     crew_path = _either(folder, CREW_FILE)
     if not folder.is_dir() or crew_path is None:
         what = (
-            "there is no crew.yaml in this folder; `crew init DIR` makes one"
-            if folder.is_dir()
-            else f"there is no folder {folder}"
+            f"there is no crew.yaml in {folder}; `crew init DIR` makes one" if folder.is_dir() else f"there is no folder {folder}"
         )
         files.problems.append(Problem(CREW_FILE, 1, 1, "error", "no-crew", what))
         return files
+    files.problems += [
+        _second(name)
+        for name in (CREW_FILE, TOOLS_FILE, SCRIPT_FILE)
+        if all((folder / (Path(name).stem + e)).is_file() for e in ENDINGS)
+    ]
     _read_crew(files, crew_path, environment)
     _read_agents(files, environment)
     _read_tools(files, environment)
@@ -70,6 +73,11 @@ def read_folder(folder: Path, environment: Mapping[str, str]) -> CrewFiles:
         files.script, problems = shape(document, Script)
         files.problems += problems
     return files
+
+
+def _second(name: str) -> Problem:
+    other = Path(name).stem + ENDINGS[1]
+    return Problem(other, 1, 1, "warning", "ignored-file", f"{name} is there too, and is the one that is read")
 
 
 def _either(folder: Path, name: str) -> Path | None:

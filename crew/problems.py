@@ -55,7 +55,9 @@ def as_text(problem: Problem, texts: Mapping[str, str], prefix: str = "") -> str
 def _is_secret(line: str) -> bool:
     """A key written into the file must not be repeated in a log."""
     lowered = line.lower()
-    return any(word in lowered for word in ("api_key", "authorization", "token:", "secret", "password"))
+    return any(
+        word in lowered for word in ("api_key", "api-key", "apikey", "authorization", "bearer", "token:", "secret", "password")
+    )
 
 
 def _window(line: str, column: int, width: int = 160) -> tuple[int, str]:

@@ -14,7 +14,9 @@ MAX_NODES = 100_000
 # the C loader ends the process on very deep nesting, so depth is looked at first
 MAX_DEPTH = 64
 # what plain YAML has, whether written or resolved; everything else would build objects
-TAGS = frozenset(f"tag:yaml.org,2002:{name}" for name in ("str", "int", "float", "bool", "null", "timestamp", "value", "merge", "seq", "map"))
+TAGS = frozenset(
+    f"tag:yaml.org,2002:{name}" for name in ("str", "int", "float", "bool", "null", "timestamp", "value", "merge", "seq", "map")
+)
 NULLS = frozenset({"", "~", "null", "Null", "NULL"})
 
 Path = tuple[str | int, ...]
@@ -84,6 +86,8 @@ def read(file: str, content: bytes) -> Document:
     walk = _Walk(document)
     try:
         document.data = walk.value(node, (), ())
+    except _TooDeep as error:
+        return _refuse(document, error.args[0], error.args[1], "too-deep", f"nested more than {MAX_DEPTH} deep")
     except _TooMany:
         line, column = _start(node)
         return _refuse(document, line, column, "too-many-nodes", f"more than {MAX_NODES:,} values after aliases are followed")
@@ -147,6 +151,9 @@ class _Walk:
         if self.nodes > MAX_NODES:
             raise _TooMany
         self.document.values[path] = _start(node)
+        if len(above) > MAX_DEPTH:
+            # deeper than the text: by aliases
+            raise _TooDeep(*_start(node))
         if node.tag not in TAGS:
             return self._problem(node, "tag", f"the tag {node.tag} is not read; write plain text, numbers, lists and mappings")
         if any(node is one for one in above):

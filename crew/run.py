@@ -164,7 +164,9 @@ class Run:
         return await asyncio.shield(self._task)
 
     def cancel(self) -> None:
-        """End the run as cancelled, its model call and tools with it."""
+        """End the run as cancelled, its model call and tools with it; nothing to one that has ended."""
+        if self._task is not None and self._task.done():
+            return
         self._cancelled = True
         self.leave()
 

@@ -1,5 +1,6 @@
 """The runs alive in this process: start, resume, follow, cancel, take up what a dead process left."""
 
+import asyncio
 import logging
 import secrets
 import time
@@ -9,7 +10,7 @@ from types import TracebackType
 import anyio
 
 from crew.crew import Crew
-from crew.errors import Draining, NotPaused, RunEnded, UnknownRun
+from crew.errors import Draining, NotPaused, RunEnded, StoreError, UnknownRun
 from crew.events import RunStarted, unpack
 from crew.executor import CrewExecutor
 from crew.journal import Journal, Listener
@@ -22,6 +23,8 @@ from crew.wire import now
 log = logging.getLogger(__name__)
 
 PAGE = 500
+# how often the events of a run in another process are looked for
+POLL_SECONDS = 1.0
 
 
 class Runs:
@@ -54,7 +57,8 @@ class Runs:
         if self.draining:
             raise Draining
         run_id, crew = new_run_id(), self.crew
-        event = RunStarted(crew.name, query.agent_id or crew.entry_point, request_id, False, query)
+        first = query.agent_id or crew.entry_point
+        event = RunStarted(crew.name, first, self._name(first), request_id, False, query)
         row = RunRow(run_id, crew.name, "running", query.text, now(), request_id)
         state = RunState(run_id, crew.tool_limits)
         run = self._live(row, state, 0, stream=query.deltas)
@@ -71,6 +75,10 @@ class Runs:
         Raises:
             UnknownRun, NotPaused, Draining, StoreError
         """
+        # what is begun is done, also when the caller goes away meanwhile
+        return await asyncio.shield(asyncio.ensure_future(self._resume(run_id, answer, request_id)))
+
+    async def _resume(self, run_id: str, answer: Query, request_id: str) -> Run:
         if self.draining:
             raise Draining
         row = await self.row(run_id)
@@ -82,7 +90,7 @@ class Runs:
         state, seq = await self._stored(run_id)
         if run_id in self.live:
             raise NotPaused(f"run {run_id} has been answered already")
-        event = RunStarted(row.crew, state.asked, request_id, True, answer)
+        event = RunStarted(row.crew, state.asked, self._name(state.asked), request_id, True, answer)
         running = _running(row, request_id)
         run = self._live(running, state, seq, stream=answer.deltas)
         began = False
@@ -105,10 +113,15 @@ class Runs:
             after = rows[-1].run_id
             for row in rows:
                 if row.run_id not in self.live and row.crew == self.crew.name:
-                    state, seq = await self._stored(row.run_id)
+                    try:
+                        state, seq = await self._stored(row.run_id)
+                    except StoreError as error:
+                        # one that cannot be read must not keep the others from going on
+                        log.error("run %s cannot be taken up again: %s", row.run_id, error, extra={"run_id": row.run_id})
+                        continue
                     taken.append(self._live(row, state, seq))
         for run in taken:
-            log.info("run %s is taken up again", run.id)
+            log.info("run %s is taken up again", run.id, extra={"run_id": run.id})
             run.start()
         return taken
 
@@ -126,10 +139,15 @@ class Runs:
             UnknownRun, RunEnded, StoreError
         """
         run = self.live.get(run_id)
-        if run is not None:
+        if run is not None and run.executor.state.status == "running":
             run.cancel()
             return
+        if run is not None:
+            # its end or pause is being stored
+            await run.stopped()
         row = await self.row(run_id)
+        if row.status == "running":
+            raise RunEnded(f"run {run_id} is running in another process, or was left by one; it cannot be ended from here")
         if row.status != "paused":
             raise RunEnded(f"run {run_id} is {row.status}")
         # a paused run is taken up only to be ended
@@ -174,8 +192,13 @@ class Runs:
             for record in records:
                 after = record.seq
                 yield Line(record.seq, record.public)
-            if not records and self.live.get(run_id) is run:
+            if records or self.live.get(run_id) is not run:
+                continue
+            if run is not None or self.draining or (await self.row(run_id)).status != "running":
                 return
+            # another process has it: what it writes is found by looking
+            await anyio.sleep(POLL_SECONDS)
+            yield None
 
     async def drain(self, seconds: float) -> None:
         """Take no new runs, give those alive some time, then leave the rest as the store has them."""
@@ -193,9 +216,16 @@ class Runs:
         state, seq = RunState(run_id, self.crew.tool_limits), 0
         while records := await self.store.records(run_id, seq, PAGE):
             for record in records:
-                state.apply(unpack(record.event))
+                try:
+                    state.apply(unpack(record.event))
+                except ValueError as error:
+                    raise StoreError(f"event {record.seq} of run {run_id} cannot be read: {error}") from error
             seq = records[-1].seq
         return state, seq
+
+    def _name(self, agent_id: str) -> str:
+        agent = self.crew.agents.get(agent_id)
+        return agent.name if agent is not None else agent_id
 
     def _live(self, row: RunRow, state: RunState, seq: int, *, stream: bool = False) -> Run:
         tail = Tail(seq)

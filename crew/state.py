@@ -134,7 +134,7 @@ class RunState:
             case ToolReturned():
                 branch = self._branch(event.agent_id, event.group)
                 branch.returned(event.result, self.limits)
-                if event.agent_id == self.asked and not branch.open_calls:
+                if not branch.open_calls:
                     self.question = self.verdict = None
             case Warned(code=code, group=str(), agent_id=str() as agent_id) if code in MEMBER_CODES:
                 self._branch(agent_id, event.group).failed = code
@@ -173,7 +173,7 @@ class RunState:
                 case "user":
                     history.append(UserMessage(said.content))
                 case "assistant":
-                    history.append(AgentMessage(event.agent_id, event.agent_id, said.content))
+                    history.append(AgentMessage(event.agent_id, event.agent, said.content))
                 case "system":
                     history.append(SystemMessage(said.content))
         self.main = Branch(event.agent_id, [*history, UserMessage(event.query.text)])

@@ -30,7 +30,7 @@ def validate(files: CrewFiles, tools: Mapping[str, Tool]) -> list[Problem]:
     crew = files.crew
     if crew is None:
         return []
-    problems = [*_names(files, crew), *_agents(files, crew, tools), *_groups(files, crew), *_signals(files, crew)]
+    problems = [*_names(files, crew), *_agents(files, crew, tools), *_groups(files, crew, tools), *_signals(files, crew)]
     if not any(problem.severity == "error" for problem in (*files.problems, *problems)):
         problems += _graph(files, crew)
     return problems
@@ -89,6 +89,10 @@ def _agents(files: CrewFiles, crew: CrewConfig, tools: Mapping[str, Tool]) -> It
         for place, target in enumerate(agent.handoff_targets or ()):
             if target not in targets:
                 yield unknown(document, ("handoff_targets", place), "agent or group", target, targets)
+        for key in ("model", "provider", "provider_url"):
+            if agent.primary is not None and key in document.data:
+                text = f"{key} has no effect beside primary"
+                yield document.problem((key,), "ignored-key", text, key=True, severity="warning")
         asked: tuple[tuple[Path, str], ...] = (
             (("provider",), agent.provider),
             *((("primary", "provider"), model.provider) for model in (agent.primary,) if model is not None),
@@ -142,7 +146,7 @@ def _prompt(files: CrewFiles, crew: CrewConfig, agent: AgentConfig) -> Iterator[
                 yield files.crew_document.problem(path, "unmentioned-signal", text, severity="warning")
 
 
-def _groups(files: CrewFiles, crew: CrewConfig) -> Iterator[Problem]:
+def _groups(files: CrewFiles, crew: CrewConfig, tools: Mapping[str, Tool]) -> Iterator[Problem]:
     document = files.crew_document
     for name, group in crew.routing.parallel_groups.items():
         path: Path = ("routing", "parallel_groups", name)
@@ -154,7 +158,8 @@ def _groups(files: CrewFiles, crew: CrewConfig) -> Iterator[Problem]:
             if member in group.agents[:place]:
                 yield document.problem((*path, "agents", place), "member-twice", f"{member} is in group {name} twice")
             for tool in files.agents[member].tools if member in files.agents else ():
-                if tool in files.tools and files.tools[tool].requires_approval:
+                made, written = tools.get(tool), files.tools.get(tool)
+                if (made is not None and made.requires_approval) or (written is not None and written.requires_approval):
                     text = f"{member} has the tool {tool}, which requires approval; a member of a group cannot wait for a person"
                     yield document.problem((*path, "agents", place), "approval-in-group", text)
 

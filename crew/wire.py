@@ -38,7 +38,9 @@ def public(event: Event, run_id: str, seq: int | None, timestamp: str) -> str | 
         return None
     type_, agent, content, agent_id, adds = told
     metadata = {"run_id": run_id, **({} if seq is None else {"seq": seq}), "agent_id": agent_id, **adds}
-    return to_json({"type": type_, "agent": agent, "content": content, "timestamp": timestamp, "metadata": metadata}).decode()
+    return to_json(
+        {"type": type_, "agent": agent, "content": content, "timestamp": timestamp, "metadata": metadata}, inf_nan_mode="null"
+    ).decode()
 
 
 def ping(run_id: str) -> str:

@@ -57,7 +57,6 @@ def build_app(crew: Crew, store: RunStore, settings: Settings) -> Starlette:
             attendance = Attendance(runs, crew.config.settings.disconnect_grace_seconds)
             metrics.watch(lambda: len(runs.live), lambda: attendance.total)
             app.state.house = routes.House(runs, attendance, metrics)
-            metrics.pauses.set(await _paused(store))
             if recovers:
                 await runs.recover()
             elif isinstance(store, SqliteStore):
@@ -106,13 +105,6 @@ def _routes() -> list[Route | Mount]:
         Route("/metrics", routes.metrics),
         Mount("/console", StaticFiles(directory=CONSOLE)),
     ]
-
-
-async def _paused(store: RunStore) -> int:
-    total, after = 0, None
-    while rows := await store.rows("paused", 500, after):
-        total, after = total + len(rows), rows[-1].run_id
-    return total
 
 
 async def _console(request: Request) -> Response:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from crew.run import Run
 from crew.runs import Runs
 
 log = logging.getLogger(__name__)
@@ -37,12 +38,14 @@ class Attendance:
             self.listeners[run_id] -= 1
             if self.listeners[run_id] == 0:
                 del self.listeners[run_id]
-                if run_id in self.runs.live and self.grace_seconds >= 0:
+                run = self.runs.live.get(run_id)
+                if run is not None and self.grace_seconds >= 0:
                     loop = asyncio.get_running_loop()
-                    self._timers[run_id] = loop.call_later(self.grace_seconds, self._too_long, run_id)
+                    self._timers[run_id] = loop.call_later(self.grace_seconds, self._too_long, run)
 
-    def _too_long(self, run_id: str) -> None:
-        del self._timers[run_id]
-        if run_id in self.runs.live and not self.runs.draining:
-            log.info("run %s is cancelled: nobody has listened for %g s", run_id, self.grace_seconds)
-            self.runs.live[run_id].cancel()
+    def _too_long(self, run: Run) -> None:
+        del self._timers[run.id]
+        # the next stretch of the run, begun by another one's answer, is none of theirs who left
+        if self.runs.live.get(run.id) is run and not self.runs.draining:
+            log.info("run is cancelled: nobody has listened for %g s", self.grace_seconds, extra={"run_id": run.id})
+            run.cancel()

@@ -4,14 +4,12 @@ import importlib
 import json
 import os
 import sys
-from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
 import anyio
 import typer
-from rich.console import Console
 
 import agents
 import crew as crew_package
@@ -23,15 +21,14 @@ from crew.graph import RoutingGraph
 from crew.pictures import PICTURES
 from crew.plan import entry_point, routing_of
 from crew.problems import Problem, as_json, as_text
-from crew.query import Query
+from crew.query import Query, text_flaw
 from crew.runs import Runs
-from crew.stores.contract import RunRow, RunStore
 from crew.stores.opening import open_store
 from crew.stores.sqlite import SqliteStore
+from server.playing import play, show_runs
 from server.schemas import KINDS, schema_of
 from server.settings import Settings, SettingsError
 from server.starter import FILES
-from server.terminal import RunView
 
 app = typer.Typer(
     name="crew",
@@ -86,14 +83,16 @@ def main() -> None:
     except ConfigurationError as error:
         _print_problems(error.problems, error.texts)
         raise SystemExit(1) from None
-    except (SettingsError, CrewError) as error:
+    except SettingsError as error:
+        _fail(str(error), 2)
+    except CrewError as error:
         _fail(str(error))
     except KeyboardInterrupt:
         raise SystemExit(130) from None
-    except BrokenPipeError:
-        # who read the output (head, say) has gone
+    except OSError as error:
+        # who read the output (head, say) has gone, or the disk that takes it is full
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise SystemExit(1) from None
+        _fail(f"the output cannot be written: {error.strerror}")
 
 
 @app.command()
@@ -113,7 +112,9 @@ def serve(
     # the web server takes its time to import, which no other command should wait for
     logs, serving, application = (importlib.import_module(f"server.{name}") for name in ("logs", "serving", "app"))
     logs.set_up(settings)
-    serving.serve(application.build_app(crew, open_store(settings.database_url, folder), settings), settings)
+    # first of all, so that no run is taken up by a server that cannot serve
+    listener = serving.listen(settings)
+    serving.serve(application.build_app(crew, open_store(settings.database_url, folder), settings), settings, listener)
 
 
 @app.command()
@@ -123,18 +124,26 @@ def run(
     as_lines: Annotated[bool, typer.Option("--json", help="Print the events as JSON, one a line.")] = False,
     provider: Provider = None,
     answer: Annotated[str | None, typer.Option(metavar="RUN", help="QUERY is the answer to this paused run.")] = None,
-    decision: Annotated[Decision | None, typer.Option(help="What --answer decides, where the pause asks about tool calls.")] = None,
+    decision: Annotated[
+        Decision | None, typer.Option(help="What --answer decides, where the pause asks about tool calls.")
+    ] = None,
 ) -> None:
     """Run a crew in the terminal and show its events as they come; asks you at a pause.
 
     Example: [bold]crew run examples/it-support "Kiểm tra máy này"[/]
     """
     crew = load_crew(folder, provider=provider)
+    limit = int(crew.config.settings.max_input_size_kb * 1000)
+    flaw = text_flaw(query) or (
+        f"has {len(query):,} characters; 1 to {limit:,} are taken" if not 0 < len(query) <= limit else None
+    )
+    if flaw is not None and (decision is None or query):
+        _fail(f"QUERY {flaw}", 2)
     store = open_store(os.environ.get("CREW_DATABASE_URL"), folder)
     if isinstance(store, SqliteStore):
         store.claim(alone=False)
     asked = Query(query, decision=decision.value if decision is not None else None)
-    row = anyio.run(_run, Runs(crew, store), asked, answer, as_lines)
+    row = anyio.run(play, Runs(crew, store), asked, answer, as_lines)
     if row.status == "failed":
         raise typer.Exit(1)
     if row.status == "paused" and not as_lines:
@@ -228,66 +237,16 @@ def runs(
 
     Example: [bold]crew runs examples/it-support[/]
     """
+    if not folder.is_dir():
+        _fail(f"there is no folder {folder}")
     url = os.environ.get("CREW_DATABASE_URL")
     if not url and not (folder / ".crew" / "crew.db").exists():
         # looking must not make a database
         if run_id is not None:
             _fail(f"there is no run {run_id}")
         return
-    anyio.run(_show_runs, open_store(url, folder), run_id, as_document)
-
-
-async def _run(runs: Runs, asked: Query, answer: str | None, as_lines: bool) -> RunRow:
-    console = Console(highlight=False)
-    view, interactive = RunView(console), sys.stdin.isatty() and not as_lines
-    deltas = interactive and console.is_terminal
-    async with runs:
-        asked = replace(asked, deltas=deltas)
-        started = await (runs.start(asked) if answer is None else runs.resume(answer, asked))
-        while True:
-            async for line in runs.follow(started.id, started.before):
-                if line is not None and as_lines:
-                    print(line.public, flush=True)
-                elif line is not None:
-                    view.show(line.public)
-            row = await started.outcome()
-            if row.status != "paused" or not interactive:
-                return row
-            text = await anyio.to_thread.run_sync(console.input, view.prompt, abandon_on_cancel=True)
-            decided = view.decision(text)
-            started = await runs.resume(started.id, Query(text if decided is None else "", deltas=deltas, decision=decided))
-
-
-async def _show_runs(store: RunStore, run_id: str | None, as_document: bool) -> None:
-    console = Console(highlight=False)
-    try:
-        if run_id is None:
-            for row in await store.rows():
-                if as_document:
-                    print(
-                        json.dumps(
-                            {
-                                "run_id": row.run_id,
-                                "status": row.status,
-                                "reason": row.reason,
-                                "started_at": row.started_at,
-                                "query": row.query,
-                            },
-                            ensure_ascii=False,
-                        )
-                    )
-                else:
-                    print(f"{row.run_id}  {row.started_at}  {row.status:<9}  {' '.join(row.query.split())[:60]}")
-            return
-        if await store.row(run_id) is None:
-            _fail(f"there is no run {run_id}")
-        view, after = RunView(console), 0
-        while records := await store.records(run_id, after):
-            for record in records:
-                after = record.seq
-                print(record.public) if as_document else view.show(record.public)
-    finally:
-        await store.aclose()
+    if not anyio.run(show_runs, open_store(url, folder), run_id, as_document):
+        _fail(f"there is no run {run_id}")
 
 
 def _one_house() -> None:
@@ -307,6 +266,6 @@ def _count(number: int, what: str) -> str:
     return f"{number} {what}{'' if number == 1 else 's'}"
 
 
-def _fail(message: str) -> NoReturn:
+def _fail(message: str, code: int = 1) -> NoReturn:
     print(f"crew: {message}", file=sys.stderr)
-    raise SystemExit(1)
+    raise SystemExit(code)

@@ -6,7 +6,6 @@ import re
 import secrets
 import time
 from collections.abc import Mapping
-from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders, QueryParams
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -17,6 +16,7 @@ from server.settings import Settings
 
 log = logging.getLogger("crew.access")
 
+HOST = re.compile(r"([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?")
 REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,128}")
 # what a page of another site must not call, and a stranger not without a token
 GUARDED = ("/api/", "/metrics")
@@ -38,7 +38,8 @@ class RequestIds:
         request_id = said if REQUEST_ID.fullmatch(said) else secrets.token_hex(8)
         scope.setdefault("state", {})["request_id"] = request_id
         current_request.set(request_id)
-        began, status = time.monotonic(), 0
+        # what is never answered is answered with a 500 further out
+        began, status = time.monotonic(), 500
 
         async def tell(message: Message) -> None:
             nonlocal status
@@ -72,9 +73,11 @@ class Guard:
 
     def _refusal(self, scope: Scope) -> Refusal | None:
         headers, settings = Headers(scope=scope), self.settings
-        host = urlsplit(f"//{headers.get('host', '')}").hostname or ""
-        if settings.hosts is not None and host not in settings.hosts:
-            return Refusal(421, f"Host: {host!r} is not a name of this server; CREW_ALLOWED_HOSTS can allow it")
+        host = HOST.fullmatch(headers.get("host", ""))
+        if host is None:
+            return Refusal(400, "Host: is no host name")
+        if settings.hosts is not None and host[1].strip("[]").lower() not in settings.hosts:
+            return Refusal(421, f"Host: {host[1]!r} is not a name of this server; CREW_ALLOWED_HOSTS can allow it")
         if not scope["path"].startswith(GUARDED):
             return None
         if not self._same_site(headers):
@@ -90,9 +93,9 @@ class Guard:
     def _same_site(self, headers: Mapping[str, str]) -> bool:
         origin = headers.get("origin")
         if origin is not None:
-            return origin in self.settings.origins or urlsplit(origin).netloc == headers.get("host")
-        # what pages load without a script (an image, a frame) names no origin
-        return headers.get("sec-fetch-site", "none") != "cross-site"
+            return origin in self.settings.origins or origin.partition("://")[2] == headers.get("host")
+        # what pages load without a script (an image, a frame) names no origin; a page of another port is of the same site
+        return headers.get("sec-fetch-site", "none") in ("none", "same-origin")
 
     def _known(self, headers: Mapping[str, str], scope: Scope) -> bool:
         kind, _, shown = headers.get("authorization", "").partition(" ")

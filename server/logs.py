@@ -1,7 +1,9 @@
 """Log lines: text or JSON, each with the request and the run it belongs to; and the line that an event of a run makes."""
 
+import asyncio
 import logging
 import logging.config
+import re
 import time
 from contextvars import ContextVar
 from typing import Any
@@ -17,6 +19,10 @@ log = logging.getLogger("crew.events")
 
 # the id of the request that is being answered
 current_request: ContextVar[str | None] = ContextVar("current_request", default=None)
+CUT_WORDS = ("without completing response", "asyncio.exceptions.CancelledError")
+UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+# their text may repeat what was sent to the model, or what it said
+PROVIDERS_WORDS = frozenset({"model_retry", "model_backup", "member_failed"})
 PLAIN = frozenset(logging.makeLogRecord({}).__dict__) | {
     "message",
     "asctime",
@@ -35,8 +41,13 @@ class Context(logging.Filter):
         run = current_run.get()
         if not hasattr(record, "run_id"):
             record.run_id = run[0] if run is not None else None
-        record.request_id = run[1] if run is not None else current_request.get()
-        return "without completing response" not in str(record.msg)
+        if not hasattr(record, "request_id"):
+            record.request_id = run[1] if run is not None else current_request.get()
+        # streams that were cut off on purpose, and those that a second signal ended
+        cut = record.exc_info is not None and isinstance(record.exc_info[1], asyncio.CancelledError)
+        return not (
+            cut or "without completing response" in str(record.msg) or "asyncio.exceptions.CancelledError" in str(record.msg)
+        )
 
 
 class JsonFormatter(logging.Formatter):
@@ -65,7 +76,9 @@ class TextFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         """The line."""
         adds = "".join(f" {key}={value}" for key in ("run_id", "request_id") if (value := getattr(record, key, None)))
-        text = f"{_time(record)[11:23]} {record.levelname:<7} {record.getMessage()}{adds}"
+        # a path or a tool may hold a line break, or a terminal's own commands
+        message = UNPRINTABLE.sub(lambda found: repr(found[0])[1:-1], record.getMessage())
+        text = f"{_time(record)[11:23]} {record.levelname:<7} {message}{adds}"
         return f"{text}\n{self.formatException(record.exc_info)}" if record.exc_info else text
 
 
@@ -106,9 +119,15 @@ def log_event(run_id: str, event: Event) -> None:
         case Paused():
             log.info("run paused at %s", event.agent_id)
         case Warned():
-            log.warning("%s: %s", event.code, event.message, extra={"agent_id": event.agent_id})
+            said = "" if event.code in PROVIDERS_WORDS else f": {event.message}"
+            log.warning("%s%s", event.code, said, extra={"agent_id": event.agent_id})
+            if event.code in PROVIDERS_WORDS:
+                log.debug("%s: %s", event.code, event.message)
         case RunFailed():
-            log.error("run failed: %s", event.message, extra={"reason": event.reason, "code": event.code})
+            said = "" if event.reason == "model" else f": {event.message}"
+            log.error("run failed%s", said, extra={"reason": event.reason, "code": event.code, "agent_id": event.agent_id})
+            if event.reason == "model":
+                log.debug("run failed: %s", event.message)
         case RunDone():
             log.info(
                 "run ended: %s",

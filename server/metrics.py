@@ -2,16 +2,17 @@
 
 from collections.abc import Callable
 from importlib.metadata import version
-from typing import Any
+from typing import Any, get_args
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics
 from prometheus_client.gc_collector import GCCollector
 from prometheus_client.platform_collector import PlatformCollector
 from prometheus_client.process_collector import ProcessCollector
 
+from agents.errors import Code
 from agents.events import AgentFailed, AgentResponded, ModelCalled, ToolRetried, ToolReturned
 from crew.crew import Crew
-from crew.events import Event, HandedOff, Paused, RunDone, RunFailed, RunStarted
+from crew.events import Event, HandedOff, RunDone, RunFailed
 
 # when a series began is told by its first sample; nothing here needs a second series for it
 disable_created_metrics()  # type: ignore[no-untyped-call] # the package leaves its types out here
@@ -75,11 +76,12 @@ class Metrics:
             for outcome in ("success", "error"):
                 self.turns.labels(agent.id, outcome)
             for provider, model in agent.model.endpoints:
-                self.requests.labels(provider, model, "success")
+                for outcome in ("success", "cancelled", *get_args(Code)):
+                    self.requests.labels(provider, model, outcome)
                 for type_ in ("prompt", "completion"):
                     self.tokens.labels(model, type_)
             self.cost.labels(agent.id, agent.model.name)
-        for tool in self.tools:
+        for tool in (*self.tools, OTHER):
             self.tool_seconds.labels(tool)
             self.tool_retries.labels(tool)
             for outcome in ("success", "error", "timeout", "denied"):
@@ -96,10 +98,6 @@ class Metrics:
     def __call__(self, run_id: str, event: Event) -> None:
         """Count an event."""
         match event:
-            case RunStarted(resumed=True):
-                self.pauses.dec()
-            case Paused():
-                self.pauses.inc()
             case RunDone(reason="paused"):
                 pass
             case RunDone():

@@ -1,6 +1,7 @@
 """Query string or body -> what is asked, or every problem with it."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, TypeVar
 from urllib.parse import parse_qsl
@@ -10,20 +11,21 @@ from pydantic_core import from_json
 from starlette.requests import Request
 
 from crew.config import Settings
-from crew.query import Query, Said
+from crew.query import Query, Said, text_flaw
 from server.replies import Refusal
 
 MAX_HISTORY = 1000
+# told of one request
+MAX_PROBLEMS = 20
 MAX_MESSAGE_BYTES = 100_000
-CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 ID = r"^[A-Za-z0-9_-]{1,128}$"
 EVENT_ID = re.compile(r"(?:([A-Za-z0-9_-]{1,128}):)?(\d{1,15})")
 STREAM_KEYS = frozenset({"q", "run_id", "resume_agent_id", "deltas", "access_token"})
 
 
 def _clean(text: str) -> str:
-    if found := CONTROL.search(text):
-        raise ValueError(f"has the control character U+{ord(found[0]):04X}; only line feed, carriage return and tab are taken")
+    if (flaw := text_flaw(text)) is not None:
+        raise ValueError(flaw)
     return text
 
 
@@ -150,6 +152,13 @@ def parameters(request: Request, known: frozenset[str]) -> dict[str, str]:
     return given
 
 
+def flag(given: Mapping[str, str], name: str) -> bool:
+    """A parameter that is 0 or 1, 0 unless given; raises Refusal."""
+    if given.get(name, "0") not in ("0", "1"):
+        raise _refusal([(name, "is 0 or 1")])
+    return given.get(name) == "1"
+
+
 def event_id(text: str, run_id: str | None, field: str) -> tuple[str, int]:
     """(run_id, n) of `run:n`, or of `n` where the run is known; raises Refusal."""
     found = EVENT_ID.fullmatch(text)
@@ -166,9 +175,7 @@ def _from_url(request: Request) -> dict[str, Any]:
     given = parameters(request, STREAM_KEYS)
     data: dict[str, Any] = {key: given[key] for key in ("run_id", "resume_agent_id") if key in given}
     if "deltas" in given:
-        if given["deltas"] not in ("0", "1"):
-            raise _refusal([("deltas", "is 0 or 1")])
-        data["deltas"] = given["deltas"] == "1"
+        data["deltas"] = flag(given, "deltas")
     if "q" not in given:
         raise _refusal([("q", "is missing")])
     return {**data, **_object_or_text(given["q"])}
@@ -205,7 +212,7 @@ def _field(loc: tuple[int | str, ...]) -> str:
 
 def _message(kind: str, message: str) -> str:
     match kind:
-        case "missing":
+        case "missing" | "string_too_short":
             return "is missing"
         case "extra_forbidden":
             return "is unknown"
@@ -216,4 +223,6 @@ def _message(kind: str, message: str) -> str:
 
 
 def _refusal(problems: list[tuple[str, str]]) -> Refusal:
-    return Refusal(400, "; ".join(f"{field}: {message}" for field, message in problems), problems)
+    told = [(field[:80], message) for field, message in problems[:MAX_PROBLEMS]]
+    more = f"; and {len(problems) - len(told)} more" if len(problems) > len(told) else ""
+    return Refusal(400, "; ".join(f"{field}: {message}" for field, message in told) + more, told)

@@ -2,6 +2,7 @@
 
 import asyncio
 import importlib.metadata
+import re
 from dataclasses import dataclass
 from typing import get_args
 
@@ -17,7 +18,7 @@ from crew.state import Status
 from server.attendance import Attendance
 from server.metrics import Metrics
 from server.replies import Json, Refusal, crew_view, listed, outcome, whole
-from server.requests import answered, asked, body, event_id, parameters
+from server.requests import answered, asked, body, event_id, flag, parameters
 from server.sse import EventStream
 
 DRAINING = "this server is going down; try again at another one, or in a moment"
@@ -46,8 +47,10 @@ def house(request: Request) -> House:
 
 async def stream(request: Request) -> EventStream | Response:
     """GET, POST /api/crew/stream: start or resume a run and stream it; or, with Last-Event-ID, go on reading one."""
+    _no_head(request)
     if (last := request.headers.get("last-event-id")) is not None:
-        return await _again(request, *event_id(last, None, "Last-Event-ID"), deltas=request.query_params.get("deltas") == "1")
+        deltas = request.query_params.get("deltas") == "1"
+        return await _again(request, *event_id(last, None, "Last-Event-ID"), "Last-Event-ID", deltas=deltas)
     run, after, deltas = await _begin(request)
     return _events(request, run.id, after, deltas=deltas)
 
@@ -75,7 +78,7 @@ async def run(request: Request) -> Response:
 async def crew(request: Request) -> Response:
     """GET /api/crew: the crew."""
     given = parameters(request, frozenset({"prompts", "access_token"}))
-    wanted = given.get("prompts") == "1"
+    wanted = flag(given, "prompts")
     if wanted and not house(request).settings.show_prompts:
         raise Refusal(403, "prompts: settings.show_prompts is false", [("prompts", "settings.show_prompts is false")])
     return Json(crew_view(house(request).runs.crew, prompts=wanted))
@@ -88,7 +91,7 @@ async def runs(request: Request) -> Response:
     wanted = next((known for known in get_args(Status) if known == status), None)
     if status is not None and wanted is None:
         raise Refusal(400, f"status: is one of {', '.join(get_args(Status))}", [("status", "is unknown")])
-    if not limit.isdecimal() or not 1 <= int(limit) <= 500:
+    if not re.fullmatch(r"[0-9]{1,3}", limit) or not 1 <= int(limit) <= 500:
         raise Refusal(400, "limit: is a number from 1 to 500", [("limit", "is a number from 1 to 500")])
     if after is not None:
         await house(request).runs.row(after)
@@ -104,14 +107,15 @@ async def one_run(request: Request) -> Response:
 
 async def events(request: Request) -> EventStream | Response:
     """GET /api/crew/runs/{id}/events: its events, from the start, or behind one."""
+    _no_head(request)
     run_id = request.path_params["run_id"]
     await house(request).runs.row(run_id)
     given = parameters(request, frozenset({"after", "deltas", "access_token"}))
-    deltas = given.get("deltas") == "1"
+    deltas = flag(given, "deltas")
     if (last := request.headers.get("last-event-id")) is not None:
-        return await _again(request, *event_id(last, run_id, "Last-Event-ID"), deltas=deltas)
+        return await _again(request, *event_id(last, run_id, "Last-Event-ID"), "Last-Event-ID", deltas=deltas)
     if "after" in given:
-        return await _again(request, *event_id(given["after"], run_id, "after"), deltas=deltas)
+        return await _again(request, *event_id(given["after"], run_id, "after"), "after", deltas=deltas)
     return _events(request, run_id, 0, deltas=deltas)
 
 
@@ -147,13 +151,20 @@ async def ready(request: Request) -> Response:
 async def metrics(request: Request) -> Response:
     """GET /metrics: Prometheus text, or JSON."""
     kept = house(request).metrics
-    match request.query_params.get("format", "prometheus"):
+    kept.pauses.set(await house(request).runs.store.count("paused"))
+    match parameters(request, frozenset({"format", "access_token"})).get("format", "prometheus"):
         case "prometheus":
             return Response(generate_latest(kept.registry), media_type=CONTENT_TYPE_LATEST)
         case "json":
             return Json(kept.as_json())
         case other:
             raise Refusal(400, f"format: is prometheus or json, not {other[:40]!r}", [("format", "is prometheus or json")])
+
+
+def _no_head(request: Request) -> None:
+    """Starlette takes HEAD for GET; a link preview must not start a run."""
+    if request.method == "HEAD":
+        raise Refusal(405, "HEAD: a stream has no head without its body; use GET", headers={"Allow": "GET, POST"})
 
 
 async def _begin(request: Request) -> tuple[Run, int, bool]:
@@ -166,7 +177,7 @@ async def _begin(request: Request) -> tuple[Run, int, bool]:
     return resumed, resumed.before, wanted.query.deltas
 
 
-async def _again(request: Request, run_id: str, after: int, *, deltas: bool) -> EventStream | Response:
+async def _again(request: Request, run_id: str, after: int, field: str, *, deltas: bool) -> EventStream | Response:
     """Go on reading a run behind event `after`; 204 when there is nothing more to come."""
     here = house(request)
     resumes = here.metrics.resumes
@@ -174,11 +185,7 @@ async def _again(request: Request, run_id: str, after: int, *, deltas: bool) -> 
     newest = await here.runs.last_seq(run_id)
     if after > newest:
         resumes.labels("refused").inc()
-        raise Refusal(
-            400,
-            f"Last-Event-ID: {run_id}:{after} is ahead of the newest event, {newest}",
-            [("Last-Event-ID", "is ahead of the log")],
-        )
+        raise Refusal(400, f"{field}: {run_id}:{after} is ahead of the newest event, {newest}", [(field, "is ahead of the log")])
     if after == newest and row.status != "running":
         resumes.labels("up_to_date").inc()
         return Response(status_code=204)

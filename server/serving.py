@@ -3,16 +3,18 @@
 import asyncio
 import contextvars
 import logging
+import socket
 from types import FrameType
 
 import uvicorn
 from starlette.applications import Starlette
 
 from server.routes import House
-from server.settings import Settings
+from server.settings import Settings, SettingsError
 
 log = logging.getLogger(__name__)
 
+STUCK_MILLIS = 60_000
 # for connections that are still open when all runs have ended or were left
 CLOSING_SECONDS = 2
 
@@ -36,11 +38,11 @@ class Server(uvicorn.Server):
         self.app, self.settings = app, settings
         self.draining: asyncio.Task[None] | None = None
 
-    async def startup(self, sockets: list[object] | None = None) -> None:  # type: ignore[override] # the list's type is uvicorn's matter
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start, and say where."""
-        await super().startup(sockets)  # type: ignore[arg-type] # as above
-        if self.started:
-            port = self.servers[0].sockets[0].getsockname()[1]
+        await super().startup(sockets)
+        if self.started and sockets:
+            port = sockets[0].getsockname()[1]
             log.info(
                 "serving on http://%s:%s", f"[{self.settings.host}]" if ":" in self.settings.host else self.settings.host, port
             )
@@ -60,6 +62,25 @@ class Server(uvicorn.Server):
         self.should_exit = True
 
 
-def serve(app: Starlette, settings: Settings) -> None:
+def listen(settings: Settings) -> socket.socket:
+    """The socket to serve on, bound before anything else is done.
+
+    Raises:
+        SettingsError: the address cannot be had.
+    """
+    try:
+        made = socket.create_server(
+            (settings.host, settings.port), family=socket.AF_INET6 if ":" in settings.host else socket.AF_INET, backlog=2048
+        )
+    except OSError as error:
+        raise SettingsError(
+            f"cannot listen on {settings.host} port {settings.port}: {error.strerror}; choose another with --host or --port"
+        ) from None
+    # the kernel gives up on a client that takes nothing; connections inherit it
+    made.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, STUCK_MILLIS)
+    return made
+
+
+def serve(app: Starlette, settings: Settings, listener: socket.socket) -> None:
     """Serve until a signal ends it."""
-    Server(app, settings).run()
+    Server(app, settings).run(sockets=[listener])

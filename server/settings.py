@@ -1,6 +1,7 @@
 """What the server is told by its environment."""
 
 import difflib
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
@@ -65,7 +66,7 @@ class Settings:
             host=host,
             port=port,
             tokens=tokens,
-            origins=frozenset(origin.rstrip("/") for origin in _list(environment.get("CREW_CORS_ORIGINS"))),
+            origins=_origins(environment.get("CREW_CORS_ORIGINS")),
             # a page of another site may point its own name at this machine: only loopback's names are answered there
             hosts=hosts | LOOPBACK if hosts or host in LOOPBACK else None,
             database_url=environment.get("CREW_DATABASE_URL") or None,
@@ -77,6 +78,16 @@ class Settings:
 
 def _list(text: str | None) -> frozenset[str]:
     return frozenset(part.strip() for part in (text or "").split(",") if part.strip())
+
+
+def _origins(text: str | None) -> frozenset[str]:
+    origins = frozenset(origin.rstrip("/").lower() for origin in _list(text))
+    for origin in origins:
+        if not re.fullmatch(r"https?://[a-z0-9.\[\]:-]+", origin):
+            raise SettingsError(
+                f"CREW_CORS_ORIGINS: {origin!r} is no origin; write https://app.example.com, each one by its name"
+            )
+    return origins
 
 
 def _seconds(text: str) -> float:

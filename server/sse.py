@@ -1,5 +1,7 @@
 """A run's lines as server-sent events: frames, keep-alive, farewell, and the end of listeners who left or fell behind."""
 
+import asyncio
+
 import anyio
 from starlette.requests import ClientDisconnect
 from starlette.types import Receive, Scope, Send
@@ -17,6 +19,10 @@ HEADERS = [
     # nginx would hold the events back
     (b"x-accel-buffering", b"no"),
 ]
+# how a stretch's last event begins
+ENDS = ('{"type":"done"', '{"type":"error"')
+# for one write to a client's connection
+SEND_SECONDS = 30.0
 FAREWELL = b": this server is going down; come back with the id of the last event\n\n"
 
 
@@ -44,25 +50,33 @@ class EventStream:
                 tasks.cancel_scope.cancel()
 
     async def _send(self, send: Send, scope: anyio.CancelScope) -> None:
+        async def write(body: bytes, *, more: bool = True) -> None:
+            # a client that takes nothing is as good as gone
+            async with asyncio.timeout(SEND_SECONDS):
+                await send({"type": "http.response.body", "body": body, "more_body": more})
+
         await send({"type": "http.response.start", "status": 200, "headers": list(HEADERS)})
-        await send({"type": "http.response.body", "body": b"retry: %d\n\n" % RETRY_MILLIS, "more_body": True})
+        ended = False
         try:
-            async for line in self.runs.follow(self.run_id, self.after, idle_seconds=self.keep_alive_seconds, cut=scope.cancel):
-                if line is None:
-                    line = Line(None, ping(self.run_id))
-                elif line.seq is None and not self.deltas:
-                    continue
-                await send({"type": "http.response.body", "body": frame(self.run_id, line), "more_body": True})
-        except TooSlow:
+            await write(b"retry: %d\n\n" % RETRY_MILLIS)
+            try:
+                async for line in self.runs.follow(
+                    self.run_id, self.after, idle_seconds=self.keep_alive_seconds, cut=scope.cancel
+                ):
+                    if line is None:
+                        line = Line(None, ping(self.run_id))
+                    elif line.seq is None and not self.deltas:
+                        continue
+                    ended = line.public.startswith(ENDS)
+                    await write(frame(self.run_id, line))
+            except CrewError:
+                await write(b": the events cannot be read now; come back later\n\n")
+            if self.runs.draining and not ended:
+                await write(FAREWELL)
+            await write(b"", more=False)
+        except (TooSlow, TimeoutError):
             # cut off: it may come back by id
             return
-        except CrewError:
-            await send(
-                {"type": "http.response.body", "body": b": the events cannot be read now; come back later\n\n", "more_body": True}
-            )
-        if self.runs.draining:
-            await send({"type": "http.response.body", "body": FAREWELL, "more_body": True})
-        await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
 async def _leave_with_client(receive: Receive, scope: anyio.CancelScope) -> None:

@@ -38,7 +38,13 @@ def write_crew(
     (folder / "agents").mkdir(parents=True, exist_ok=True)
     _dump(folder / "crew.yaml", {"name": "test-crew", "agents": list(agents), **crew})
     for agent_id, keys in agents.items():
-        said = {"id": agent_id, "name": agent_id.title(), "role": agent_id, "provider": "scripted", "system_prompt": f"You are {agent_id}."}
+        said = {
+            "id": agent_id,
+            "name": agent_id.title(),
+            "role": agent_id,
+            "provider": "scripted",
+            "system_prompt": f"You are {agent_id}.",
+        }
         _dump(folder / "agents" / f"{agent_id}.yaml", said | dict(keys))
     if rules is not None:
         _dump(folder / "script.yaml", {"rules": rules})
@@ -87,7 +93,9 @@ async def play(crew: Crew, *texts: str, query: Query | None = None, runs: Runs |
     return Played(row, events)
 
 
-def crew_of(folder: Path, agents: Mapping[str, Mapping[str, Any]], rules: list[dict[str, Any]], *given: Tool, **crew: Any) -> Crew:
+def crew_of(
+    folder: Path, agents: Mapping[str, Mapping[str, Any]], rules: list[dict[str, Any]], *given: Tool, **crew: Any
+) -> Crew:
     """Write a scripted crew and load it."""
     return load_crew(write_crew(folder, agents, rules, **crew), tools=given)
 
@@ -100,7 +108,9 @@ Reply = Callable[[dict[str, Any]], "bytes | Awaitable[bytes]"]
 def http(status: int, body: Any, headers: str = "") -> bytes:
     """A whole HTTP answer."""
     data = body if isinstance(body, bytes) else json.dumps(body).encode()
-    return f"HTTP/1.1 {status} X\r\ncontent-type: application/json\r\ncontent-length: {len(data)}\r\n{headers}\r\n".encode() + data
+    return (
+        f"HTTP/1.1 {status} X\r\ncontent-type: application/json\r\ncontent-length: {len(data)}\r\n{headers}\r\n".encode() + data
+    )
 
 
 def completion(content: str | None = "ok", calls: list[tuple[str, Any]] | None = None, **more: Any) -> dict[str, Any]:
@@ -108,11 +118,22 @@ def completion(content: str | None = "ok", calls: list[tuple[str, Any]] | None =
     message: dict[str, Any] = {"role": "assistant", "content": content}
     if calls:
         message["tool_calls"] = [
-            {"id": f"c{n}", "type": "function", "function": {"name": name, "arguments": args if isinstance(args, str) else json.dumps(args)}}
+            {
+                "id": f"c{n}",
+                "type": "function",
+                "function": {"name": name, "arguments": args if isinstance(args, str) else json.dumps(args)},
+            }
             for n, (name, args) in enumerate(calls)
         ]
     usage = {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}
-    return {"id": "x", "object": "chat.completion", "model": "served", "choices": [{"index": 0, "message": message, "finish_reason": "stop"}], "usage": usage, **more}
+    return {
+        "id": "x",
+        "object": "chat.completion",
+        "model": "served",
+        "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
+        "usage": usage,
+        **more,
+    }
 
 
 def chunks(*deltas: dict[str, Any], finish: str | None = "stop", end: bool = True) -> bytes:
@@ -202,7 +223,7 @@ class ServerProcess:
         return self.process.wait(seconds)
 
     def kill(self) -> None:
-        """kill -9."""
+        """Kill -9."""
         self.process.kill()
         self.process.wait()
 

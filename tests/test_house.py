@@ -45,9 +45,13 @@ def test_every_room_says_what_it_is_for(path: Path):
 def test_each_floor_is_a_map(floor: str):
     """Its docstring names every room; what it exports is there."""
     package = importlib.import_module(floor)
-    rooms = [path.stem if path.is_file() else path.name for path in (ROOT / floor).iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()]
+    rooms = [
+        path.stem if path.is_file() else path.name
+        for path in (ROOT / floor).iterdir()
+        if path.suffix == ".py" or (path / "__init__.py").exists()
+    ]
     for room in rooms:
-        assert room in ("__init__",) or f"`{room}`" in (package.__doc__ or ""), room
+        assert room == "__init__" or f"`{room}`" in (package.__doc__ or ""), room
     for exported in getattr(package, "__all__", ()):
         assert hasattr(package, exported)
 
@@ -69,7 +73,9 @@ def test_schemas_are_in_step(kind: str):
 
 
 def yaml_files() -> list[Path]:
-    return sorted(path for folder in ("examples", "configs") for path in (ROOT / folder).rglob("*.y*ml") if ".crew" not in path.parts)
+    return sorted(
+        path for folder in ("examples", "configs") for path in (ROOT / folder).rglob("*.y*ml") if ".crew" not in path.parts
+    )
 
 
 @pytest.mark.parametrize("path", yaml_files(), ids=name_of)
@@ -96,7 +102,15 @@ def example_commands() -> list[str]:
 def test_every_example_plays(command: str):
     """As its row says."""
     words = re.findall(r'"[^"]*"|\S+', command)
-    ended = subprocess.run([BIN / "crew", *(w.strip('"') for w in words[1:])], cwd=ROOT, capture_output=True, text=True, env=clean_environment(CREW_DATABASE_URL="memory:"), timeout=60, stdin=subprocess.DEVNULL)
+    ended = subprocess.run(
+        [BIN / "crew", *(w.strip('"') for w in words[1:])],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        env=clean_environment(CREW_DATABASE_URL="memory:"),
+        timeout=60,
+        stdin=subprocess.DEVNULL,
+    )
     assert ended.returncode == 0, ended.stderr
     assert "✔" in ended.stdout or "⏸" in ended.stdout
 
@@ -120,13 +134,16 @@ def test_the_readme_plays(tmp_path: Path):
     for snippet in snippets("yaml"):
         if found := re.match(r"# (\S+\.yaml)\n", snippet):
             (crew / found[1]).write_text(snippet)
+    (crew / "services.py").write_text("def restart(service: str) -> str:\n    'Restart a service.'\n    return service\n")
     problems: list[Any] = check(crew)[2]
     assert problems == []
     shutil.copytree(ROOT / "examples", tmp_path / "examples", ignore=shutil.ignore_patterns(".crew"))
     for number, snippet in enumerate(snippets("python")):
         file = tmp_path / f"snippet{number}.py"
         file.write_text(snippet)
-        ended = subprocess.run([BIN / "python", file], cwd=tmp_path, capture_output=True, text=True, env=clean_environment(), timeout=60)
+        ended = subprocess.run(
+            [BIN / "python", file], cwd=tmp_path, capture_output=True, text=True, env=clean_environment(), timeout=60
+        )
         assert ended.returncode == 0, ended.stderr
     known = subprocess.run([BIN / "crew", "--help"], capture_output=True, text=True, check=True).stdout
     for command in re.findall(r"^\s*(?:\$ )?crew (\w+)", "\n".join(snippets("sh")), re.MULTILINE):
@@ -136,7 +153,9 @@ def test_the_readme_plays(tmp_path: Path):
 def test_the_readme_names_every_code_and_setting():
     """Codes of problems, keys of settings, environment variables."""
     code = "\n".join(path.read_text() for path in MODULES)
-    for found in set(re.findall(r'(?:problem\([^)]*?|Problem\([^)]*?|_refuse\([^)]*?|_problem\([^)]*?)"([a-z0-9]+(?:-[a-z0-9]+)+)"', code)):
+    for found in set(
+        re.findall(r'(?:problem\([^)]*?|Problem\([^)]*?|_refuse\([^)]*?|_problem\([^)]*?)"([a-z0-9]+(?:-[a-z0-9]+)+)"', code)
+    ):
         assert f"`{found}`" in README, found
     for variable in re.findall(r'"(CREW_[A-Z_]+)":', code):
         assert f"`{variable}`" in README, variable

@@ -40,6 +40,8 @@ class ToolResult:
     @classmethod
     def of(cls, call: "ToolCall", status: Status, output: str, attempts: int = 0, duration_seconds: float = 0.0) -> "ToolResult":
         """The result of a call, its output kept as far as MAX_OUTPUT_BYTES."""
+        # a lone surrogate (of an undecodable file name, say) has no UTF-8 form and could be neither stored nor sent
+        output = output.encode("utf-8", "replace").decode("utf-8")
         kept = output if len(output) * 4 <= MAX_OUTPUT_BYTES else output.encode()[:MAX_OUTPUT_BYTES].decode(errors="ignore")
         return cls(call.id, call.tool, status, kept, attempts, duration_seconds, len(output))
 

@@ -59,13 +59,23 @@ class Shape(BaseModel):
         if not isinstance(data, dict):
             return data
         fields = cls.model_fields
-        return {
-            key: value
-            for key, value in data.items()
-            if not key.startswith("x-")
-            and key not in cls.ignored
-            and (value is not None or key not in fields or _nullable(fields[key].annotation))
-        }
+        meant = {key: value for key, value in data.items() if not key.startswith("x-") and key not in cls.ignored}
+        for key, field in fields.items():
+            value = meant.get(key)
+            if value is None and key in meant and not _nullable(field.annotation):
+                del meant[key]
+            elif isinstance(value, dict) and _named_shapes(field.annotation):
+                meant[key] = {name: inner for name, inner in value.items() if inner is not None and not name.startswith("x-")}
+        return meant
+
+
+def _named_shapes(annotation: Any) -> bool:
+    """Whether this is a mapping of names to shapes, or to lists of them: in it too, null means not given."""
+    if typing.get_origin(annotation) is not dict:
+        return False
+    inner = typing.get_args(annotation)[-1]
+    inner = typing.get_args(inner)[0] if typing.get_origin(inner) is list else inner
+    return isinstance(inner, type) and issubclass(inner, Shape)
 
 
 def _nullable(annotation: Any) -> bool:

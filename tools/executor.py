@@ -160,7 +160,11 @@ def _forget(task: "asyncio.Task[str]") -> None:
 
 def _said(error: Exception, kind: str, seconds: float) -> str:
     """What the model reads of an error."""
+    try:
+        text = str(error)
+    except Exception:  # noqa: BLE001 # it is somebody's __str__
+        text = ""
     if kind == "timeout":
-        return str(error) or f"timed out within {seconds:.3g} s"
-    text = str(error) or type(error).__name__
+        return text or f"timed out within {seconds:.3g} s"
+    text = text or type(error).__name__
     return f"{type(error).__name__}: {text}" if kind == "bug" else text

@@ -7,6 +7,8 @@ from pydantic_core import to_json
 
 from tools.calls import Status, ToolResult
 
+BLOCK_HEAD = "\n[📊 TOOL EXECUTION RESULTS]\n\n"
+
 
 def as_text(value: Any) -> str:
     """A handler's return value as text: text as it is, None as nothing, everything else as JSON.
@@ -15,11 +17,10 @@ def as_text(value: Any) -> str:
         ValueError: the value has no JSON form (pydantic_core's PydanticSerializationError is one).
     """
     if isinstance(value, str):
-        # a lone surrogate has no UTF-8 form and could be neither stored nor sent
-        return value.encode("utf-8", "replace").decode("utf-8")
+        return value
     if value is None:
         return ""
-    return to_json(value).decode()
+    return to_json(value, inf_nan_mode="null").decode()
 
 
 def shown(results: Sequence[ToolResult], each_chars: int, total_chars: int) -> list[str]:
@@ -44,7 +45,7 @@ def shown(results: Sequence[ToolResult], each_chars: int, total_chars: int) -> l
 
 def as_block(results: Sequence[tuple[str, Status, str]]) -> str:
     """Results (tool, status, shown output) as one text, for models without native calls and for other agents."""
-    parts = ["\n[📊 TOOL EXECUTION RESULTS]\n\n"]
+    parts = [BLOCK_HEAD]
     for tool, status, output in results:
         parts.append(f"{tool}:\n  Status: {'success' if status == 'success' else 'error'}\n  Output: {output}\n\n")
     parts.append("[END RESULTS]\n")

@@ -1,6 +1,7 @@
 """Which errors are worth another try, and how long to wait before it."""
 
 import asyncio
+import errno
 import socket
 from typing import Literal
 
@@ -18,8 +19,10 @@ NETWORK_NAMES = frozenset(
         "requests.exceptions.ConnectionError",
         "requests.exceptions.Timeout",
         "urllib3.exceptions.HTTPError",
+        "urllib.error.URLError",
     }
 )
+NETWORK_NUMBERS = frozenset({errno.ENETUNREACH, errno.EHOSTUNREACH, errno.ENETDOWN, errno.EHOSTDOWN})
 
 
 def classify(error: BaseException) -> ErrorClass:
@@ -36,6 +39,8 @@ def classify(error: BaseException) -> ErrorClass:
         case TimeoutError():
             return "timeout"
         case ConnectionError() | socket.gaierror():
+            return "network"
+        case OSError(errno=number) if number in NETWORK_NUMBERS:
             return "network"
         case _ if any(f"{c.__module__}.{c.__qualname__}" in NETWORK_NAMES for c in type(error).__mro__):
             return "network"

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, NotRequired
 
 import jsonschema_rs
-from pydantic import ConfigDict, PydanticUserError, TypeAdapter, ValidationError
+from pydantic import ConfigDict, TypeAdapter, ValidationError
 from pydantic_core import to_jsonable_python
 from typing_extensions import TypedDict
 
@@ -50,8 +50,10 @@ class Signature:
         try:
             adapter: TypeAdapter[dict[str, Any]] = TypeAdapter(shape)
             schema = adapter.json_schema()
-        except PydanticUserError as error:
-            raise ToolDefinitionError(f"{name}: its types make no JSON schema: {str(error).splitlines()[0]}") from error
+        except Exception as error:  # pydantic's own errors, and those of a pattern or a type of somebody's
+            raise ToolDefinitionError(
+                f"{name}: its types make no JSON schema: {(str(error) or type(error).__name__).splitlines()[0]}"
+            ) from error
         description, notes = read_docstring(function.__doc__ or "")
         schema.pop("title", None)
         for key, field in schema.setdefault("properties", {}).items():

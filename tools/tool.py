@@ -1,19 +1,15 @@
 """A tool: a name, a description, a JSON schema of its arguments, and a handler; and the decorator that makes one."""
 
+import functools
 import inspect
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, Literal, overload
 
-import anyio
-import anyio.to_thread
-
 from tools.schema import Signature
+from tools.threads import in_thread
 
 Effect = Literal["read", "idempotent", "once"]
-
-# Threads of handlers that outlived their deadline cannot be stopped; so many may hang before new ones have to wait.
-THREADS = anyio.CapacityLimiter(256)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,23 +34,13 @@ class Tool:
         """Call the handler with checked arguments; a sync one runs in a thread, which a cancellation abandons."""
         if inspect.iscoroutinefunction(self.handler):
             return await self.handler(**arguments)
-        value, error = await anyio.to_thread.run_sync(_guarded, self.handler, arguments, abandon_on_cancel=True, limiter=THREADS)
-        if error is not None:
-            raise error
+        value = await in_thread(functools.partial(self.handler, **arguments))
         # a callable object, a partial or a lambda may still hand back a coroutine
         return await value if isinstance(value, Awaitable) else value
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """The plain function, for Python code that calls it directly."""
         return self.handler(*args, **kwargs)
-
-
-def _guarded(handler: Callable[..., Any], arguments: dict[str, Any]) -> tuple[Any, BaseException | None]:
-    """Errors travel as values: a future refuses StopIteration, and SystemExit would end the event loop."""
-    try:
-        return handler(**arguments), None
-    except BaseException as error:  # noqa: BLE001 # told to the caller, in the other thread
-        return None, error
 
 
 def tool_from(

@@ -5,10 +5,13 @@ transport: the same headers, errors and pooling as `create`, without its request
 are most of what a call costs.
 """
 
+import asyncio
 import json
 import time
 from collections.abc import AsyncIterator
+from email.utils import parsedate_to_datetime
 from typing import Any
+from urllib.parse import urlsplit
 
 import httpx2
 import openai
@@ -46,6 +49,9 @@ class Client:
                 limits=httpx2.Limits(max_connections=MAX_CONNECTIONS, max_keepalive_connections=MAX_CONNECTIONS)
             ),
         )
+        # as errors name it: without a password that may stand in the URL
+        url = urlsplit(endpoint.base_url)
+        self.place = f"{url.scheme}://{url.hostname}{f':{url.port}' if url.port else ''}{url.path}"
         # OpenAI's newer models refuse max_tokens; the others know nothing else
         self.max_tokens_key = "max_completion_tokens" if "api.openai.com" in endpoint.base_url else "max_tokens"
         # some gateways refuse stream_options; found out once
@@ -53,7 +59,8 @@ class Client:
 
     def redact(self, text: str) -> str:
         """A server's words without this endpoint's secrets."""
-        for secret in (self.endpoint.api_key, *(value for _, value in self.endpoint.headers)):
+        password = urlsplit(self.endpoint.base_url).password or ""
+        for secret in (self.endpoint.api_key, password, *(value for _, value in self.endpoint.headers)):
             if len(secret) >= 4:
                 text = text.replace(secret, "***")
         return text
@@ -78,9 +85,14 @@ class OpenAIChat:
         """Answer a request, or raise ModelError; tells `Called` either way."""
         began, outcome, usage = time.monotonic(), "cancelled", Usage()
         try:
-            reply = await (self._streamed(request, hear) if request.stream else self._whole(request))
+            # the client's own timeout is one of each read, which an answer that drips would never reach
+            async with asyncio.timeout(self.client.endpoint.timeout_seconds):
+                reply = await (self._streamed(request, hear) if request.stream else self._whole(request))
             outcome, usage = "success", reply.usage
             return reply
+        except TimeoutError as error:
+            outcome = "timeout"
+            raise self._model_error(error) from error
         except ModelError as error:
             outcome = error.code
             raise
@@ -106,9 +118,9 @@ class OpenAIChat:
                 PATH, cast_to=httpx2.Response, content=to_json(self._body(request)), options={"headers": HEADERS}
             )
             answer.take_whole(json.loads(response.content))
+            return answer.reply()
         except Exception as error:
             raise self._model_error(error) from error
-        return answer.reply()
 
     async def _streamed(self, request: ModelRequest, hear: Hear) -> ModelReply:
         body = {**self._body(request), "stream": True}
@@ -123,13 +135,11 @@ class OpenAIChat:
                         await hear(Words(mended(text)))
             finally:
                 await stream.close()
-        except ModelError:
-            raise
+            if not answer.finished:
+                raise ModelError("unreadable", "the answer was cut off")
+            return answer.reply()
         except Exception as error:
             raise self._model_error(error) from error
-        if not answer.finished:
-            raise ModelError("unreadable", f"{self.name}: the answer was cut off")
-        return answer.reply()
 
     async def _open(self, body: dict[str, Any]) -> openai.AsyncStream[ChatCompletionChunk]:
         try:
@@ -153,10 +163,12 @@ class OpenAIChat:
 
     def _model_error(self, error: Exception) -> ModelError:
         """The border: what the openai package and the transports raise, as ModelError."""
-        where = f"{self.name} at {self.client.endpoint.base_url}"
+        where = f"{self.name} at {self.client.place}"
         match error:
             case ModelError():
-                return error
+                return ModelError(
+                    error.code, self.client.redact(f"{where}: {error}"), retry_after_seconds=error.retry_after_seconds
+                )
             case openai.APIStatusError(status_code=status):
                 code: Code = "rate_limited" if status == 429 else "unavailable" if status >= 500 else "refused"
                 said = self.client.redact(error.message)[:500]
@@ -194,8 +206,13 @@ async def _events(response: httpx2.Response) -> AsyncIterator[bytes]:
 
 
 def _retry_after(response: httpx2.Response) -> float | None:
-    """Seconds that the server asks to wait; a date is not understood."""
+    """Seconds that the server asks to wait, by number or by date."""
+    said = response.headers.get("retry-after", "")
     try:
-        return max(0.0, float(response.headers["retry-after"]))
-    except (KeyError, ValueError):
+        return max(0.0, float(said))
+    except ValueError:
+        pass
+    try:
+        return max(0.0, parsedate_to_datetime(said).timestamp() - time.time())
+    except ValueError:
         return None

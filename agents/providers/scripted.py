@@ -56,7 +56,7 @@ class ScriptedFailure(Shape):
     """What the server asks to wait."""
 
 
-Texts = Annotated[list[str], BeforeValidator(_one_or_more)]
+Texts = Annotated[list[str], BeforeValidator(_one_or_more, json_schema_input_type=str | list[str])]
 
 
 class Rule(Shape):
@@ -74,11 +74,11 @@ class Rule(Shape):
     """It is the agent's so-many-th answer in what it is shown of the conversation."""
     say: str = ""
     """The text. `{{heard}}` is the newest words of anyone else, `{{result.<Tool>}}` the tool's newest output."""
-    calls: list[Annotated[ScriptedCall, BeforeValidator(_call)]] = []
+    calls: list[Annotated[ScriptedCall, BeforeValidator(_call, json_schema_input_type=str | ScriptedCall)]] = []
     """Tool calls."""
     delay_seconds: Annotated[float, Field(ge=0, le=3600)] = 0.0
     """How long the answer takes; a streamed one is spread over it."""
-    fail: Annotated[ScriptedFailure, BeforeValidator(_failure)] | None = None
+    fail: Annotated[ScriptedFailure, BeforeValidator(_failure, json_schema_input_type=str | ScriptedFailure)] | None = None
     """A failure instead."""
 
 

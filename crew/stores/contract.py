@@ -58,6 +58,10 @@ class RunStore(Protocol):
         """Rows, newest first (run ids begin with their time); `after` is the run_id of the last one seen."""
         ...
 
+    async def count(self, status: Status) -> int:
+        """How many runs have a status."""
+        ...
+
     async def records(self, run_id: str, after: int = 0, limit: int = 500) -> list[Record]:
         """Events with a number above `after`, in order."""
         ...

@@ -38,6 +38,10 @@ class MemoryStore:
         newest_first = (self._rows[run_id] for run_id in sorted(self._rows, reverse=True) if after is None or run_id < after)
         return [row for row in newest_first if status is None or row.status == status][:limit]
 
+    async def count(self, status: Status) -> int:
+        """See RunStore."""
+        return sum(row.status == status for row in self._rows.values())
+
     async def records(self, run_id: str, after: int = 0, limit: int = 500) -> list[Record]:
         """See RunStore."""
         return self._records.get(run_id, [])[after : after + limit]

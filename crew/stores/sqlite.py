@@ -70,6 +70,8 @@ class SqliteStore:
         self.serving = False
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
+            # for its owner only; SQLite gives its own files the same rights
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
             self._connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=BUSY_SECONDS)
             _prepare(self._connection, path)
         except (OSError, sqlite3.Error) as error:
@@ -114,6 +116,11 @@ class SqliteStore:
         sql = f"SELECT row FROM runs WHERE {wanted}run_id < ? ORDER BY run_id DESC LIMIT ?"  # noqa: S608 # Status is a Literal
         found = await self._do(lambda c: c.execute(sql, (after or AFTER_ALL, limit)).fetchall())
         return [ROW.validate_json(text) for (text,) in found]
+
+    async def count(self, status: Status) -> int:
+        """See RunStore."""
+        (found,) = await self._do(lambda c: c.execute(f"SELECT count(*) FROM runs WHERE status = '{status}'").fetchone())  # noqa: S608 # as above
+        return int(found)
 
     async def records(self, run_id: str, after: int = 0, limit: int = 500) -> list[Record]:
         """See RunStore."""
@@ -244,5 +251,3 @@ def _prepare(connection: sqlite3.Connection, path: Path) -> None:
                 connection.execute(statement)
         connection.execute(f"PRAGMA user_version = {number}")
     connection.execute("COMMIT")
-    with contextlib.suppress(OSError):
-        path.chmod(0o600)

@@ -28,7 +28,9 @@ def test_own_words_and_others():
     assert own[1] == {
         "role": "assistant",
         "content": None,
-        "tool_calls": [{"id": "c1", "type": "function", "function": {"name": "Ping", "arguments": '{"host":"é"}'}, "extra_content": {"s": 1}}],
+        "tool_calls": [
+            {"id": "c1", "type": "function", "function": {"name": "Ping", "arguments": '{"host":"é"}'}, "extra_content": {"s": 1}}
+        ],
     }
     assert own[2]["content"] == "Error: no route"
     other = view(HISTORY, "b")
@@ -45,7 +47,10 @@ def test_client_system_messages_are_sent_only_where_allowed():
 
 def test_text_calls_are_answered_as_text():
     """With one user message, for their own agent too."""
-    history: list[Message] = [AgentMessage("a", "Ann", "Ping(x)", (CALL,), native=False), ToolMessage("a", (Shown("c1", "Ping", "success", "pong"),), native=False)]
+    history: list[Message] = [
+        AgentMessage("a", "Ann", "Ping(x)", (CALL,), native=False),
+        ToolMessage("a", (Shown("c1", "Ping", "success", "pong"),), native=False),
+    ]
     shown = view(history, "a")
     assert [m["role"] for m in shown] == ["assistant", "user"]
     assert "tool_calls" not in shown[0]
@@ -54,7 +59,10 @@ def test_text_calls_are_answered_as_text():
 
 def block(n: int) -> list[dict[str, Any]]:
     call = {"id": f"c{n}", "type": "function", "function": {"name": "T", "arguments": "{}"}}
-    return [{"role": "assistant", "content": None, "tool_calls": [call]}, {"role": "tool", "tool_call_id": f"c{n}", "content": "r" * 40}]
+    return [
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": f"c{n}", "content": "r" * 40},
+    ]
 
 
 parts = st.lists(st.integers(0, 3).map(lambda kind: kind), max_size=30)
@@ -94,13 +102,24 @@ def test_estimates():
 
 
 def prompt(template: str, backstory: str = "", **values: str) -> Prompt:
-    filled = {"name": "Ann", "role": "cook", "description": "cooks", "backstory": backstory, "language": "en", "organization": "O", "tools": "- T()", "signals": "- [X]"}
+    filled = {
+        "name": "Ann",
+        "role": "cook",
+        "description": "cooks",
+        "backstory": backstory,
+        "language": "en",
+        "organization": "O",
+        "tools": "- T()",
+        "signals": "- [X]",
+    }
     return Prompt(template, filled | values, is_terminal=True, today=lambda: "2026-01-02", sections=("Hint.",))
 
 
 def test_prompts_are_filled_once():
     """Also inside the backstory; what was put in is not looked at again; unknown names stay."""
-    text = prompt("{{name}} {{ role }} {{backstory}} {{today}} {{nope}}", backstory="I am {{name}} {{backstory}}", role="{{name}}").text()
+    text = prompt(
+        "{{name}} {{ role }} {{backstory}} {{today}} {{nope}}", backstory="I am {{name}} {{backstory}}", role="{{name}}"
+    ).text()
     assert text == "Ann {{name}} I am Ann {{backstory}} 2026-01-02 {{nope}}\n\nHint."
     assert fill("{{a}}{{b}}", {"a": "{{b}}", "b": "x"}) == "{{b}}x"
 

@@ -17,7 +17,9 @@ from agents.providers.scripted import Script, Scripted
 from tests.stage import completion, http, model_server
 
 
-async def ask(model: Model, *messages: dict[str, Any], stream: bool = False, agent: str = "a") -> tuple[ModelReply, list[ModelEvent]]:
+async def ask(
+    model: Model, *messages: dict[str, Any], stream: bool = False, agent: str = "a"
+) -> tuple[ModelReply, list[ModelEvent]]:
     told: list[ModelEvent] = []
 
     async def hear(event: ModelEvent) -> None:
@@ -34,7 +36,11 @@ def scripted(*rules: dict[str, Any]) -> Scripted:
     return Scripted(Script.model_validate({"rules": list(rules)}), "m")
 
 
-CALLED = {"role": "assistant", "content": None, "tool_calls": [{"id": "c", "type": "function", "function": {"name": "Ping", "arguments": "{}"}}]}
+CALLED = {
+    "role": "assistant",
+    "content": None,
+    "tool_calls": [{"id": "c", "type": "function", "function": {"name": "Ping", "arguments": "{}"}}],
+}
 RESULT = {"role": "tool", "tool_call_id": "c", "content": "pong"}
 BLOCK = user("\n[📊 TOOL EXECUTION RESULTS]\n\nPing:\n  Status: success\n  Output: pong\n\n[END RESULTS]\n")
 
@@ -128,7 +134,11 @@ async def test_answers_are_priced():
 
 @pytest.mark.parametrize(
     ("limits", "calls"),
-    [({"max_tokens_per_call": 5}, 0), ({"max_tokens_per_day": 300}, 2), ({"max_cost_per_day_usd": 0.0004, "input_token_price_per_million": 2}, 2)],
+    [
+        ({"max_tokens_per_call": 5}, 0),
+        ({"max_tokens_per_day": 300}, 2),
+        ({"max_cost_per_day_usd": 0.0004, "input_token_price_per_million": 2}, 2),
+    ],
     ids=["call", "day", "cost"],
 )
 async def test_limits_block_or_warn(limits: dict[str, Any], calls: int):
@@ -150,7 +160,12 @@ def test_providers_that_cannot_be_used_say_why(monkeypatch: pytest.MonkeyPatch, 
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
     catalog = Catalog({"mine": ProviderConfig()}, None, 0, 0)
-    for provider, said in (("openai", "OPENAI_API_KEY"), ("scripted", "script.yaml"), ("mine", "base_url"), ("other", "no provider 'other'")):
+    for provider, said in (
+        ("openai", "OPENAI_API_KEY"),
+        ("scripted", "script.yaml"),
+        ("mine", "base_url"),
+        ("other", "no provider 'other'"),
+    ):
         with pytest.raises(ProviderError, match=said):
             catalog.model(ModelConfig(model="m", provider=provider))
 

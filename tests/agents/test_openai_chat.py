@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import anyio
+import anyio.lowlevel
 import pytest
 
 from agents import Model, ModelError, ModelReply, ModelRequest
@@ -21,7 +22,9 @@ TOOL = {"type": "function", "function": {"name": "Ping", "description": "", "par
 
 
 @asynccontextmanager
-async def model_at(server: ModelServer, retries: int = 0, timeout: float = 5, headers: dict[str, str] | None = None) -> AsyncIterator[Model]:
+async def model_at(
+    server: ModelServer, retries: int = 0, timeout: float = 5, headers: dict[str, str] | None = None
+) -> AsyncIterator[Model]:
     """A model of this server."""
     config = ProviderConfig.model_validate(
         {"base_url": server.url, "api_key": SECRET, "max_retries": retries, "timeout_seconds": timeout, "headers": headers or {}}
@@ -74,7 +77,14 @@ async def test_calls(stream: bool):
     """Several calls at once, arguments as JSON text or as an object, without arguments, unreadable ones with a flaw."""
     asked: list[tuple[str, Any]] = [("Ping", {"host": "a"}), ("Ping", "{bad"), ("Ping", ""), ("Ping", "[1]")]
     if stream:
-        pieces = [{"index": n, "id": f"c{n}", "function": {"name": name, "arguments": args if isinstance(args, str) else json.dumps(args)}} for n, (name, args) in enumerate(asked)]
+        pieces = [
+            {
+                "index": n,
+                "id": f"c{n}",
+                "function": {"name": name, "arguments": args if isinstance(args, str) else json.dumps(args)},
+            }
+            for n, (name, args) in enumerate(asked)
+        ]
         reply = chunks(*({"tool_calls": [piece]} for piece in pieces))
     else:
         reply = http(200, completion(None, asked))
@@ -86,7 +96,9 @@ async def test_calls(stream: bool):
 
 async def test_words_come_as_they_are_written():
     """Pieces in order, half a surrogate pair in each of two chunks, usage from the last chunk."""
-    answer, told, _ = await ask([chunks({"role": "assistant"}, {"content": "Xin "}, {"content": "chào \ud83d"}, {"content": "\ude00"})], stream=True)
+    answer, told, _ = await ask(
+        [chunks({"role": "assistant"}, {"content": "Xin "}, {"content": "chào \ud83d"}, {"content": "\ude00"})], stream=True
+    )
     assert isinstance(answer, ModelReply)
     assert answer.content == "Xin chào 😀"
     assert answer.usage.prompt_tokens == 10
@@ -95,7 +107,11 @@ async def test_words_come_as_they_are_written():
 
 async def test_dialect_without_index():
     """Gemini's: no index, `stop` in spite of calls, a signature that is wanted back."""
-    first = {"id": "g1", "function": {"name": "Ping", "arguments": '{"host":'}, "extra_content": {"google": {"thought_signature": "sig"}}}
+    first = {
+        "id": "g1",
+        "function": {"name": "Ping", "arguments": '{"host":'},
+        "extra_content": {"google": {"thought_signature": "sig"}},
+    }
     second = {"function": {"arguments": '"a"}'}}
     third = {"id": "g2", "function": {"name": "Ping", "arguments": '{"host":"b"}'}}
     answer, _, _ = await ask([chunks(*({"tool_calls": [piece]} for piece in (first, second, third)))], stream=True)
@@ -152,7 +168,10 @@ async def test_every_failure_is_one_clear_error(name: str):
 
 STREAM_FAILURES = {
     "cut": (chunks({"content": "half"}, finish=None, end=False), "unreadable"),
-    "error-inside": (chunks({"content": "half"}, finish=None, end=False) + b'data: {"error": {"message": "overloaded"}}\n\n', "unavailable"),
+    "error-inside": (
+        chunks({"content": "half"}, finish=None, end=False) + b'data: {"error": {"message": "overloaded"}}\n\n',
+        "unavailable",
+    ),
     "not-json": (chunks({"content": "half"}, finish=None, end=False) + b"data: {nope\n\n", "unreadable"),
     "empty": (chunks({}), "empty"),
     "refused": (http(400, error_body("no")), "refused"),
@@ -230,7 +249,7 @@ async def test_a_cancelled_call_closes_its_connection():
         task = asyncio.create_task(model.reply(ModelRequest("a", [{"role": "user", "content": "x"}]), _deaf))
         with anyio.fail_after(5):
             while not server.asked:
-                await anyio.sleep(0)
+                await anyio.lowlevel.checkpoint()
             task.cancel()
             await server.left.wait()
 

@@ -31,7 +31,10 @@ def found(text: str) -> list[tuple[str, dict[str, Any]]]:
         ("Pinger(a)\nPing (a)", []),
         ("```\nPing(a)\n```\nPing(b)", [("Ping", {"host": "b"})]),
         ("~~~\nPing(a)\n```\nPing(b)", []),
-        ('Record(question="What\nis it?", ok=true, tags=["a", 1, null, {k: [2]}])', [("Record", {"question": "What\nis it?", "ok": True, "tags": ["a", 1, None, {"k": [2]}]})]),
+        (
+            'Record(question="What\nis it?", ok=true, tags=["a", 1, null, {k: [2]}])',
+            [("Record", {"question": "What\nis it?", "ok": True, "tags": ["a", 1, None, {"k": [2]}]})],
+        ),
         ("Record(What is 2+2?, four (4), false)", [("Record", {"question": "What is 2+2?", "answer": "four (4)", "ok": False})]),
         ("Record(\n  question='q',\n  answer='a',\n)", [("Record", {"question": "q", "answer": "a"})]),
         ("Ping(-1.5e3, .5)", [("Ping", {"host": -1500.0, "count": 0.5})]),
@@ -44,7 +47,20 @@ def test_what_is_understood(text: str, calls: list[tuple[str, dict[str, Any]]]):
     assert found(text) == calls
 
 
-@pytest.mark.parametrize("text", ["Ping(", "Ping(a", 'Ping("a', "Ping(a, b, c)", "Ping(host=a, host=b)", "Ping([1, 2)", "Ping({1})", "Ping(a, , b)", "Ping(" + "[" * 99])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Ping(",
+        "Ping(a",
+        'Ping("a',
+        "Ping(a, b, c)",
+        "Ping(host=a, host=b)",
+        "Ping([1, 2)",
+        "Ping({1})",
+        "Ping(a, , b)",
+        "Ping(" + "[" * 99,
+    ],
+)
 def test_what_cannot_be_read_is_a_call_with_a_flaw(text: str):
     """So that the model is told, and every call has its result."""
     calls = find_calls(text, TOOLS)
@@ -82,7 +98,9 @@ def test_nothing_raises(text: str):
 
 
 @pytest.mark.timeout(20)
-@pytest.mark.parametrize("piece", ["Ping(\n", "Ping('\n", "Ping([\n", "Ping({a:\n", "Ping(x(\n", 'Ping("a", \n', "```\n", "(\nPing("])
+@pytest.mark.parametrize(
+    "piece", ["Ping(\n", "Ping('\n", "Ping([\n", "Ping({a:\n", "Ping(x(\n", 'Ping("a", \n', "```\n", "(\nPing("]
+)
 def test_long_texts_are_read_at_once(piece: str):
     """Half a million characters of beginnings: what is quadratic would take minutes."""
     text = piece * (500_000 // len(piece))

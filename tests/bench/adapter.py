@@ -12,10 +12,9 @@ from pathlib import Path  # noqa: E402
 import yaml  # noqa: E402
 from peers._common import ANALYSTS, MODEL, S2_TOOLS, S3_TOOLS, SYS, USER  # noqa: E402 # type: ignore[import-not-found]
 
+import agents.providers.openai_chat  # noqa: E402, F401 # imported at the top, so that its time counts as import
 from crew import Query, Runs, SqliteStore, load_crew  # noqa: E402
 from tools import tool  # noqa: E402
-
-import agents.providers.openai_chat  # noqa: E402, F401 # imported at the top, so that its time counts as import
 
 SETTINGS = {"route_hints": "never", "parallel_tool_calls": True}
 
@@ -98,7 +97,7 @@ def _async(function):
         return function(**arguments)
 
     handler.__name__, handler.__doc__, handler.__annotations__ = function.__name__, function.__doc__, function.__annotations__
-    import inspect  # noqa: PLC0415
+    import inspect
 
     handler.__signature__ = inspect.signature(function)
     return tool(handler)

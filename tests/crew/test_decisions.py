@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from crew import Query, Runs, SqliteStore, load_crew
-from crew.events import AgentResponded, RunStarted, ToolStarted, pack
+from agents.model import Usage
+from crew import Query, Runs, SqliteStore, check, load_crew
+from crew.events import AgentResponded, HandedOff, ParallelStarted, RunStarted, ToolStarted, pack
 from crew.run import Run
 from crew.stores.contract import Record, RunRow
-from agents.model import Usage
 from tests.stage import Played, play, write_crew
 from tools import ToolCall
 
@@ -24,13 +24,18 @@ def pay(to: str) -> str:
         out.write(to + "\\n")
     return f"paid {to}"
 """
-RULES: list[dict[str, Any]] = [{"after": "pay", "say": "{{result.pay}}"}, {"say": "", "calls": [{"tool": "pay", "arguments": {"to": "bob"}}]}]
+RULES: list[dict[str, Any]] = [
+    {"after": "pay", "say": "{{result.pay}}"},
+    {"say": "", "calls": [{"tool": "pay", "arguments": {"to": "bob"}}]},
+]
 
 
 def paying(folder: Path, **keys: Any) -> Path:
     folder.mkdir(exist_ok=True)
     (folder / "acts.py").write_text(ACTS)
-    return write_crew(folder, {"a": {"tools": ["pay"]}}, RULES, tools={"pay": {"kind": "python", "function": "acts.py:pay", **keys}})
+    return write_crew(
+        folder, {"a": {"tools": ["pay"]}}, RULES, tools={"pay": {"kind": "python", "function": "acts.py:pay", **keys}}
+    )
 
 
 def paid(folder: Path) -> int:
@@ -58,7 +63,10 @@ async def test_a_tool_that_needs_a_yes(tmp_path: Path, answer: Query, status: st
         events = [json.loads(line.public) async for line in runs.follow(run.id) if line]
     played = Played(row, events)
     pause = played.of("pause")[0]["metadata"]
-    assert (pause["question"], pause["calls"]) == ("approval", [{"call_id": "call_1_1", "tool": "pay", "arguments": {"to": "bob"}}])
+    assert (pause["question"], pause["calls"]) == (
+        "approval",
+        [{"call_id": "call_1_1", "tool": "pay", "arguments": {"to": "bob"}}],
+    )
     assert [event["metadata"]["status"] for event in played.of("tool_result")] == [status]
     assert row.answer == said
     assert paid(folder) == acts
@@ -67,7 +75,7 @@ async def test_a_tool_that_needs_a_yes(tmp_path: Path, answer: Query, status: st
 def left_behind(call: ToolCall) -> list[Any]:
     """What a process wrote before it died in the middle of a call."""
     return [
-        RunStarted("test-crew", "a", "", False, Query("pay bob")),
+        RunStarted("test-crew", "a", "A", "", False, Query("pay bob")),
         AgentResponded("a", "A", None, 1, "", 0.1, Usage(1, 1), "m", (call,)),
         ToolStarted("a", "A", None, call, 5.0, True),
     ]
@@ -101,6 +109,82 @@ async def test_a_call_whose_outcome_is_unknown_is_asked_about(tmp_path: Path, an
     assert paid(folder) == acts
 
 
+async def test_a_second_crash_is_asked_about_again(tmp_path: Path):
+    """The yes to making a call again holds for one act."""
+    folder = paying(tmp_path / "crew", effect="once")
+    (folder / "acts.py").write_text(ACTS.replace("    return f", "    import time\n    time.sleep(30)\n    return f"))
+    call = ToolCall("call_1_1", "pay", {"to": "bob"})
+    store = SqliteStore(tmp_path / "x.db")
+    records = [Record(n, "{}", pack(event)) for n, event in enumerate(left_behind(call), 1)]
+    await store.append("r1", records, RunRow("r1", "test-crew", "running", "pay bob", "2026-01-01T00:00:00.000Z", ""))
+    async with Runs(load_crew(folder), store) as runs:
+        (run,) = await runs.recover()
+        await run.outcome()
+        await runs.resume("r1", Query("", decision="retry"))
+        async for line in runs.follow("r1"):
+            if line and '"tool_start"' in line.public:
+                break
+        await runs.drain(0)
+    async with Runs(load_crew(folder), SqliteStore(tmp_path / "x.db")) as runs:
+        (run,) = await runs.recover()
+        assert (await run.outcome()).status == "paused"
+
+
+async def test_members_of_a_group_ask_together(tmp_path: Path):
+    """One question for all, one answer for all."""
+    folder = paying(tmp_path / "crew", effect="once")
+    rules = [{"agent": "s", "say": "[G]"}, *({**rule, "agent": ["m", "k"]} for rule in RULES), {"say": "{{heard}}"}]
+    agents: dict[str, Any] = {"s": {}, "m": {"tools": ["pay"]}, "k": {"tools": ["pay"]}, "e": {"is_terminal": True}}
+    routing = {
+        "signals": {"s": [{"signal": "[G]", "target": "g"}]},
+        "parallel_groups": {"g": {"agents": ["m", "k"], "next_agent": "e"}},
+    }
+    write_crew(
+        folder, agents, rules, tools={"pay": {"kind": "python", "function": "acts.py:pay", "effect": "once"}}, routing=routing
+    )
+    events: list[Any] = [
+        RunStarted("test-crew", "s", "S", "", False, Query("go")),
+        AgentResponded("s", "S", None, 1, "[G]", 0.1, Usage(), "m"),
+        HandedOff("s", "g", "signal", "[G]", (), None, "S"),
+        ParallelStarted("g", ("m", "k")),
+    ]
+    for member in ("m", "k"):
+        call = ToolCall("call_1_1", "pay", {"to": member})
+        events += [
+            AgentResponded(member, member, "g", 1, "", 0.1, Usage(), "m", (call,)),
+            ToolStarted(member, member, "g", call, 5.0, True),
+        ]
+    store = SqliteStore(tmp_path / "x.db")
+    records = [Record(n, "{}", pack(event)) for n, event in enumerate(events, 1)]
+    await store.append("r1", records, RunRow("r1", "test-crew", "running", "go", "2026-01-01T00:00:00.000Z", ""))
+    async with Runs(load_crew(folder), store) as runs:
+        (run,) = await runs.recover()
+        assert (await run.outcome()).status == "paused"
+        row = await (await runs.resume("r1", Query("", decision="retry"))).outcome()
+    assert row.status == "completed"
+    assert sorted((folder / "ledger").read_text().split()) == ["k", "m"]
+    assert "paid m" in (row.answer or "")
+
+
+@pytest.mark.parametrize("where", ["yaml", "decorator"])
+def test_a_member_of_a_group_cannot_wait_for_a_yes(tmp_path: Path, where: str):
+    """Wherever the tool says that it needs one."""
+    folder = paying(tmp_path / "crew")
+    said = {"requires_approval": True} if where == "yaml" else {}
+    if where == "decorator":
+        (folder / "acts.py").write_text(
+            "from tools import tool\n@tool(requires_approval=True)\ndef pay(to: str) -> str:\n    return to\n"
+        )
+    write_crew(
+        folder,
+        {"a": {"tools": ["pay"]}, "b": {}},
+        RULES,
+        tools={"pay": {"kind": "python", "function": "acts.py:pay", **said}},
+        routing={"parallel_groups": {"g": {"agents": ["a", "b"]}}, "defaults": {"a": "g", "b": None}},
+    )
+    assert "approval-in-group" in [problem.code for problem in check(folder)[2]]
+
+
 async def test_an_idempotent_call_is_made_again(tmp_path: Path):
     """Unasked, and without telling its start again where its agent's turn was told."""
     folder = paying(tmp_path / "crew")
@@ -108,7 +192,11 @@ async def test_an_idempotent_call_is_made_again(tmp_path: Path):
     store = SqliteStore(tmp_path / "x.db")
     events = left_behind(call)
     events[2] = ToolStarted("a", "A", None, call, 5.0, False)
-    await store.append("r1", [Record(n, "{}", pack(event)) for n, event in enumerate(events, 1)], RunRow("r1", "test-crew", "running", "pay bob", "t", ""))
+    await store.append(
+        "r1",
+        [Record(n, "{}", pack(event)) for n, event in enumerate(events, 1)],
+        RunRow("r1", "test-crew", "running", "pay bob", "t", ""),
+    )
     async with Runs(load_crew(folder), store) as runs:
         (run,) = await runs.recover()
         assert isinstance(run, Run)
@@ -121,7 +209,9 @@ async def test_an_idempotent_call_is_made_again(tmp_path: Path):
 async def test_an_approved_call_needs_its_yes_each_time(tmp_path: Path):
     """The yes to one call is not one to the next."""
     folder = paying(tmp_path / "crew", requires_approval=True)
-    (folder / "script.yaml").write_text('rules:\n  - {turn: 3, say: done}\n  - {say: "", calls: [{tool: pay, arguments: {to: bob}}]}\n')
+    (folder / "script.yaml").write_text(
+        'rules:\n  - {turn: 3, say: done}\n  - {say: "", calls: [{tool: pay, arguments: {to: bob}}]}\n'
+    )
     crew = load_crew(folder)
     async with Runs(crew, SqliteStore(tmp_path / "x.db")) as runs:
         run = await runs.start(Query("go"))
@@ -135,5 +225,10 @@ async def test_an_approved_call_needs_its_yes_each_time(tmp_path: Path):
 
 async def test_plain_answers_need_no_decision(tmp_path: Path):
     """A pause in words is answered in words."""
-    folder = write_crew(tmp_path, {"a": {}}, [{"turn": 1, "say": "which?"}, {"say": "{{heard}} [E]"}], routing={"signals": {"a": [{"signal": "[E]"}]}, "agent_behaviors": {"a": {"wait_for_signal": True}}})
+    folder = write_crew(
+        tmp_path,
+        {"a": {}},
+        [{"turn": 1, "say": "which?"}, {"say": "{{heard}} [E]"}],
+        routing={"signals": {"a": [{"signal": "[E]"}]}, "agent_behaviors": {"a": {"wait_for_signal": True}}},
+    )
     assert (await play(load_crew(folder), "x", "this one")).row.answer == "this one [E]"

@@ -9,7 +9,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crew import ConfigurationError, check, load_crew
+from crew import check, load_crew
 from crew.problems import Problem, as_json, as_text
 from crew.reading import MAX_BYTES, read
 from tests.stage import SHARED_CREWS, play, write_crew
@@ -29,7 +29,9 @@ def problems(folder: Path, **files: str) -> list[Problem]:
 
 
 def said(found: list[Problem]) -> list[str]:
-    return [f"{p.file}:{p.line}:{p.column} {p.severity[0]} {p.code}" + (f" ({p.suggestion})" if p.suggestion else "") for p in found]
+    return [
+        f"{p.file}:{p.line}:{p.column} {p.severity[0]} {p.code}" + (f" ({p.suggestion})" if p.suggestion else "") for p in found
+    ]
 
 
 MISTAKES: dict[str, tuple[dict[str, str], list[str]]] = {
@@ -46,7 +48,10 @@ MISTAKES: dict[str, tuple[dict[str, str], list[str]]] = {
     "unused agent": ({"agents.b": AGENT.replace("id: a", "id: b")}, ["agents/b.yaml:1:5 w unused-agent"]),
     "unknown tool": ({"agents.a": AGENT + "tools: [GetCPUUsag]\n"}, ["agents/a.yaml:6:9 e unknown-tool (GetCPUUsage)"]),
     "shell tool": ({"agents.a": AGENT + "tools: [ExecuteCommand]\n"}, ["agents/a.yaml:6:9 e unknown-tool"]),
-    "unknown provider": ({"agents.a": AGENT.replace("scripted", "scriptd")}, ["agents/a.yaml:4:11 e unknown-provider (scripted)"]),
+    "unknown provider": (
+        {"agents.a": AGENT.replace("scripted", "scriptd")},
+        ["agents/a.yaml:4:11 e unknown-provider (scripted)"],
+    ),
     "unknown target": ({"agents.a": AGENT + "handoff_targets: [b]\n"}, ["agents/a.yaml:6:19 e unknown-agent"]),
     "unknown entry": ({"crew": CREW + "entry_point: b\n"}, ["crew.yaml:2:14 e unknown-agent"]),
     "unknown signal agent": ({"crew": CREW + "routing:\n  signals:\n    b: []\n"}, ["crew.yaml:4:5 e unknown-agent"]),
@@ -58,27 +63,45 @@ MISTAKES: dict[str, tuple[dict[str, str], list[str]]] = {
         {"crew": CREW + 'routing:\n  signals:\n    a: [{signal: "[X]"}, {signal: "[ x ]"}]\n'},
         ["crew.yaml:4:35 e signal-twice"],
     ),
-    "signal in signal": ({"crew": CREW + "routing:\n  signals:\n    a: [{signal: X}, {signal: X Y}]\n"}, ["crew.yaml:4:31 w signal-in-signal"]),
+    "signal in signal": (
+        {"crew": CREW + "routing:\n  signals:\n    a: [{signal: X}, {signal: X Y}]\n"},
+        ["crew.yaml:4:31 w signal-in-signal"],
+    ),
     "signal as a list": ({"crew": CREW + "routing:\n  signals:\n    a:\n      - signal: [X]\n"}, ["crew.yaml:5:17 e wrong-type"]),
     "empty group": ({"crew": CREW + "routing:\n  parallel_groups:\n    g: {agents: []}\n"}, ["crew.yaml:4:17 e empty-group"]),
-    "group named like an agent": ({"crew": CREW + "routing:\n  parallel_groups:\n    a: {agents: [a]}\n"}, ["crew.yaml:4:5 e group-name"]),
+    "group named like an agent": (
+        {"crew": CREW + "routing:\n  parallel_groups:\n    a: {agents: [a]}\n"},
+        ["crew.yaml:4:5 e group-name"],
+    ),
     "terminal disagreement": (
         {"crew": CREW + "routing:\n  agent_behaviors:\n    a: {is_terminal: false}\n", "agents.a": AGENT + "is_terminal: true\n"},
         ["crew.yaml:4:22 e terminal-disagreement"],
     ),
     "tool twice": (
-        {"crew": CREW + "tools: {t: {kind: python, function: base64:b64encode}}\n", "tools": "tools: {t: {kind: python, function: x:y}}\n"},
+        {
+            "crew": CREW + "tools: {t: {kind: python, function: base64:b64encode}}\n",
+            "tools": "tools: {t: {kind: python, function: x:y}}\n",
+        },
         ["crew.yaml:2:37 e tool-import", "tools.yaml:1:9 e tool-twice"],
     ),
-    "tool named like a built-in": ({"tools": "tools: {PingHost: {kind: python, function: os.path:join}}\n"}, ["tools.yaml:1:9 e tool-twice"]),
-    "tool that does not import": ({"tools": "tools: {t: {kind: python, function: nope.py:f}}\n"}, ["tools.yaml:1:37 e tool-import"]),
+    "tool named like a built-in": (
+        {"tools": "tools: {PingHost: {kind: python, function: os.path:join}}\n"},
+        ["tools.yaml:1:9 e tool-twice"],
+    ),
+    "tool that does not import": (
+        {"tools": "tools: {t: {kind: python, function: nope.py:f}}\n"},
+        ["tools.yaml:1:37 e tool-import"],
+    ),
     "unset variable": ({"crew": CREW + "providers: {p: {base_url: 'http://${NOPE}'}}\n"}, ["crew.yaml:2:27 e unset-variable"]),
     "trap": (
         {"crew": "agents: [a, b]\nrouting: {defaults: {a: b, b: a}}\n", "agents.b": AGENT.replace("id: a", "id: b")},
         ["crew.yaml:1:10 e trap"],
     ),
     "loop": (
-        {"crew": 'agents: [a, b]\nrouting: {defaults: {a: b, b: a}, signals: {a: [{signal: "[E]"}]}}\n', "agents.b": AGENT.replace("id: a", "id: b")},
+        {
+            "crew": 'agents: [a, b]\nrouting: {defaults: {a: b, b: a}, signals: {a: [{signal: "[E]"}]}}\n',
+            "agents.b": AGENT.replace("id: a", "id: b"),
+        },
         ["crew.yaml:1:10 w loop"],
     ),
     "unreachable": (
@@ -89,10 +112,16 @@ MISTAKES: dict[str, tuple[dict[str, str], list[str]]] = {
         {"crew": CREW + 'settings: {route_hints: never}\nrouting: {signals: {a: [{signal: "[E]"}]}}\n'},
         ["crew.yaml:3:34 w unmentioned-signal"],
     ),
-    "unknown signal in a prompt": ({"agents.a": AGENT.replace("You are a.", '"End with [GO] or [ok]"')}, ["agents/a.yaml:5:16 w unknown-signal"]),
+    "unknown signal in a prompt": (
+        {"agents.a": AGENT.replace("You are a.", '"End with [GO] or [ok]"')},
+        ["agents/a.yaml:5:16 w unknown-signal"],
+    ),
     "unknown variable": ({"agents.a": AGENT.replace("You are a.", '"{{nam}}"')}, ["agents/a.yaml:5:16 w unknown-variable"]),
     "no prompt": ({"agents.a": AGENT.replace("system_prompt: You are a.\n", "")}, ["agents/a.yaml:1:1 w no-prompt"]),
-    "ignored keys": ({"crew": CREW + "tasks: []\nsettings: {max_memory_mb: 1}\n"}, ["crew.yaml:2:1 w ignored-key", "crew.yaml:3:12 w ignored-key"]),
+    "ignored keys": (
+        {"crew": CREW + "tasks: []\nsettings: {max_memory_mb: 1}\n"},
+        ["crew.yaml:2:1 w ignored-key", "crew.yaml:3:12 w ignored-key"],
+    ),
     "duplicate key": ({"crew": CREW + "name: x\nname: y\n"}, ["crew.yaml:3:1 e duplicate-key"]),
     "syntax": ({"crew": CREW + "name: a: b\n"}, ["crew.yaml:2:8 e syntax"]),
     "tab": ({"crew": CREW + "settings:\n\tmax_rounds: 3\n"}, ["crew.yaml:3:1 e syntax"]),
@@ -112,7 +141,11 @@ def test_every_mistake_has_its_place(name: str, tmp_path: Path):
 
 def test_all_problems_of_all_files_are_told_at_once(tmp_path: Path):
     """Errors and warnings together, by place, also as JSON."""
-    found = problems(tmp_path, crew="agents: [a]\nnam: x\nsettings: {max_rounds: x}\n", **{"agents.a": AGENT + "temprature: 3\n", "tools": "tols: {}\n"})
+    found = problems(
+        tmp_path,
+        crew="agents: [a]\nnam: x\nsettings: {max_rounds: x}\n",
+        **{"agents.a": AGENT + "temprature: 3\n", "tools": "tols: {}\n"},
+    )
     assert said(found) == [
         "crew.yaml:2:1 e unknown-key (name)",
         "crew.yaml:3:24 e wrong-type",
@@ -128,7 +161,10 @@ def test_a_problem_shows_its_line(tmp_path: Path):
     """With a caret, and what was probably meant."""
     (problem,) = problems(tmp_path, crew=CREW + "settings: {max_rouns: 3}\n")
     text = as_text(problem, {"crew.yaml": CREW + "settings: {max_rouns: 3}\n"}, "dir/")
-    assert text == "dir/crew.yaml:2:12: error[unknown-key]: unknown key 'max_rouns'\n    settings: {max_rouns: 3}\n               ^\n    did you mean 'max_rounds'?"
+    assert (
+        text
+        == "dir/crew.yaml:2:12: error[unknown-key]: unknown key 'max_rouns'\n    settings: {max_rouns: 3}\n               ^\n    did you mean 'max_rounds'?"
+    )
 
 
 def test_secrets_are_not_shown(tmp_path: Path):
@@ -145,8 +181,12 @@ def test_secrets_are_not_shown(tmp_path: Path):
 def test_text_stays_text(tmp_path: Path):
     """What YAML 1.1 would make a number, a truth value or a date."""
     write_crew(tmp_path, {})
-    (tmp_path / "crew.yaml").write_text('version: 1.0\nname: yes\nagents: [007]\nrouting: {signals: {007: [{signal: on, target: null}, {signal: 12:30}]}}\nx-note: {a: 1}\n')
-    (tmp_path / "agents" / "007.yaml").write_text("id: 007\nname: 1.50\nrole: 2026-01-01\nprovider: scripted\nbackstory: off\ntemperature: null\n")
+    (tmp_path / "crew.yaml").write_text(
+        "version: 1.0\nname: yes\nagents: [007]\nrouting: {signals: {007: [{signal: on, target: null}, {signal: 12:30}]}}\nx-note: {a: 1}\n"
+    )
+    (tmp_path / "agents" / "007.yaml").write_text(
+        "id: 007\nname: 1.50\nrole: 2026-01-01\nprovider: scripted\nbackstory: off\ntemperature: null\n"
+    )
     (tmp_path / "script.yaml").write_text("rules: [{say: on}]\n")
     crew = load_crew(tmp_path)
     assert (crew.name, list(crew.agents)) == ("yes", ["007"])
@@ -168,7 +208,9 @@ def test_go_agentic_spellings_are_read(tmp_path: Path):
     assert (limits.max_tokens_per_day, limits.max_tokens_per_call, limits.block_on_cost_exceed) == (5, 7, True)
 
 
-BOMB = "a: &a [x,x,x,x,x,x,x,x,x]\n" + "".join(f"{b}: &{b} [{','.join(['*' + a] * 9)}]\n" for a, b in zip("abcdefgh", "bcdefghi", strict=True))
+BOMB = "a: &a [x,x,x,x,x,x,x,x,x]\n" + "".join(
+    f"{b}: &{b} [{','.join(['*' + a] * 9)}]\n" for a, b in zip("abcdefgh", "bcdefghi", strict=True)
+)
 
 
 @pytest.mark.timeout(20)
@@ -209,10 +251,18 @@ def test_any_bytes_give_data_or_a_problem(content: bytes):
     assert isinstance(document.data, dict) or document.problems
 
 
-plain = st.recursive(st.text(max_size=8) | st.integers() | st.booleans() | st.none(), lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(min_size=1, max_size=8), inner, max_size=3), max_leaves=8)
+plain = st.recursive(
+    st.text(max_size=8) | st.integers() | st.booleans() | st.none(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(min_size=1, max_size=8), inner, max_size=3),
+    max_leaves=8,
+)
 
 
-@given(st.dictionaries(st.sampled_from(["agents", "name", "settings", "routing", "providers", "tools", "entry_point", "version", "x"]), plain))
+@given(
+    st.dictionaries(
+        st.sampled_from(["agents", "name", "settings", "routing", "providers", "tools", "entry_point", "version", "x"]), plain
+    )
+)
 def test_any_mapping_gets_a_verdict(tmp_path_factory: pytest.TempPathFactory, data: dict[str, Any]):
     """A crew, or problems with places; never an exception of another kind."""
     folder = tmp_path_factory.mktemp("any")
@@ -281,7 +331,9 @@ async def test_a_whole_quiz_is_played(tmp_path: Path):
         return f"{len(recorded)} of 10 answered"
 
     @tool(name="RecordAnswer")
-    async def record_answer(question_number: int, question: str, student_answer: str, is_correct: bool, teacher_comment: str) -> str:
+    async def record_answer(
+        question_number: int, question: str, student_answer: str, is_correct: bool, teacher_comment: str
+    ) -> str:
         recorded.append(question_number)
         return f"{len(recorded)} of 10 recorded"
 

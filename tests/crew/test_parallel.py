@@ -16,7 +16,9 @@ MEMBERS = {"a": {}, "b": {}, "c": {}, "d": {"is_terminal": True}}
 def group(routes: dict[str, dict[str, Any]] | None = None, **keys: Any) -> dict[str, Any]:
     signals = {"a": {"[GO]": "g"}, **(routes or {})}
     return {
-        "signals": {agent: [{"signal": text, "target": target} for text, target in pairs.items()] for agent, pairs in signals.items()},
+        "signals": {
+            agent: [{"signal": text, "target": target} for text, target in pairs.items()] for agent, pairs in signals.items()
+        },
         "parallel_groups": {"g": {"agents": ["b", "c"], **keys}},
     }
 
@@ -35,8 +37,17 @@ async def test_members_run_at_once_and_are_joined_in_order(tmp_path: Path):
     assert server.asked[0]["messages"][-1] == {"role": "user", "content": joined}
     assert played.path == ["a", "c", "b", "d"]
     assert [event["content"] for event in played.of("parallel_start") + played.of("parallel_end")] == ["g", "g"]
-    assert played.of("parallel_end")[0]["metadata"] | {"run_id": "", "seq": 0, "agent_id": None} == {"run_id": "", "seq": 0, "agent_id": None, "agents": ["b", "c"], "failed": []}
-    assert [(e["metadata"]["from"], e["metadata"]["to"], e["metadata"]["why"]) for e in played.of("handoff")] == [("a", "g", "signal"), ("g", "d", "group")]
+    assert played.of("parallel_end")[0]["metadata"] | {"run_id": "", "seq": 0, "agent_id": None} == {
+        "run_id": "",
+        "seq": 0,
+        "agent_id": None,
+        "agents": ["b", "c"],
+        "failed": [],
+    }
+    assert [(e["metadata"]["from"], e["metadata"]["to"], e["metadata"]["why"]) for e in played.of("handoff")] == [
+        ("a", "g", "signal"),
+        ("g", "d", "group"),
+    ]
     done = played.of("done")[0]["metadata"]
     assert (done["rounds"], done["handoffs"], done["answer"]) == (3, 2, "all read")
     assert {e["metadata"]["group"] for e in played.of("agent_start") if e["metadata"]["agent_id"] in "bc"} == {"g"}
@@ -49,7 +60,14 @@ async def test_members_have_their_own_tools_and_the_same_history(tmp_path: Path)
     async def look() -> str:
         return "secret of b"
 
-    rules = [START, {"agent": "b", "after": "look", "say": "b: {{result.look}}"}, {"agent": "b", "say": "", "calls": ["look"]}, {"agent": "c", "seen": "secret of b", "say": "leaked"}, {"agent": "c", "say": "c", "delay_seconds": 0.05}, {"agent": "d", "say": "{{heard}}"}]
+    rules = [
+        START,
+        {"agent": "b", "after": "look", "say": "b: {{result.look}}"},
+        {"agent": "b", "say": "", "calls": ["look"]},
+        {"agent": "c", "seen": "secret of b", "say": "leaked"},
+        {"agent": "c", "say": "c", "delay_seconds": 0.05},
+        {"agent": "d", "say": "{{heard}}"},
+    ]
     crew = crew_of(tmp_path, {**MEMBERS, "b": {"tools": ["look"]}}, rules, look, routing=group(next_agent="d"))
     played = await play(crew, "go")
     assert "b: secret of b" in (played.row.answer or "")
@@ -58,7 +76,12 @@ async def test_members_have_their_own_tools_and_the_same_history(tmp_path: Path)
 
 async def test_the_first_settling_answer_ends_a_group_that_does_not_wait(tmp_path: Path):
     """The others are cancelled; an answer without a deciding signal does not settle it."""
-    rules = [START, {"agent": "b", "say": "nothing"}, {"agent": "c", "say": "[D]", "delay_seconds": 0.05}, {"agent": "d", "say": "end"}]
+    rules = [
+        START,
+        {"agent": "b", "say": "nothing"},
+        {"agent": "c", "say": "[D]", "delay_seconds": 0.05},
+        {"agent": "d", "say": "end"},
+    ]
     crew = crew_of(tmp_path / "1", MEMBERS, rules, routing=group({"c": {"[D]": "d"}}, wait_for_all=False))
     played = await play(crew, "go")
     assert played.path == ["a", "b", "c", "d"]
@@ -121,13 +144,23 @@ async def test_a_members_tool_loop_is_bounded(tmp_path: Path):
         return "again"
 
     rules = [START, {"agent": "b", "say": "", "calls": ["again"]}, {"agent": "c", "say": "c"}, {"agent": "d", "say": "end"}]
-    crew = crew_of(tmp_path, {**MEMBERS, "b": {"tools": ["again"]}}, rules, again, routing=group(next_agent="d"), settings={"max_rounds": 3})
+    crew = crew_of(
+        tmp_path, {**MEMBERS, "b": {"tools": ["again"]}}, rules, again, routing=group(next_agent="d"), settings={"max_rounds": 3}
+    )
     played = await play(crew, "go")
     assert sum(e["metadata"]["agent_id"] == "b" for e in played.of("agent_response")) == 3
     assert played.of("parallel_end")[0]["metadata"]["failed"] == ["b"]
 
 
-@pytest.mark.parametrize(("settings", "reason"), [({"max_handoffs": 1}, "max_handoffs"), ({"max_handoffs": 0}, "max_handoffs"), ({"max_rounds": 1}, "max_rounds"), ({"max_rounds": 2}, "max_rounds")])
+@pytest.mark.parametrize(
+    ("settings", "reason"),
+    [
+        ({"max_handoffs": 1}, "max_handoffs"),
+        ({"max_handoffs": 0}, "max_handoffs"),
+        ({"max_rounds": 1}, "max_rounds"),
+        ({"max_rounds": 2}, "max_rounds"),
+    ],
+)
 async def test_groups_count(tmp_path: Path, settings: dict[str, Any], reason: str):
     """Entering is a handoff, leaving another; the group is one round."""
     rules = [START, {"say": "x"}]
@@ -142,7 +175,13 @@ async def test_the_origin_is_the_member_whose_signal_led_there(tmp_path: Path):
     routing["parallel_groups"]["h"] = {"agents": ["d"]}
     routing["defaults"] = {"c": "e", "a": None}
     agents = {**MEMBERS, "d": {}, "e": {"is_terminal": True}}
-    rules = [START, {"agent": "b", "say": "b"}, {"agent": "c", "say": "[H]"}, {"agent": "d", "say": "d"}, {"agent": "e", "say": "e"}]
+    rules = [
+        START,
+        {"agent": "b", "say": "b"},
+        {"agent": "c", "say": "[H]"},
+        {"agent": "d", "say": "d"},
+        {"agent": "e", "say": "e"},
+    ]
     played = await play(crew_of(tmp_path, agents, rules, routing=routing), "go")
     assert played.row.answer == "e"
     assert played.of("handoff")[-1]["metadata"]["why"] == "default"
@@ -152,13 +191,20 @@ async def test_a_cancelled_run_takes_its_members_along(tmp_path: Path):
     """The run's own time bounds the group too."""
     rules = [START, {"say": "x", "delay_seconds": 30}]
     with anyio.fail_after(5):
-        played = await play(crew_of(tmp_path, MEMBERS, rules, routing=group(next_agent="d"), settings={"timeout_seconds": 0.2}), "go")
+        played = await play(
+            crew_of(tmp_path, MEMBERS, rules, routing=group(next_agent="d"), settings={"timeout_seconds": 0.2}), "go"
+        )
     assert played.row.reason == "timeout"
     assert played.types[-1] == "error"
 
 
 async def test_a_group_that_leads_back_to_itself_is_refused(tmp_path: Path):
     """Nobody decides, and the origin's default is the group again."""
-    folder = write_crew(tmp_path, {"a": {}, "b": {}}, [{"say": "x"}], routing={"defaults": {"a": "g"}, "parallel_groups": {"g": {"agents": ["b"]}}})
+    folder = write_crew(
+        tmp_path,
+        {"a": {}, "b": {}},
+        [{"say": "x"}],
+        routing={"defaults": {"a": "g"}, "parallel_groups": {"g": {"agents": ["b"]}}},
+    )
     with pytest.raises(ConfigurationError, match=r"error\[trap\]: a, g can be entered and never left"):
         load_crew(folder)

@@ -109,7 +109,12 @@ GROUP_CASES: dict[str, tuple[dict[str, Any], dict[str, str], str, str | None]] =
     "next agent": ({**MEMBERS, "groups": {"g": Group("g", ("b", "c"), True, 60, "a")}}, {"b": "[STOP]"}, "a group", None),
     "the origin's default": ({**MEMBERS, "defaults": {"a": "c"}}, {"b": "x", "c": "y"}, "c default", None),
     "the origin's targets": ({**MEMBERS, "targets": {"a": ("b",)}}, {"b": "x", "c": "y"}, "b handoff_target", None),
-    "the origin's waiting and being terminal do not count": ({**MEMBERS, "waits": "a", "terminal": "a", "defaults": {"a": "c"}}, {"b": "x"}, "c default", None),
+    "the origin's waiting and being terminal do not count": (
+        {**MEMBERS, "waits": "a", "terminal": "a", "defaults": {"a": "c"}},
+        {"b": "x"},
+        "c default",
+        None,
+    ),
     "the order from the origin": (MEMBERS, {"b": "x", "c": "y"}, "end no_next_agent", None),
 }
 
@@ -146,7 +151,9 @@ targets = st.none() | names | st.just("g")
 
 
 @given(
-    signals=st.dictionaries(names, st.lists(st.tuples(st.sampled_from(["[X]", "[Y]", "Z"]), targets), max_size=3, unique_by=lambda pair: pair[0])),
+    signals=st.dictionaries(
+        names, st.lists(st.tuples(st.sampled_from(["[X]", "[Y]", "Z"]), targets), max_size=3, unique_by=lambda pair: pair[0])
+    ),
     defaults=st.dictionaries(names, targets),
     to=st.dictionaries(names, st.lists(names, max_size=3).map(tuple)),
     waits=st.sets(names),
@@ -156,7 +163,9 @@ targets = st.none() | names | st.just("g")
     words=st.text(alphabet="[XY]Z ", max_size=12),
     spoken=st.sets(names),
 )
-def test_every_answer_leads_somewhere(signals: Any, defaults: Any, to: Any, waits: Any, terminal: Any, manual: Any, speaker: str, words: str, spoken: set[str]):
+def test_every_answer_leads_somewhere(
+    signals: Any, defaults: Any, to: Any, waits: Any, terminal: Any, manual: Any, speaker: str, words: str, spoken: set[str]
+):
     """Exactly one decision, always the same, to a name that exists; no signal, waiting agent: a pause."""
     plan = routing(signals, defaults, to, "".join(waits), "".join(terminal), "".join(manual))
     decision = decide(plan, speaker, words, spoken | {speaker})
@@ -168,6 +177,10 @@ def test_every_answer_leads_somewhere(signals: Any, defaults: Any, to: Any, wait
             assert plan.agents.index(decision.to) > plan.agents.index(speaker)
         if decision.reason.why == "handoff_target":
             assert decision.to != speaker
-    signalled = [pair for pair in signals.get(speaker, ()) if Signal.of(pair[0]).occurs(" ".join(words.lower().split()).replace("[ ", "[").replace(" ]", "]"))]
+    signalled = [
+        pair
+        for pair in signals.get(speaker, ())
+        if Signal.of(pair[0]).occurs(" ".join(words.lower().split()).replace("[ ", "[").replace(" ]", "]"))
+    ]
     if not signalled and speaker in waits:
         assert decision == Pause(speaker)

@@ -22,7 +22,11 @@ async def lookup(word: str) -> str:
 
 
 def routes(**signals: Any) -> dict[str, Any]:
-    return {"signals": {agent: [{"signal": text, "target": target} for text, target in pairs.items()] for agent, pairs in signals.items()}}
+    return {
+        "signals": {
+            agent: [{"signal": text, "target": target} for text, target in pairs.items()] for agent, pairs in signals.items()
+        }
+    }
 
 
 async def test_the_events_of_a_run(tmp_path: Path):
@@ -39,7 +43,19 @@ async def test_the_events_of_a_run(tmp_path: Path):
         routing=routes(a={"[B]": "b"}),
     )
     played = await play(crew, "what is x?")
-    expected = ["start", "agent_start", "agent_response", "handoff", "agent_start", "agent_response", "tool_start", "tool_result", "agent_start", "agent_response", "done"]
+    expected = [
+        "start",
+        "agent_start",
+        "agent_response",
+        "handoff",
+        "agent_start",
+        "agent_response",
+        "tool_start",
+        "tool_result",
+        "agent_start",
+        "agent_response",
+        "done",
+    ]
     assert played.types == expected
     assert [event["metadata"]["seq"] for event in played.events] == list(range(1, len(expected) + 1))
     assert {event["metadata"]["run_id"] for event in played.events} == {played.row.run_id}
@@ -51,7 +67,13 @@ async def test_the_events_of_a_run(tmp_path: Path):
     assert (result["metadata"]["status"], result["metadata"]["attempts"]) == ("success", 1)
     assert result["metadata"]["call_id"] == played.of("tool_start")[0]["metadata"]["call_id"]
     done = played.of("done")[0]["metadata"]
-    assert (done["reason"], done["answer"], done["rounds"], done["handoffs"], done["agent_id"]) == ("terminal", "It is the meaning of x.", 3, 1, "b")
+    assert (done["reason"], done["answer"], done["rounds"], done["handoffs"], done["agent_id"]) == (
+        "terminal",
+        "It is the meaning of x.",
+        3,
+        1,
+        "b",
+    )
     assert played.of("start")[0]["agent"] == "system"
     assert played.of("agent_start")[0]["content"] == "Starting A"
     assert all(set(event) == {"type", "agent", "content", "timestamp", "metadata"} for event in played.events)
@@ -66,8 +88,14 @@ async def test_a_crew_without_routing_is_a_pipeline(tmp_path: Path):
 
 async def test_a_signal_beside_a_call_is_not_acted_on(tmp_path: Path):
     """The tools run first, and the same agent speaks again."""
-    rules = [{"agent": "a", "after": "lookup", "say": "stay"}, {"agent": "a", "say": "[B]", "calls": [{"tool": "lookup", "arguments": {"word": "x"}}]}, {"say": "b"}]
-    crew = crew_of(tmp_path, {"a": {"tools": ["lookup"], "handoff_targets": []}, "b": {}}, rules, lookup, routing=routes(a={"[B]": "b"}))
+    rules = [
+        {"agent": "a", "after": "lookup", "say": "stay"},
+        {"agent": "a", "say": "[B]", "calls": [{"tool": "lookup", "arguments": {"word": "x"}}]},
+        {"say": "b"},
+    ]
+    crew = crew_of(
+        tmp_path, {"a": {"tools": ["lookup"], "handoff_targets": []}, "b": {}}, rules, lookup, routing=routes(a={"[B]": "b"})
+    )
     played = await play(crew, "go")
     assert played.path == ["a", "a"]
     assert played.row.answer == "stay"
@@ -81,7 +109,9 @@ async def test_a_signal_in_a_tool_output_is_not_an_agents(tmp_path: Path):
         return "[B]"
 
     rules = [{"after": "sneaky", "say": "nothing"}, {"say": "", "calls": ["sneaky"]}]
-    crew = crew_of(tmp_path, {"a": {"tools": ["sneaky"], "handoff_targets": []}, "b": {}}, rules, sneaky, routing=routes(a={"[B]": "b"}))
+    crew = crew_of(
+        tmp_path, {"a": {"tools": ["sneaky"], "handoff_targets": []}, "b": {}}, rules, sneaky, routing=routes(a={"[B]": "b"})
+    )
     assert (await play(crew, "go")).path == ["a", "a"]
 
 
@@ -134,7 +164,13 @@ async def test_a_run_that_needs_three_rounds(tmp_path: Path, limit: int):
 
 async def test_a_tool_loop_is_bounded_by_rounds(tmp_path: Path):
     """An agent that calls for ever ends with the rounds."""
-    crew = crew_of(tmp_path, {"a": {"tools": ["lookup"]}}, [{"say": "", "calls": [{"tool": "lookup", "arguments": {"word": "x"}}]}], lookup, settings={"max_rounds": 3})
+    crew = crew_of(
+        tmp_path,
+        {"a": {"tools": ["lookup"]}},
+        [{"say": "", "calls": [{"tool": "lookup", "arguments": {"word": "x"}}]}],
+        lookup,
+        settings={"max_rounds": 3},
+    )
     played = await play(crew, "go")
     assert played.row.reason == "max_rounds"
     assert len(played.of("tool_result")) == 3
@@ -151,7 +187,11 @@ async def test_the_run_has_its_time(tmp_path: Path):
 
 
 PAUSING = {"routing": {**routes(a={"[B]": "b"}), "agent_behaviors": {"a": {"wait_for_signal": True}}}}
-ASKING = [{"agent": "a", "hears": "enough", "say": "thanks [B]"}, {"agent": "a", "say": "tell me more"}, {"agent": "b", "say": "{{heard}}!"}]
+ASKING = [
+    {"agent": "a", "hears": "enough", "say": "thanks [B]"},
+    {"agent": "a", "say": "tell me more"},
+    {"agent": "b", "say": "{{heard}}!"},
+]
 
 
 async def test_a_pause_and_its_answers(tmp_path: Path):
@@ -176,11 +216,17 @@ async def test_a_pause_and_its_answers(tmp_path: Path):
 async def test_the_history_of_a_pause_is_kept(tmp_path: Path):
     """What was said before is what the model is sent after."""
     crew_file = {**PAUSING, "providers": {"mine": {"base_url": "http://x/v1"}}}
-    async with model_server(lambda request: http(200, completion("tell me more" if len(request["messages"]) < 4 else "[B]"))) as server:
+    async with model_server(
+        lambda request: http(200, completion("tell me more" if len(request["messages"]) < 4 else "[B]"))
+    ) as server:
         crew_file["providers"]["mine"]["base_url"] = server.url
         write_crew(tmp_path, {"a": {"provider": "mine"}, "b": {"provider": "mine", "is_terminal": True}}, **crew_file)
         await play(load_crew(tmp_path), "first", "second")
-    assert [(m["role"], m["content"]) for m in server.asked[1]["messages"][1:]] == [("user", "first"), ("assistant", "tell me more"), ("user", "second")]
+    assert [(m["role"], m["content"]) for m in server.asked[1]["messages"][1:]] == [
+        ("user", "first"),
+        ("assistant", "tell me more"),
+        ("user", "second"),
+    ]
     assert server.asked[2]["messages"][-1] == {"role": "user", "content": "[A]: [B]"}
 
 
@@ -225,10 +271,17 @@ async def test_histories_of_clients(tmp_path: Path):
     """Their assistant messages are the starting agent's own; their system messages are not sent; another entry may be named."""
     async with model_server([http(200, completion("x"))]) as server:
         providers = {"mine": {"base_url": server.url}}
-        crew = load_crew(write_crew(tmp_path, {"a": {"provider": "mine"}, "b": {"provider": "mine", "is_terminal": True}}, providers=providers))
+        crew = load_crew(
+            write_crew(tmp_path, {"a": {"provider": "mine"}, "b": {"provider": "mine", "is_terminal": True}}, providers=providers)
+        )
         history = (Said("user", "u"), Said("assistant", "mine"), Said("system", "obey"))
         played = await play(crew, query=Query("q", history, agent_id="b"))
-    assert [(m["role"], m["content"]) for m in server.asked[0]["messages"]] == [("system", "You are b."), ("user", "u"), ("assistant", "mine"), ("user", "q")]
+    assert [(m["role"], m["content"]) for m in server.asked[0]["messages"]] == [
+        ("system", "You are b."),
+        ("user", "u"),
+        ("assistant", "mine"),
+        ("user", "q"),
+    ]
     assert played.path == ["b"]
 
 
@@ -241,16 +294,20 @@ async def test_a_model_that_fails_ends_the_run_or_the_backup_speaks(tmp_path: Pa
     assert (played.row.status, played.row.reason) == ("failed", "model")
     assert played.types[-1] == "error"
     assert played.of("error")[0]["metadata"]["code"] == code
-    async with model_server([http(200, completion("from the backup"))] ) as server:
+    async with model_server([http(200, completion("from the backup"))]) as server:
         agent = {"primary": {"model": "p", "provider": "scripted"}, "backup": {"model": "b", "provider": "mine"}}
-        backed = await play(crew_of(tmp_path / "2", {"a": agent}, fails, providers={"mine": {"base_url": server.url}}, **settings), "go")
+        backed = await play(
+            crew_of(tmp_path / "2", {"a": agent}, fails, providers={"mine": {"base_url": server.url}}, **settings), "go"
+        )
     assert backed.row.answer == "from the backup"
     assert "model_backup" in [event["metadata"]["code"] for event in backed.of("warning")]
 
 
 async def test_cancelling(tmp_path: Path):
     """A running run and a paused one end as cancelled; one that has ended does not."""
-    crew = crew_of(tmp_path, {"a": {}, "b": {"is_terminal": True}}, [{"hears": "slow", "say": "x", "delay_seconds": 30}, *ASKING], **PAUSING)
+    crew = crew_of(
+        tmp_path, {"a": {}, "b": {"is_terminal": True}}, [{"hears": "slow", "say": "x", "delay_seconds": 30}, *ASKING], **PAUSING
+    )
     async with Runs(crew, MemoryStore()) as runs:
         running, paused = await runs.start(Query("slow")), await runs.start(Query("ask me"))
         assert (await paused.outcome()).status == "paused"
@@ -286,7 +343,9 @@ async def test_two_hundred_runs_at_once_never_mix(tmp_path: Path):
         {"agent": "b", "after": "lookup", "say": "{{heard}} = {{result.lookup}}"},
         {"agent": "b", "say": 'lookup("{{heard}}")'},
     ]
-    crew = crew_of(tmp_path, {"a": {}, "b": {"is_terminal": True, "tools": ["lookup"]}}, rules, lookup, routing=routes(a={"[B]": "b"}))
+    crew = crew_of(
+        tmp_path, {"a": {}, "b": {"is_terminal": True, "tools": ["lookup"]}}, rules, lookup, routing=routes(a={"[B]": "b"})
+    )
     async with Runs(crew, SqliteStore(tmp_path / "x.db")) as runs:
         answers: dict[int, str] = {}
 

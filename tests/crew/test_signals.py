@@ -44,7 +44,9 @@ def test_the_order_is_that_of_the_crew():
     assert find([Signal.of("[B]"), Signal.of("[A]"), Signal.of("[C]")], "[A] then [B]") == [0, 1]
 
 
-words = st.text(st.characters(codec="utf-8", exclude_characters="[]"), min_size=1, max_size=12).filter(lambda text: normal(text).strip() != "")
+words = st.text(st.characters(codec="utf-8", exclude_characters="[]"), min_size=1, max_size=12).filter(
+    lambda text: normal(text).strip() != ""
+)
 
 
 @given(words, words, words, st.sampled_from(["upper", "lower", "title", "swapcase"]), st.sampled_from(["NFC", "NFD"]))

@@ -17,7 +17,14 @@ PAUSING = {"routing": {"signals": {"a": [{"signal": "[E]"}]}, "agent_behaviors":
 
 def crew(*arguments: Any, **environment: str) -> "subprocess.CompletedProcess[str]":
     """Run the command; no traceback may ever be seen."""
-    ended = subprocess.run([BIN / "crew", *map(str, arguments)], capture_output=True, text=True, env=clean_environment(**environment), timeout=60, stdin=subprocess.DEVNULL)
+    ended = subprocess.run(
+        [BIN / "crew", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        env=clean_environment(**environment),
+        timeout=60,
+        stdin=subprocess.DEVNULL,
+    )
     assert "Traceback" not in ended.stderr + ended.stdout
     return ended
 
@@ -30,7 +37,17 @@ def test_help_names_every_command():
         assert "Example: crew " + command in " ".join(crew(command, "--help").stdout.split())
 
 
-@pytest.mark.parametrize("arguments", [["rn"], ["run"], ["serve", ".", "--port", "x"], ["graph", ".", "--format", "png"], ["schema", "nope"], ["validate", "--nope"]])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["rn"],
+        ["run"],
+        ["serve", ".", "--port", "x"],
+        ["graph", ".", "--format", "png"],
+        ["schema", "nope"],
+        ["validate", "--nope"],
+    ],
+)
 def test_wrong_usage_is_2(arguments: list[str]):
     """With what is known."""
     assert crew(*arguments).returncode == 2
@@ -38,7 +55,15 @@ def test_wrong_usage_is_2(arguments: list[str]):
 
 def test_run_shows_the_run(tmp_path: Path):
     """Plain in a pipe; each event as a line with --json; 1 where it fails."""
-    folder = write_crew(tmp_path, {"a": {"tools": ["GetSystemInfo"]}}, [{"hears": "fail", "fail": "refused"}, {"after": "GetSystemInfo", "say": "all fine"}, {"say": "", "calls": ["GetSystemInfo"]}])
+    folder = write_crew(
+        tmp_path,
+        {"a": {"tools": ["GetSystemInfo"]}},
+        [
+            {"hears": "fail", "fail": "refused"},
+            {"after": "GetSystemInfo", "say": "all fine"},
+            {"say": "", "calls": ["GetSystemInfo"]},
+        ],
+    )
     shown = crew("run", folder, "look")
     assert shown.returncode == 0
     assert "\x1b" not in shown.stdout
@@ -75,7 +100,13 @@ def test_on_a_terminal_it_asks(tmp_path: Path):
     """The person's line goes on with the run, in colour, as the words are written."""
     folder = write_crew(tmp_path, {"a": {}}, ASKING, **PAUSING)
     master, slave = pty.openpty()
-    process = subprocess.Popen([BIN / "crew", "run", folder, "help"], stdin=slave, stdout=slave, stderr=slave, env=clean_environment(TERM="xterm", COLUMNS="100"))
+    process = subprocess.Popen(
+        [BIN / "crew", "run", folder, "help"],
+        stdin=slave,
+        stdout=slave,
+        stderr=slave,
+        env=clean_environment(TERM="xterm", COLUMNS="100"),
+    )
     os.close(slave)
     shown = b""
     while b"> " not in shown:
@@ -104,7 +135,9 @@ def test_validate(tmp_path: Path):
     assert crew("validate", warned, "--strict").returncode == 1
     told = crew("validate", good, bad)
     assert told.returncode == 1
-    assert f"{bad}/crew.yaml:4:1: error[unknown-key]: unknown key 'nam'\n    nam: x\n    ^\n    did you mean 'name'?" in told.stdout
+    assert (
+        f"{bad}/crew.yaml:4:1: error[unknown-key]: unknown key 'nam'\n    nam: x\n    ^\n    did you mean 'name'?" in told.stdout
+    )
     assert "temprature" in told.stdout
     assert told.stdout.splitlines()[-1] == f"{bad}: 2 errors, 0 warnings"
     document = json.loads(crew("validate", bad, "--json").stdout)
@@ -115,7 +148,9 @@ def test_validate(tmp_path: Path):
 def test_imports_can_be_left_out(tmp_path: Path):
     """Importing runs the file."""
     folder = write_crew(tmp_path, {"a": {"tools": ["t"]}}, tools={"t": {"kind": "python", "function": "t.py:t"}})
-    (folder / "t.py").write_text("from pathlib import Path\nPath(__file__).with_name('ran').touch()\ndef t() -> str:\n    return ''\n")
+    (folder / "t.py").write_text(
+        "from pathlib import Path\nPath(__file__).with_name('ran').touch()\ndef t() -> str:\n    return ''\n"
+    )
     assert crew("validate", folder, "--no-import").returncode == 0
     assert not (folder / "ran").exists()
     assert crew("validate", folder).returncode == 0
@@ -156,7 +191,16 @@ def test_init_writes_a_crew_that_plays(tmp_path: Path):
 def test_the_it_support_crew_shows_real_readings():
     """What `make run` runs: three agents' crew, this machine's own numbers."""
     shown = crew("run", ROOT / "examples" / "it-support", "Kiểm tra máy này", CREW_DATABASE_URL="memory:").stdout
-    for part in ("● My", "● Trang", "CPU usage: ", "Memory usage: ", "Disk usage of /", "processes; the 5 largest", "✅ Khuyến nghị", "✔ terminal"):
+    for part in (
+        "● My",
+        "● Trang",
+        "CPU usage: ",
+        "Memory usage: ",
+        "Disk usage of /",
+        "processes; the 5 largest",
+        "✅ Khuyến nghị",
+        "✔ terminal",
+    ):
         assert part in shown
     asked = crew("run", ROOT / "examples" / "it-support", "máy chậm", CREW_DATABASE_URL="memory:").stdout
     assert "● Ngân" in asked

@@ -17,7 +17,15 @@ CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shuti
 if CHROMIUM is None and os.environ.get("CI"):
     raise AssertionError("CI needs Chromium: .ci/run installs it")
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium on this machine")
-QUIET = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"]
+QUIET = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
 
 
 @pytest.fixture(scope="module")
@@ -92,7 +100,13 @@ def test_the_page_of_forty_lines(browser: Browser):
     """EventSource from another origin, which the example allows; a pause is answered."""
     source = (ROOT / "examples" / "serving" / "index.html").read_text()
     assert len(source.split("<script>")[1].splitlines()) <= 41
-    process = subprocess.Popen([sys.executable, ROOT / "examples" / "serving" / "page.py"], env=clean_environment(CREW_DATABASE_URL="memory:"), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    process = subprocess.Popen(
+        [sys.executable, ROOT / "examples" / "serving" / "page.py"],
+        env=clean_environment(CREW_DATABASE_URL="memory:"),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
     assert process.stdout is not None
     for line in process.stdout:
         if "serving on" in line:

@@ -152,7 +152,9 @@ async def stubborn() -> str:
 async def test_a_handler_that_ignores_cancellation_is_left_behind():
     """Its call is answered in time, and the next one runs."""
     began = time.monotonic()
-    results, _ = await run([ToolCall("1", "stubborn"), ToolCall("2", "add", {"a": 1})], stubborn, add, limits=Limits(tool_seconds=0.1, retries=0))
+    results, _ = await run(
+        [ToolCall("1", "stubborn"), ToolCall("2", "add", {"a": 1})], stubborn, add, limits=Limits(tool_seconds=0.1, retries=0)
+    )
     assert [r.status for r in results] == ["timeout", "success"]
     assert time.monotonic() - began < 1
 
@@ -167,7 +169,9 @@ async def test_a_handler_that_blocks_its_thread_is_left_behind():
         return "late"
 
     began = time.monotonic()
-    results, _ = await run([ToolCall("1", "block"), ToolCall("2", "add", {"a": 1})], block, add, limits=Limits(tool_seconds=0.1, retries=0))
+    results, _ = await run(
+        [ToolCall("1", "block"), ToolCall("2", "add", {"a": 1})], block, add, limits=Limits(tool_seconds=0.1, retries=0)
+    )
     release.set()
     assert [r.status for r in results] == ["timeout", "success"]
     assert time.monotonic() - began < 2
@@ -219,7 +223,14 @@ async def test_one_result_per_call_whatever_the_mix(names: list[str], parallel: 
         await anyio.sleep(0.003)
         return "slow"
 
-    limits = Limits(sequence_seconds=0.05, tool_seconds=0.01, overhead_seconds=0.001, minimum_seconds=0.002, backoff_min_seconds=0.001, parallel=parallel)
+    limits = Limits(
+        sequence_seconds=0.05,
+        tool_seconds=0.01,
+        overhead_seconds=0.001,
+        minimum_seconds=0.002,
+        backoff_min_seconds=0.001,
+        parallel=parallel,
+    )
     began = time.monotonic()
     asked = [ToolCall(str(n), name, {"a": 1} if name == "add" else {}) for n, name in enumerate(names)]
     results, told = await run(asked, add, hang, slow, failing(lambda: TemporaryError("busy")), limits=limits)
@@ -241,7 +252,11 @@ async def test_arguments_of_a_written_schema_are_coerced_and_checked():
     """Text that stands for a number is one; what nobody described is refused."""
     schema = JsonSchema({"properties": {"n": {"type": "integer"}, "on": {"type": "boolean"}}, "required": ["n"]})
     echo = Tool("echo", "", schema.parameters, lambda **given: given, schema.check)
-    asked = [ToolCall("1", "echo", {"n": "5", "on": "true"}), ToolCall("2", "echo", {"n": "x"}), ToolCall("3", "echo", {"n": 1, "z": 1})]
+    asked = [
+        ToolCall("1", "echo", {"n": "5", "on": "true"}),
+        ToolCall("2", "echo", {"n": "x"}),
+        ToolCall("3", "echo", {"n": 1, "z": 1}),
+    ]
     results, _ = await run(asked, echo)
     assert results[0].output == '{"n":5,"on":true}'
     assert [r.status for r in results[1:]] == ["error", "error"]

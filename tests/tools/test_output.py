@@ -29,7 +29,9 @@ def test_all_outputs_together_are_cut():
 @given(st.lists(st.text()), st.integers(1, 50), st.integers(1, 100))
 def test_never_more_than_the_limits(outputs: list[str], each: int, total: int):
     """Without their notes the texts keep to both limits, and each is the beginning of its output."""
-    texts = [text.partition("\n\n[⚠️ OUTPUT")[0] if "[⚠️ OUTPUT" in text else text for text in shown(results(*outputs), each, total)]
+    texts = [
+        text.partition("\n\n[⚠️ OUTPUT")[0] if "[⚠️ OUTPUT" in text else text for text in shown(results(*outputs), each, total)
+    ]
     texts = ["" if text.startswith("[⚠️ OUTPUT") else text for text in texts]
     assert all(len(text) <= each for text in texts)
     assert sum(map(len, texts)) <= total

@@ -81,7 +81,7 @@ def test_functions_that_make_no_tool_say_why():
 
     def starred(*parts: str) -> None: ...
     def bare(x) -> None: ...  # type: ignore[no-untyped-def] # that is the point
-    def odd(x: "Path.nope") -> None: ...  # type: ignore[name-defined] # noqa: F821
+    def odd(x: "Path.nope") -> None: ...  # type: ignore[name-defined]
     def opaque(x: object.__class__) -> None: ...  # type: ignore[valid-type]
 
     for function, said in ((starred, "cannot be given by name"), (bare, "has no type"), (odd, "no readable signature")):
@@ -98,7 +98,9 @@ def test_a_schema_that_is_none_is_refused(schema: dict[str, Any]):
 
 def test_functions_by_reference(tmp_path: Path):
     """A file of the crew, or an installed module; every way to fail has its sentence."""
-    (tmp_path / "mine.py").write_text("from dataclasses import dataclass\n@dataclass\nclass A:\n    x: int\ndef f(x: int) -> int:\n    'Doc.'\n    return x\nlimit = 3\n")
+    (tmp_path / "mine.py").write_text(
+        "from dataclasses import dataclass\n@dataclass\nclass A:\n    x: int\ndef f(x: int) -> int:\n    'Doc.'\n    return x\nlimit = 3\n"
+    )
     (tmp_path / "broken.py").write_text("import nothing_of_that_name\n")
     assert load("mine.py:f", tmp_path)(3) == 3
     assert load("os.path:join", tmp_path)("a", "b") == "a/b"
@@ -155,7 +157,12 @@ async def test_built_in_tools_read_this_machine(name: str):
 
 def test_hosts_and_services_are_no_options():
     """What goes into a command line cannot begin like an option, nor hold a space."""
-    for name, key in (("PingHost", "host"), ("ResolveDNS", "hostname"), ("CheckServiceStatus", "service"), ("CheckNetworkStatus", "host")):
+    for name, key in (
+        ("PingHost", "host"),
+        ("ResolveDNS", "hostname"),
+        ("CheckServiceStatus", "service"),
+        ("CheckNetworkStatus", "host"),
+    ):
         for bad in ("-f", "a b", "a;b", "$(x)", ""):
             with pytest.raises(ArgumentsError):
                 BUILTIN_TOOLS[name].check({key: bad})

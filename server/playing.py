@@ -1,0 +1,82 @@
+"""A run in the terminal, from the query to the answer; and the runs that were kept."""
+
+import json
+import sys
+from dataclasses import replace
+
+import anyio
+from rich.console import Console
+
+from crew.query import Query
+from crew.runs import Runs
+from crew.stores.contract import RunRow, RunStore
+from server.terminal import RunView
+
+
+async def play(runs: Runs, asked: Query, answer: str | None, as_lines: bool) -> RunRow:
+    """Run a crew and show its events as they come; on a terminal, ask at a pause.
+
+    Args:
+        runs: the crew and its store; both are closed at the end.
+        asked: the query, or the answer to a paused run.
+        answer: the id of that run.
+        as_lines: print the events as JSON.
+    """
+    console = Console(highlight=False)
+    view, interactive = RunView(console), sys.stdin.isatty() and not as_lines
+    deltas = interactive and console.is_terminal
+    asked = replace(asked, deltas=deltas)
+    async with runs:
+        started = await (runs.start(asked) if answer is None else runs.resume(answer, asked))
+        try:
+            while True:
+                async for line in runs.follow(started.id, started.before):
+                    if line is not None and as_lines:
+                        print(line.public, flush=True)
+                    elif line is not None:
+                        view.show(line.public)
+                row = await started.outcome()
+                if row.status != "paused" or not interactive:
+                    return row
+                text = await anyio.to_thread.run_sync(console.input, view.prompt, abandon_on_cancel=True)
+                decided = view.decision(text)
+                started = await runs.resume(started.id, Query(text if decided is None else "", deltas=deltas, decision=decided))
+        finally:
+            # Ctrl-C, or a reader that has gone: nobody would see the rest
+            started.cancel()
+            with anyio.CancelScope(shield=True):
+                await started.stopped()
+
+
+async def show_runs(store: RunStore, run_id: str | None, as_document: bool) -> bool:
+    """List the newest runs, or show one with its events; False if there is no such run."""
+    console = Console(highlight=False)
+    try:
+        if run_id is None:
+            for row in await store.rows():
+                if as_document:
+                    print(
+                        json.dumps(
+                            {
+                                "run_id": row.run_id,
+                                "status": row.status,
+                                "reason": row.reason,
+                                "started_at": row.started_at,
+                                "query": row.query,
+                            },
+                            ensure_ascii=False,
+                        )
+                    )
+                else:
+                    print(f"{row.run_id}  {row.started_at}  {row.status:<9}  {' '.join(row.query.split())[:60]}")
+            return True
+        if await store.row(run_id) is None:
+            return False
+        view, after = RunView(console), 0
+        while records := await store.records(run_id, after):
+            for record in records:
+                after = record.seq
+                print(record.public) if as_document else view.show(record.public)
+        return True
+    finally:
+        await store.aclose()
