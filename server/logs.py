@@ -59,14 +59,14 @@ class JsonFormatter(logging.Formatter):
             "time": _time(record),
             "level": record.levelname.lower(),
             "logger": record.name,
-            "message": record.getMessage(),
+            "message": _printable(record.getMessage()),
         }
         for key in ("request_id", "run_id"):
             if (value := getattr(record, key, None)) is not None:
                 line[key] = value
         line |= {key: value for key, value in record.__dict__.items() if key not in PLAIN}
         if record.exc_info:
-            line["exception"] = self.formatException(record.exc_info)
+            line["exception"] = _printable(self.formatException(record.exc_info))
         return to_json(line, fallback=str).decode()
 
 
@@ -134,6 +134,11 @@ def log_event(run_id: str, event: Event) -> None:
                 event.reason,
                 extra={"rounds": event.rounds, "duration_seconds": round(event.duration_seconds, 3)},
             )
+
+
+def _printable(text: str) -> str:
+    """Halves of surrogate pairs (of an undecodable file name, say) have no UTF-8 form."""
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def _time(record: logging.LogRecord) -> str:

@@ -8,7 +8,7 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -29,8 +29,8 @@ QUIET = {"CREW_LOG_LEVEL": "warning"}
 
 def write_crew(
     folder: Path,
-    agents: Mapping[str, Mapping[str, Any]],
-    rules: list[dict[str, Any]] | None = None,
+    agents: Mapping[str, Any],
+    rules: Sequence[Any] | None = None,
     tools: Mapping[str, Any] | None = None,
     **crew: Any,
 ) -> Path:
@@ -47,7 +47,7 @@ def write_crew(
         }
         _dump(folder / "agents" / f"{agent_id}.yaml", said | dict(keys))
     if rules is not None:
-        _dump(folder / "script.yaml", {"rules": rules})
+        _dump(folder / "script.yaml", {"rules": list(rules)})
     if tools is not None:
         _dump(folder / "tools.yaml", {"tools": dict(tools)})
     return folder
@@ -93,9 +93,7 @@ async def play(crew: Crew, *texts: str, query: Query | None = None, runs: Runs |
     return Played(row, events)
 
 
-def crew_of(
-    folder: Path, agents: Mapping[str, Mapping[str, Any]], rules: list[dict[str, Any]], *given: Tool, **crew: Any
-) -> Crew:
+def crew_of(folder: Path, agents: Mapping[str, Any], rules: Sequence[Any], *given: Tool, **crew: Any) -> Crew:
     """Write a scripted crew and load it."""
     return load_crew(write_crew(folder, agents, rules, **crew), tools=given)
 
@@ -138,7 +136,7 @@ def completion(content: str | None = "ok", calls: list[tuple[str, Any]] | None =
 
 def chunks(*deltas: dict[str, Any], finish: str | None = "stop", end: bool = True) -> bytes:
     """A streamed answer of these deltas."""
-    lines = [{"choices": [{"index": 0, "delta": delta, "finish_reason": None}]} for delta in deltas]
+    lines: list[dict[str, Any]] = [{"choices": [{"index": 0, "delta": delta, "finish_reason": None}]} for delta in deltas]
     if finish is not None:
         lines.append({"choices": [{"index": 0, "delta": {}, "finish_reason": finish}]})
         lines.append({"choices": [], "usage": {"prompt_tokens": 10, "completion_tokens": 5}})
@@ -184,6 +182,8 @@ class ModelServer:
         done, _ = await asyncio.wait({waiting, gone}, return_when=asyncio.FIRST_COMPLETED)
         for task in (waiting, gone):
             task.cancel()
+        # the reader serves one at a time
+        await asyncio.gather(waiting, gone, return_exceptions=True)
         if waiting in done:
             return waiting.result()
         self.left.set()
@@ -234,7 +234,7 @@ def start_server(folder: Path, *options: str, **environment: str) -> ServerProce
     log.touch()
     before = log.stat().st_size
     with log.open("a") as out:
-        command = [BIN / "crew", "serve", folder, "--port", "0", *options]
+        command: list[str | Path] = [BIN / "crew", "serve", folder, "--port", "0", *options]
         process = subprocess.Popen(command, stderr=out, stdout=out, text=True, env=clean_environment(**environment))
     with log.open() as lines:
         # an earlier server of this folder wrote what comes before

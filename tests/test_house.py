@@ -81,11 +81,8 @@ def yaml_files() -> list[Path]:
 @pytest.mark.parametrize("path", yaml_files(), ids=name_of)
 def test_every_yaml_fits_its_schema(path: Path):
     """So that an editor with the schema agrees with us."""
-    kind = "agent" if path.parent.name == "agents" else path.stem
-    if kind not in KINDS:
-        pytest.skip("no file of a crew")
     data = resolve(read(path.name, path.read_bytes()).data)
-    assert [error.message for error in validator_for(schema_of(kind)).iter_errors(data)] == []
+    assert [error.message for error in validator_for(schema_of(kind_of(path))).iter_errors(data)] == []
 
 
 @pytest.mark.parametrize("folder", CREWS, ids=name_of)

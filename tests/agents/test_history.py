@@ -93,6 +93,19 @@ def test_the_window(kinds: list[int], window: int, trim: int):
         assert estimate_tokens(fitted[0]) + sum(map(estimate_tokens, kept)) <= goal or len(kept) == newest
 
 
+def test_text_calls_keep_their_results():
+    """Their results are a user message, and one block with the call all the same."""
+    answered = {"role": "user", "content": "\n[📊 TOOL EXECUTION RESULTS]\n\n" + "r" * 200}
+    messages = [
+        {"role": "user", "content": "first"},
+        {"role": "assistant", "content": "x" * 300},
+        {"role": "assistant", "content": "Ping(a)"},
+        answered,
+    ]
+    fitted = fit(messages, 120, 50)
+    assert [m["content"] for m in fitted][2:] == ["Ping(a)", answered["content"]]
+
+
 def test_estimates():
     """A quarter of the bytes, a third where few are Latin; calls count."""
     assert estimate_tokens({"content": "a" * 400}) == 104

@@ -130,6 +130,38 @@ async def test_ids_that_are_missing_or_double_are_made_unique():
     assert len({call.id for call in answer.calls}) == 2
 
 
+async def test_calls_of_a_whole_answer_are_never_merged():
+    """Whatever their ids; and no number, name or id is anything but text."""
+    body = completion(None, [("Ping", {"host": "a"}), ("Ping", {"host": "b"}), ("Ping\ud800", {"x": "\ud83d\ude00"})])
+    for call in body["choices"][0]["message"]["tool_calls"]:
+        call["id"] = 7
+    answer, _, _ = await ask([http(200, {**body, "model": 5})])
+    assert isinstance(answer, ModelReply)
+    assert [call.arguments for call in answer.calls] == [{"host": "a"}, {"host": "b"}, {"x": "😀"}]
+    assert len({call.id for call in answer.calls}) == 3
+    assert all(isinstance(call.id, str) for call in answer.calls)
+    assert (answer.calls[2].tool, answer.model) == ("Ping\ufffd", "5")
+
+
+async def test_arguments_that_are_no_json_numbers_are_a_flaw():
+    """NaN would break every reader of the events."""
+    answer, _, _ = await ask([http(200, completion(None, [("Ping", '{"x": NaN}'), ("Ping", "[" * 50_000)]))])
+    assert isinstance(answer, ModelReply)
+    assert all(call.flaw for call in answer.calls)
+
+
+async def test_an_answer_that_drips_is_a_timeout():
+    """The provider's timeout is that of the whole request."""
+
+    async def drip(request: dict[str, Any]) -> bytes:
+        await anyio.sleep(0.2)
+        return b"HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n{"
+
+    answer, _, _ = await ask(drip, timeout=0.5)
+    assert isinstance(answer, ModelError)
+    assert answer.code == "timeout"
+
+
 def error_body(message: str) -> dict[str, Any]:
     return {"error": {"message": message, "type": "x"}}
 
@@ -150,7 +182,8 @@ FAILURES = {
     "strange-choice": (http(200, {"choices": [1]}), "unreadable", "unreadable"),
     "empty": (http(200, completion("  ")), "empty", "empty"),
     "null": (http(200, completion(None)), "empty", "empty"),
-    "error-in-200": (http(200, error_body("inside")), "unavailable", "inside"),
+    "error-in-200": (http(200, error_body(f"inside {SECRET}")), "unavailable", "inside ***"),
+    "strange-refusal": (http(200, {"choices": [{"message": {"refusal": 7, "content": [1]}}]}), "unreadable", "unreadable"),
 }
 
 

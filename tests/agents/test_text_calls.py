@@ -40,6 +40,9 @@ def found(text: str) -> list[tuple[str, dict[str, Any]]]:
         ("Ping(-1.5e3, .5)", [("Ping", {"host": -1500.0, "count": 0.5})]),
         ('Ping(host="```\ncode\n```")', [("Ping", {"host": "```\ncode\n```"})]),
         ("Ping(host=a=b)", [("Ping", {"host": "a=b"})]),
+        ("```code``` is inline\nPing(a)", [("Ping", {"host": "a"})]),
+        ("```python\nPing(a)\n```python\nPing(b)\n```\nPing(c)", [("Ping", {"host": "c"})]),
+        ("Ping(1e999)", [("Ping", {"host": "1e999"})]),
     ],
 )
 def test_what_is_understood(text: str, calls: list[tuple[str, dict[str, Any]]]):

@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
+from agents.events import AgentResponded, ToolStarted
 from agents.model import Usage
 from crew import Query, Runs, SqliteStore, check, load_crew
-from crew.events import AgentResponded, HandedOff, ParallelStarted, RunStarted, ToolStarted, pack
+from crew.events import HandedOff, ParallelStarted, RunStarted, pack
 from crew.run import Run
 from crew.stores.contract import Record, RunRow
 from tests.stage import Played, play, write_crew

@@ -208,6 +208,45 @@ def test_go_agentic_spellings_are_read(tmp_path: Path):
     assert (limits.max_tokens_per_day, limits.max_tokens_per_call, limits.block_on_cost_exceed) == (5, 7, True)
 
 
+def test_nulls_and_notes_between_names(tmp_path: Path):
+    """In mappings by name too: null is not given, `x-` is yours."""
+    crew = (
+        CREW
+        + "providers: {openai: , x-base: {a: 1}}\nrouting: {signals: {a: , x-note: 1}, agent_behaviors: {a: }, parallel_groups: }\n"
+    )
+    assert problems(tmp_path, crew=crew) == []
+
+
+def test_a_group_goes_on_from_where_its_first_came_from(tmp_path: Path):
+    """A group behind a group is no trap where the first one's origin has a default."""
+    crew = """
+agents: [a, b, m]
+routing:
+  signals: {a: [{signal: "[G]", target: g1}]}
+  defaults: {a: b, b: null}
+  parallel_groups:
+    g1: {agents: [m], next_agent: g2}
+    g2: {agents: [m]}
+"""
+    others = {f"agents.{name}": AGENT.replace("id: a", f"id: {name}") for name in "bm"}
+    assert problems(tmp_path, crew=crew, **others) == []
+
+
+def test_two_files_of_one_kind_are_told(tmp_path: Path):
+    """And a model beside a primary."""
+    agent = AGENT + "model: x\nprimary: {model: y, provider: scripted}\n"
+    found = problems(tmp_path, **{"agents.a": agent})
+    assert said(found) == ["agents/a.yaml:4:1 w ignored-key", "agents/a.yaml:6:1 w ignored-key"]
+    (tmp_path / "crew.yml").write_text(CREW)
+    assert "ignored-file" in [problem.code for problem in check(tmp_path)[2]]
+
+
+def test_deep_aliases_are_refused():
+    """Each is one level of text, and one more of what it stands for."""
+    text = "x-0: &a0 [1]\n" + "".join(f"x-{n}: &a{n} [*a{n - 1}]\n" for n in range(1, 1500))
+    assert [problem.code for problem in read("crew.yaml", text.encode()).problems] == ["too-deep"]
+
+
 BOMB = "a: &a [x,x,x,x,x,x,x,x,x]\n" + "".join(
     f"{b}: &{b} [{','.join(['*' + a] * 9)}]\n" for a, b in zip("abcdefgh", "bcdefghi", strict=True)
 )

@@ -6,13 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import anyio.lowlevel
 import pytest
 
 from crew import MemoryStore, Query, Runs, Said, SqliteStore, load_crew
 from crew.errors import Draining, NotPaused, RunEnded, UnknownRun
 from crew.runs import new_run_id
 from tests.stage import completion, crew_of, http, model_server, play, write_crew
-from tools import tool
+from tools import PermanentError, tool
 
 
 @tool
@@ -215,7 +216,7 @@ async def test_a_pause_and_its_answers(tmp_path: Path):
 
 async def test_the_history_of_a_pause_is_kept(tmp_path: Path):
     """What was said before is what the model is sent after."""
-    crew_file = {**PAUSING, "providers": {"mine": {"base_url": "http://x/v1"}}}
+    crew_file: dict[str, Any] = {**PAUSING, "providers": {"mine": {"base_url": "http://x/v1"}}}
     async with model_server(
         lambda request: http(200, completion("tell me more" if len(request["messages"]) < 4 else "[B]"))
     ) as server:
@@ -377,6 +378,51 @@ async def test_draining(tmp_path: Path):
         assert (await taken.outcome()).status == "completed"
         lines = [json.loads(line.public)["type"] async for line in runs.follow(run.id) if line]
         assert lines == ["start", "agent_start", "agent_response", "done"]
+
+
+async def test_an_answer_that_is_given_is_given(tmp_path: Path):
+    """Also when whoever gave it goes away at that moment."""
+    crew = crew_of(tmp_path, {"a": {}, "b": {"is_terminal": True}}, ASKING, **PAUSING)
+    async with Runs(crew, SqliteStore(tmp_path / "x.db")) as runs:
+        run = await runs.start(Query("help"))
+        await run.outcome()
+        with anyio.CancelScope() as scope:
+            scope.cancel()
+            await runs.resume(run.id, Query("enough"))
+        lines = [line async for line in runs.follow(run.id) if line]
+        assert '"reason":"terminal"' in lines[-1].public or '"reason":"paused"' in lines[-1].public
+        while (await runs.row(run.id)).status != "completed":
+            await anyio.lowlevel.checkpoint()
+
+
+async def test_cancelling_in_the_moment_of_a_pause(tmp_path: Path):
+    """Ends the run, whether the pause is stored already or not."""
+    crew = crew_of(tmp_path, {"a": {}, "b": {}}, ASKING, **PAUSING)
+    for turns in range(12):
+        async with Runs(crew, SqliteStore(tmp_path / f"{turns}.db")) as runs:
+            run = await runs.start(Query("help"))
+            for _ in range(turns):
+                await anyio.lowlevel.checkpoint()
+            await runs.cancel(run.id)
+            await run.stopped()
+            if run.id in runs.live:
+                await runs.live[run.id].stopped()
+            assert (await runs.row(run.id)).status == "cancelled"
+
+
+async def test_a_tool_with_words_that_have_no_form_leaves_no_hole(tmp_path: Path):
+    """An undecodable file name in an error."""
+
+    @tool
+    async def odd() -> str:
+        raise PermanentError("/tmp/\udcff")
+
+    crew = crew_of(
+        tmp_path, {"a": {"tools": ["odd"]}}, [{"after": "odd", "say": "{{result.odd}}"}, {"say": "", "calls": ["odd"]}], odd
+    )
+    played = await play(crew, "go")
+    assert [event["metadata"]["seq"] for event in played.events] == list(range(1, len(played.events) + 1))
+    assert "/tmp/?" in (played.row.answer or "")
 
 
 def test_run_ids_sort_by_time():

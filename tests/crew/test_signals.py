@@ -1,6 +1,7 @@
 """Signals are found whatever their case, spaces and composition; bracketed with their brackets, others as whole words."""
 
 import unicodedata
+from typing import Literal
 
 import pytest
 from hypothesis import given
@@ -50,7 +51,7 @@ words = st.text(st.characters(codec="utf-8", exclude_characters="[]"), min_size=
 
 
 @given(words, words, words, st.sampled_from(["upper", "lower", "title", "swapcase"]), st.sampled_from(["NFC", "NFD"]))
-def test_a_bracketed_signal_is_found_in_any_form(inside: str, before: str, after: str, change: str, form: str):
+def test_a_bracketed_signal_is_found_in_any_form(inside: str, before: str, after: str, change: str, form: Literal["NFC", "NFD"]):
     """Any case that folds back, any composition, any spaces, anything around it."""
     signal = Signal.of(f"[{inside}]")
     changed = getattr(inside, change)()

@@ -18,6 +18,7 @@ from tests.stage import BIN, ServerProcess, clean_environment, client, serving, 
 
 AGENTS = {"a": {}, "b": {"is_terminal": True, "tools": ["GetSystemInfo"]}}
 RULES: list[dict[str, Any]] = [
+    {"agent": "a", "hears": "ask slowly", "say": "what exactly?", "delay_seconds": 0.3},
     {"agent": "a", "hears": "slow", "say": "slowly [B]", "delay_seconds": 0.6},
     {"agent": "a", "hears": "forever", "say": "x", "delay_seconds": 3600},
     {"agent": "a", "hears": "more", "say": "more of it [B]"},
@@ -227,6 +228,8 @@ BAD: dict[str, tuple[str, Any, int, str]] = {
     "bad limit": ("/api/crew/runs?limit=0", None, 400, "limit"),
     "unknown run's events": ("/api/crew/runs/nope/events", None, 404, "nope"),
     "unknown format": ("/metrics?format=xml", None, 400, "format"),
+    "odd number": ("/api/crew/runs?limit=" + "9" * 5000, None, 400, "limit"),
+    "odd flag": ("/api/crew?prompts=yes", None, 400, "prompts"),
     "prompts": ("/api/crew?prompts=1", None, 403, "show_prompts"),
 }  # fmt: skip
 
@@ -263,6 +266,28 @@ def test_an_object_in_q(server: ServerProcess):
     with client(server) as http:
         events = sse(http.get("/api/crew/stream", params={"q": '{"query": "hi", "resume_agent_id": "b"}'}).text)
     assert events[0]["metadata"]["entry_agent"] == "b"
+
+
+def test_a_look_starts_nothing(server: ServerProcess):
+    """HEAD, as link previewers send it."""
+    with client(server) as http:
+        before = http.get("/api/crew/runs").json()
+        assert http.head("/api/crew/stream?q=x").status_code == 405
+        assert http.get("/api/crew/runs").json() == before
+
+
+def test_odd_hosts_and_origins_are_refused(server: ServerProcess):
+    """Before anything is parsed."""
+    host, port = server.url.removeprefix("http://").split(":")
+    for header, status in (
+        ("Host: [", 400),
+        ("Host: a@127.0.0.1", 400),
+        ("Host: 127.0.0.1/evil", 400),
+        (f"Host: {host}:{port}\r\nOrigin: http://[bad", 403),
+    ):
+        with socket.create_connection((host, int(port)), timeout=10) as raw:
+            raw.sendall(f"GET /api/crew HTTP/1.1\r\n{header}\r\nConnection: close\r\n\r\n".encode())
+            assert raw.recv(100).startswith(f"HTTP/1.1 {status} ".encode()), header
 
 
 def test_a_form_is_not_taken(server: ServerProcess):
@@ -357,6 +382,16 @@ def test_who_leaves_has_a_grace(tmp_path: Path):
             http.post("/api/crew/run", json={"query": "forever and a day"}, timeout=0.5)
         posted = http.get("/api/crew/runs", params={"limit": 1}).json()["runs"][0]["run_id"]
         assert until(server, posted, "cancelled")["query"] == "forever and a day"
+
+
+def test_the_grace_of_one_stretch_is_not_that_of_the_next(tmp_path: Path):
+    """Who left before the pause has no say in what another one's answer began."""
+    with serving(crew(tmp_path, disconnect_grace_seconds=0.6)) as server, client(server) as http:
+        with http.stream("GET", "/api/crew/stream", params={"q": "ask slowly"}) as stream:
+            run_id = next(lines(stream))["metadata"]["run_id"]
+        until(server, run_id, "paused")
+        http.post(f"/api/crew/runs/{run_id}/resume", json={"query": "slow"})
+        assert until(server, run_id, "completed", "cancelled")["status"] == "completed"
 
 
 def test_without_grace_a_run_goes_on(tmp_path: Path):
@@ -499,7 +534,8 @@ def test_pages_of_other_sites_are_refused(server: ServerProcess):
     """Foreign origins, cross-site loads, and names that somebody pointed at this machine."""
     with client(server) as http:
         assert http.get("/api/crew", headers={"Origin": "http://evil.example"}).status_code == 403
-        assert http.get("/api/crew/stream?q=x", headers={"Sec-Fetch-Site": "cross-site"}).status_code == 403
+        for site in ("cross-site", "same-site"):
+            assert http.get("/api/crew/stream?q=x", headers={"Sec-Fetch-Site": site}).status_code == 403
         assert http.get("/api/crew", headers={"Origin": server.url}).status_code == 200
         assert http.get("/api/crew", headers={"Host": "evil.example"}).status_code == 421
 
@@ -541,6 +577,7 @@ def test_log_lines_belong_to_their_request_and_run(tmp_path: Path):
         ([], {"CREW_DATABASE_URL": "mysql://x"}, "mysql:…"),
         ([], {"CREW_DRAIN_SECONDS": "soon"}, "CREW_DRAIN_SECONDS"),
         ([], {"CREW_LOG_FORMAT": "xml"}, "text or json"),
+        ([], {"CREW_CORS_ORIGINS": "*"}, "is no origin"),
         (["--provider", "openai"], {}, "OPENAI_API_KEY"),
     ],
 )
@@ -556,6 +593,19 @@ def test_it_does_not_start_with_wrong_settings(tmp_path: Path, options: list[str
     assert ended.returncode == 2 - ("OPENAI" in said or "mysql" in said)
     assert said in ended.stderr
     assert "Traceback" not in ended.stderr
+
+
+def test_a_port_that_is_taken(tmp_path: Path, server: ServerProcess):
+    """One sentence, before any run is taken up."""
+    port = server.url.rpartition(":")[2]
+    ended = subprocess.run(
+        [BIN / "crew", "serve", crew(tmp_path), "--port", port],
+        capture_output=True,
+        text=True,
+        env=clean_environment(),
+        timeout=30,
+    )
+    assert (ended.returncode, "already in use" in ended.stderr) == (2, True)
 
 
 def test_one_server_a_database(tmp_path: Path):

@@ -2,6 +2,8 @@
 
 import asyncio
 import socket
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -246,6 +248,37 @@ async def test_outputs_become_text():
     results, _ = await run([ToolCall(name, name) for name in values], *tools)
     assert [r.output for r in results][:4] == ["é", '[1,"é"]', "", "a?b"]
     assert results[4].status == "error"
+
+
+async def test_errors_of_any_kind_have_words():
+    """Also one whose own words fail, and one with half a surrogate in them."""
+
+    class Mute(Exception):
+        def __str__(self) -> str:
+            raise RuntimeError("no words")
+
+    for error, said in ((Mute, "Mute"), (lambda: PermanentError("\udcff"), "?")):
+        results, _ = await run(calls("failing"), failing(error))
+        assert results[0].status == "error"
+        assert said in results[0].output
+
+
+def test_a_handler_that_never_returns_keeps_no_process_from_ending():
+    """Its thread is a daemon."""
+    program = """
+import asyncio, time
+from tools import *
+from tools.deadline import Limits
+@tool
+def hang() -> str:
+    time.sleep(1000)
+async def main():
+    async def tell(event): ...
+    print((await ToolExecutor(Limits(tool_seconds=0.1, retries=0)).run([ToolCall("1", "hang")], {"hang": hang}, tell))[0].status)
+asyncio.run(main())
+"""
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=20, check=True)
+    assert ended.stdout == "timeout\n"
 
 
 async def test_arguments_of_a_written_schema_are_coerced_and_checked():

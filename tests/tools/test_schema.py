@@ -80,7 +80,7 @@ def test_functions_that_make_no_tool_say_why():
     """No names, no types, no schema."""
 
     def starred(*parts: str) -> None: ...
-    def bare(x) -> None: ...  # type: ignore[no-untyped-def] # that is the point
+    def bare(x) -> None: ...
     def odd(x: "Path.nope") -> None: ...  # type: ignore[name-defined]
     def opaque(x: object.__class__) -> None: ...  # type: ignore[valid-type]
 
