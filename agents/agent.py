@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from agents.config import ToolCallMode
 from agents.model import Model
@@ -20,6 +21,10 @@ class Agent:
     prompt: Prompt
     model: Model
     tools: Mapping[str, Tool]
+    # the tools as models are offered them; none where they are called in text
+    offers: tuple[dict[str, Any], ...]
+    # about what the offers take of the context window
+    offer_tokens: int
     tool_call_mode: ToolCallMode
     executor: ToolExecutor
     temperature: float | None

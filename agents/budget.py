@@ -55,7 +55,7 @@ class Budget:
         self.spent.tokens += reply.usage.total_tokens
         self.spent.cost_usd += cost
         await self._alert(hear)
-        return replace(reply, usage=replace(reply.usage, cost_usd=cost))
+        return replace(reply, usage=replace(reply.usage, cost_usd=cost)) if cost else reply
 
     def _new_day(self) -> None:
         today = int(time.time() // DAY_SECONDS)

@@ -170,7 +170,7 @@ class _Reader:
         return found[0]
 
     def _bare(self, closing: str) -> Any:
-        """A number, true, false, null, or words without quotes up to the next comma; brackets in them must match."""
+        """A number, true, false, null, or words without quotes: up to the next comma, on one line; brackets in them must match."""
         start = self.at
         open_brackets: list[str] = []
         while self.at < len(self.text):
@@ -183,7 +183,9 @@ class _Reader:
                 if len(open_brackets) >= MAX_DEPTH:
                     raise Unreadable(f"nested more than {MAX_DEPTH} deep")
                 open_brackets.append(CLOSING[char])
-            elif char == "\n" and not open_brackets:
+            elif char == "\n":
+                if open_brackets:
+                    raise Unreadable(f"no closing '{open_brackets[-1]}' on this line")
                 break
             self.at += 1
         else:

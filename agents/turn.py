@@ -80,15 +80,10 @@ class Turn:
     def _request(self, history: Sequence[Message], stream: bool) -> ModelRequest:
         agent = self.agent
         system: WireMessage = {"role": "system", "content": agent.prompt.text()}
-        offered = (
-            ()
-            if agent.tool_call_mode == "text"
-            else tuple(_offer(tool.name, tool.description, tool.parameters) for tool in agent.tools.values())
-        )
         conversation = view(history, agent.id, client_system=agent.allow_client_system)
-        fixed = estimate_tokens(system) + sum(len(str(tool)) // 4 for tool in offered)
+        fixed = estimate_tokens(system) + agent.offer_tokens
         fitted = fit(conversation, agent.context_window_tokens, agent.context_trim_percent, fixed)
-        return ModelRequest(agent.id, [system, *fitted], offered, agent.temperature, agent.top_p, agent.max_tokens, stream)
+        return ModelRequest(agent.id, [system, *fitted], agent.offers, agent.temperature, agent.top_p, agent.max_tokens, stream)
 
     def _calls(self, reply: ModelReply, round: int) -> tuple[tuple[ToolCall, ...], bool]:
         """The calls of an answer, and whether they came natively."""
@@ -117,7 +112,3 @@ class Turn:
                 await self.tell(ToolRetried(agent.id, agent.name, event))
             case ToolResult():
                 await self.tell(ToolReturned(agent.id, agent.name, self.group, event))
-
-
-def _offer(name: str, description: str, parameters: dict[str, object]) -> dict[str, object]:
-    return {"type": "function", "function": {"name": name, "description": description, "parameters": parameters}}

@@ -2,6 +2,7 @@
 
 import datetime
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from agents.agent import Agent
 from agents.budget import Budget
@@ -97,6 +98,8 @@ def make_agents(
             prompt=_prompt(config, settings, own, routing.routes.get(agent_id, ()), is_terminal=is_terminal(files, agent_id)),
             model=model,
             tools=own,
+            offers=() if config.tool_call_mode == "text" else tuple(_offer(tool) for tool in own.values()),
+            offer_tokens=0 if config.tool_call_mode == "text" else sum(len(str(_offer(tool))) // 4 for tool in own.values()),
             tool_call_mode=config.tool_call_mode,
             executor=executor,
             temperature=config.temperature,
@@ -107,6 +110,11 @@ def make_agents(
             allow_client_system=settings.allow_client_system,
         )
     return agents, problems
+
+
+def _offer(tool: Tool) -> dict[str, Any]:
+    """A tool in the form of chat completions."""
+    return {"type": "function", "function": {"name": tool.name, "description": tool.description, "parameters": tool.parameters}}
 
 
 def _model(config: AgentConfig, catalog: Catalog, provider: str | None) -> Model:
