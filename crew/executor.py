@@ -21,6 +21,10 @@ from crew.stores.contract import RunRow
 from crew.wire import now
 
 
+# events that may wait for the store while a run goes on
+MAX_BACKLOG = 50
+
+
 @dataclass(frozen=True, slots=True)
 class RunLimits:
     """What bounds a run."""
@@ -94,7 +98,10 @@ class CrewExecutor:
             self._fail("internal", "internal", "the runtime made a mistake; the server's log has it under this run's id")
 
     async def tell(self, event: Event) -> None:
-        """Record an event and go on by it; a model call and an act that must not be repeated wait until it is stored."""
+        """Record an event and go on by it. An act that must not be repeated waits until it is stored; so do words as they are
+        written, which are told at once and must not come before what goes before them. A model call does not: at worst it is
+        made again.
+        """
         match event:
             case AgentDelta() | AgentFailed() | ModelCalled() | ToolRetried():
                 self.journal.pass_on(event)
@@ -102,9 +109,13 @@ class CrewExecutor:
                 # made again after a crash; what was told is not told again. One that must not be made twice is made again
                 # only by a person's word, and then as a new act with an intent of its own
                 pass
-            case AgentStarted() | ToolStarted(once=True):
+            case ToolStarted(once=True):
                 self._record(event)
                 await self.journal.settled()
+            case AgentStarted():
+                self._record(event)
+                if self.stream or self.journal.backlog > MAX_BACKLOG:
+                    await self.journal.settled()
             case _:
                 self._record(event)
 

@@ -74,6 +74,11 @@ class Journal:
         if self._failed is not None:
             raise StoreError(str(self._failed)) from self._failed
 
+    @property
+    def backlog(self) -> int:
+        """Events that wait to be written."""
+        return len(self._waiting)
+
     def _numbered(self, event: Stored) -> Record:
         told = public(event, self.run_id, self.seq + 1, now())
         assert told is not None, "every stored event has a public form"

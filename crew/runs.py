@@ -78,7 +78,7 @@ class Runs:
         # what is begun is done, also when the caller goes away meanwhile
         return await asyncio.shield(asyncio.ensure_future(self._resume(run_id, answer, request_id)))
 
-    async def _resume(self, run_id: str, answer: Query, request_id: str) -> Run:
+    async def _resume(self, run_id: str, answer: Query, request_id: str, *, ending: bool = False) -> Run:
         if self.draining:
             raise Draining
         row = await self.row(run_id)
@@ -102,6 +102,8 @@ class Runs:
         if not began:
             raise NotPaused(f"run {run_id} has been answered already")
         state.apply(event)
+        if ending:
+            run.cancel()
         run.start()
         return run
 
@@ -151,8 +153,7 @@ class Runs:
         if row.status != "paused":
             raise RunEnded(f"run {run_id} is {row.status}")
         # a paused run is taken up only to be ended
-        run = await self.resume(run_id, Query("cancelled"), request_id)
-        run.cancel()
+        run = await asyncio.shield(asyncio.ensure_future(self._resume(run_id, Query(""), request_id, ending=True)))
         await run.stopped()
 
     async def last_seq(self, run_id: str) -> int:

@@ -34,7 +34,7 @@ MIGRATIONS = (
         public TEXT NOT NULL,
         event TEXT NOT NULL,
         PRIMARY KEY (run_id, seq)
-    ) WITHOUT ROWID;
+    );
     """,
 )
 BUSY_SECONDS = 5.0
