@@ -170,7 +170,7 @@ class _Reader:
         return found[0]
 
     def _bare(self, closing: str) -> Any:
-        """A number, true, false, null, or words without quotes: up to the next comma, on one line; brackets in them must match."""
+        """A number, true, false, null, or words without quotes, up to the next comma on this line; their brackets must match."""
         start = self.at
         open_brackets: list[str] = []
         while self.at < len(self.text):

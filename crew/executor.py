@@ -20,7 +20,6 @@ from crew.state import Branch, RunState
 from crew.stores.contract import RunRow
 from crew.wire import now
 
-
 # events that may wait for the store while a run goes on
 MAX_BACKLOG = 50
 
@@ -98,9 +97,10 @@ class CrewExecutor:
             self._fail("internal", "internal", "the runtime made a mistake; the server's log has it under this run's id")
 
     async def tell(self, event: Event) -> None:
-        """Record an event and go on by it. An act that must not be repeated waits until it is stored; so do words as they are
-        written, which are told at once and must not come before what goes before them. A model call does not: at worst it is
-        made again.
+        """Record an event and go on by it.
+
+        An act that must not be repeated waits until it is stored; so do words as they are written, which are told at once
+        and must not come before what goes before them. A model call does not wait: at worst it is made again.
         """
         match event:
             case AgentDelta() | AgentFailed() | ModelCalled() | ToolRetried():
