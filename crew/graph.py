@@ -1,6 +1,7 @@
 """The routing graph: what can be reached, what can never be left, which loops there are."""
 
-from collections.abc import Iterator
+import itertools
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -57,12 +58,13 @@ class RoutingGraph:
 
     def loops(self) -> list[list[str]]:
         """For each knot of ways that lead back: one shortest way round, first name first again at the end."""
+        order = {name: place for place, name in enumerate((*self.routing.agents, *self.routing.groups, END))}
         graph = self._digraph(members=False)
         entered = graph.subgraph(self._entered(graph))
         out = []
         for part in nx.strongly_connected_components(entered):
             knot = entered.subgraph(part)
-            start = min(part, key=self._order)
+            start = min(part, key=lambda name: order[name])
             if len(part) > 1:
                 out.append(self._way_round(knot, start))
             elif knot.has_edge(start, start):
@@ -78,17 +80,14 @@ class RoutingGraph:
     def _entered(self, graph: "nx.DiGraph[str]") -> set[str]:
         return {self.entry_point, *nx.descendants(graph, self.entry_point)} if self.entry_point in graph else set()
 
-    def _order(self, name: str) -> int:
-        names = (*self.routing.agents, *self.routing.groups, END)
-        return names.index(name)
-
 
 def _edges(routing: Routing) -> Iterator[Edge]:
+    after = dict(itertools.pairwise(routing.agents))
     for agent in routing.agents:
         for route in routing.routes.get(agent, ()):
             yield Edge(agent, route.target or END, "signal", route.signal.text)
         if agent not in routing.waits:
-            yield from _fallback(routing, agent, agent)
+            yield from _fallback(routing, agent, agent, after)
     origins: dict[str, set[str]] = {group: set() for group in routing.groups}
     for agent in routing.agents:
         for name in _targets(routing, agent):
@@ -105,7 +104,7 @@ def _edges(routing: Routing) -> Iterator[Edge]:
                 yield Edge(group.name, route.target or END, "signal", route.signal.text)
         # without a deciding signal it goes on from the agent that led to it
         for origin in sorted(origins[group.name]):
-            yield from _fallback(routing, origin, group.name)
+            yield from _fallback(routing, origin, group.name, after)
 
 
 def _pass_on(routing: Routing, origins: dict[str, set[str]]) -> None:
@@ -129,8 +128,8 @@ def _targets(routing: Routing, agent: str) -> list[str]:
     return [target for target in targets if target is not None and target in routing.groups]
 
 
-def _fallback(routing: Routing, agent: str, from_: str) -> Iterator[Edge]:
-    """Where an agent's words lead when they hold no signal."""
+def _fallback(routing: Routing, agent: str, from_: str, after: Mapping[str, str]) -> Iterator[Edge]:
+    """Where an agent's words lead when they hold no signal; `after`: the next one in the order of crew.yaml."""
     others = [target for target in routing.handoff_targets.get(agent) or () if target != agent]
     if agent in routing.terminal and from_ == agent:
         yield Edge(from_, END, "default", "terminal")
@@ -140,8 +139,6 @@ def _fallback(routing: Routing, agent: str, from_: str) -> Iterator[Edge]:
         yield Edge(from_, others[0], "handoff_target", "target")
     else:
         # the order leads to agents that have not spoken, so it comes to its end
-        if agent not in routing.no_auto_route and routing.handoff_targets.get(agent) is None:
-            later = routing.agents[routing.agents.index(agent) + 1 :] if agent in routing.agents else ()
-            if later:
-                yield Edge(from_, later[0], "order", "next")
+        if agent in after and agent not in routing.no_auto_route and routing.handoff_targets.get(agent) is None:
+            yield Edge(from_, after[agent], "order", "next")
         yield Edge(from_, END, "default", "no next")

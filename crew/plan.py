@@ -37,7 +37,7 @@ def routing_of(files: CrewFiles) -> Routing:
             for place, config in enumerate(crew.routing.signals[agent])
         )
 
-    behaviors = crew.routing.agent_behaviors
+    behaviors, listed = crew.routing.agent_behaviors, frozenset(crew.agents)
     return Routing(
         agents=tuple(crew.agents),
         routes={agent: routes(agent) for agent in crew.routing.signals},
@@ -45,7 +45,7 @@ def routing_of(files: CrewFiles) -> Routing:
         handoff_targets={
             agent.id: None if agent.handoff_targets is None else tuple(agent.handoff_targets)
             for agent in files.agents.values()
-            if agent.id in crew.agents
+            if agent.id in listed
         },
         waits=frozenset(agent for agent, behavior in behaviors.items() if behavior.wait_for_signal),
         terminal=frozenset(agent for agent in crew.agents if is_terminal(files, agent)),

@@ -41,14 +41,16 @@ def _names(files: CrewFiles, crew: CrewConfig) -> Iterator[Problem]:
     document, routing = files.crew_document, crew.routing
     agents = frozenset(crew.agents)
     targets = agents | frozenset(routing.parallel_groups)
+    seen: set[str] = set()
     for place, name in enumerate(crew.agents):
         if name not in files.agent_files:
             known = frozenset(files.agent_files)
             problem = unknown(document, ("agents", place), "agent", name, known)
             text = f"agent {name} has no file agents/{name}.yaml"
             yield document.problem(("agents", place), "missing-agent", text, suggestion=problem.suggestion)
-        if name in crew.agents[:place]:
+        if name in seen:
             yield document.problem(("agents", place), "agent-listed-twice", f"agent {name} is listed twice")
+        seen.add(name)
     named: list[tuple[Path, str | None, bool]] = [(("entry_point",), crew.entry_point, False)]
     named += [(("routing", "signals", name), name, True) for name in routing.signals]
     named += [(("routing", "defaults", name), name, True) for name in routing.defaults]
@@ -73,9 +75,11 @@ def _names(files: CrewFiles, crew: CrewConfig) -> Iterator[Problem]:
 def _agents(files: CrewFiles, crew: CrewConfig, tools: Mapping[str, Tool]) -> Iterator[Problem]:
     targets = frozenset(crew.agents) | frozenset(crew.routing.parallel_groups)
     providers = frozenset(BUILTIN_PROVIDERS) | frozenset(crew.providers)
+    signals = frozenset(normal(signal.signal) for routes in crew.routing.signals.values() for signal in routes)
+    listed = frozenset(crew.agents)
     for agent_id, agent in files.agents.items():
         document = files.agent_files[agent_id]
-        if agent_id not in crew.agents:
+        if agent_id not in listed:
             yield document.problem(("id",), "unused-agent", f"crew.yaml does not list agent {agent_id}", severity="warning")
             continue
         for place, name in enumerate(agent.tools):
@@ -111,10 +115,10 @@ def _agents(files: CrewFiles, crew: CrewConfig, tools: Mapping[str, Tool]) -> It
             here, there = ("terminal" if said else "not terminal" for said in (behavior.is_terminal, agent.is_terminal))
             text = f"{agent_id} is {here} here, and {there} in {document.file}"
             yield files.crew_document.problem(path, "terminal-disagreement", text)
-        yield from _prompt(files, crew, agent)
+        yield from _prompt(files, crew, agent, signals)
 
 
-def _prompt(files: CrewFiles, crew: CrewConfig, agent: AgentConfig) -> Iterator[Problem]:
+def _prompt(files: CrewFiles, crew: CrewConfig, agent: AgentConfig, known: frozenset[str]) -> Iterator[Problem]:
     document = files.agent_files[agent.id]
     if not agent.system_prompt.strip() and not agent.backstory.strip():
         yield document.problem((), "no-prompt", f"{agent.id} has neither system_prompt nor backstory", severity="warning")
@@ -128,7 +132,6 @@ def _prompt(files: CrewFiles, crew: CrewConfig, agent: AgentConfig) -> Iterator[
                     severity="warning",
                 )
     signals = crew.routing.signals.get(agent.id, ())
-    known = {normal(signal.signal) for routes in crew.routing.signals.values() for signal in routes}
     words = dict.fromkeys(
         word for word in BRACKETED.findall(agent.system_prompt) if word.upper() == word and any(c.isalpha() for c in word)
     )
