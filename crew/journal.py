@@ -1,7 +1,9 @@
 """Numbers an event, stores it, then tells it; nothing is told that is not stored, and nothing leaves the process before."""
 
 import asyncio
+import contextvars
 from collections.abc import Callable
+from contextvars import ContextVar
 from typing import Protocol
 
 from crew.errors import StoreError
@@ -23,14 +25,23 @@ class Listener(Protocol):
 Tell = Callable[[int | None, str], None]
 
 
+# run_id and request_id of the run that something is done for; log lines tell them
+current_run: ContextVar[tuple[str, str] | None] = ContextVar("current_run", default=None)
+
+
 class Journal:
     """The book of one run. Events that are recorded without a wait between them are stored together.
 
     Driven by callbacks, without a task of its own: writing goes on whatever happens to the run's task.
     """
 
-    def __init__(self, run_id: str, store: RunStore, tell: Tell, listeners: tuple[Listener, ...], seq: int = 0) -> None:
+    def __init__(
+        self, run_id: str, request_id: str, store: RunStore, tell: Tell, listeners: tuple[Listener, ...], seq: int = 0
+    ) -> None:
         """`seq`: the number of the last event that the store has."""
+        # what is done for the run is done in it, whoever asked for it
+        self.context = contextvars.copy_context()
+        self.context.run(current_run.set, (run_id, request_id))
         self.run_id, self.store, self.tell, self.listeners, self.seq = run_id, store, tell, listeners, seq
         self._waiting: list[tuple[Record, Stored]] = []
         self._row: RunRow | None = None
@@ -47,14 +58,14 @@ class Journal:
         if not self._busy:
             self._busy = True
             # not at once, so that what is recorded next goes into the same transaction
-            asyncio.get_running_loop().call_soon(self._write)
+            asyncio.get_running_loop().call_soon(self._write, context=self.context)
 
     async def begin(self, event: Stored, row: RunRow, expected: Status) -> bool:
         """Store the first event of a stretch; False, and nothing stored, if the run's status is not the one expected."""
         record = self._numbered(event)
         if not await self.store.append(self.run_id, [record], row, expected):
             return False
-        self._told(record, event)
+        self.context.run(self._told, record, event)
         return True
 
     def pass_on(self, event: Passing) -> None:
@@ -95,7 +106,7 @@ class Journal:
             return
         records = [record for record, _ in batch]
         self._writing = asyncio.ensure_future(self.store.append(self.run_id, records, row))  # held as an attribute
-        self._writing.add_done_callback(lambda done: self._written(done, batch))
+        self._writing.add_done_callback(lambda done: self._written(done, batch), context=self.context)
 
     def _written(self, done: "asyncio.Future[bool]", batch: list[tuple[Record, Stored]]) -> None:
         # a cancelled write (the loop ends) is one that failed

@@ -5,7 +5,6 @@ import contextlib
 import logging
 from collections import deque
 from collections.abc import AsyncIterator, Callable
-from contextvars import ContextVar
 from dataclasses import dataclass
 
 import anyio
@@ -135,10 +134,6 @@ async def _woken(follower: Follower, idle_seconds: float | None) -> bool:
     return not idle
 
 
-# run_id and request_id of the run whose code is running, for log lines
-current_run: ContextVar[tuple[str, str] | None] = ContextVar("current_run", default=None)
-
-
 class Run:
     """One stretch of a run, from its start or its resumption to its end or its next pause."""
 
@@ -154,7 +149,7 @@ class Run:
 
     def start(self) -> None:
         """Let the loop run, in a task of its own."""
-        self._task = asyncio.create_task(self._play(), name=f"run {self.id}")
+        self._task = asyncio.create_task(self._play(), name=f"run {self.id}", context=self.journal.context)
         # its error is logged where it happens, and told to whoever waits for the outcome
         self._task.add_done_callback(lambda task: task.cancelled() or task.exception())
 
@@ -183,7 +178,6 @@ class Run:
             await asyncio.wait({self._task})
 
     async def _play(self) -> RunRow:
-        current_run.set((self.id, self.executor.row.request_id))
         self._begun = True
         try:
             if self._leaving:

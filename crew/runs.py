@@ -230,7 +230,7 @@ class Runs:
 
     def _live(self, row: RunRow, state: RunState, seq: int, *, stream: bool = False) -> Run:
         tail = Tail(seq)
-        journal = Journal(row.run_id, self.store, tail.add, self.listeners, seq)
+        journal = Journal(row.run_id, row.request_id, self.store, tail.add, self.listeners, seq)
         crew = self.crew
         executor = CrewExecutor(crew.agents, crew.routing, crew.limits, state, journal, row, stream=stream)
         run = Run(row.run_id, executor, journal, tail, self._gone)

@@ -12,7 +12,7 @@ from pydantic_core import to_json
 
 from agents.events import Warned
 from crew.events import Event, HandedOff, Paused, RunDone, RunFailed, RunStarted
-from crew.run import current_run
+from crew.journal import current_run
 from server.settings import Settings
 
 log = logging.getLogger("crew.events")
@@ -112,7 +112,7 @@ def log_event(run_id: str, event: Event) -> None:
             log.info(
                 "run %s",
                 "resumed" if event.resumed else "started",
-                extra={"run_id": run_id, "crew": event.crew, "agent_id": event.agent_id},
+                extra={"crew": event.crew, "agent_id": event.agent_id},
             )
         case HandedOff():
             log.info("handoff %s to %s", event.from_, event.to, extra={"why": event.why})
