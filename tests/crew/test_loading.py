@@ -335,6 +335,31 @@ def test_crews_for_go_agentic_load(name: str):
     assert {p.code for p in found} == {"ignored-key"}
 
 
+def copied(name: str, folder: Path, rules: list[dict[str, Any]]) -> Path:
+    """A real crew with a script beside it."""
+    for path in (SHARED_CREWS / name).rglob("*.yaml"):
+        to = folder / path.relative_to(SHARED_CREWS / name)
+        to.parent.mkdir(parents=True, exist_ok=True)
+        to.write_bytes(path.read_bytes())
+    (folder / "script.yaml").write_text(yaml.safe_dump({"rules": rules}))
+    return folder
+
+
+@needs_crews
+async def test_a_chain_that_ends_by_its_signal(tmp_path: Path):
+    """No terminal agent: the second one's ending signal ends it."""
+    rules = [{"agent": "researcher", "say": "1. 2. 3. [RESEARCH_DONE]"}, {"agent": "analyst", "say": "insight [ALPHA_COMPLETE]"}]
+    played = await play(load_crew(copied("multi-team-team-alpha-dbd117b", tmp_path, rules), provider="scripted"), "topic")
+    assert (played.path, played.row.reason) == (["researcher", "analyst"], "signal")
+
+
+@needs_crews
+async def test_one_agent_that_greets(tmp_path: Path):
+    """And is the last."""
+    played = await play(load_crew(copied("hello-crew-dbd117b", tmp_path, [{"say": "hi"}]), provider="scripted"), "hello")
+    assert (played.row.reason, played.row.answer) == ("terminal", "hi")
+
+
 @needs_crews
 async def test_the_it_support_crew_loads_but_for_its_shell(tmp_path: Path):
     """And runs once it is given such a tool: coordinator, engineer, end."""
@@ -347,14 +372,12 @@ async def test_the_it_support_crew_loads_but_for_its_shell(tmp_path: Path):
     async def execute_command(command: str) -> str:
         return f"would run {command}"
 
-    copy = tmp_path / "crew"
-    copy.mkdir()
-    for path in folder.rglob("*.yaml"):
-        (copy / path.relative_to(folder)).parent.mkdir(exist_ok=True)
-        (copy / path.relative_to(folder)).write_bytes(path.read_bytes())
-    (copy / "script.yaml").write_text(
-        'rules:\n  - {agent: orchestrator, say: "Trang! [ROUTE_EXECUTOR]"}\n  - {agent: executor, after: ExecuteCommand, say: done}\n  - {agent: executor, say: "ExecuteCommand(uptime)"}\n'
-    )
+    rules = [
+        {"agent": "orchestrator", "say": "Trang! [ROUTE_EXECUTOR]"},
+        {"agent": "executor", "after": "ExecuteCommand", "say": "done"},
+        {"agent": "executor", "say": "ExecuteCommand(uptime)"},
+    ]
+    copy = copied("it-support-15943f0", tmp_path, rules)
     played = await play(load_crew(copy, tools=[execute_command], provider="scripted"), "Check localhost")
     assert played.path == ["orchestrator", "executor", "executor"]
     assert (played.row.reason, played.row.answer) == ("terminal", "done")
@@ -380,11 +403,6 @@ async def test_a_whole_quiz_is_played(tmp_path: Path):
     async def write_report() -> str:
         return "written"
 
-    copy = tmp_path / "crew"
-    source = SHARED_CREWS / "quiz-exam-2a19599"
-    for path in source.rglob("*.yaml"):
-        (copy / path.relative_to(source)).parent.mkdir(parents=True, exist_ok=True)
-        (copy / path.relative_to(source)).write_bytes(path.read_bytes())
     record = 'RecordAnswer(question_number=1, question="2+2?", student_answer="4", is_correct=true, teacher_comment="Correct")'
     rules: list[dict[str, Any]] = [
         {"agent": "reporter", "after": "WriteReport", "say": "Recorded. [OK]"},
@@ -396,7 +414,7 @@ async def test_a_whole_quiz_is_played(tmp_path: Path):
         {"agent": "teacher", "hears": "[ANSWER]", "say": record},
         {"agent": "teacher", "say": "GetQuizStatus()"},
     ]
-    (copy / "script.yaml").write_text(yaml.safe_dump({"rules": rules}))
+    copy = copied("quiz-exam-2a19599", tmp_path, rules)
     crew = load_crew(copy, tools=[get_quiz_status, record_answer, write_report], provider="scripted")
     played = await play(crew, "Start the exam")
     assert len(recorded) == 10
