@@ -29,9 +29,9 @@ class Fallback:
             return await self.primary.reply(request, hear)
         except ModelError as error:
             first = error
-        await hear(Notice("model_backup", f"{self.primary.name} failed: {first}; trying the backup {self.backup.name}"))
+        await hear(Notice("model_backup", f"{first}; trying the backup {self.backup.name}"))
         try:
             return await self.backup.reply(request, hear)
         except ModelError as error:
-            message = f"{self.primary.name}: {first}; backup {self.backup.name}: {error}"
+            message = f"{first}; backup: {error}"
             raise ModelError(error.code, message, retry_after_seconds=error.retry_after_seconds) from first

@@ -43,6 +43,6 @@ class Retrying:
                     raise
                 if wait is None:
                     wait = backoff_seconds(attempt, self.backoff_min_seconds, self.backoff_max_seconds, random.random())
-                await hear(Notice("model_retry", f"{self.name}: {error}; trying again in {wait:.1f} s"))
+                await hear(Notice("model_retry", f"{error}; trying again in {wait:.1f} s"))
                 await anyio.sleep(wait)
         raise AssertionError("the last attempt returns or raises")

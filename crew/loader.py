@@ -55,9 +55,10 @@ def read_folder(folder: Path, environment: Mapping[str, str]) -> CrewFiles:
     files = CrewFiles(folder)
     crew_path = _either(folder, CREW_FILE)
     if not folder.is_dir() or crew_path is None:
-        what = (
-            f"there is no crew.yaml in {folder}; `crew init DIR` makes one" if folder.is_dir() else f"there is no folder {folder}"
-        )
+        if folder.is_dir():
+            what = f"there is no crew.yaml in {folder}; `crew init DIR` makes one"
+        else:
+            what = f"{folder} is a file; give its folder, {folder.parent}" if folder.exists() else f"there is no folder {folder}"
         files.problems.append(Problem(CREW_FILE, 1, 1, "error", "no-crew", what))
         return files
     files.problems += [

@@ -76,7 +76,9 @@ def read(file: str, content: bytes) -> Document:
     except _TooDeep as error:
         return _refuse(document, error.args[0], error.args[1], "too-deep", f"nested more than {MAX_DEPTH} deep")
     except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
+        # a quote that is never closed is found where it opens, not at the end of the file
+        unclosed = error.problem is not None and "unexpected end of stream" in error.problem
+        mark = error.context_mark if unclosed and error.context_mark else error.problem_mark or error.context_mark
         line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
         return _refuse(document, line, column, "syntax", _plainly(error, document.text, line))
     except yaml.YAMLError as error:
@@ -130,6 +132,13 @@ def _plainly(error: yaml.MarkedYAMLError, text: str, line: int) -> str:
     written = lines[line - 1] if 0 < line <= len(lines) else ""
     if "\t" in written[: len(written) - len(written.lstrip())] or "'\\t'" in said:
         return f"{said}; indent with spaces, not tabs"
+    if "unexpected end of stream" in said and "quoted" in said:
+        return "the quote that opens here is never closed"
+    if "did not find expected" in said and error.context_mark is not None:
+        began = error.context_mark.line + 1
+        return (
+            f"{said}; a line between {began} and {line} is indented otherwise than its neighbours, or lacks the space after '-'"
+        )
     if "mapping values are not allowed" in said:
         return f"{said}; put quotes around a text that holds ': '"
     return said

@@ -69,7 +69,9 @@ def _problem(document: Document, kind: type[Shape], detail: ErrorDetails) -> Pro
         case "extra_forbidden":
             fields, ignored = _fields(kind, path[:-1])
             near = nearest(str(path[-1]), fields) or nearest(str(path[-1]), ignored)
-            known = "" if near else f"; known here: {', '.join(fields)}"
+            inside = _belongs(kind, path)
+            known = f"; it belongs under {inside}" if inside else "" if near else f"; known here: {', '.join(fields)}"
+            near = None if inside else near
             return document.problem(path, "unknown-key", f"unknown key {str(path[-1])!r}{known}", key=True, suggestion=near)
         case "missing":
             return document.problem(path[:-1], "missing-key", f"the key {str(detail['loc'][-1])!r} is missing", key=True)
@@ -159,6 +161,18 @@ def _fields(kind: Any, path: Path) -> tuple[list[str], frozenset[str]]:
         kind = _inside(kind, part)
     model = _model(kind)
     return (list(model.model_fields), model.ignored) if model else ([], frozenset())
+
+
+def _belongs(kind: Any, path: Path) -> str | None:
+    """The key under which an unknown key would be a known one."""
+    for part in path[:-1]:
+        kind = _inside(kind, part)
+    model = _model(kind)
+    for name in model.model_fields if model else ():
+        below = _model(_inside(kind, name))
+        if below is not None and path[-1] in below.model_fields:
+            return name
+    return None
 
 
 def _inside(kind: Any, part: str | int) -> Any:

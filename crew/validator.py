@@ -2,13 +2,15 @@
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from agents.config import AgentConfig
 from agents.prompt import VARIABLES, variables
 from agents.providers.catalog import BUILTIN_PROVIDERS
+from agents.providers.scripted import SCRIPT_FILE
 from crew.config import CrewConfig
 from crew.graph import RoutingGraph
-from crew.loader import CrewFiles, unknown
+from crew.loader import TOOLS_FILE, CrewFiles, unknown
 from crew.plan import entry_point, routing_of
 from crew.problems import Problem
 from crew.reading import Path
@@ -30,7 +32,14 @@ def validate(files: CrewFiles, tools: Mapping[str, Tool]) -> list[Problem]:
     crew = files.crew
     if crew is None:
         return []
-    problems = [*_names(files, crew), *_agents(files, crew, tools), *_groups(files, crew, tools), *_signals(files, crew)]
+    declared = {**tools, **files.tools, **dict.fromkeys(_declared(files))}
+    problems = [
+        *_script(files, crew, declared),
+        *_names(files, crew),
+        *_agents(files, crew, tools, declared),
+        *_groups(files, crew, tools),
+        *_signals(files, crew),
+    ]
     if not any(problem.severity == "error" for problem in (*files.problems, *problems)):
         problems += _graph(files, crew)
     return problems
@@ -72,7 +81,32 @@ def _names(files: CrewFiles, crew: CrewConfig) -> Iterator[Problem]:
             yield unknown(document, aim, "agent or group", target, targets)
 
 
-def _agents(files: CrewFiles, crew: CrewConfig, tools: Mapping[str, Tool]) -> Iterator[Problem]:
+def _declared(files: CrewFiles) -> Iterator[str]:
+    """Tools that the files name, also those whose entries are wrong: what is wrong with them is told once, there."""
+    for document in (files.crew_document, files.documents.get(TOOLS_FILE)):
+        said = document.data.get("tools") if document is not None and isinstance(document.data, dict) else None
+        yield from said if isinstance(said, dict) else ()
+
+
+def _script(files: CrewFiles, crew: CrewConfig, tools: Mapping[str, object]) -> Iterator[Problem]:
+    """Names in script.yaml that nothing has, and a script that is missing."""
+    document = files.documents.get(SCRIPT_FILE)
+    for agent_id, agent in files.agents.items():
+        if (agent.primary or agent).provider == "scripted" and document is None:
+            text = f"provider scripted needs a {SCRIPT_FILE} beside crew.yaml"
+            yield files.agent_files[agent_id].problem(("provider",), "provider", text, severity="warning")
+            break
+    for place, rule in enumerate(files.script.rules if files.script is not None and document is not None else ()):
+        assert document is not None, "it was read"
+        for name in rule.agent or ():
+            if name not in crew.agents:
+                yield unknown(document, ("rules", place, "agent"), "agent", name, frozenset(crew.agents))
+        for number, call in enumerate(rule.calls):
+            if call.tool not in tools:
+                yield replace(unknown(document, ("rules", place, "calls", number), "tool", call.tool, tools), severity="warning")
+
+
+def _agents(files: CrewFiles, crew: CrewConfig, tools: Mapping[str, Tool], declared: Mapping[str, object]) -> Iterator[Problem]:
     targets = frozenset(crew.agents) | frozenset(crew.routing.parallel_groups)
     providers = frozenset(BUILTIN_PROVIDERS) | frozenset(crew.providers)
     signals = frozenset(normal(signal.signal) for routes in crew.routing.signals.values() for signal in routes)
@@ -86,8 +120,8 @@ def _agents(files: CrewFiles, crew: CrewConfig, tools: Mapping[str, Tool]) -> It
             if name in SHELL_TOOLS and name not in tools:
                 text = f"unknown tool {name!r}: running a shell command is never built in; define what it may do in tools.yaml"
                 yield document.problem(("tools", place), "unknown-tool", text)
-            elif name not in tools and name not in files.tools:
-                yield unknown(document, ("tools", place), "tool", name, {**tools, **files.tools})
+            elif name not in declared:
+                yield unknown(document, ("tools", place), "tool", name, declared)
             if name in agent.tools[:place]:
                 yield document.problem(("tools", place), "tool-listed-twice", f"tool {name} is listed twice")
         for place, target in enumerate(agent.handoff_targets or ()):

@@ -120,7 +120,7 @@ def serve(
 @app.command()
 def run(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="The crew's folder, with crew.yaml in it.")],
-    query: Annotated[str, typer.Argument(metavar="QUERY", help="What to ask the crew.")],
+    query: Annotated[str | None, typer.Argument(metavar="QUERY", help="What to ask the crew.", show_default=False)] = None,
     as_lines: Annotated[bool, typer.Option("--json", help="Print the events as JSON, one a line.")] = False,
     provider: Provider = None,
     answer: Annotated[str | None, typer.Option(metavar="RUN", help="QUERY is the answer to this paused run.")] = None,
@@ -132,6 +132,11 @@ def run(
 
     Example: [bold]crew run examples/it-support "Kiểm tra máy này"[/]
     """
+    if decision is not None and answer is None:
+        raise typer.BadParameter("it decides on the calls of a paused run: give its id with --answer", param_hint="--decision")
+    if query is None and decision is None:
+        raise typer.BadParameter("say what to ask the crew", param_hint="QUERY")
+    query = query or ""
     crew = load_crew(folder, provider=provider)
     limit = int(crew.config.settings.max_input_size_kb * 1000)
     flaw = text_flaw(query) or (
@@ -143,11 +148,11 @@ def run(
     if isinstance(store, SqliteStore):
         store.claim(alone=False)
     asked = Query(query, decision=decision.value if decision is not None else None)
-    row = anyio.run(play, Runs(crew, store), asked, answer, as_lines)
+    row, asks = anyio.run(play, Runs(crew, store), asked, answer, as_lines)
     if row.status == "failed":
         raise typer.Exit(1)
     if row.status == "paused" and not as_lines:
-        print(f'Paused. Answer with: crew run {folder} "…" --answer {row.run_id}', file=sys.stderr)
+        print(f"Paused. Answer with: crew run {folder} --answer {row.run_id} {asks}", file=sys.stderr)
 
 
 @app.command()
@@ -161,7 +166,7 @@ def validate(
 ) -> None:
     """Check crews and tell everything that is wrong with them, each with its line and its remedy.
 
-    Example: [bold]crew validate examples/*[/]
+    Example: [bold]crew validate examples/hello examples/tools[/]
     """
     failed, documents = False, []
     for folder in folders or [HERE]:

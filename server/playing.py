@@ -7,13 +7,13 @@ from dataclasses import replace
 import anyio
 from rich.console import Console
 
-from crew.query import Query
+from crew.query import Query, Verdict
 from crew.runs import Runs
 from crew.stores.contract import RunRow, RunStore
 from server.terminal import RunView
 
 
-async def play(runs: Runs, asked: Query, answer: str | None, as_lines: bool) -> RunRow:
+async def play(runs: Runs, asked: Query, answer: str | None, as_lines: bool) -> tuple[RunRow, str]:
     """Run a crew and show its events as they come; on a terminal, ask at a pause.
 
     Args:
@@ -21,12 +21,17 @@ async def play(runs: Runs, asked: Query, answer: str | None, as_lines: bool) -> 
         asked: the query, or the answer to a paused run.
         answer: the id of that run.
         as_lines: print the events as JSON.
+
+    Returns:
+        The run as it then is, and how a pause is answered on the command line.
     """
     console = Console(highlight=False)
     view, interactive = RunView(console), sys.stdin.isatty() and not as_lines
     deltas = interactive and console.is_terminal
     asked = replace(asked, deltas=deltas)
     async with runs:
+        if answer is not None and asked.decision is None:
+            asked = replace(asked, decision=await _decision(runs, answer, asked.text))
         started = await (runs.start(asked) if answer is None else runs.resume(answer, asked))
         try:
             while True:
@@ -37,7 +42,7 @@ async def play(runs: Runs, asked: Query, answer: str | None, as_lines: bool) -> 
                         view.show(line.public)
                 row = await started.outcome()
                 if row.status != "paused" or not interactive:
-                    return row
+                    return row, view.asks
                 text = await anyio.to_thread.run_sync(console.input, view.prompt, abandon_on_cancel=True)
                 decided = view.decision(text)
                 started = await runs.resume(started.id, Query(text if decided is None else "", deltas=deltas, decision=decided))
@@ -46,6 +51,15 @@ async def play(runs: Runs, asked: Query, answer: str | None, as_lines: bool) -> 
             started.cancel()
             with anyio.CancelScope(shield=True):
                 await started.stopped()
+
+
+async def _decision(runs: Runs, run_id: str, text: str) -> Verdict | None:
+    """What an answer in words decides where the run's pause asks about calls, as at the prompt."""
+    view = RunView(Console(quiet=True))
+    async for line in runs.follow(run_id):
+        if line is not None:
+            view.show(line.public)
+    return view.decision(text)
 
 
 async def show_runs(store: RunStore, run_id: str | None, as_document: bool) -> bool:

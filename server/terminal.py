@@ -32,11 +32,14 @@ class RunView:
         if self.writing and event["type"] != "agent_delta":
             self.console.print()
         match event["type"]:
-            case "agent_start":
-                group = f" in {data['group']}" if data["group"] else ""
-                self._head(event["agent"], f"round {data['round']}{group}, {data['model']}")
-            case "agent_delta":
+            case "agent_start" if not data["group"]:
+                self._head(event["agent"], f"round {data['round']}, {data['model']}")
+            case "agent_delta" if not data["group"]:
                 self.console.print(escape(content), end="", soft_wrap=True, highlight=False)
+            case "agent_response" if data["group"]:
+                # members speak at once: each answer under its own name
+                self._head(event["agent"], f"in {data['group']}, {data['model']}")
+                self._body(content)
             case "agent_response" if not self.writing and content.strip():
                 self._body(content)
             case "tool_start":
@@ -61,17 +64,24 @@ class RunView:
                 self.console.print(f"  [yellow]⚠ {escape(content)}[/] [dim]({data['code']})[/]", highlight=False)
             case "error":
                 self.console.print(f"[bold red]✗ {escape(content)}[/] [dim]({data['reason']})[/]", highlight=False)
+            case "start":
+                self.question = None
             case "pause":
                 self._pause(data)
             case "done":
                 self._end(data)
-        self.writing = event["type"] == "agent_delta"
+        self.writing = event["type"] == "agent_delta" and not data["group"]
 
     @property
     def prompt(self) -> str:
         """What to ask the person at a pause."""
         words = {None: "", "approval": "yes, or why not", "unknown_outcome": "retry or skip"}[self.question]
         return f"[bold]{words}> [/]"
+
+    @property
+    def asks(self) -> str:
+        """How the newest pause is answered on the command line."""
+        return {None: '"…"', "approval": "--decision approve|deny", "unknown_outcome": "--decision retry|skip"}[self.question]
 
     def decision(self, text: str) -> Verdict | None:
         """What an answer decides; None where it is words for the agent, or a no with its reason."""
@@ -123,5 +133,7 @@ class RunView:
             self.console.print(
                 f"\n[bold yellow]⏸ paused: {escape(data['agent_id'])} waits for your answer[/] [dim]({text})[/]", highlight=False
             )
+        elif data["reason"] in ("max_handoffs", "max_rounds", "cancelled"):
+            self.console.print(f"\n[bold yellow]⚠ stopped: {data['reason']}[/] [dim]({text})[/]", highlight=False)
         else:
             self.console.print(f"\n[bold green]✔ {data['reason']}[/] [dim]({text})[/]", highlight=False)

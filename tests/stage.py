@@ -46,8 +46,7 @@ def write_crew(
             "system_prompt": f"You are {agent_id}.",
         }
         _dump(folder / "agents" / f"{agent_id}.yaml", said | dict(keys))
-    if rules is not None:
-        _dump(folder / "script.yaml", {"rules": list(rules)})
+    _dump(folder / "script.yaml", {"rules": [{"say": "x"}] if rules is None else list(rules)})
     if tools is not None:
         _dump(folder / "tools.yaml", {"tools": dict(tools)})
     return folder

@@ -41,7 +41,7 @@ class Catalog:
             if self.script is None:
                 raise ProviderError(f"provider scripted needs a {SCRIPT_FILE} beside crew.yaml")
             return Retrying(
-                Scripted(self.script, config.model), self.providers.get("scripted", ProviderConfig()).max_retries, *self.backoff
+                Scripted(self.script, "scripted"), self.providers.get("scripted", ProviderConfig()).max_retries, *self.backoff
             )
         endpoint = self.endpoint(config)
         # the openai package takes half a second to import, which no scripted crew should wait for

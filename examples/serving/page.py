@@ -5,6 +5,7 @@ import http.server
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 HERE = Path(__file__).parent
@@ -17,12 +18,13 @@ def main() -> None:
     # the page comes from another origin, which the crew has to allow
     serving = subprocess.Popen(crew, env={**os.environ, "CREW_CORS_ORIGINS": PAGE})
     handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=HERE)
+    pages = http.server.ThreadingHTTPServer(("127.0.0.1", 8000), handler)
+    threading.Thread(target=pages.serve_forever, daemon=True).start()
     print(f"Open {PAGE}")
     try:
-        http.server.ThreadingHTTPServer(("127.0.0.1", 8000), handler).serve_forever()
+        # without its crew the page is of no use
+        sys.exit(serving.wait())
     except KeyboardInterrupt:
-        pass
-    finally:
         serving.terminate()
         serving.wait()
 

@@ -109,7 +109,7 @@ async def test_the_backup_speaks_when_the_primary_has_failed_for_good():
     reply, told = await ask(Fallback(bad, good), user("x"))
     assert reply.content == "backup"
     assert [event.code for event in told if isinstance(event, Notice)] == ["model_backup"]
-    with pytest.raises(ModelError, match=r"m: .*refused; backup m: .*timeout"):
+    with pytest.raises(ModelError, match=r"m: .*refused; backup: m: .*timeout"):
         await ask(Fallback(bad, scripted({"fail": "timeout"})), user("x"))
 
 

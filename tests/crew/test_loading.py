@@ -21,7 +21,7 @@ CREW = "agents: [a]\n"
 
 def problems(folder: Path, **files: str) -> list[Problem]:
     """The problems of a crew of these files (dots stand for slashes: agents.a is agents/a.yaml)."""
-    for name, text in ({"crew": CREW, "agents.a": AGENT} | files).items():
+    for name, text in ({"crew": CREW, "agents.a": AGENT, "script": "rules: [{say: x}]\n"} | files).items():
         path = folder / f"{name.replace('.', '/')}.yaml"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
@@ -129,6 +129,15 @@ MISTAKES: dict[str, tuple[dict[str, str], list[str]]] = {
     "empty file": ({"agents.a": ""}, ["agents/a.yaml:1:1 e empty"]),
     "a list at the top": ({"crew": "- a\n"}, ["crew.yaml:1:1 e not-a-mapping"]),
     "script": ({"script": "rules: [{sya: x}]\n"}, ["script.yaml:1:10 e unknown-key (say)"]),
+    "unknown agent in a script": ({"script": "rules: [{agent: aa, say: x}]\n"}, ["script.yaml:1:17 e unknown-agent (a)"]),
+    "unknown tool in a script": ({"script": "rules: [{calls: [PingHst]}]\n"}, ["script.yaml:1:18 w unknown-tool (PingHost)"]),
+    "setting at the top": ({"crew": CREW + "max_rounds: 3\n"}, ["crew.yaml:2:1 e unknown-key"]),
+    "quote that stays open": ({"crew": CREW + 'name: "x\n\n\n'}, ["crew.yaml:2:7 e syntax"]),
+    "indentation": ({"crew": CREW + "settings:\n    max_rounds: 3\n  max_handoffs: 2\n"}, ["crew.yaml:4:3 e syntax"]),
+    "tool whose entry is wrong": (
+        {"tools": "tools: {t: {kind: python}}\n", "agents.a": AGENT + "tools: [t]\n"},
+        ["tools.yaml:1:9 e missing-key"],
+    ),
 }
 
 
@@ -239,6 +248,13 @@ def test_two_files_of_one_kind_are_told(tmp_path: Path):
     assert said(found) == ["agents/a.yaml:4:1 w ignored-key", "agents/a.yaml:6:1 w ignored-key"]
     (tmp_path / "crew.yml").write_text(CREW)
     assert "ignored-file" in [problem.code for problem in check(tmp_path)[2]]
+
+
+def test_a_script_that_is_missing_is_told(tmp_path: Path):
+    """Where the provider is named."""
+    problems(tmp_path)
+    (tmp_path / "script.yaml").unlink()
+    assert said(check(tmp_path)[2]) == ["agents/a.yaml:4:11 w provider"]
 
 
 def test_deep_aliases_are_refused():

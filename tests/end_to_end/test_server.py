@@ -347,7 +347,7 @@ def test_metrics_count(tmp_path: Path):
         "crew_pauses_open 1.0",
         "crew_runs_active 0.0",
         "crew_config_last_reload_successful 1.0",
-        'crew_model_requests_total{model="gpt-4o-mini",outcome="success",provider="scripted"} 4.0',
+        'crew_model_requests_total{model="scripted",outcome="success",provider="scripted"} 4.0',
     ):
         assert line in after, line
     assert "unmistakable" not in after

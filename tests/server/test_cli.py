@@ -82,7 +82,7 @@ def test_a_paused_run_is_answered_later(tmp_path: Path):
     assert crew("runs", folder).stdout == ""
     assert not (folder / ".crew").exists()
     paused = crew("run", folder, "help")
-    run_id = paused.stderr.split("--answer ")[1].strip()
+    run_id = paused.stderr.split("--answer ")[1].split()[0]
     assert paused.returncode == 0
     assert "paused" in crew("runs", folder).stdout
     done = crew("run", folder, "enough", "--answer", run_id)
@@ -94,6 +94,25 @@ def test_a_paused_run_is_answered_later(tmp_path: Path):
     again = crew("run", folder, "enough", "--answer", run_id)
     assert (again.returncode, "not paused" in again.stderr) == (1, True)
     assert crew("runs", folder, "nope").returncode == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [(["yes"], "paid bob"), (["--decision", "approve"], "paid bob"), (["no, thanks"], "Denied by a person: no, thanks")],
+)
+def test_a_call_is_decided_later(tmp_path: Path, words: list[str], told: str):
+    """In the words of the prompt, or by option; the hint says how."""
+    tools = {"pay": {"kind": "python", "function": "acts.py:pay", "requires_approval": True}}
+    rules: list[dict[str, Any]] = [
+        {"after": "pay", "say": "{{result.pay}}"},
+        {"say": "", "calls": [{"tool": "pay", "arguments": {"to": "bob"}}]},
+    ]
+    folder = write_crew(tmp_path, {"a": {"tools": ["pay"]}}, rules, tools=tools)
+    (folder / "acts.py").write_text("def pay(to: str) -> str:\n    return f'paid {to}'\n")
+    paused = crew("run", folder, "go")
+    assert "--decision approve|deny" in paused.stderr
+    assert told in crew("run", folder, *words, "--answer", paused.stderr.split("--answer ")[1].split()[0]).stdout
+    assert crew("run", folder, "x", "--decision", "approve").returncode == 2
 
 
 def test_on_a_terminal_it_asks(tmp_path: Path):
