@@ -66,7 +66,13 @@ class Runs:
         # the loop takes its first step before what it records is written: both are one transaction
         run.start()
         run.journal.record(event, row)
-        await run.journal.settled()
+        try:
+            await run.journal.settled()
+        except StoreError:
+            # not accepted, so it must not go on
+            run.leave()
+            await run.stopped()
+            raise
         return run
 
     async def resume(self, run_id: str, answer: Query, request_id: str = "") -> Run:

@@ -50,4 +50,4 @@ class Deadline:
         left = self.remaining(now)
         if left < self.minimum_seconds or left == 0:
             return None
-        return min(left, max(self.minimum_seconds, min(wanted, left - self.overhead_seconds)))
+        return max(self.minimum_seconds, min(wanted, left - self.overhead_seconds))

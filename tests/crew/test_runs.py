@@ -10,7 +10,7 @@ import anyio.lowlevel
 import pytest
 
 from crew import MemoryStore, Query, Runs, Said, SqliteStore, load_crew
-from crew.errors import Draining, NotPaused, RunEnded, UnknownRun
+from crew.errors import Draining, NotPaused, RunEnded, StoreError, UnknownRun
 from crew.runs import new_run_id
 from tests.stage import completion, crew_of, http, model_server, play, write_crew
 from tools import PermanentError, tool
@@ -212,6 +212,60 @@ async def test_a_pause_and_its_answers(tmp_path: Path):
     assert totals == sorted(totals)
     assert len(set(totals)) == 3
     assert played.row.answer == "[A]: thanks [B]!"
+
+
+async def test_handoffs_and_who_has_spoken_count_anew(tmp_path: Path):
+    """With each answer of a person: one handoff before it, one after it, and the first agent may be led to again."""
+    routing = {**routes(a={"[B]": "b"}), "agent_behaviors": {"b": {"wait_for_signal": True}}}
+    routing["signals"]["b"] = [{"signal": "[A]", "target": "a"}]
+    rules = [
+        {"agent": "a", "turn": 1, "say": "[B]"},
+        {"agent": "a", "say": "home"},
+        {"agent": "b", "hears": "go on", "say": "[A]"},
+        {"agent": "b", "say": "shall I?"},
+    ]
+    agents: dict[str, Any] = {"a": {"handoff_targets": []}, "b": {}}
+    played = await play(crew_of(tmp_path, agents, rules, routing=routing, settings={"max_handoffs": 1}), "start", "go on")
+    assert played.path == ["a", "b", "b", "a"]
+    assert [event["metadata"]["handoffs"] for event in played.of("done")] == [1, 1]
+    assert played.row.reason == "no_next_agent"
+
+
+class Full(MemoryStore):
+    """A store whose disk is full after so many writes."""
+
+    def __init__(self, writes: int) -> None:
+        super().__init__()
+        self.writes = writes
+
+    async def append(self, *arguments: Any, **named: Any) -> bool:
+        """Fail once the writes are used up."""
+        self.writes -= 1
+        if self.writes < 0:
+            raise StoreError("the disk is full")
+        return await super().append(*arguments, **named)
+
+
+@pytest.mark.parametrize("writes", [0, 1, 2])
+async def test_what_cannot_be_stored_is_not_told(tmp_path: Path, writes: int):
+    """The run stops, whoever waits is told why, its followers' lines end without an end of the run; the others go on."""
+    crew = crew_of(tmp_path, {"a": {}, "b": {}, "c": {}}, [{"say": "x", "delay_seconds": 0.01}])
+    store = Full(writes)
+    async with Runs(crew, store) as runs:
+        if writes == 0:
+            with pytest.raises(StoreError, match="disk is full"):
+                await runs.start(Query("go"))
+            assert runs.live == {}
+            return
+        run = await runs.start(Query("go"))
+        lines = [json.loads(line.public)["type"] async for line in runs.follow(run.id) if line]
+        with pytest.raises(StoreError, match="disk is full"):
+            await run.outcome()
+        assert "done" not in lines
+        assert len(lines) == len(await store.records(run.id))
+        assert (await runs.row(run.id)).status == "running"
+        store.writes = 99
+        assert (await (await runs.start(Query("again"))).outcome()).status == "completed"
 
 
 async def test_the_history_of_a_pause_is_kept(tmp_path: Path):
