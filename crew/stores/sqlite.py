@@ -73,8 +73,15 @@ class SqliteStore:
             # for its owner only; SQLite gives its own files the same rights
             os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
             self._connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=BUSY_SECONDS)
-            _prepare(self._connection, path)
         except (OSError, sqlite3.Error) as error:
+            raise StoreError(f"the database {path} cannot be used: {error}") from error
+        try:
+            _prepare(self._connection, path)
+        except StoreError:
+            self._connection.close()
+            raise
+        except sqlite3.Error as error:
+            self._connection.close()
             raise StoreError(f"the database {path} cannot be used: {error}") from error
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._work, name="crew-sqlite", daemon=True)

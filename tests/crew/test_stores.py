@@ -120,7 +120,7 @@ async def test_files_that_cannot_be_used_say_why(tmp_path: Path):
             SqliteStore(path)
 
 
-def test_a_claim_holds_against_other_processes(tmp_path: Path):
+async def test_a_claim_holds_against_other_processes(tmp_path: Path):
     """One server at a time; a `crew run` beside it keeps its hands off what is running."""
     one, two, three = (SqliteStore(tmp_path / "x.db") for _ in range(3))
     assert one.claim(alone=True)
@@ -128,6 +128,8 @@ def test_a_claim_holds_against_other_processes(tmp_path: Path):
     assert not two.claim(alone=True)
     assert not two.serving
     assert three.claim(alone=False)
+    for store in (one, two, three):
+        await store.aclose()
 
 
 @pytest.mark.parametrize(("url", "kind"), [(None, SqliteStore), ("memory:", MemoryStore), ("sqlite:///{}/y.db", SqliteStore)])
