@@ -209,10 +209,7 @@ def _retry_after(response: httpx2.Response) -> float | None:
     """Seconds that the server asks to wait, by number or by date."""
     said = response.headers.get("retry-after", "")
     try:
-        return max(0.0, float(said))
-    except ValueError:
-        pass
-    try:
-        return max(0.0, parsedate_to_datetime(said).timestamp() - time.time())
-    except ValueError:
+        seconds = float(said) if said[:1].isdigit() else parsedate_to_datetime(said).timestamp() - time.time()
+    except (ValueError, OverflowError):
         return None
+    return max(0.0, seconds)

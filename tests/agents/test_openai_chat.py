@@ -249,6 +249,14 @@ async def test_retry_after_is_heeded():
     assert any("in 0.2 s" in event.message for event in told if isinstance(event, Notice))
 
 
+@pytest.mark.parametrize("said", ["nan", "inf", "-1", "soon", ""])
+async def test_a_wait_that_is_none_is_ours(said: str):
+    """What is neither a number nor a date is as if nothing was said."""
+    answer, _, server = await ask([http(503, {}, f"retry-after: {said}\r\n"), http(200, completion())], retries=1)
+    assert isinstance(answer, ModelReply)
+    assert len(server.asked) == 2
+
+
 async def test_a_slow_server_is_a_timeout():
     """Within the provider's timeout, and not tried again."""
 

@@ -93,7 +93,9 @@ def test_a_token_is_asked_for(browser: Browser, tmp_path: Path):
         page.fill("#query", "Hello")
         page.click("#send")
         expect(page.locator(".done")).to_be_visible()
-        assert browser.new_page().evaluate("() => 1") == 1
+        other = browser.new_page()
+        other.goto(server.url)
+        expect(other.locator("#login")).to_be_visible()
 
 
 def test_the_page_of_forty_lines(browser: Browser):
