@@ -5,7 +5,7 @@ VENV ?= .venv
 BIN = $(VENV)/bin
 QUERY ?= Kiểm tra máy này giúp tôi
 
-.PHONY: run serve install check test docs clean
+.PHONY: run serve install check test faults docs clean
 
 run: $(VENV)/.installed  ## show the IT-support crew at work on this machine (no key, no network)
 	@$(BIN)/crew run examples/it-support "$(QUERY)"
@@ -35,8 +35,12 @@ check: $(VENV)/.dev  ## lint, types, the floors
 test: $(VENV)/.dev  ## install and run all tests, with branch coverage
 	$(BIN)/pytest -n auto --cov --cov-report=term $(ARGS)
 
-docs: $(VENV)/.dev  ## write the JSON Schemas anew into configs/schemas
+faults: $(VENV)/.dev  ## kill the server 500 times and see that nothing is lost, and that mistakes of ours would be seen
+	$(BIN)/python -m tests.faults.harness --kills 500 --mutants
+
+docs: $(VENV)/.dev  ## write the JSON Schemas and the page of all problems anew into configs
 	@mkdir -p configs/schemas
+	@$(BIN)/crew explain > configs/problems.md
 	@for kind in crew agent tools script; do $(BIN)/crew schema $$kind > configs/schemas/$$kind.json; done
 
 clean:

@@ -18,6 +18,9 @@ class Agent:
     id: str
     # display name
     name: str
+    # for those who look at the crew
+    role: str
+    description: str
     prompt: Prompt
     model: Model
     tools: Mapping[str, Tool]

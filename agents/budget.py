@@ -1,7 +1,7 @@
 """A Model that keeps to an agent's `cost_limits`: tokens of a call, tokens and cost of a day."""
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from agents.config import CostLimits
 from agents.errors import ModelError
@@ -18,15 +18,16 @@ class Spent:
     day: int = 0
     tokens: int = 0
     cost_usd: float = 0.0
+    # what was said of limits this day
+    said: set[str] = field(default_factory=set)
 
 
 class Budget:
     """Prices every answer; past a limit it refuses (`block_on_cost_exceed`) or says so once a day."""
 
-    def __init__(self, model: Model, limits: CostLimits) -> None:
-        self.model, self.limits = model, limits
-        self.spent = Spent()
-        self.said: set[str] = set()
+    def __init__(self, model: Model, limits: CostLimits, spent: Spent) -> None:
+        """`spent`: of the agent, whichever edition of it asks."""
+        self.model, self.limits, self.spent = model, limits, spent
 
     @property
     def name(self) -> str:
@@ -59,8 +60,10 @@ class Budget:
 
     def _new_day(self) -> None:
         today = int(time.time() // DAY_SECONDS)
-        if self.spent.day != today:
-            self.spent, self.said = Spent(today), set()
+        spent = self.spent
+        if spent.day != today:
+            spent.day, spent.tokens, spent.cost_usd = today, 0, 0.0
+            spent.said.clear()
 
     async def _hold_day(self, hear: Hear) -> None:
         limits, spent = self.limits, self.spent
@@ -85,6 +88,6 @@ class Budget:
                 )
 
     async def _once(self, key: str, message: str, hear: Hear) -> None:
-        if key not in self.said:
-            self.said.add(key)
+        if key not in self.spent.said:
+            self.spent.said.add(key)
             await hear(Notice("budget", message))

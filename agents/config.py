@@ -4,6 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
+from agents.providers.endpoint import Address
 from tools.config import Name, Shape
 
 Temperature = Annotated[float, Field(ge=0, le=2)]
@@ -41,7 +42,7 @@ class ModelConfig(Shape):
     """The model's name at its provider."""
     provider: str = "openai"
     """A built-in provider (openai, ollama, scripted) or one of crew.yaml's `providers`."""
-    provider_url: str | None = None
+    provider_url: Address | None = None
     """Base URL, instead of the provider's own. `${NAME}` is read from the environment."""
 
 
@@ -93,7 +94,7 @@ class AgentConfig(Shape):
     """The model's name at its provider; `primary` beats it."""
     provider: str = "openai"
     """A built-in provider (openai, ollama, scripted) or one of crew.yaml's `providers`."""
-    provider_url: str | None = None
+    provider_url: Address | None = None
     """Base URL, instead of the provider's own. `${NAME}` is read from the environment."""
     primary: ModelConfig | None = None
     """The model, its provider and URL in one; instead of the three keys above."""

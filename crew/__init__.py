@@ -1,9 +1,12 @@
 """Who speaks next, and what is remembered: the third floor.
 
-Rooms, in reading order: `crew` (the front door: a folder becomes a crew), `runs` (start, resume, follow), `run` (one of
-them), `executor` (the loop), `parallel` (a group), `calls` (what a person decides on), `routing` and `signals` (where
-words lead), `state` (a run between two steps), `query`, `events`, `wire`, `journal`, `stores`; `loader`, `reading`, `shaping`
-(files, their places, their shapes), `config`, `validator`, `graph`, `pictures`, `plan`, `assembly`, `problems`, `errors`.
+Rooms, in reading order: `crew` (the front door: a folder becomes a crew), `runs` (start, resume, cancel), `revisions`
+(the crew of each run), `run` (one of them), `following` (what they tell), `executor` (the loop), `parallel` (a group),
+`calls` (what a person decides on), `routing` and `signals` (where words lead), `state` (a run between two steps), `query`,
+`events`, `wire`, `journal`, `stores`, `upkeep` (what time asks for); `sources`, `loader`, `reading`, `shaping` (files, their
+places, their shapes), `config`, `validator`, `inert` (what can have no effect), `allowing` (warnings that are meant),
+`repair`, `graph`, `pictures`, `plan`, `assembly`, `problems`,
+`masking` (what may be shown), `errors`.
 """
 
 from crew.crew import Crew, check, load_crew

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from agents.agent import Agent
-from agents.budget import Budget
+from agents.budget import Budget, Spent
 from agents.config import AgentConfig, ModelConfig
 from agents.errors import ProviderError
 from agents.fallback import Fallback
@@ -42,10 +42,9 @@ def make_tools(files: CrewFiles, given: Sequence[Tool]) -> tuple[dict[str, Tool]
             )
             continue
         try:
-            tools[name] = python_tool(name, config, files.folder)
+            tools[name] = python_tool(name, config, files.sources.folder)
         except ToolDefinitionError as error:
-            key = "parameters" if "JSON schema" in str(error) else "function"
-            problems.append(document.problem(("tools", name, key), "tool-import", str(error)))
+            problems.append(document.problem(("tools", name, error.key), "tool-import", str(error)))
     return tools, problems
 
 
@@ -67,7 +66,13 @@ def tool_limits(settings: Settings) -> Limits:
 
 
 def make_agents(
-    files: CrewFiles, routing: Routing, tools: Mapping[str, Tool], catalog: Catalog, limits: Limits, provider: str | None
+    files: CrewFiles,
+    routing: Routing,
+    tools: Mapping[str, Tool],
+    catalog: Catalog,
+    limits: Limits,
+    provider: str | None,
+    spent: dict[str, Spent],
 ) -> tuple[dict[str, Agent], list[Problem]]:
     """The crew's agents, and what keeps any of them from being made.
 
@@ -78,6 +83,7 @@ def make_agents(
         catalog: makes the models, and owns their clients.
         limits: of one answer's calls.
         provider: used for every agent instead of its own, without backups.
+        spent: what each agent has used, by its id; goes on with every edition of the crew.
     """
     crew = files.crew
     assert crew is not None, "a crew with errors is not assembled"
@@ -88,13 +94,15 @@ def make_agents(
         config = files.agents[agent_id]
         own = {name: tools[name] for name in config.tools}
         try:
-            model = _model(config, catalog, provider)
+            model = _model(config, catalog, provider, spent.setdefault(agent_id, Spent()))
         except ProviderError as error:
             problems.append(files.agent_files[agent_id].problem(("provider",), "provider", f"agent {agent_id}: {error}"))
             continue
         agents[agent_id] = Agent(
             id=agent_id,
             name=config.name,
+            role=config.role,
+            description=config.description,
             prompt=_prompt(config, settings, own, routing.routes.get(agent_id, ()), is_terminal=is_terminal(files, agent_id)),
             model=model,
             tools=own,
@@ -117,7 +125,7 @@ def _offer(tool: Tool) -> dict[str, Any]:
     return {"type": "function", "function": {"name": tool.name, "description": tool.description, "parameters": tool.parameters}}
 
 
-def _model(config: AgentConfig, catalog: Catalog, provider: str | None) -> Model:
+def _model(config: AgentConfig, catalog: Catalog, provider: str | None, spent: Spent) -> Model:
     primary = config.primary or ModelConfig(model=config.model, provider=config.provider, provider_url=config.provider_url)
     if provider is not None:
         model = catalog.model(ModelConfig(model=primary.model, provider=provider))
@@ -125,7 +133,7 @@ def _model(config: AgentConfig, catalog: Catalog, provider: str | None) -> Model
         model = Fallback(catalog.model(primary), catalog.model(config.backup))
     else:
         model = catalog.model(primary)
-    return Budget(model, config.cost_limits)
+    return Budget(model, config.cost_limits, spent)
 
 
 def _prompt(

@@ -28,17 +28,17 @@ def ask_first(branches: Sequence[tuple[Branch, Agent]]) -> tuple[Agent, Question
     return None
 
 
-def settle_answered(branch: Branch, question: Question | None, answer: Query) -> list[ToolResult]:
+def settle_answered(branch: Branch, question: Question | None, answer: Query, *, expired: bool = False) -> list[ToolResult]:
     """The results that a person's answer gives to the open calls it was asked about; those left without one are made.
 
-    An answer without a fitting decision is a no, and its text the reason.
+    An answer without a fitting decision is a no, and its text the reason; `expired`: so is none at all in time.
     """
     result: tuple[Status, str]
     match question, answer.decision:
         case (None, _) | (Approval(), "approve") | (UnknownOutcome(), "retry"):
             return []
         case Approval(), _:
-            result = ("denied", _because("Denied by a person", answer.text))
+            result = ("denied", _because("Denied without an answer" if expired else "Denied by a person", answer.text))
         case UnknownOutcome(), "done":
             result = ("success", answer.result)
         case UnknownOutcome(), _:

@@ -114,6 +114,10 @@ class BehaviorConfig(Shape):
 
     wait_for_signal: bool = False
     """Without a signal in its answer the run pauses for a person."""
+    wait_timeout_seconds: Annotated[float, Field(gt=0, le=31_536_000)] | None = None
+    """How long a pause of this agent waits for an answer; for ever unless given. Calls that wait for a yes are denied then."""
+    on_wait_timeout: str | None = None
+    """Where to go when nobody has answered in time: an agent or a group; empty: the run ends."""
     auto_route: bool = True
     """Go on to the next agent of the list when nothing else says where."""
     is_terminal: bool | None = None

@@ -1,21 +1,24 @@
-"""A crew that is ready to run, and how it is made from its folder."""
+"""A crew that is ready to run, and how it is made from its files."""
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from agents.agent import Agent
+from agents.budget import Spent
 from agents.providers.catalog import Catalog
+from crew.allowing import without_allowed
 from crew.assembly import make_agents, make_tools, tool_limits
 from crew.config import CrewConfig
 from crew.errors import ConfigurationError
 from crew.executor import RunLimits
 from crew.graph import RoutingGraph
-from crew.loader import CrewFiles, read_folder
+from crew.loader import CrewFiles, read_files
 from crew.plan import entry_point, routing_of
-from crew.problems import Problem, ordered
+from crew.problems import Problem, failed, ordered
 from crew.routing import Routing
+from crew.sources import Sources, gather
 from crew.validator import validate
 from tools.builtin import BUILTIN_TOOLS
 from tools.deadline import Limits
@@ -23,6 +26,68 @@ from tools.tool import Tool
 
 
 @dataclass(frozen=True, slots=True)
+class Checked:
+    """What was read of a crew's files, its tools by name, and everything that is wrong with it, ordered by place."""
+
+    files: CrewFiles
+    tools: Mapping[str, Tool]
+    problems: tuple[Problem, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """What goes into a crew beside its files."""
+
+    # given by a program, beside those of tools.yaml
+    tools: tuple[Tool, ...] = ()
+    # used for every agent instead of its own
+    provider: str | None = None
+    # for `${NAME}`; None: the process's
+    environment: Mapping[str, str] | None = None
+    # what each agent has used today, by its id, in all editions of the crew
+    spent: dict[str, Spent] = field(default_factory=dict, compare=False)
+
+    def check(self, sources: Sources, *, imports: bool = True) -> Checked:
+        """Read a crew's files and tell everything that is wrong with them; `imports`: runs Python tools too."""
+        files = read_files(sources, os.environ if self.environment is None else self.environment)
+        given = {tool.name: tool for tool in self.tools}
+        made, problems = make_tools(files, self.tools) if imports else ({**BUILTIN_TOOLS, **given}, [])
+        found = [*files.problems, *problems, *validate(files, made)]
+        return Checked(files, made, tuple(ordered(without_allowed(files.documents.values(), found))))
+
+    def load(self, sources: Sources) -> "Crew":
+        """The crew of these files.
+
+        Raises:
+            ConfigurationError: with every problem of all files.
+        """
+        checked = self.check(sources)
+        files = checked.files
+        if files.crew is None or failed(checked.problems):
+            raise ConfigurationError(checked.problems, files.texts)
+        crew, settings, limits, routing = files.crew, files.crew.settings, tool_limits(files.crew.settings), routing_of(files)
+        catalog = Catalog(crew.providers, files.script, limits.backoff_min_seconds, limits.backoff_max_seconds)
+        agents, problems = make_agents(files, routing, checked.tools, catalog, limits, self.provider, self.spent)
+        if problems:
+            raise ConfigurationError(problems, files.texts)
+        run_limits = RunLimits(settings.max_handoffs, settings.max_rounds, settings.timeout_seconds)
+        return Crew(
+            name=files.name,
+            config=crew,
+            agents=agents,
+            routing=routing,
+            entry_point=entry_point(files),
+            limits=run_limits,
+            tool_limits=limits,
+            catalog=catalog,
+            warnings=checked.problems,
+            sources=sources,
+            recipe=self,
+            revision=sources.revision,
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Crew:
     """Live agents and the routing between them; serves any number of runs at once."""
 
@@ -36,11 +101,28 @@ class Crew:
     catalog: Catalog
     # what was worth a warning when it was loaded
     warnings: tuple[Problem, ...]
+    # of what it was made, and how
+    sources: Sources
+    recipe: Recipe
+    revision: str
 
     @property
     def graph(self) -> RoutingGraph:
         """The routing graph."""
         return RoutingGraph.of(self.routing, self.entry_point)
+
+    def name_of(self, agent_id: str) -> str:
+        """An agent's display name."""
+        agent = self.agents.get(agent_id)
+        return agent.name if agent is not None else agent_id
+
+    def made_again(self) -> "Crew":
+        """The crew of the folder as it is now; it takes time, and may run Python files.
+
+        Raises:
+            ConfigurationError: with every problem of all files.
+        """
+        return self.recipe.load(gather(self.sources.folder))
 
     async def aclose(self) -> None:
         """Close the connections to the models."""
@@ -48,8 +130,8 @@ class Crew:
 
 
 def check(
-    folder: Path, *, tools: Sequence[Tool] = (), imports: bool = True, environment: Mapping[str, str] | None = None
-) -> tuple[CrewFiles, dict[str, Tool], list[Problem]]:
+    folder: Path | str, *, tools: Sequence[Tool] = (), imports: bool = True, environment: Mapping[str, str] | None = None
+) -> Checked:
     """Read a crew's folder and tell everything that is wrong with it.
 
     Args:
@@ -57,13 +139,8 @@ def check(
         tools: tools that the program gives to the crew.
         imports: import Python tools, which runs their files.
         environment: for `${NAME}`; the process's unless given.
-
-    Returns:
-        What was read, the tools by name, and the problems, ordered by place.
     """
-    files = read_folder(folder, os.environ if environment is None else environment)
-    made, problems = make_tools(files, tools) if imports else ({**BUILTIN_TOOLS, **{tool.name: tool for tool in tools}}, [])
-    return files, made, ordered([*files.problems, *problems, *validate(files, made)])
+    return Recipe(tuple(tools), None, environment).check(gather(Path(folder)), imports=imports)
 
 
 def load_crew(
@@ -78,26 +155,6 @@ def load_crew(
         environment: for `${NAME}`; the process's unless given.
 
     Raises:
-        ConfigurationError: with every error of all files.
+        ConfigurationError: with every problem of all files.
     """
-    files, made, problems = check(Path(folder), tools=tools, environment=environment)
-    if any(problem.severity == "error" for problem in problems):
-        raise ConfigurationError(problems, files.texts)
-    return assemble(files, made, provider, problems)
-
-
-def assemble(files: CrewFiles, tools: Mapping[str, Tool], provider: str | None, warnings: Sequence[Problem]) -> Crew:
-    """The crew of files without errors.
-
-    Raises:
-        ConfigurationError: a provider cannot be used.
-    """
-    crew = files.crew
-    assert crew is not None, "a crew with errors is not assembled"
-    settings, limits, routing = crew.settings, tool_limits(crew.settings), routing_of(files)
-    catalog = Catalog(crew.providers, files.script, limits.backoff_min_seconds, limits.backoff_max_seconds)
-    agents, problems = make_agents(files, routing, tools, catalog, limits, provider)
-    if problems:
-        raise ConfigurationError(problems, files.texts)
-    run_limits = RunLimits(settings.max_handoffs, settings.max_rounds, settings.timeout_seconds)
-    return Crew(files.name, crew, agents, routing, entry_point(files), run_limits, limits, catalog, tuple(warnings))
+    return Recipe(tuple(tools), provider, environment).load(gather(Path(folder)))

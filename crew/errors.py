@@ -2,16 +2,22 @@
 
 CrewError
 ├── ConfigurationError   the files have errors; `problems` has each with its place
+│   └── LostConfiguration   those that a run was started with make no crew here any more
 ├── UnknownRun           there is no run of this id
+├── UnknownAgent         the crew has no agent of this id
 ├── NotPaused            the run does not wait for an answer, or another answer came first
+├── AlreadyBegun         a request with the same key has begun something; `receipt` says what
+├── KeyReused            a request with the same key asked for something else
 ├── RunEnded             the run has ended already
 ├── Draining             this process takes no new runs
 └── StoreError           the store could not write or read
+    └── StoreUnavailable for now: the disk is full, the database is gone or held by others
 """
 
 from collections.abc import Mapping, Sequence
 
 from crew.problems import Problem, as_text
+from crew.stores.contract import Receipt
 
 
 class CrewError(Exception):
@@ -27,12 +33,32 @@ class ConfigurationError(CrewError):
         self.problems, self.texts = tuple(problems), texts
 
 
+class LostConfiguration(ConfigurationError):
+    """What a run was started with makes no crew here any more: a Python tool or a variable is missing, say."""
+
+
 class UnknownRun(CrewError):
     """There is no such run."""
 
 
+class UnknownAgent(CrewError):
+    """There is no such agent."""
+
+
 class NotPaused(CrewError):
     """The run is not paused."""
+
+
+class AlreadyBegun(CrewError):
+    """A request with this key has begun a stretch of a run already."""
+
+    def __init__(self, receipt: Receipt) -> None:
+        super().__init__(f"the key {receipt.key!r} has begun run {receipt.run_id}")
+        self.receipt = receipt
+
+
+class KeyReused(CrewError):
+    """The key stands for another request."""
 
 
 class RunEnded(CrewError):
@@ -42,6 +68,13 @@ class RunEnded(CrewError):
 class Draining(CrewError):
     """This process is shutting down and takes no new runs."""
 
+    def __init__(self) -> None:
+        super().__init__("this process is shutting down")
+
 
 class StoreError(CrewError):
     """The store failed."""
+
+
+class StoreUnavailable(StoreError):
+    """The store cannot be used for now; the same again may succeed later."""

@@ -25,7 +25,7 @@ from agents.model import Usage
 from crew.query import Query
 from tools.calls import ToolCall
 
-DoneReason = Literal["terminal", "signal", "no_next_agent", "paused", "max_handoffs", "max_rounds", "cancelled"]
+DoneReason = Literal["terminal", "signal", "no_next_agent", "paused", "max_handoffs", "max_rounds", "cancelled", "no_answer"]
 ErrorReason = Literal["timeout", "model", "internal"]
 SYSTEM = "system"
 
@@ -41,6 +41,8 @@ class RunStarted:
     request_id: str
     resumed: bool
     query: Query
+    # nobody answered in time; the query says so
+    expired: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +108,8 @@ class Paused:
     agent: str
     # None: the agent's own words are the question
     question: Question | None = None
+    # RFC 3339: the run goes on then, even without an answer
+    until: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,10 +12,22 @@ from agents.errors import ModelError
 from agents.events import AgentDelta, AgentFailed, AgentStarted, ModelCalled, ToolRetried, ToolReturned, ToolStarted, Warned
 from agents.turn import Turn
 from crew.calls import ask_first, settle_answered
-from crew.events import DoneReason, ErrorReason, Event, HandedOff, Paused, RunDone, RunFailed, Stored
+from crew.events import DoneReason, ErrorReason, Event, HandedOff, Paused, Question, RunDone, RunFailed, Stored
 from crew.journal import Journal
 from crew.parallel import GroupFailed, GroupRunner
-from crew.routing import Decision, Finish, Fork, Handoff, Pause, Reason, Routing, decide, decide_group, deciding_member
+from crew.routing import (
+    Decision,
+    Finish,
+    Fork,
+    Handoff,
+    Pause,
+    Reason,
+    Routing,
+    decide,
+    decide_group,
+    decide_unanswered,
+    deciding_member,
+)
 from crew.state import Branch, RunState
 from crew.stores.contract import RunRow
 from crew.wire import now
@@ -140,6 +152,8 @@ class CrewExecutor:
         elif main.calls:
             if not self._asks([main]) and main.open_calls:
                 await Turn(self.agents[main.agent_id], None, self.tell).act(main.open_calls)
+        elif state.expired:
+            self._go(decide_unanswered(self.routing, main.agent_id))
         elif main.answer is not None:
             self._go(decide(self.routing, main.agent_id, main.answer, state.spoken))
         elif not self._no_round_left():
@@ -156,7 +170,7 @@ class CrewExecutor:
             for branch in branches:
                 agent = self.agents[branch.agent_id]
                 group = None if branch is state.main else state.main.agent_id
-                for result in settle_answered(branch, question, verdict):
+                for result in settle_answered(branch, question, verdict, expired=state.expired):
                     self._record(ToolReturned(agent.id, agent.name, group, result))
             return False
         asked = ask_first([(branch, self.agents[branch.agent_id]) for branch in branches])
@@ -167,7 +181,8 @@ class CrewExecutor:
             tools = ", ".join(call.tool for call in question.calls)
             text = f"{tools} had begun when the process ended; whether it acted is not known"
             self._record(Warned("unknown_outcome", text, agent.id, agent.name))
-        self._pause(agent, Paused(agent.id, agent.name, question))
+        # what nobody knows is never decided by a clock
+        self._pause(agent, question, self._until(agent.id) if question.kind == "approval" else None)
         return True
 
     def _go(self, decision: Decision) -> None:
@@ -177,8 +192,7 @@ class CrewExecutor:
             case Fork(group, reason):
                 self._hand_off(group.name, reason)
             case Pause(agent_id):
-                agent = self.agents[agent_id]
-                self._pause(agent, Paused(agent_id, agent.name))
+                self._pause(self.agents[agent_id], None, self._until(agent_id))
             case Finish(reason, agent_id, decided):
                 said = self.state.group.answers if self.state.group is not None and decided else {}
                 self._done(reason, agent_id, said.get(agent_id, self.state.last_answer))
@@ -215,26 +229,32 @@ class CrewExecutor:
         self._done("max_rounds", self.state.last_agent or main.agent_id, self.state.last_answer)
         return True
 
-    def _pause(self, agent: Agent, paused: Paused) -> None:
-        self._record(paused)
-        self._done("paused", agent.id, self.state.last_answer)
+    def _pause(self, agent: Agent, question: Question | None, until: str | None) -> None:
+        self._record(Paused(agent.id, agent.name, question, until))
+        self._done("paused", agent.id, self.state.last_answer, until)
+
+    def _until(self, agent_id: str) -> str | None:
+        """When a pause of an agent is over even without an answer."""
+        seconds = self.routing.wait_seconds.get(agent_id)
+        return None if seconds is None else now(seconds)
 
     def _active_seconds(self) -> float:
         return self.state.active_seconds + time.monotonic() - self.began
 
-    def _done(self, reason: DoneReason, agent_id: str, answer: str) -> None:
+    def _done(self, reason: DoneReason, agent_id: str, answer: str, until: str | None = None) -> None:
         state = self.state
         self._end(
             RunDone(reason, agent_id, answer, state.main.rounds, state.handoffs, state.usage, self._active_seconds()),
             agent_id,
             answer,
+            until,
         )
 
     def _fail(self, reason: ErrorReason, code: str, message: str, *, agent: Agent | None = None, retryable: bool = False) -> None:
         agent_id, name = (agent.id, agent.name) if agent is not None else (None, "system")
         self._end(RunFailed(reason, code, message, agent_id, name, retryable, self._active_seconds()), agent_id, message)
 
-    def _end(self, event: RunDone | RunFailed, agent_id: str | None, answer: str) -> None:
+    def _end(self, event: RunDone | RunFailed, agent_id: str | None, answer: str, until: str | None = None) -> None:
         state = self.state
         state.apply(event)
         paused = state.status == "paused"
@@ -250,5 +270,7 @@ class CrewExecutor:
             usage=state.usage,
             duration_seconds=state.active_seconds,
             ended_at=None if paused else now(),
+            paused_until=until,
+            events=self.journal.seq + 1,
         )
         self.journal.record(event, self.row)

@@ -1,16 +1,15 @@
 """The routing graph: what can be reached, what can never be left, which loops there are."""
 
-import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
 import networkx as nx
 
-from crew.routing import Routing
+from crew.routing import Group, Routing
 
 END = "(end)"
-EdgeKind = Literal["signal", "default", "handoff_target", "order", "member", "group"]
+EdgeKind = Literal["signal", "default", "handoff_target", "order", "member", "group", "no_answer"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,51 +22,59 @@ class Edge:
     label: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class RoutingGraph:
     """The graph of a crew: agents, groups and the end as nodes."""
 
     routing: Routing
     entry_point: str
     edges: tuple[Edge, ...]
+    # without the ways from a group to its members, which are no handoffs
+    digraph: "nx.DiGraph[str]"
+    # agents that can be the current one, and groups; an agent that only speaks as a member is not among them
+    entered: frozenset[str]
 
     @classmethod
     def of(cls, routing: Routing, entry_point: str) -> "RoutingGraph":
         """Build the graph."""
-        return cls(routing, entry_point, tuple(dict.fromkeys(_edges(routing))))
-
-    def _digraph(self, *, members: bool) -> "nx.DiGraph[str]":
-        graph: nx.DiGraph[str] = nx.DiGraph()
-        graph.add_nodes_from((*self.routing.agents, *self.routing.groups, END))
-        graph.add_edges_from((edge.from_, edge.to) for edge in self.edges if members or edge.kind != "member")
-        return graph
+        edges = tuple(dict.fromkeys(_edges(routing, entry_point)))
+        digraph: nx.DiGraph[str] = nx.DiGraph()
+        digraph.add_nodes_from((*routing.agents, *routing.groups, END))
+        digraph.add_edges_from((edge.from_, edge.to) for edge in edges if edge.kind != "member")
+        return cls(routing, entry_point, edges, digraph, _entered(routing, entry_point, edges, digraph))
 
     def unreachable(self) -> list[str]:
         """Agents and groups that no way leads to, in the order of crew.yaml."""
-        graph = self._digraph(members=True)
-        reached = {self.entry_point, *nx.descendants(graph, self.entry_point)} if self.entry_point in graph else set()
+        reached = self.entered | self.members_only()
         return [name for name in (*self.routing.agents, *self.routing.groups) if name not in reached]
+
+    def members_only(self) -> set[str]:
+        """Agents that only speak as members: where they themselves would lead on to is never looked at."""
+        groups = (group for group in self.routing.groups.values() if group.name in self.entered)
+        return {member for group in groups for member in group.agents} - self.entered
 
     def traps(self) -> list[list[str]]:
         """Sets of agents and groups that can be entered and never left: no end, no pause, no way out."""
-        graph = self._digraph(members=False)
+        graph: nx.DiGraph[str] = nx.DiGraph(self.digraph)
         graph.add_edges_from((agent, END) for agent in self.routing.waits if agent in graph)
-        ended = nx.ancestors(graph, END)
-        stuck = graph.subgraph([node for node in self._entered(graph) if node not in ended and node != END])
-        return [sorted(part) for part in nx.weakly_connected_components(stuck)]
+        ended: set[str] = nx.ancestors(graph, END)
+        return [sorted(part) for part in nx.weakly_connected_components(graph.subgraph(self.entered - ended))]
 
     def loops(self) -> list[list[str]]:
         """For each knot of ways that lead back: one shortest way round, first name first again at the end."""
-        order = {name: place for place, name in enumerate((*self.routing.agents, *self.routing.groups, END))}
-        graph = self._digraph(members=False)
-        entered = graph.subgraph(self._entered(graph))
+        order = {name: place for place, name in enumerate((*self.routing.agents, *self.routing.groups))}
+        # a copy: views look every node up again
+        entered: nx.DiGraph[str] = nx.DiGraph(self.digraph.subgraph(self.entered))
+        if not self.routing.waits:
+            # the order leads nobody back: it goes to those who have not spoken since a person has
+            kept = {(edge.from_, edge.to) for edge in self.edges if edge.kind not in ("order", "member")}
+            entered.remove_edges_from([edge for edge in entered.edges if edge not in kept])
         out = []
         for part in nx.strongly_connected_components(entered):
-            knot = entered.subgraph(part)
-            start = min(part, key=lambda name: order[name])
+            start = min(part, key=order.__getitem__)
             if len(part) > 1:
-                out.append(self._way_round(knot, start))
-            elif knot.has_edge(start, start):
+                out.append(self._way_round(entered.subgraph(part), start))
+            elif entered.has_edge(start, start):
                 out.append([start, start])
         return sorted(out)
 
@@ -77,22 +84,35 @@ class RoutingGraph:
         shortest = min((back[after] for after in knot.successors(start)), key=len)
         return [start, *shortest[::-1]]
 
-    def _entered(self, graph: "nx.DiGraph[str]") -> set[str]:
-        return {self.entry_point, *nx.descendants(graph, self.entry_point)} if self.entry_point in graph else set()
+
+def _entered(routing: Routing, entry_point: str, edges: Iterable[Edge], digraph: "nx.DiGraph[str]") -> frozenset[str]:
+    """What can be reached, also where the order leads past agents that have spoken."""
+    if entry_point not in digraph:
+        return frozenset()
+    graph: nx.DiGraph[str | int] = nx.DiGraph(digraph)
+    members = {member for group in routing.groups.values() for member in group.agents}
+    again = {name for part in nx.strongly_connected_components(digraph) if len(part) > 1 for name in part}
+    # a number stands for a place in the order, from which the agent there is next, or the place behind it
+    for place, name in enumerate(routing.agents):
+        graph.add_edge(place, name)
+        if name in again or name in members or name == entry_point:
+            graph.add_edge(place, place + 1)
+    places = {name: place for place, name in enumerate(routing.agents)}
+    graph.add_edges_from((edge.from_, places[edge.to]) for edge in edges if edge.kind == "order")
+    reached = nx.descendants(graph, entry_point)
+    return frozenset({entry_point, *(name for name in reached if isinstance(name, str))} - {END})
 
 
-def _edges(routing: Routing) -> Iterator[Edge]:
-    after = dict(itertools.pairwise(routing.agents))
+def _edges(routing: Routing, entry_point: str) -> Iterator[Edge]:
+    places = {agent: place for place, agent in enumerate(routing.agents)}
     for agent in routing.agents:
         for route in routing.routes.get(agent, ()):
             yield Edge(agent, route.target or END, "signal", route.signal.text)
+        if agent in routing.waits and agent in routing.wait_seconds:
+            yield Edge(agent, routing.unanswered.get(agent) or END, "no_answer", "no answer")
         if agent not in routing.waits:
-            yield from _fallback(routing, agent, agent, after)
-    origins: dict[str, set[str]] = {group: set() for group in routing.groups}
-    for agent in routing.agents:
-        for name in _targets(routing, agent):
-            origins[name].add(agent)
-    _pass_on(routing, origins)
+            yield from _fallback(routing, entry_point, places, agent)
+    origins = group_origins(routing)
     for group in routing.groups.values():
         for member in group.agents:
             yield Edge(group.name, member, "member")
@@ -104,7 +124,17 @@ def _edges(routing: Routing) -> Iterator[Edge]:
                 yield Edge(group.name, route.target or END, "signal", route.signal.text)
         # without a deciding signal it goes on from the agent that led to it
         for origin in sorted(origins[group.name]):
-            yield from _fallback(routing, origin, group.name, after)
+            yield from _fallback(routing, entry_point, places, origin, group)
+
+
+def group_origins(routing: Routing) -> dict[str, set[str]]:
+    """The agents whose defaults, targets and place in the order say where each group goes on, if nothing else does."""
+    origins: dict[str, set[str]] = {group: set() for group in routing.groups}
+    for agent in routing.agents:
+        for name in _targets(routing, agent):
+            origins[name].add(agent)
+    _pass_on(routing, origins)
+    return origins
 
 
 def _pass_on(routing: Routing, origins: dict[str, set[str]]) -> None:
@@ -122,16 +152,19 @@ def _targets(routing: Routing, agent: str) -> list[str]:
     """The groups that an agent may lead to."""
     targets = (
         [route.target for route in routing.routes.get(agent, ())]
-        + [routing.defaults.get(agent)]
+        + [routing.defaults.get(agent), routing.unanswered.get(agent)]
         + list(routing.handoff_targets.get(agent) or ())
     )
     return [target for target in targets if target is not None and target in routing.groups]
 
 
-def _fallback(routing: Routing, agent: str, from_: str, after: Mapping[str, str]) -> Iterator[Edge]:
-    """Where an agent's words lead when they hold no signal; `after`: the next one in the order of crew.yaml."""
+def _fallback(
+    routing: Routing, entry_point: str, places: Mapping[str, int], agent: str, group: Group | None = None
+) -> Iterator[Edge]:
+    """Where an agent's words lead when they hold no signal, or a group that it led to."""
+    from_ = agent if group is None else group.name
     others = [target for target in routing.handoff_targets.get(agent) or () if target != agent]
-    if agent in routing.terminal and from_ == agent:
+    if agent in routing.terminal and group is None:
         yield Edge(from_, END, "default", "terminal")
     elif agent in routing.defaults:
         yield Edge(from_, routing.defaults[agent] or END, "default", "default")
@@ -139,6 +172,20 @@ def _fallback(routing: Routing, agent: str, from_: str, after: Mapping[str, str]
         yield Edge(from_, others[0], "handoff_target", "target")
     else:
         # the order leads to agents that have not spoken, so it comes to its end
-        if agent in after and agent not in routing.no_auto_route and routing.handoff_targets.get(agent) is None:
-            yield Edge(from_, after[agent], "order", "next")
+        if agent not in routing.no_auto_route and routing.handoff_targets.get(agent) is None:
+            yield from (Edge(from_, name, "order", "next") for name in _next(routing, entry_point, places, agent, group))
         yield Edge(from_, END, "default", "no next")
+
+
+def _next(routing: Routing, entry_point: str, places: Mapping[str, int], agent: str, group: Group | None) -> Iterator[str]:
+    """The next agents in the order of crew.yaml: the first that may not have spoken."""
+    spoken = frozenset(group.agents) if group is not None else frozenset()
+    for place in range(places[agent] + 1, len(routing.agents)):
+        name = routing.agents[place]
+        # the entry has spoken, unless a person's answer began a stretch elsewhere
+        if name == entry_point and not routing.waits:
+            continue
+        if name not in spoken:
+            yield name
+            if name != entry_point:
+                return

@@ -2,14 +2,15 @@
 
 import asyncio
 import contextvars
+import logging
 from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Protocol
 
-from crew.errors import StoreError
+from crew.errors import StoreError, StoreUnavailable
 from crew.events import Event, Passing, Stored, pack
 from crew.state import Status
-from crew.stores.contract import Record, RunRow, RunStore
+from crew.stores.contract import Receipt, Record, RunRow, RunStore
 from crew.wire import now, public
 
 
@@ -20,6 +21,11 @@ class Listener(Protocol):
         """Take notice of an event."""
         ...
 
+
+# how long a run waits for a store that cannot be written, and how often it tries
+PATIENCE_SECONDS = 60.0
+AGAIN_SECONDS = 0.5
+log = logging.getLogger(__name__)
 
 # (seq, or None for what is not stored; the event as clients are told it)
 Tell = Callable[[int | None, str], None]
@@ -49,6 +55,12 @@ class Journal:
         self._busy = False
         self._writing: asyncio.Future[bool] | None = None
         self._failed: BaseException | None = None
+        # something of this run is in the store, so the rest may wait for it
+        self._begun = seq > 0
+        # since when the store cannot be written, and what will try again
+        self._since: float | None = None
+        self._again: asyncio.TimerHandle | None = None
+        self.patience_seconds = PATIENCE_SECONDS
         self._settled: list[asyncio.Future[None]] = []
 
     def record(self, event: Stored, row: RunRow | None = None) -> None:
@@ -60,11 +72,12 @@ class Journal:
             # not at once, so that what is recorded next goes into the same transaction
             asyncio.get_running_loop().call_soon(self._write, context=self.context)
 
-    async def begin(self, event: Stored, row: RunRow, expected: Status) -> bool:
-        """Store the first event of a stretch; False, and nothing stored, if the run's status is not the one expected."""
+    async def begin(self, event: Stored, row: RunRow, expected: Status | None, receipt: Receipt | None = None) -> bool:
+        """Store the first event of a stretch; False, and nothing stored, where the store says so (see RunStore.append)."""
         record = self._numbered(event)
-        if not await self.store.append(self.run_id, [record], row, expected):
+        if not await self.store.append(self.run_id, [record], row, expected, receipt):
             return False
+        self._begun = True
         self.context.run(self._told, record, event)
         return True
 
@@ -85,6 +98,20 @@ class Journal:
         if self._failed is not None:
             raise StoreError(str(self._failed)) from self._failed
 
+    def hurry(self) -> None:
+        """Wait for the store no longer: what it cannot take now is left to the next process, which makes those steps again."""
+        self.patience_seconds = 0.0
+        if self._again is not None:
+            self._again.cancel()
+            self._again = None
+            self._failed = StoreError("the store could not be written")
+            self._end()
+
+    @property
+    def gave_up(self) -> bool:
+        """The store failed a run that it had accepted."""
+        return self._begun and self._failed is not None
+
     @property
     def backlog(self) -> int:
         """Events that wait to be written."""
@@ -104,17 +131,35 @@ class Journal:
         if self._failed is not None or not batch:
             self._end()
             return
+        self._store(batch, row)
+
+    def _store(self, batch: list[tuple[Record, Stored]], row: RunRow | None) -> None:
+        self._again = None
         records = [record for record, _ in batch]
         self._writing = asyncio.ensure_future(self.store.append(self.run_id, records, row))  # held as an attribute
-        self._writing.add_done_callback(lambda done: self._written(done, batch), context=self.context)
+        self._writing.add_done_callback(lambda done: self._written(done, batch, row), context=self.context)
 
-    def _written(self, done: "asyncio.Future[bool]", batch: list[tuple[Record, Stored]]) -> None:
+    def _written(self, done: "asyncio.Future[bool]", batch: list[tuple[Record, Stored]], row: RunRow | None) -> None:
         # a cancelled write (the loop ends) is one that failed
         self._failed = StoreError("the write was cut off") if done.cancelled() else done.exception()
+        if isinstance(self._failed, StoreUnavailable) and self._waits():
+            self._failed = None
+            again = asyncio.get_running_loop().call_later(AGAIN_SECONDS, self._store, batch, row, context=self.context)
+            self._again = again
+            return
         if self._failed is None:
+            self._begun, self._since = True, None
             for record, event in batch:
                 self._told(record, event)
         self._write()
+
+    def _waits(self) -> bool:
+        """Whether a store that cannot be written is worth waiting for: by a run that was accepted, for a while."""
+        now = asyncio.get_running_loop().time()
+        if self._since is None:
+            self._since = now
+            log.warning("run %s waits for the store", self.run_id)
+        return self._begun and now - self._since < self.patience_seconds
 
     def _end(self) -> None:
         self._busy = False

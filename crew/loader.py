@@ -1,28 +1,24 @@
-"""A crew's folder -> its configuration, with the place of each mistake; one file's truth."""
+"""A crew's files -> its configuration, with the place of each mistake; one file's truth."""
 
+import pathlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from agents.config import AgentConfig
 from agents.providers.scripted import SCRIPT_FILE, Script
 from crew.config import CrewConfig
-from crew.problems import Problem
-from crew.reading import Document, read
-from crew.shaping import fill_environment, ignored_keys, shape
+from crew.problems import ErrorCode, Problem
+from crew.reading import Document, Path, read
+from crew.shaping import S, fill_environment, ignored_keys, shape
+from crew.sources import CREW_FILE, TOOLS_FILE, Sources
 from tools.config import ToolConfig, ToolsFile
-from tools.schema import nearest
-
-CREW_FILE = "crew.yaml"
-TOOLS_FILE = "tools.yaml"
-ENDINGS = (".yaml", ".yml")
 
 
 @dataclass(slots=True)
 class CrewFiles:
-    """What a crew's folder says, as far as it can be read."""
+    """What a crew's files say, as far as they can be read."""
 
-    folder: Path
+    sources: Sources
     documents: dict[str, Document] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
     crew: CrewConfig | None = None
@@ -47,102 +43,78 @@ class CrewFiles:
     @property
     def name(self) -> str:
         """The crew's name: the one given, or the folder's."""
-        return (self.crew.name if self.crew else "") or self.folder.resolve().name
+        return (self.crew.name if self.crew else "") or self.sources.folder.resolve().name
 
 
-def read_folder(folder: Path, environment: Mapping[str, str]) -> CrewFiles:
+def read_files(sources: Sources, environment: Mapping[str, str]) -> CrewFiles:
     """Read all files of a crew; what is wrong with each is in `problems`."""
-    files = CrewFiles(folder)
-    crew_path = _either(folder, CREW_FILE)
-    if not folder.is_dir() or crew_path is None:
-        if folder.is_dir():
-            what = f"there is no crew.yaml in {folder}; `crew init DIR` makes one"
-        else:
-            what = f"{folder} is a file; give its folder, {folder.parent}" if folder.exists() else f"there is no folder {folder}"
-        files.problems.append(Problem(CREW_FILE, 1, 1, "error", "no-crew", what))
-        return files
-    files.problems += [
-        _second(name)
-        for name in (CREW_FILE, TOOLS_FILE, SCRIPT_FILE)
-        if all((folder / (Path(name).stem + e)).is_file() for e in ENDINGS)
-    ]
-    _read_crew(files, crew_path, environment)
+    files = CrewFiles(sources, problems=list(sources.problems))
+    if (crew := sources.named(CREW_FILE)) is not None:
+        _read_crew(files, crew, environment)
     _read_agents(files, environment)
-    _read_tools(files, environment)
-    if (script := _either(folder, SCRIPT_FILE)) is not None:
-        document = _read(files, script)
-        files.script, problems = shape(document, Script)
-        files.problems += problems
+    if (tools := sources.named(TOOLS_FILE)) is not None:
+        _read_tools(files, tools, environment)
+    if (script := sources.named(SCRIPT_FILE)) is not None:
+        files.script = _shaped(files, _read(files, script), Script, (), environment)
     return files
 
 
-def _second(name: str) -> Problem:
-    other = Path(name).stem + ENDINGS[1]
-    return Problem(other, 1, 1, "warning", "ignored-file", f"{name} is there too, and is the one that is read")
-
-
-def _either(folder: Path, name: str) -> Path | None:
-    return next((path for ending in ENDINGS if (path := folder / (Path(name).stem + ending)).is_file()), None)
-
-
-def _read(files: CrewFiles, path: Path) -> Document:
-    name = path.relative_to(files.folder).as_posix()
-    try:
-        document = read(name, path.read_bytes())
-    except OSError as error:
-        document = Document(
-            name, "", problems=[Problem(name, 1, 1, "error", "unreadable", f"the file cannot be read: {error.strerror}")]
-        )
+def _read(files: CrewFiles, name: str) -> Document:
+    document = read(name, files.sources.files[name])
     files.documents[name] = document
     files.problems += document.problems
     return document
 
 
-def _read_crew(files: CrewFiles, path: Path, environment: Mapping[str, str]) -> None:
-    document = _read(files, path)
+def _shaped(
+    files: CrewFiles, document: Document, kind: type[S], variables: tuple[Path, ...], environment: Mapping[str, str]
+) -> S | None:
+    """The document as a `kind`, or None; `variables`: the parts that are filled from the environment."""
+    unset = fill_environment(document, variables, environment)
+    shaped, problems = shape(document, kind)
+    # what a missing variable leaves behind is no second mistake
+    places = {(problem.line, problem.column) for problem in unset}
+    problems = [problem for problem in problems if (problem.line, problem.column) not in places]
+    files.problems += [*unset, *ignored_keys(document, kind), *problems]
+    return shaped
+
+
+def _read_crew(files: CrewFiles, name: str, environment: Mapping[str, str]) -> None:
+    document = _read(files, name)
     # crew.yml is known by the same name
     files.documents[CREW_FILE] = document
-    files.problems += fill_environment(document, (("providers",), ("tools",)), environment)
-    files.problems += ignored_keys(document, CrewConfig)
-    files.crew, problems = shape(document, CrewConfig)
-    files.problems += problems
+    files.crew = _shaped(files, document, CrewConfig, (("providers",), ("tools",)), environment)
     if files.crew is not None:
         files.tools = dict(files.crew.tools)
         files.tool_files = dict.fromkeys(files.tools, document)
 
 
 def _read_agents(files: CrewFiles, environment: Mapping[str, str]) -> None:
-    found = sorted(path for path in (files.folder / "agents").glob("*") if path.suffix in ENDINGS and path.is_file())
-    for path in found:
-        document = _read(files, path)
-        files.problems += fill_environment(
-            document, (("provider_url",), ("primary", "provider_url"), ("backup", "provider_url")), environment
-        )
-        files.problems += ignored_keys(document, AgentConfig)
-        agent, problems = shape(document, AgentConfig)
-        files.problems += problems
+    # a file that cannot be read is still there, so nothing else is told of it
+    for problem in files.sources.problems:
+        if problem.code == "unreadable" and problem.file.startswith("agents/"):
+            files.agent_files[pathlib.Path(problem.file).stem] = Document(problem.file, "")
+    for file in files.sources.agents:
+        document, stem = _read(files, file), pathlib.Path(file).stem
+        urls: tuple[Path, ...] = (("provider_url",), ("primary", "provider_url"), ("backup", "provider_url"))
+        agent = _shaped(files, document, AgentConfig, urls, environment)
         if agent is None:
             # known by what it says of itself, or its file's name, so that nothing else seems to be missing
             said = document.data.get("id") if isinstance(document.data, dict) else None
-            files.agent_files.setdefault(str(said) if isinstance(said, str) else path.stem, document)
+            files.agent_files.setdefault(str(said) if isinstance(said, str) else stem, document)
         elif agent.id in files.agents:
             first = files.agent_files[agent.id].file
             files.problems.append(document.problem(("id",), "agent-twice", f"agent {agent.id} is defined in {first} already"))
         else:
             files.agents[agent.id], files.agent_files[agent.id] = agent, document
-            if agent.id != path.stem:
+            if agent.id != stem:
                 text = f"agent {agent.id} stands in {document.file}; a file named {agent.id}.yaml is easier to find"
-                files.problems.append(document.problem(("id",), "file-name", text, severity="warning"))
+                files.problems.append(document.problem(("id",), "file-name", text))
 
 
-def _read_tools(files: CrewFiles, environment: Mapping[str, str]) -> None:
-    path = _either(files.folder, TOOLS_FILE)
-    if path is None:
-        return
-    document = _read(files, path)
-    files.problems += fill_environment(document, (("tools",),), environment)
-    config, problems = shape(document, ToolsFile)
-    files.problems += problems
+def _read_tools(files: CrewFiles, name: str, environment: Mapping[str, str]) -> None:
+    document = _read(files, name)
+    config = _shaped(files, document, ToolsFile, (("tools",),), environment)
     for name, tool in (config.tools if config is not None else {}).items():
         if name in files.tools:
             where = files.tool_files[name].file
@@ -153,16 +125,24 @@ def _read_tools(files: CrewFiles, environment: Mapping[str, str]) -> None:
             files.tools[name], files.tool_files[name] = tool, document
 
 
+UNKNOWN: dict[str, ErrorCode] = {
+    "agent": "unknown-agent",
+    "agent or group": "unknown-agent",
+    "tool": "unknown-tool",
+    "provider": "unknown-provider",
+}
+
+
 def unknown(
     document: Document,
-    path: tuple[str | int, ...],
+    path: Path,
     what: str,
     name: str,
     known: Mapping[str, object] | frozenset[str],
     *,
     key: bool = False,
 ) -> Problem:
-    """The problem of a name that nothing has."""
-    near = nearest(name, known)
+    """The problem of a name that nothing has; `what`: a key of UNKNOWN."""
+    near = document.near(name, known)
     listed = f"; known: {', '.join(sorted(known)[:12])}" if known and near is None else ""
-    return document.problem(path, f"unknown-{what.split()[0]}", f"unknown {what} {name!r}{listed}", key=key, suggestion=near)
+    return document.problem(path, UNKNOWN[what], f"unknown {what} {name!r}{listed}", key=key, suggestion=near)

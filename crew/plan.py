@@ -1,8 +1,9 @@
 """From the configuration to the routing that runs decide by."""
 
-from crew.loader import CREW_FILE, CrewFiles
+from crew.loader import CrewFiles
 from crew.routing import Group, Route, Routing
 from crew.signals import Signal
+from crew.sources import CREW_FILE
 
 
 def is_terminal(files: CrewFiles, agent_id: str) -> bool:
@@ -50,6 +51,12 @@ def routing_of(files: CrewFiles) -> Routing:
         waits=frozenset(agent for agent, behavior in behaviors.items() if behavior.wait_for_signal),
         terminal=frozenset(agent for agent in crew.agents if is_terminal(files, agent)),
         no_auto_route=frozenset(agent for agent, behavior in behaviors.items() if not behavior.auto_route),
+        wait_seconds={
+            agent: behavior.wait_timeout_seconds
+            for agent, behavior in behaviors.items()
+            if behavior.wait_timeout_seconds is not None
+        },
+        unanswered={agent: behavior.on_wait_timeout or None for agent, behavior in behaviors.items()},
         groups={
             name: Group(
                 name,

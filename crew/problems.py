@@ -1,10 +1,88 @@
 """What is wrong in a crew's files, each with its place, and how it is written."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+from crew.masking import shown_lines
 
 Severity = Literal["error", "warning"]
+# Stable; explanations.yaml has what each means, with an example.
+ErrorCode = Literal[
+    # files
+    "no-crew",
+    "unreadable",
+    "too-large",
+    "not-utf8",
+    "empty",
+    "not-a-mapping",
+    "syntax",
+    "too-deep",
+    "too-many-nodes",
+    "recursive-alias",
+    "merge",
+    "tag",
+    "key",
+    "duplicate-key",
+    "too-many-problems",
+    # shapes
+    "unknown-key",
+    "missing-key",
+    "wrong-type",
+    "bad-value",
+    "bad-name",
+    "out-of-range",
+    "unset-variable",
+    # names
+    "missing-agent",
+    "unknown-agent",
+    "unknown-tool",
+    "unknown-provider",
+    "agent-twice",
+    "agent-listed-twice",
+    "tool-twice",
+    "tool-listed-twice",
+    "tool-import",
+    "member-twice",
+    "group-name",
+    "empty-group",
+    "approval-in-group",
+    "signal-twice",
+    "empty-signal",
+    "terminal-disagreement",
+    "provider",
+    # the graph
+    "trap",
+]
+WarningCode = Literal[
+    # files
+    "ignored-file",
+    "file-name",
+    "unused-agent",
+    "unused-tool",
+    "unused-provider",
+    "unused-allow",
+    # shapes
+    "ignored-key",
+    # the script
+    "script-tool",
+    "no-script",
+    # the graph
+    "unreachable",
+    "loop",
+    "endless-pause",
+    "undecided-group",
+    # prompts
+    "no-prompt",
+    "unknown-variable",
+    "empty-variable",
+    "unknown-signal",
+    "unmentioned-signal",
+    "signal-in-signal",
+]
+Code = ErrorCode | WarningCode
+ERRORS = frozenset(get_args(ErrorCode))
+WARNINGS = frozenset(get_args(WarningCode))
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,11 +93,14 @@ class Problem:
     file: str
     line: int
     column: int
-    severity: Severity
-    # stable; README.md lists them
-    code: str
+    code: Code
     message: str
     suggestion: str | None = None
+
+    @property
+    def severity(self) -> Severity:
+        """An error keeps a crew from starting; a warning does not."""
+        return "warning" if self.code in WARNINGS else "error"
 
 
 def ordered(problems: Iterable[Problem]) -> list[Problem]:
@@ -27,9 +108,15 @@ def ordered(problems: Iterable[Problem]) -> list[Problem]:
     return sorted(set(problems), key=lambda p: (p.file != "crew.yaml", p.file, p.line, p.column, p.code, p.message))
 
 
+def failed(problems: Iterable[Problem], *, strict: bool = False) -> bool:
+    """Whether there is an error; `strict`: or a warning."""
+    return any(strict or problem.severity == "error" for problem in problems)
+
+
 def as_json(problems: Iterable[Problem]) -> dict[str, Any]:
     """The problems as a document."""
-    return {"problems": [asdict(problem) for problem in problems]}
+    keys = ("file", "line", "column", "severity", "code", "message", "suggestion")
+    return {"problems": [{key: getattr(problem, key) for key in keys} for problem in problems]}
 
 
 def as_text(problem: Problem, texts: Mapping[str, str], prefix: str = "") -> str:
@@ -42,22 +129,14 @@ def as_text(problem: Problem, texts: Mapping[str, str], prefix: str = "") -> str
     """
     head = f"{prefix}{problem.file}:{problem.line}:{problem.column}: {problem.severity}[{problem.code}]: {problem.message}"
     out = [head]
-    lines = texts.get(problem.file, "").splitlines()
-    if 0 < problem.line <= len(lines) and not _is_secret(lines[problem.line - 1]):
-        line = lines[problem.line - 1]
+    lines = shown_lines(texts.get(problem.file, ""))
+    line = lines[problem.line - 1] if 0 < problem.line <= len(lines) else None
+    if line is not None:
         start, shown = _window(line, problem.column - 1)
         out += [f"    {shown}", "    " + "".join("\t" if c == "\t" else " " for c in line[start : problem.column - 1]) + "^"]
     if problem.suggestion:
         out.append(f"    did you mean {problem.suggestion!r}?")
     return "\n".join(out)
-
-
-def _is_secret(line: str) -> bool:
-    """A key written into the file must not be repeated in a log."""
-    lowered = line.lower()
-    return any(
-        word in lowered for word in ("api_key", "api-key", "apikey", "authorization", "bearer", "token:", "secret", "password")
-    )
 
 
 def _window(line: str, column: int, width: int = 160) -> tuple[int, str]:

@@ -26,6 +26,14 @@ class Said:
 
 
 @dataclass(frozen=True, slots=True)
+class Once:
+    """A request that begins nothing a second time: its client's key, and a fingerprint of what it asks."""
+
+    key: str
+    fingerprint: str
+
+
+@dataclass(frozen=True, slots=True)
 class Query:
     """A question to a crew, or an answer to its pause."""
 
@@ -39,3 +47,5 @@ class Query:
     decision: Verdict | None = None
     # with `done`: what the call gave
     result: str = ""
+    # the number of the `pause` event that is answered; None: whichever the run is in
+    pause: int | None = None

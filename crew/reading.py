@@ -1,13 +1,14 @@
 """One YAML text -> plain data, the place of every key and value, and what is wrong with it; safe on any input."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 import yaml
 
-from crew.problems import Problem, Severity
+from crew.problems import Code, Problem
 from tools.config import Plain
+from tools.schema import nearest
 
 MAX_BYTES = 2**20
 MAX_NODES = 100_000
@@ -34,6 +35,8 @@ class Document:
     values: dict[Path, tuple[int, int]] = field(default_factory=dict)
     keys: dict[Path, tuple[int, int]] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
+    # how many names may still be compared to find what was meant; a hostile file has tens of thousands of mistakes
+    comparisons: int = 10_000
 
     def value_at(self, path: Path) -> tuple[int, int]:
         """Where the value at a path is, or the nearest one above it that is there."""
@@ -45,42 +48,49 @@ class Document:
         """Where the key at a path is, else its value."""
         return self.keys.get(path) or self.value_at(path)
 
+    def near(self, word: str, known: Collection[str]) -> str | None:
+        """The known name that a word of this file was probably meant to be."""
+        self.comparisons -= len(known)
+        return nearest(word, known) if self.comparisons > 0 else None
+
     def problem(
         self,
         path: Path,
-        code: str,
+        code: Code,
         message: str,
         *,
         key: bool = False,
         suggestion: str | None = None,
-        severity: Severity = "error",
     ) -> Problem:
         """A problem of this file at a path: at its value, or at its key."""
         line, column = self.key_at(path) if key else self.value_at(path)
-        return Problem(self.file, line, column, severity, code, message, suggestion)
+        return Problem(self.file, line, column, code, message, suggestion)
 
 
 def read(file: str, content: bytes) -> Document:
     """Read a file's bytes; what cannot be read is told in `problems`, with `data` None."""
     document = Document(file, "")
     if len(content) > MAX_BYTES:
-        return _refuse(document, 1, 1, "too-large", f"the file has {len(content):,} bytes; at most {MAX_BYTES:,} are read")
+        return _refuse(document, 1, 1, "too-large", f"the file has more than {MAX_BYTES:,} bytes, the most that are read")
     try:
         document.text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        line = content[: error.start].count(b"\n") + 1
-        return _refuse(document, line, 1, "not-utf8", "the file is not UTF-8 text; save it as UTF-8")
+        before = content[: error.start].decode("utf-8-sig").split("\n")
+        wrong = f"the byte 0x{content[error.start]:02x} is no UTF-8 text; save the file as UTF-8"
+        return _refuse(document, len(before), len(before[-1]) + 1, "not-utf8", wrong)
     try:
-        _check_depth(document.text)
+        _look_ahead(document.text)
         node = yaml.compose(document.text, Loader)
-    except _TooDeep as error:
-        return _refuse(document, error.args[0], error.args[1], "too-deep", f"nested more than {MAX_DEPTH} deep")
+    except (_TooDeep, _TooMany) as error:
+        return _refused(document, error)
     except yaml.MarkedYAMLError as error:
         # a quote that is never closed is found where it opens, not at the end of the file
         unclosed = error.problem is not None and "unexpected end of stream" in error.problem
         mark = error.context_mark if unclosed and error.context_mark else error.problem_mark or error.context_mark
-        line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
+        line, column = _place(mark)
         return _refuse(document, line, column, "syntax", _plainly(error, document.text, line))
+    except yaml.reader.ReaderError as error:
+        return _refuse(document, *_character(document.text), "syntax", f"a character that YAML does not allow: {error.reason}")
     except yaml.YAMLError as error:
         return _refuse(document, 1, 1, "syntax", " ".join(str(error).split()))
     if node is None:
@@ -88,11 +98,8 @@ def read(file: str, content: bytes) -> Document:
     walk = _Walk(document)
     try:
         document.data = walk.value(node, (), ())
-    except _TooDeep as error:
-        return _refuse(document, error.args[0], error.args[1], "too-deep", f"nested more than {MAX_DEPTH} deep")
-    except _TooMany:
-        line, column = _start(node)
-        return _refuse(document, line, column, "too-many-nodes", f"more than {MAX_NODES:,} values after aliases are followed")
+    except (_TooDeep, _TooMany) as error:
+        return _refused(document, error)
     if not isinstance(document.data, dict):
         document.data = None
         if not document.problems:
@@ -108,20 +115,38 @@ class _TooMany(Exception):
     pass
 
 
-def _check_depth(text: str) -> None:
-    depth = 0
+def _look_ahead(text: str) -> None:
+    """Refuse what would take too much to read, before it is."""
+    depth = nodes = 0
     for event in yaml.parse(text, Loader):
+        nodes += isinstance(event, yaml.NodeEvent)
+        # of every value there is at most one key
+        if nodes > 2 * MAX_NODES:
+            raise _TooMany(*_place(event.start_mark))
         if isinstance(event, yaml.CollectionStartEvent):
             depth += 1
             if depth > MAX_DEPTH:
-                mark = event.start_mark
-                raise _TooDeep(*((mark.line + 1, mark.column + 1) if mark else (1, 1)))
+                raise _TooDeep(*_place(event.start_mark))
         elif isinstance(event, yaml.CollectionEndEvent):
             depth -= 1
 
 
-def _refuse(document: Document, line: int, column: int, code: str, message: str) -> Document:
-    document.problems.append(Problem(document.file, line, column, "error", code, message))
+def _character(text: str) -> tuple[int, int]:
+    """The place of the first character that YAML does not allow."""
+    found = yaml.reader.Reader.NON_PRINTABLE.search(text)
+    before = text[: found.start() if found else 0].splitlines() or [""]
+    return len(before), len(before[-1]) + 1
+
+
+def _refused(document: Document, error: _TooDeep | _TooMany) -> Document:
+    line, column = error.args
+    if isinstance(error, _TooDeep):
+        return _refuse(document, line, column, "too-deep", f"nested more than {MAX_DEPTH} deep")
+    return _refuse(document, line, column, "too-many-nodes", f"more than {MAX_NODES:,} values after aliases are followed")
+
+
+def _refuse(document: Document, line: int, column: int, code: Code, message: str) -> Document:
+    document.problems.append(Problem(document.file, line, column, code, message))
     return document
 
 
@@ -144,8 +169,12 @@ def _plainly(error: yaml.MarkedYAMLError, text: str, line: int) -> str:
     return said
 
 
+def _place(mark: Any) -> tuple[int, int]:
+    return (mark.line + 1, mark.column + 1) if mark else (1, 1)
+
+
 def _start(node: yaml.Node) -> tuple[int, int]:
-    return node.start_mark.line + 1, node.start_mark.column + 1
+    return _place(node.start_mark)
 
 
 class _Walk:
@@ -158,7 +187,7 @@ class _Walk:
     def value(self, node: yaml.Node, path: Path, above: tuple[yaml.Node, ...]) -> Any:
         self.nodes += 1
         if self.nodes > MAX_NODES:
-            raise _TooMany
+            raise _TooMany(*_start(node))
         self.document.values[path] = _start(node)
         if len(above) > MAX_DEPTH:
             # deeper than the text: by aliases
@@ -217,7 +246,7 @@ class _Walk:
         for source in found:
             self.nodes += 1
             if self.nodes > MAX_NODES:
-                raise _TooMany
+                raise _TooMany(*_start(source))
             if any(source is one for one in above):
                 self._problem(source, "recursive-alias", "<< merges a mapping into itself")
             elif isinstance(source, yaml.MappingNode):
@@ -225,6 +254,6 @@ class _Walk:
             else:
                 self._problem(source, "merge", "<< takes a mapping, or a list of them")
 
-    def _problem(self, node: yaml.Node, code: str, message: str) -> None:
+    def _problem(self, node: yaml.Node, code: Code, message: str) -> None:
         line, column = _start(node)
         _refuse(self.document, line, column, code, message)

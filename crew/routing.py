@@ -6,8 +6,8 @@ from typing import Literal
 
 from crew.signals import Signal, find
 
-Why = Literal["signal", "default", "handoff_target", "order", "group"]
-EndReason = Literal["terminal", "signal", "no_next_agent"]
+Why = Literal["signal", "default", "handoff_target", "order", "group", "no_answer"]
+EndReason = Literal["terminal", "signal", "no_next_agent", "no_answer"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +49,9 @@ class Routing:
     # agents that the order of crew.yaml does not lead on from
     no_auto_route: frozenset[str]
     groups: Mapping[str, Group]
+    # how long an agent's pauses wait, and where to go then (None: the run ends)
+    wait_seconds: Mapping[str, float]
+    unanswered: Mapping[str, str | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +119,12 @@ def decide(routing: Routing, agent_id: str, words: str, spoken: Collection[str])
     if agent_id in routing.terminal:
         return Finish("terminal", agent_id)
     return _without_signal(routing, agent_id, spoken)
+
+
+def decide_unanswered(routing: Routing, agent_id: str) -> Decision:
+    """Where to go when nobody has answered an agent's pause in time."""
+    target = routing.unanswered.get(agent_id)
+    return Finish("no_answer", agent_id) if target is None else _go(routing, target, Reason("no_answer"))
 
 
 def decide_group(routing: Routing, group: Group, answers: Mapping[str, str], origin: str, spoken: Collection[str]) -> Decision:

@@ -3,12 +3,15 @@
 import asyncio
 import contextlib
 import logging
+import secrets
+import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 
 import anyio
 
+from crew.crew import Crew
 from crew.errors import StoreError
 from crew.executor import CrewExecutor
 from crew.journal import Journal
@@ -137,9 +140,11 @@ async def _woken(follower: Follower, idle_seconds: float | None) -> bool:
 class Run:
     """One stretch of a run, from its start or its resumption to its end or its next pause."""
 
-    def __init__(self, run_id: str, executor: CrewExecutor, journal: Journal, tail: Tail, gone: "Callable[[Run], None]") -> None:
-        """`gone` is called when the stretch has ended."""
-        self.id, self.executor, self.journal, self.tail, self._gone = run_id, executor, journal, tail, gone
+    def __init__(
+        self, run_id: str, crew: Crew, executor: CrewExecutor, journal: Journal, tail: Tail, gone: "Callable[[Run], None]"
+    ) -> None:
+        """`crew`: the one it was started with; `gone` is called when the stretch has ended."""
+        self.id, self.crew, self.executor, self.journal, self.tail, self._gone = run_id, crew, executor, journal, tail, gone
         # the number of the last event before this stretch
         self.before = journal.seq
         self._cancelled = False
@@ -213,3 +218,8 @@ def _cause(error: Exception) -> Exception:
     while isinstance(error, ExceptionGroup):
         error = error.exceptions[0]
     return error
+
+
+def new_run_id() -> str:
+    """32 hex digits: the time in milliseconds, so that ids sort by it and stores append at their end, then chance."""
+    return f"{time.time_ns() // 1_000_000:012x}{secrets.token_hex(10)}"

@@ -1,33 +1,41 @@
-"""The runs alive in this process: start, resume, follow, cancel, take up what a dead process left."""
+"""The runs alive in this process: start, resume, cancel, take up what a dead process left."""
 
 import asyncio
+import contextlib
 import logging
-import secrets
-import time
-from collections.abc import AsyncIterator, Callable
 from types import TracebackType
+from weakref import WeakValueDictionary
 
 import anyio
 
 from crew.crew import Crew
-from crew.errors import Draining, NotPaused, RunEnded, StoreError, UnknownRun
+from crew.errors import (
+    AlreadyBegun,
+    Draining,
+    KeyReused,
+    LostConfiguration,
+    NotPaused,
+    RunEnded,
+    StoreError,
+    StoreUnavailable,
+    UnknownAgent,
+    UnknownRun,
+)
 from crew.events import RunStarted, unpack
 from crew.executor import CrewExecutor
+from crew.following import PAGE, RunReader
 from crew.journal import Journal, Listener
-from crew.query import Query
-from crew.run import Line, Run, Tail
-from crew.state import RunState
-from crew.stores.contract import RunRow, RunStore
+from crew.query import Once, Query
+from crew.revisions import Revisions
+from crew.run import Run, Tail, new_run_id
+from crew.state import RunState, Status
+from crew.stores.contract import Receipt, RunRow, RunStore
 from crew.wire import now
 
 log = logging.getLogger(__name__)
 
-PAGE = 500
-# how often the events of a run in another process are looked for
-POLL_SECONDS = 1.0
 
-
-class Runs:
+class Runs(RunReader):
     """Plays a crew's runs and keeps them in a store; use it as an async context manager.
 
     The runs belong to this object, not to whoever started or follows them. Leaving it stops those that still go on and
@@ -35,9 +43,18 @@ class Runs:
     """
 
     def __init__(self, crew: Crew, store: RunStore, listeners: tuple[Listener, ...] = ()) -> None:
-        self.crew, self.store, self.listeners = crew, store, listeners
-        self.live: dict[str, Run] = {}
-        self.draining = False
+        super().__init__(store)
+        self.listeners = listeners
+        # runs that were left because the store failed, to be taken up again
+        self.left: set[str] = set()
+        # one who takes a stored run up at a time
+        self._taking: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self.revisions = Revisions(crew, store)
+
+    @property
+    def crew(self) -> Crew:
+        """The crew of new runs."""
+        return self.revisions.current
 
     async def __aenter__(self) -> "Runs":
         return self
@@ -45,23 +62,42 @@ class Runs:
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         with anyio.CancelScope(shield=True):
             await self.drain(0)
-            await self.crew.aclose()
+            await self.revisions.aclose()
             await self.store.aclose()
 
-    async def start(self, query: Query, request_id: str = "") -> Run:
+    async def start(self, query: Query, request_id: str = "", once: Once | None = None) -> Run:
         """Start a run; it is in the store when this returns.
 
+        Args:
+            query: what the crew is asked.
+            request_id: told with the run.
+            once: begin nothing if a request of this key has begun something.
+
         Raises:
-            Draining, StoreError
+            Draining, StoreError, UnknownAgent, AlreadyBegun, KeyReused
         """
+        if once is None:
+            return await self._start(query, request_id, None)
+        # what is begun under a key is played, also when the caller goes away meanwhile
+        return await asyncio.shield(asyncio.ensure_future(self._start(query, request_id, once)))
+
+    async def _start(self, query: Query, request_id: str, once: Once | None) -> Run:
         if self.draining:
             raise Draining
-        run_id, crew = new_run_id(), self.crew
+        await self.revisions.keep()
+        if query.agent_id is not None and query.agent_id not in self.crew.agents:
+            raise UnknownAgent(f"there is no agent {query.agent_id}")
+        run_id, crew = new_run_id(), self.revisions.hold(self.crew)
         first = query.agent_id or crew.entry_point
-        event = RunStarted(crew.name, first, self._name(first), request_id, False, query)
-        row = RunRow(run_id, crew.name, "running", query.text, now(), request_id)
+        event = RunStarted(crew.name, first, crew.name_of(first), request_id, False, query)
+        row = RunRow(run_id, crew.name, "running", query.text, now(), request_id, crew.revision)
         state = RunState(run_id, crew.tool_limits)
-        run = self._live(row, state, 0, stream=query.deltas)
+        run = self._live(crew, row, state, 0, stream=query.deltas)
+        if once is not None:
+            await self._begin(run, event, row, None, once)
+            state.apply(event)
+            run.start()
+            return run
         state.apply(event)
         # the loop takes its first step before what it records is written: both are one transaction
         run.start()
@@ -75,43 +111,92 @@ class Runs:
             raise
         return run
 
-    async def resume(self, run_id: str, answer: Query, request_id: str = "") -> Run:
-        """Go on with a paused run; the first answer wins.
+    async def resume(self, run_id: str, answer: Query, request_id: str = "", once: Once | None = None) -> Run:
+        """Go on with a paused run; the first answer wins. `once`: see `start`.
 
         Raises:
-            UnknownRun, NotPaused, Draining, StoreError
+            UnknownRun, NotPaused, Draining, StoreError, AlreadyBegun, KeyReused
+            LostConfiguration: what it was started with makes no crew here any more.
         """
         # what is begun is done, also when the caller goes away meanwhile
-        return await asyncio.shield(asyncio.ensure_future(self._resume(run_id, answer, request_id)))
+        return await asyncio.shield(asyncio.ensure_future(self._resume(run_id, answer, request_id, once)))
 
-    async def _resume(self, run_id: str, answer: Query, request_id: str, *, ending: bool = False) -> Run:
+    def _one_at_a_time(self, run_id: str) -> asyncio.Lock:
+        return self._taking.setdefault(run_id, asyncio.Lock())
+
+    async def _resume(
+        self,
+        run_id: str,
+        answer: Query,
+        request_id: str,
+        once: Once | None = None,
+        *,
+        ending: bool = False,
+        expired: bool = False,
+    ) -> Run:
+        async with self._one_at_a_time(run_id):
+            return await self._resumed(run_id, answer, request_id, once, ending=ending, expired=expired)
+
+    async def _resumed(
+        self, run_id: str, answer: Query, request_id: str, once: Once | None, *, ending: bool, expired: bool
+    ) -> Run:
         if self.draining:
             raise Draining
         row = await self.row(run_id)
+        if once is not None:
+            await self._unless_begun(once)
         if row.status != "paused":
             raise NotPaused(f"run {run_id} is {row.status}, not paused")
         if run_id in self.live:
             # its pause is stored, and its loop about to stop
             await self.live[run_id].stopped()
-        state, seq = await self._stored(run_id)
-        if run_id in self.live:
+        # one that is only to be ended needs no crew of its own
+        crew, state, seq = await self._stored(row, or_current=ending)
+        if run_id in self.live or state.status != "paused":
+            self.revisions.release(crew)
             raise NotPaused(f"run {run_id} has been answered already")
-        event = RunStarted(row.crew, state.asked, self._name(state.asked), request_id, True, answer)
-        running = _running(row, request_id)
-        run = self._live(running, state, seq, stream=answer.deltas)
-        began = False
-        try:
-            began = await run.journal.begin(event, running, "paused")
-        finally:
-            if not began:
-                self._gone(run)
-        if not began:
-            raise NotPaused(f"run {run_id} has been answered already")
+        # only now: it may have gone on, and be paused again, while its events were read; `done` comes behind the pause
+        if answer.pause is not None and answer.pause != seq - 1:
+            self.revisions.release(crew)
+            raise NotPaused(f"run {run_id} is not in the pause of event {answer.pause}")
+        event = RunStarted(row.crew, state.asked, crew.name_of(state.asked), request_id, True, answer, expired)
+        running = row.going_on(request_id)
+        run = self._live(crew, running, state, seq, stream=answer.deltas)
+        await self._begin(run, event, running, "paused", once)
         state.apply(event)
         if ending:
             run.cancel()
         run.start()
         return run
+
+    async def _begin(self, run: Run, event: RunStarted, row: RunRow, expected: Status | None, once: Once | None) -> None:
+        """Store the first event of a stretch before anything of it happens, or raise why it does not begin."""
+        began = False
+        receipt = None if once is None else Receipt(once.key, once.fingerprint, run.id, run.before)
+        try:
+            began = await run.journal.begin(event, row, expected, receipt)
+        finally:
+            if not began:
+                run.tail.close()
+                self._gone(run)
+        if not began:
+            if once is not None:
+                await self._unless_begun(once)
+            raise NotPaused(f"run {run.id} has been answered already")
+
+    async def _unless_begun(self, once: Once) -> None:
+        receipt = await self.store.receipt(once.key)
+        if receipt is not None and receipt.fingerprint != once.fingerprint:
+            raise KeyReused(f"the key {once.key!r} was given to another request; give each its own")
+        if receipt is not None:
+            raise AlreadyBegun(receipt)
+
+    async def expire(self, row: RunRow) -> None:
+        """Go on with a paused run that nobody has answered in time; nothing if somebody has meanwhile."""
+        with contextlib.suppress(NotPaused, UnknownRun):
+            text = f"nobody answered until {row.paused_until}"
+            answer = Query(text, decision="deny", pause=row.events - 1)
+            await asyncio.shield(asyncio.ensure_future(self._resume(row.run_id, answer, row.request_id, expired=True)))
 
     async def recover(self) -> list[Run]:
         """Take up every run that is `running` in the store and not alive here; for a process that has the store alone."""
@@ -119,93 +204,75 @@ class Runs:
         after: str | None = None
         while rows := await self.store.rows("running", PAGE, after):
             after = rows[-1].run_id
-            for row in rows:
-                if row.run_id not in self.live and row.crew == self.crew.name:
-                    try:
-                        state, seq = await self._stored(row.run_id)
-                    except StoreError as error:
-                        # one that cannot be read must not keep the others from going on
-                        log.error("run %s cannot be taken up again: %s", row.run_id, error, extra={"run_id": row.run_id})
-                        continue
-                    taken.append(self._live(row, state, seq))
-        for run in taken:
-            log.info("run %s is taken up again", run.id, extra={"run_id": run.id})
-            run.start()
+            # one whose files were not kept goes on only with a crew of its name
+            ours = [row for row in rows if row.revision or row.crew == self.crew.name]
+            taken += [run for row in ours if (run := await self._taken_up(row.run_id)) is not None]
         return taken
 
-    async def row(self, run_id: str) -> RunRow:
-        """A run as the store has it; raises UnknownRun."""
-        row = await self.store.row(run_id)
-        if row is None:
-            raise UnknownRun(f"there is no run {run_id}")
-        return row
+    async def recover_left(self) -> None:
+        """Take up the runs that were left because the store failed."""
+        for run_id in list(self.left):
+            self.left.discard(run_id)
+            await self._taken_up(run_id)
+
+    async def _taken_up(self, run_id: str) -> Run | None:
+        """Go on with a run that nobody has; None if it cannot go on, or somebody has it."""
+        async with self._one_at_a_time(run_id):
+            row = await self.store.row(run_id)
+            if run_id in self.live or row is None or row.status != "running" or self.draining:
+                return None
+            try:
+                crew, state, seq = await self._stored(row)
+            except StoreUnavailable:
+                # tried again by and by
+                self.left.add(run_id)
+                return None
+            except (StoreError, LostConfiguration) as error:
+                # one that cannot be read must not keep the others from going on
+                log.error("run %s cannot be taken up again: %s", run_id, error, extra={"run_id": run_id})
+                return None
+            run = self._live(crew, row, state, seq)
+            log.info("run %s is taken up again", run_id, extra={"run_id": run_id})
+            run.start()
+            return run
 
     async def cancel(self, run_id: str, request_id: str = "") -> None:
-        """End a run that is running here, or paused.
+        """End a run that is running here, paused, or left by a process that has died.
 
         Raises:
             UnknownRun, RunEnded, StoreError
         """
-        run = self.live.get(run_id)
-        if run is not None and run.executor.state.status == "running":
-            run.cancel()
-            return
-        if run is not None:
-            # its end or pause is being stored
-            await run.stopped()
-        row = await self.row(run_id)
-        if row.status == "running":
-            raise RunEnded(f"run {run_id} is running in another process, or was left by one; it cannot be ended from here")
-        if row.status != "paused":
-            raise RunEnded(f"run {run_id} is {row.status}")
-        # a paused run is taken up only to be ended
-        run = await asyncio.shield(asyncio.ensure_future(self._resume(run_id, Query(""), request_id, ending=True)))
-        await run.stopped()
-
-    async def last_seq(self, run_id: str) -> int:
-        """The number of a run's newest event."""
-        run = self.live.get(run_id)
-        if run is not None:
-            return run.journal.seq
-        seq = 0
-        while records := await self.store.records(run_id, seq, PAGE):
-            seq = records[-1].seq
-        return seq
-
-    async def follow(
-        self, run_id: str, after: int = 0, *, idle_seconds: float | None = None, cut: Callable[[], None] | None = None
-    ) -> AsyncIterator[Line | None]:
-        """A run's lines behind event `after`: first what is stored, then what comes, until it ends or pauses.
-
-        Args:
-            run_id: the run.
-            after: the number of the last event that is known; 0 for none.
-            idle_seconds: None is given after each so long without a line.
-            cut: called when the follower falls more than MAX_WAITING lines behind, also while it is busy with one.
-
-        Raises:
-            UnknownRun, TooSlow, StoreError
-        """
-        if run_id not in self.live:
-            await self.row(run_id)
         while True:
             run = self.live.get(run_id)
-            place = run.tail.place_after(after) if run is not None else None
-            if run is not None and place is not None:
-                async for line in run.tail.follow(place, idle_seconds, cut):
-                    yield line
+            if run is not None and run.executor.state.status == "running":
+                run.cancel()
                 return
-            records = await self.store.records(run_id, after, PAGE)
-            for record in records:
-                after = record.seq
-                yield Line(record.seq, record.public)
-            if records or self.live.get(run_id) is not run:
-                continue
-            if run is not None or self.draining or (await self.row(run_id)).status != "running":
+            if run is not None:
+                # its end or pause is being stored
+                await run.stopped()
+            row = await self.row(run_id)
+            if row.status not in ("running", "paused"):
+                raise RunEnded(f"run {run_id} is {row.status}")
+            if row.status == "running" and not self.store.alone():
+                raise RunEnded(f"run {run_id} is running in another process; it cannot be ended from here")
+            # what happened meanwhile is looked at again
+            with contextlib.suppress(NotPaused):
+                run = await asyncio.shield(asyncio.ensure_future(self._ended(row, request_id)))
+                await run.stopped()
                 return
-            # another process has it: what it writes is found by looking
-            await anyio.sleep(POLL_SECONDS)
-            yield None
+
+    async def _ended(self, row: RunRow, request_id: str) -> Run:
+        """A run that is not alive, taken up only to be ended; it needs no crew of its own."""
+        if row.status == "paused":
+            return await self._resume(row.run_id, Query(""), request_id, ending=True)
+        async with self._one_at_a_time(row.run_id):
+            if row.run_id in self.live:
+                raise NotPaused
+            crew, state, seq = await self._stored(row, or_current=True)
+            run = self._live(crew, row, state, seq)
+            run.cancel()
+            run.start()
+            return run
 
     async def drain(self, seconds: float) -> None:
         """Take no new runs, give those alive some time, then leave the rest as the store has them."""
@@ -215,52 +282,39 @@ class Runs:
                 await run.stopped()
         for run in list(self.live.values()):
             run.leave()
+            run.journal.hurry()
         for run in list(self.live.values()):
             await run.stopped()
 
-    async def _stored(self, run_id: str) -> tuple[RunState, int]:
-        """A run's state, made of its stored events, and the number of the last one."""
-        state, seq = RunState(run_id, self.crew.tool_limits), 0
-        while records := await self.store.records(run_id, seq, PAGE):
-            for record in records:
-                try:
+    async def _stored(self, row: RunRow, *, or_current: bool = False) -> tuple[Crew, RunState, int]:
+        """A stored run's crew, which is held; its state, made of its events; and the number of the last one."""
+        crew = await self.revisions.take(row.revision, or_current=or_current)
+        state, seq = RunState(row.run_id, crew.tool_limits), 0
+        try:
+            while records := await self.store.records(row.run_id, seq, PAGE):
+                for record in records:
                     state.apply(unpack(record.event))
-                except ValueError as error:
-                    raise StoreError(f"event {record.seq} of run {run_id} cannot be read: {error}") from error
-            seq = records[-1].seq
-        return state, seq
+                    seq = record.seq
+        except ValueError as error:
+            self.revisions.release(crew)
+            log.debug("event %d of run %s: %s", seq + 1, row.run_id, error)
+            raise StoreError(f"event {seq + 1} of run {row.run_id} was written by another version, and cannot be read") from error
+        except BaseException:
+            self.revisions.release(crew)
+            raise
+        return crew, state, seq
 
-    def _name(self, agent_id: str) -> str:
-        agent = self.crew.agents.get(agent_id)
-        return agent.name if agent is not None else agent_id
-
-    def _live(self, row: RunRow, state: RunState, seq: int, *, stream: bool = False) -> Run:
+    def _live(self, crew: Crew, row: RunRow, state: RunState, seq: int, *, stream: bool = False) -> Run:
         tail = Tail(seq)
         journal = Journal(row.run_id, row.request_id, self.store, tail.add, self.listeners, seq)
-        crew = self.crew
         executor = CrewExecutor(crew.agents, crew.routing, crew.limits, state, journal, row, stream=stream)
-        run = Run(row.run_id, executor, journal, tail, self._gone)
+        run = Run(row.run_id, crew, executor, journal, tail, self._gone)
         self.live[row.run_id] = run
         return run
 
     def _gone(self, run: Run) -> None:
+        if run.journal.gave_up and not self.draining:
+            self.left.add(run.id)
         if self.live.get(run.id) is run:
             del self.live[run.id]
-
-
-def new_run_id() -> str:
-    """32 hex digits: the time in milliseconds, so that ids sort by it and stores append at their end, then chance."""
-    return f"{time.time_ns() // 1_000_000:012x}{secrets.token_hex(10)}"
-
-
-def _running(row: RunRow, request_id: str) -> RunRow:
-    return RunRow(
-        row.run_id,
-        row.crew,
-        "running",
-        row.query,
-        row.started_at,
-        request_id,
-        usage=row.usage,
-        duration_seconds=row.duration_seconds,
-    )
+            self.revisions.release(run.crew)

@@ -12,9 +12,10 @@ from pydantic_core import ErrorDetails
 from crew.problems import Problem
 from crew.reading import Document, Path
 from tools.config import Shape
-from tools.schema import nearest
 
 VARIABLE = re.compile(r"\$\{([A-Za-z_]\w*)(?::-([^}]*))?\}")
+# of one file; nobody reads more, and a hostile one has tens of thousands
+MAX_PROBLEMS = 1000
 S = TypeVar("S", bound=Shape)
 
 
@@ -25,7 +26,13 @@ def shape(document: Document, kind: type[S]) -> tuple[S | None, list[Problem]]:
     try:
         return kind.model_validate(document.data), []
     except ValidationError as error:
-        return None, [_problem(document, kind, detail) for detail in error.errors(include_url=False)]
+        details = error.errors(include_url=False)
+        problems = [_problem(document, kind, detail) for detail in details[:MAX_PROBLEMS]]
+        if more := len(details) - len(problems):
+            path = _path(document, details[MAX_PROBLEMS]["loc"])
+            text = f"{more:,} more problems of this file are not told; mend these first"
+            problems.append(document.problem(path, "too-many-problems", text, key=True))
+        return None, problems
 
 
 def fill_environment(document: Document, parts: tuple[Path, ...], environment: Mapping[str, str]) -> list[Problem]:
@@ -68,19 +75,23 @@ def _problem(document: Document, kind: type[Shape], detail: ErrorDetails) -> Pro
     match detail["type"]:
         case "extra_forbidden":
             fields, ignored = _fields(kind, path[:-1])
-            near = nearest(str(path[-1]), fields) or nearest(str(path[-1]), ignored)
+            near = document.near(str(path[-1]), fields) or document.near(str(path[-1]), ignored)
             inside = _belongs(kind, path)
             known = f"; it belongs under {inside}" if inside else "" if near else f"; known here: {', '.join(fields)}"
             near = None if inside else near
             return document.problem(path, "unknown-key", f"unknown key {str(path[-1])!r}{known}", key=True, suggestion=near)
         case "missing":
             return document.problem(path[:-1], "missing-key", f"the key {str(detail['loc'][-1])!r} is missing", key=True)
+        case "value_error":
+            return document.problem(path, "bad-value", _lower(detail["msg"].removeprefix("Value error, ")))
         case "string_pattern_mismatch" if "{1,128}" in detail["msg"]:
             return document.problem(path, "bad-name", "a name is 1 to 128 letters, digits, '_' and '-'")
+        case "string_pattern_mismatch":
+            return document.problem(path, "bad-name", "no header can have this name", key=True)
         case "literal_error":
             wanted = detail.get("ctx", {}).get("expected", "")
             given = detail["input"]
-            near = nearest(given, re.findall(r"'([^']+)'", wanted)) if isinstance(given, str) else None
+            near = document.near(given, re.findall(r"'([^']+)'", wanted)) if isinstance(given, str) else None
             return document.problem(path, "bad-value", f"expected {wanted}", suggestion=near)
         case (
             "greater_than"
@@ -115,7 +126,7 @@ def _expected(detail: ErrorDetails) -> str:
     """What was expected, and what stands there."""
     given, kind = detail["input"], detail["type"]
     if kind not in EXPECTED:
-        return _lower(detail["msg"].removeprefix("Value error, "))
+        return _lower(detail["msg"])
     # the value itself may have come from the environment, and be a secret
     what = {dict: "a mapping", list: "a list", type(None): "nothing"}.get(type(given))
     text = f"expected {EXPECTED[kind]}" + (f"; found {what}" if what else "")
@@ -141,16 +152,16 @@ def ignored_keys(document: Document, kind: type[Shape]) -> list[Problem]:
     """A warning for each key that is read and means nothing here."""
 
     def walk(data: Any, kind: Any, path: Path) -> Iterator[Problem]:
-        model = _model(kind)
+        model = model_of(kind)
         if isinstance(data, dict):
             for key, value in data.items():
                 if model is not None and key in model.ignored:
-                    yield document.problem((*path, key), "ignored-key", f"{key} has no effect here", key=True, severity="warning")
+                    yield document.problem((*path, key), "ignored-key", f"{key} has no effect here", key=True)
                 else:
-                    yield from walk(value, _inside(kind, key), (*path, key))
+                    yield from walk(value, inside(kind, key), (*path, key))
         elif isinstance(data, list):
             for place, value in enumerate(data):
-                yield from walk(value, _inside(kind, place), (*path, place))
+                yield from walk(value, inside(kind, place), (*path, place))
 
     return list(walk(document.data, kind, ()))
 
@@ -158,26 +169,26 @@ def ignored_keys(document: Document, kind: type[Shape]) -> list[Problem]:
 def _fields(kind: Any, path: Path) -> tuple[list[str], frozenset[str]]:
     """The keys that the mapping at a path may have, and those that it may have without effect."""
     for part in path:
-        kind = _inside(kind, part)
-    model = _model(kind)
+        kind = inside(kind, part)
+    model = model_of(kind)
     return (list(model.model_fields), model.ignored) if model else ([], frozenset())
 
 
 def _belongs(kind: Any, path: Path) -> str | None:
     """The key under which an unknown key would be a known one."""
     for part in path[:-1]:
-        kind = _inside(kind, part)
-    model = _model(kind)
+        kind = inside(kind, part)
+    model = model_of(kind)
     for name in model.model_fields if model else ():
-        below = _model(_inside(kind, name))
+        below = model_of(inside(kind, name))
         if below is not None and path[-1] in below.model_fields:
             return name
     return None
 
 
-def _inside(kind: Any, part: str | int) -> Any:
+def inside(kind: Any, part: str | int) -> Any:
     """The type of what is in a value of a type."""
-    model = _model(kind)
+    model = model_of(kind)
     if model is not None:
         field = model.model_fields.get(str(part))
         return field.annotation if field else None
@@ -187,7 +198,8 @@ def _inside(kind: Any, part: str | int) -> Any:
     return None
 
 
-def _model(kind: Any) -> type[Shape] | None:
+def model_of(kind: Any) -> type[Shape] | None:
+    """The shape among the options of a type."""
     return next((option for option in _options(kind) if isinstance(option, type) and issubclass(option, Shape)), None)
 
 

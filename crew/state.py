@@ -106,6 +106,8 @@ class RunState:
     question: Question | None = None
     # the agent whose calls the question is about, or who asked it in words
     asked: str = ""
+    # nobody has answered in time, and nothing has followed from it yet
+    expired: bool = False
     # the answer to a question about calls, until they have their results
     verdict: Query | None = None
     # the last answer of any agent
@@ -118,7 +120,7 @@ class RunState:
             case RunStarted(resumed=False):
                 self._start(event)
             case RunStarted():
-                self._resume(event.query, event.request_id)
+                self._resume(event.query, event.request_id, expired=event.expired)
             case AgentStarted():
                 self._branch(event.agent_id, event.group).started(event)
             case AgentResponded():
@@ -135,7 +137,7 @@ class RunState:
                 branch = self._branch(event.agent_id, event.group)
                 branch.returned(event.result, self.limits)
                 if not branch.open_calls:
-                    self.question = self.verdict = None
+                    self.question, self.verdict, self.expired = None, None, False
             case Warned(code=code, group=str(), agent_id=str() as agent_id) if code in MEMBER_CODES:
                 self._branch(agent_id, event.group).failed = code
             case Warned():
@@ -178,19 +180,21 @@ class RunState:
                     history.append(SystemMessage(said.content))
         self.main = Branch(event.agent_id, [*history, UserMessage(event.query.text)])
 
-    def _resume(self, answer: Query, request_id: str) -> None:
-        """An answer about calls leaves them open; any other is the next words of the conversation."""
-        self.status, self.handoffs, self.spoken, self.request_id = "running", 0, set(), request_id
-        self.main.rounds = 0
+    def _resume(self, answer: Query, request_id: str, *, expired: bool) -> None:
+        """An answer about calls leaves them open; any other is the next words of the conversation, if there is one."""
+        self.status, self.request_id, self.expired = "running", request_id, expired
+        if not expired:
+            # only a person's answer lets them count anew
+            self.handoffs, self.spoken, self.main.rounds = 0, set(), 0
         if self.question is not None:
             self.verdict = answer
-        else:
+        elif not expired:
             self.main.answer = None
             self.main.history.append(UserMessage(answer.text))
 
     def _hand_off(self, event: HandedOff) -> None:
         self.handoffs += 1
-        self.main.answer = None
+        self.main.answer, self.expired = None, False
         if self.group is None:
             self.origin = event.from_
         elif event.decided_by is not None:

@@ -1,8 +1,7 @@
 """What must hold between the files of a crew; every problem at once."""
 
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
 
 from agents.config import AgentConfig
 from agents.prompt import VARIABLES, variables
@@ -10,15 +9,19 @@ from agents.providers.catalog import BUILTIN_PROVIDERS
 from agents.providers.scripted import SCRIPT_FILE
 from crew.config import CrewConfig
 from crew.graph import RoutingGraph
-from crew.loader import TOOLS_FILE, CrewFiles, unknown
+from crew.inert import inert
+from crew.loader import CrewFiles, unknown
 from crew.plan import entry_point, routing_of
-from crew.problems import Problem
+from crew.problems import Problem, failed
 from crew.reading import Path
 from crew.signals import Signal, normal
+from crew.sources import TOOLS_FILE
 from tools.tool import Tool
 
 # A bracketed word in capitals, as signals are written.
 BRACKETED = re.compile(r"\[[^\[\]\n]{1,60}\]")
+# an agent's signals are compared with each other up to so many: more than anybody writes, and no square of a hostile file
+MAX_COMPARED = 500
 SHELL_TOOLS = frozenset({"ExecuteCommand", "RunCommand", "Shell", "Bash"})
 
 
@@ -40,8 +43,9 @@ def validate(files: CrewFiles, tools: Mapping[str, Tool]) -> list[Problem]:
         *_groups(files, crew, tools),
         *_signals(files, crew),
     ]
-    if not any(problem.severity == "error" for problem in (*files.problems, *problems)):
-        problems += _graph(files, crew)
+    if not failed((*files.problems, *problems)):
+        graph = RoutingGraph.of(routing_of(files), entry_point(files))
+        problems += [*_graph(files, crew, graph), *inert(files, crew, graph, {**files.tools, **tools})]
     return problems
 
 
@@ -76,6 +80,8 @@ def _names(files: CrewFiles, crew: CrewConfig) -> Iterator[Problem]:
         aimed += [(("routing", "signals", agent, place, "target"), signal.target) for place, signal in enumerate(signals)]
     for group, config in routing.parallel_groups.items():
         aimed.append((("routing", "parallel_groups", group, "next_agent"), config.next_agent))
+    for agent, behavior in routing.agent_behaviors.items():
+        aimed.append((("routing", "agent_behaviors", agent, "on_wait_timeout"), behavior.on_wait_timeout))
     for aim, target in aimed:
         if target and target not in targets:
             yield unknown(document, aim, "agent or group", target, targets)
@@ -94,7 +100,7 @@ def _script(files: CrewFiles, crew: CrewConfig, tools: Mapping[str, object]) -> 
     for agent_id, agent in files.agents.items():
         if (agent.primary or agent).provider == "scripted" and document is None:
             text = f"provider scripted needs a {SCRIPT_FILE} beside crew.yaml"
-            yield files.agent_files[agent_id].problem(("provider",), "provider", text, severity="warning")
+            yield files.agent_files[agent_id].problem(("provider",), "no-script", text)
             break
     for place, rule in enumerate(files.script.rules if files.script is not None and document is not None else ()):
         assert document is not None, "it was read"
@@ -103,7 +109,10 @@ def _script(files: CrewFiles, crew: CrewConfig, tools: Mapping[str, object]) -> 
                 yield unknown(document, ("rules", place, "agent"), "agent", name, frozenset(crew.agents))
         for number, call in enumerate(rule.calls):
             if call.tool not in tools:
-                yield replace(unknown(document, ("rules", place, "calls", number), "tool", call.tool, tools), severity="warning")
+                # a script may call what is not there, to see what a crew makes of it
+                text = f"the script calls {call.tool}, a tool that is not there"
+                near = document.near(call.tool, tools)
+                yield document.problem(("rules", place, "calls", number), "script-tool", text, suggestion=near)
 
 
 def _agents(files: CrewFiles, crew: CrewConfig, tools: Mapping[str, Tool], declared: Mapping[str, object]) -> Iterator[Problem]:
@@ -114,7 +123,7 @@ def _agents(files: CrewFiles, crew: CrewConfig, tools: Mapping[str, Tool], decla
     for agent_id, agent in files.agents.items():
         document = files.agent_files[agent_id]
         if agent_id not in listed:
-            yield document.problem(("id",), "unused-agent", f"crew.yaml does not list agent {agent_id}", severity="warning")
+            yield document.problem(("id",), "unused-agent", f"crew.yaml does not list agent {agent_id}")
             continue
         for place, name in enumerate(agent.tools):
             if name in SHELL_TOOLS and name not in tools:
@@ -122,40 +131,41 @@ def _agents(files: CrewFiles, crew: CrewConfig, tools: Mapping[str, Tool], decla
                 yield document.problem(("tools", place), "unknown-tool", text)
             elif name not in declared:
                 yield unknown(document, ("tools", place), "tool", name, declared)
-            if name in agent.tools[:place]:
-                yield document.problem(("tools", place), "tool-listed-twice", f"tool {name} is listed twice")
+        for place in _repeated(agent.tools):
+            yield document.problem(("tools", place), "tool-listed-twice", f"tool {agent.tools[place]} is listed twice")
         for place, target in enumerate(agent.handoff_targets or ()):
             if target not in targets:
                 yield unknown(document, ("handoff_targets", place), "agent or group", target, targets)
-        for key in ("model", "provider", "provider_url"):
-            if agent.primary is not None and key in document.data:
-                text = f"{key} has no effect beside primary"
-                yield document.problem((key,), "ignored-key", text, key=True, severity="warning")
-        asked: tuple[tuple[Path, str], ...] = (
-            (("provider",), agent.provider),
-            *((("primary", "provider"), model.provider) for model in (agent.primary,) if model is not None),
-            *((("backup", "provider"), model.provider) for model in (agent.backup,) if model is not None),
-        )
-        for path, provider in asked:
+        for at, model in (
+            (("provider",), agent),
+            (("primary", "provider"), agent.primary),
+            (("backup", "provider"), agent.backup),
+        ):
+            if model is None:
+                continue
+            provider = model.provider
             if provider not in providers:
-                yield unknown(document, path, "provider", provider, providers)
+                yield unknown(document, at, "provider", provider, providers)
+            elif provider not in BUILTIN_PROVIDERS and not (crew.providers[provider].base_url or model.provider_url):
+                text = f"provider {provider} has no address: give it a base_url in crew.yaml, or a provider_url here"
+                yield document.problem(at, "provider", text)
         behavior = crew.routing.agent_behaviors.get(agent_id)
         if (
             behavior is not None
             and None not in (behavior.is_terminal, agent.is_terminal)
             and behavior.is_terminal != agent.is_terminal
         ):
-            path = ("routing", "agent_behaviors", agent_id, "is_terminal")
+            said_at = ("routing", "agent_behaviors", agent_id, "is_terminal")
             here, there = ("terminal" if said else "not terminal" for said in (behavior.is_terminal, agent.is_terminal))
             text = f"{agent_id} is {here} here, and {there} in {document.file}"
-            yield files.crew_document.problem(path, "terminal-disagreement", text)
+            yield files.crew_document.problem(said_at, "terminal-disagreement", text)
         yield from _prompt(files, crew, agent, signals)
 
 
 def _prompt(files: CrewFiles, crew: CrewConfig, agent: AgentConfig, known: frozenset[str]) -> Iterator[Problem]:
     document = files.agent_files[agent.id]
     if not agent.system_prompt.strip() and not agent.backstory.strip():
-        yield document.problem((), "no-prompt", f"{agent.id} has neither system_prompt nor backstory", severity="warning")
+        yield document.problem((), "no-prompt", f"{agent.id} has neither system_prompt nor backstory")
     for key, text in (("system_prompt", agent.system_prompt), ("backstory", agent.backstory)):
         for name in variables(text):
             if name not in VARIABLES:
@@ -163,7 +173,6 @@ def _prompt(files: CrewFiles, crew: CrewConfig, agent: AgentConfig, known: froze
                     (key,),
                     "unknown-variable",
                     f"{{{{{name}}}}} stays as written; known: {', '.join(VARIABLES)}",
-                    severity="warning",
                 )
     signals = crew.routing.signals.get(agent.id, ())
     words = dict.fromkeys(
@@ -171,16 +180,14 @@ def _prompt(files: CrewFiles, crew: CrewConfig, agent: AgentConfig, known: froze
     )
     for word in words:
         if normal(word) not in known:
-            yield document.problem(
-                ("system_prompt",), "unknown-signal", f"the prompt speaks of {word}, which no route knows", severity="warning"
-            )
+            yield document.problem(("system_prompt",), "unknown-signal", f"the prompt speaks of {word}, which no route knows")
     if crew.settings.route_hints == "never" and "signals" not in variables(agent.system_prompt):
         prompt = normal(agent.system_prompt)
         for place, signal in enumerate(signals):
             if not Signal.of(signal.signal).occurs(prompt):
                 path = ("routing", "signals", agent.id, place, "signal")
                 text = f"the prompt of {agent.id} never mentions {signal.signal}, and route_hints is never"
-                yield files.crew_document.problem(path, "unmentioned-signal", text, severity="warning")
+                yield files.crew_document.problem(path, "unmentioned-signal", text)
 
 
 def _groups(files: CrewFiles, crew: CrewConfig, tools: Mapping[str, Tool]) -> Iterator[Problem]:
@@ -191,9 +198,9 @@ def _groups(files: CrewFiles, crew: CrewConfig, tools: Mapping[str, Tool]) -> It
             yield document.problem(path, "group-name", f"{name} is an agent's name too", key=True)
         if not group.agents:
             yield document.problem((*path, "agents"), "empty-group", f"group {name} has no agents")
+        for place in _repeated(group.agents):
+            yield document.problem((*path, "agents", place), "member-twice", f"{group.agents[place]} is in group {name} twice")
         for place, member in enumerate(group.agents):
-            if member in group.agents[:place]:
-                yield document.problem((*path, "agents", place), "member-twice", f"{member} is in group {name} twice")
             for tool in files.agents[member].tools if member in files.agents else ():
                 made, written = tools.get(tool), files.tools.get(tool)
                 if (made is not None and made.requires_approval) or (written is not None and written.requires_approval):
@@ -201,37 +208,43 @@ def _groups(files: CrewFiles, crew: CrewConfig, tools: Mapping[str, Tool]) -> It
                     yield document.problem((*path, "agents", place), "approval-in-group", text)
 
 
+def _repeated(names: Sequence[str]) -> Iterator[int]:
+    """The places of names that stand further up already."""
+    seen: set[str] = set()
+    for place, name in enumerate(names):
+        if name in seen:
+            yield place
+        seen.add(name)
+
+
 def _signals(files: CrewFiles, crew: CrewConfig) -> Iterator[Problem]:
     document = files.crew_document
     for agent, routes in crew.routing.signals.items():
         signals = [Signal.of(route.signal) for route in routes]
+        first: dict[str, Signal] = {}
         for place, signal in enumerate(signals):
             path = ("routing", "signals", agent, place, "signal")
             if not signal.normal:
                 yield document.problem(path, "empty-signal", "a signal needs a text")
                 continue
-            for other in signals[:place]:
-                if other.normal == signal.normal:
-                    yield document.problem(
-                        path,
-                        "signal-twice",
-                        f"{agent} has the signal {other.text!r} already, with the same text but for case and spaces",
-                    )
-                elif other.occurs(signal.normal) or signal.occurs(other.normal):
+            if (same := first.setdefault(signal.normal, signal)) is not signal:
+                text = f"{agent} has the signal {same.text!r} already, with the same text but for case and spaces"
+                yield document.problem(path, "signal-twice", text)
+                continue
+            for other in signals[:place] if len(signals) <= MAX_COMPARED else ():
+                if other.occurs(signal.normal) or signal.occurs(other.normal):
                     text = (
                         f"where one of {other.text!r} and {signal.text!r} is written, both are found; the first in this list wins"
                     )
-                    yield document.problem(path, "signal-in-signal", text, severity="warning")
+                    yield document.problem(path, "signal-in-signal", text)
 
 
-def _graph(files: CrewFiles, crew: CrewConfig) -> Iterator[Problem]:
+def _graph(files: CrewFiles, crew: CrewConfig, graph: RoutingGraph) -> Iterator[Problem]:
     document = files.crew_document
-    entry = entry_point(files)
-    graph = RoutingGraph.of(routing_of(files), entry)
     place = {name: ("agents", number) for number, name in enumerate(crew.agents)}
     for name in graph.unreachable():
         path: Path = place.get(name, ("routing", "parallel_groups", name))
-        yield document.problem(path, "unreachable", f"nothing leads to {name}", key=name not in place, severity="warning")
+        yield document.problem(path, "unreachable", f"nothing leads to {name}", key=name not in place)
     traps = graph.traps()
     for trap in traps:
         remedy = "give one of them a signal without target, a target outside, or is_terminal"
@@ -241,6 +254,4 @@ def _graph(files: CrewFiles, crew: CrewConfig) -> Iterator[Problem]:
         if any(set(loop) <= set(trap) for trap in traps):
             continue
         bound = f"settings.max_handoffs = {crew.settings.max_handoffs} bounds it"
-        yield document.problem(
-            place.get(loop[0], ("routing",)), "loop", f"a loop: {' → '.join(loop)}; {bound}", severity="warning"
-        )
+        yield document.problem(place.get(loop[0], ("routing",)), "loop", f"a loop: {' → '.join(loop)}; {bound}")

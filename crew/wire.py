@@ -1,9 +1,9 @@
 """The envelope: events as clients are told them, and the names they have there."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, assert_never
 
-from pydantic_core import to_json
+from pydantic_core import from_json, to_json
 
 from agents.events import (
     AgentDelta,
@@ -18,14 +18,17 @@ from agents.events import (
 )
 from agents.model import Usage
 from crew.events import Event, HandedOff, ParallelEnded, ParallelStarted, Paused, RunDone, RunFailed, RunStarted
+from crew.stores.contract import RunRow
 from tools.calls import ToolCall
 
 SYSTEM = "system"
+# of a run's result, what its last event tells
+TOLD = ("reason", "answer", "rounds", "handoffs", "usage", "duration_seconds")
 
 
-def now() -> str:
-    """This moment: RFC 3339, UTC, milliseconds."""
-    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+def now(later_seconds: float = 0.0) -> str:
+    """This moment, or one later or earlier: RFC 3339, UTC, milliseconds; such texts sort by time."""
+    return (datetime.now(UTC) + timedelta(seconds=later_seconds)).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def public(event: Event, run_id: str, seq: int | None, timestamp: str) -> str | None:
@@ -41,6 +44,44 @@ def public(event: Event, run_id: str, seq: int | None, timestamp: str) -> str | 
     return to_json(
         {"type": type_, "agent": agent, "content": content, "timestamp": timestamp, "metadata": metadata}, inf_nan_mode="null"
     ).decode()
+
+
+def outcome_of(row: RunRow) -> dict[str, Any]:
+    """A run's result as clients are told it."""
+    return {
+        "run_id": row.run_id,
+        "status": row.status,
+        "reason": row.reason,
+        "answer": row.answer,
+        "agent_id": row.agent_id,
+        "rounds": row.rounds,
+        "handoffs": row.handoffs,
+        "usage": usage_of(row.usage),
+        "duration_seconds": round(row.duration_seconds, 6),
+    }
+
+
+def outcome_in(public: str) -> dict[str, Any] | None:
+    """The result that a `done` or a `gap` tells, in the form of `outcome_of`; None for another event."""
+    event = from_json(public)
+    data = event["metadata"]
+    match event["type"]:
+        case "gap":
+            snapshot: dict[str, Any] = data["snapshot"]
+            return snapshot
+        case "done":
+            status = {"paused": "paused", "cancelled": "cancelled"}.get(data["reason"], "completed")
+            return {"run_id": data["run_id"], "status": status, "agent_id": data["agent_id"], **{key: data[key] for key in TOLD}}
+        case _:
+            return None
+
+
+def gap(row: RunRow, first: int, last: int) -> str:
+    """What stands for the events from `first` to `last`, which are no longer kept: the run as it came out."""
+    metadata = {"run_id": row.run_id, "seq": last, "agent_id": None, "from": first, "to": last, "snapshot": outcome_of(row)}
+    content = f"Events {first} to {last} are no longer kept"
+    told = {"type": "gap", "agent": SYSTEM, "content": content, "timestamp": row.ended_at, "metadata": metadata}
+    return to_json(told).decode()
 
 
 def ping(run_id: str) -> str:
@@ -72,6 +113,7 @@ def _wire(event: Event) -> tuple[str, str, str, str | None, dict[str, Any]] | No
                 "request_id": event.request_id,
                 "resumed": event.resumed,
             }
+            adds |= {"expired": True} if event.expired else {}
             return "start", SYSTEM, "Starting crew execution", event.agent_id, adds
         case AgentStarted():
             return (
@@ -129,6 +171,7 @@ def _wire(event: Event) -> tuple[str, str, str, str | None, dict[str, Any]] | No
             return "parallel_end", SYSTEM, event.group, None, {"agents": event.agents, "failed": event.failed}
         case Paused(question=question):
             adds = {"paused_agent_id": event.agent_id}
+            adds |= {"answer_until": event.until} if event.until is not None else {}
             if question is not None:
                 adds |= {"question": question.kind, "calls": [_call(call) for call in question.calls]}
             return "pause", event.agent, f"[PAUSE:{event.agent_id}] Waiting for user input", event.agent_id, adds

@@ -1,9 +1,11 @@
 """Puts the HTTP house together: routes, middleware, what errors become, and the life of it all."""
 
+import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -15,15 +17,28 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from crew.crew import Crew
-from crew.errors import Draining, NotPaused, RunEnded, StoreError, UnknownRun
+from crew.errors import (
+    ConfigurationError,
+    Draining,
+    KeyReused,
+    LostConfiguration,
+    NotPaused,
+    RunEnded,
+    StoreError,
+    UnknownAgent,
+    UnknownRun,
+)
+from crew.problems import as_json
 from crew.runs import Runs
 from crew.stores.contract import RunStore
 from crew.stores.sqlite import SqliteStore
+from crew.upkeep import upkeep
 from server import routes
 from server.attendance import Attendance
 from server.guard import Guard, RequestIds
 from server.logs import log_event
 from server.metrics import Metrics
+from server.reloading import Reloader
 from server.replies import ProblemReply, Refusal
 from server.settings import Settings, SettingsError
 
@@ -38,8 +53,17 @@ CONSOLE_HEADERS = {
 }
 
 
-def build_app(crew: Crew, store: RunStore, settings: Settings) -> Starlette:
+Watch = Callable[[Reloader], Coroutine[Any, Any, None]]
+
+
+def build_app(crew: Crew, store: RunStore, settings: Settings, watch: Watch | None = None) -> Starlette:
     """The application that serves a crew; its lifespan owns the crew and the store.
+
+    Args:
+        crew: the crew.
+        store: keeps its runs.
+        settings: how to serve.
+        watch: has the crew's files read again when they change, until it is cancelled.
 
     Raises:
         SettingsError: another process serves from the same database.
@@ -54,14 +78,21 @@ def build_app(crew: Crew, store: RunStore, settings: Settings) -> Starlette:
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         metrics = Metrics(crew)
         async with Runs(crew, store, (log_event, metrics)) as runs:
-            attendance = Attendance(runs, crew.config.settings.disconnect_grace_seconds)
-            metrics.watch(lambda: len(runs.live), lambda: attendance.total)
-            app.state.house = routes.House(runs, attendance, metrics)
+            attendance = Attendance(runs)
+            reloader = Reloader(runs, metrics)
+            metrics.watch(lambda: len(runs.live), lambda: attendance.total, lambda: store.failing is None)
+            app.state.house = routes.House(runs, attendance, metrics, reloader)
             if recovers:
                 await runs.recover()
             elif isinstance(store, SqliteStore):
                 log.warning("`crew run` is at work in %s: runs that a crash left are taken up at the next start", store.path)
+            background = {asyncio.create_task(upkeep(runs, settings.keep))}
+            if watch is not None:
+                background.add(asyncio.create_task(watch(reloader)))
             yield
+            for task in background:
+                task.cancel()
+            await asyncio.wait(background)
 
     middleware = [Middleware(RequestIds)]
     if settings.origins:
@@ -70,18 +101,22 @@ def build_app(crew: Crew, store: RunStore, settings: Settings) -> Starlette:
                 CORSMiddleware,
                 allow_origins=sorted(settings.origins),
                 allow_methods=["GET", "POST"],
-                allow_headers=["Authorization", "Content-Type", "Last-Event-ID", "X-Request-ID"],
-                expose_headers=["X-Request-ID", "Location", "Retry-After"],
+                allow_headers=["Authorization", "Content-Type", "Idempotency-Key", "Last-Event-ID", "X-Request-ID"],
+                expose_headers=["X-Request-ID", "Location", "Retry-After", "Idempotency-Replayed"],
             )
         )
     middleware.append(Middleware(Guard, settings=settings))
     handlers = {
         Refusal: _refused,
         UnknownRun: _status(404),
+        UnknownAgent: _status(400),
         NotPaused: _status(409),
         RunEnded: _status(409),
+        KeyReused: _status(422),
         Draining: _draining,
-        StoreError: _status(503),
+        StoreError: _store_failed,
+        ConfigurationError: _misconfigured,
+        LostConfiguration: _lost,
         HTTPException: _http,
         Exception: _broke,
     }
@@ -95,6 +130,7 @@ def _routes() -> list[Route | Mount]:
         Route(f"{api}/stream", routes.stream, methods=["GET", "POST"]),
         Route(f"{api}/run", routes.run, methods=["POST"]),
         Route(api, routes.crew),
+        Route(f"{api}/reload", routes.reload, methods=["POST"]),
         Route(f"{api}/runs", routes.runs),
         Route(f"{api}/runs/{{run_id}}", routes.one_run),
         Route(f"{api}/runs/{{run_id}}/events", routes.events),
@@ -119,6 +155,29 @@ async def _refused(request: Request, error: Exception) -> Response:
 
 async def _draining(request: Request, error: Exception) -> Response:
     return ProblemReply(Refusal(503, routes.DRAINING, headers=routes.RETRY_AFTER))
+
+
+async def _misconfigured(request: Request, error: Exception) -> Response:
+    assert isinstance(error, ConfigurationError), "registered for it"
+    detail = f"the crew's files have errors, so nothing was changed: {_first(error)}"
+    return ProblemReply(Refusal(422, detail, more=as_json(error.problems)))
+
+
+async def _lost(request: Request, error: Exception) -> Response:
+    assert isinstance(error, LostConfiguration), "registered for it"
+    detail = (
+        f"what this run was started with makes no crew here any more; bring back what is missing, or cancel it: {_first(error)}"
+    )
+    return ProblemReply(Refusal(409, detail, more=as_json(error.problems)))
+
+
+def _first(error: ConfigurationError) -> str:
+    first = next(problem for problem in error.problems if problem.severity == "error")
+    return f"{first.file}:{first.line}:{first.column}: {first.message}"
+
+
+async def _store_failed(request: Request, error: Exception) -> Response:
+    return ProblemReply(Refusal(503, str(error), headers=routes.RETRY_AFTER))
 
 
 async def _http(request: Request, error: Exception) -> Response:

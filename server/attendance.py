@@ -15,9 +15,8 @@ log = logging.getLogger(__name__)
 class Attendance:
     """Counts the listeners of each run in this process."""
 
-    def __init__(self, runs: Runs, grace_seconds: float) -> None:
-        """`grace_seconds`: -1 lets every run go on to its end."""
-        self.runs, self.grace_seconds = runs, grace_seconds
+    def __init__(self, runs: Runs) -> None:
+        self.runs = runs
         self.listeners: Counter[str] = Counter()
         self._timers: dict[str, asyncio.TimerHandle] = {}
 
@@ -39,13 +38,14 @@ class Attendance:
             if self.listeners[run_id] == 0:
                 del self.listeners[run_id]
                 run = self.runs.live.get(run_id)
-                if run is not None and self.grace_seconds >= 0:
+                # -1 lets every run go on to its end
+                if run is not None and (grace := run.crew.config.settings.disconnect_grace_seconds) >= 0:
                     loop = asyncio.get_running_loop()
-                    self._timers[run_id] = loop.call_later(self.grace_seconds, self._too_long, run)
+                    self._timers[run_id] = loop.call_later(grace, self._too_long, run, grace)
 
-    def _too_long(self, run: Run) -> None:
+    def _too_long(self, run: Run, grace: float) -> None:
         del self._timers[run.id]
         # the next stretch of the run, begun by another one's answer, is none of theirs who left
         if self.runs.live.get(run.id) is run and not self.runs.draining:
-            log.info("run is cancelled: nobody has listened for %g s", self.grace_seconds, extra={"run_id": run.id})
+            log.info("run is cancelled: nobody has listened for %g s", grace, extra={"run_id": run.id})
             run.cancel()

@@ -1,11 +1,15 @@
-"""What an operator types: serve, run, validate, graph, schema, init, runs."""
+"""What an operator types: serve, run, validate, explain, graph, schema, init, runs."""
 
+import gc
 import importlib
+import io
 import json
 import os
+import signal
 import sys
 from enum import StrEnum
 from pathlib import Path
+from types import ModuleType
 from typing import Annotated, Any, NoReturn
 
 import anyio
@@ -20,15 +24,18 @@ from crew.errors import ConfigurationError, CrewError
 from crew.graph import RoutingGraph
 from crew.pictures import PICTURES
 from crew.plan import entry_point, routing_of
-from crew.problems import Problem, as_json, as_text
+from crew.problems import Problem, as_text, failed
 from crew.query import Query, text_flaw
 from crew.runs import Runs
 from crew.stores.opening import open_store
 from crew.stores.sqlite import SqliteStore
+from server.checking import mend, told
+from server.explanations import explanations, page
 from server.playing import play, show_runs
-from server.schemas import KINDS, schema_of
+from server.schemas import schema_of
 from server.settings import Settings, SettingsError
-from server.starter import FILES
+from server.starter import starter_files
+from tools.schema import nearest
 
 app = typer.Typer(
     name="crew",
@@ -78,6 +85,10 @@ class SchemaKind(StrEnum):
 def main() -> None:
     """The command `crew`."""
     _one_house()
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # a terminal that knows fewer characters must not end a command
+            stream.reconfigure(errors="backslashreplace")
     try:
         app()
     except ConfigurationError as error:
@@ -101,20 +112,24 @@ def serve(
     host: Annotated[str, typer.Option(help="Address to listen on; any but loopback needs CREW_API_TOKENS.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="Port to listen on; 0 takes a free one.", min=0, max=65535)] = 8080,
     provider: Provider = None,
+    reload: Annotated[bool, typer.Option("--reload", help="Watch the crew's files; new runs get what they then say.")] = False,
 ) -> None:
     """Serve a crew over HTTP: SSE streams, JSON, metrics and a web console.
 
     Example: [bold]crew serve examples/it-support --port 9000[/]
     """
     settings = Settings.read(os.environ, host, port, terminal=sys.stderr.isatty())
+    # until there is something to reload; by itself it would end the process
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
     crew = load_crew(folder, provider=provider)
     _print_problems(crew.warnings, {})
     # the web server takes its time to import, which no other command should wait for
     logs, serving, application = (importlib.import_module(f"server.{name}") for name in ("logs", "serving", "app"))
+    watch = _watching().watch if reload else None
     logs.set_up(settings)
     # first of all, so that no run is taken up by a server that cannot serve
     listener = serving.listen(settings)
-    serving.serve(application.build_app(crew, open_store(settings.database_url, folder), settings), settings, listener)
+    serving.serve(application.build_app(crew, open_store(settings.database_url, folder), settings, watch), settings, listener)
 
 
 @app.command()
@@ -161,30 +176,50 @@ def validate(
         list[Path] | None, typer.Argument(metavar="DIR...", help="Crews' folders.", show_default="the current folder")
     ] = None,
     as_document: Annotated[bool, typer.Option("--json", help="Print the problems as JSON.")] = False,
+    sarif: Annotated[bool, typer.Option("--sarif", help="Print the problems as SARIF 2.1.0, for code hosts.")] = False,
     strict: Annotated[bool, typer.Option(help="Warnings fail too.")] = False,
     imports: Annotated[bool, typer.Option("--import/--no-import", help="Import Python tools, which runs their files.")] = True,
+    fix: Annotated[bool, typer.Option("--fix", help="Mend what is certain: shows a diff and asks first.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="With --fix: do not ask.")] = False,
 ) -> None:
     """Check crews and tell everything that is wrong with them, each with its line and its remedy.
 
     Example: [bold]crew validate examples/hello examples/tools[/]
     """
-    failed, documents = False, []
-    for folder in folders or [HERE]:
-        files, _, problems = check(folder, imports=imports)
-        failed = failed or any(strict or problem.severity == "error" for problem in problems)
-        if as_document:
-            documents.append({"folder": str(folder), **as_json(problems)})
-            continue
-        prefix = "" if folder == HERE else f"{folder}/"
-        for problem in problems:
-            print(as_text(problem, files.texts, prefix))
-        errors = sum(problem.severity == "error" for problem in problems)
-        print(f"{folder}: {_count(errors, 'error')}, {_count(len(problems) - errors, 'warning')}")
-    if as_document:
-        # one folder is one document, as programs expect it
-        print(json.dumps(as_json(problems) if len(documents) == 1 else documents, ensure_ascii=False, indent=2))
-    if failed:
+    if as_document and sarif:
+        raise typer.BadParameter("give one of --json and --sarif", param_hint="--sarif")
+    if fix and (as_document or sarif):
+        raise typer.BadParameter("it shows a diff; give it without --json and --sarif", param_hint="--fix")
+    if yes and not fix:
+        raise typer.BadParameter("it answers what --fix asks", param_hint="--yes")
+    # a process that ends at once need not look for garbage: a quarter of the time of a large crew
+    gc.disable()
+    chosen = folders or [HERE]
+    for folder in chosen if fix else ():
+        mend(folder, unasked=yes)
+    if not told(chosen, "json" if as_document else "sarif" if sarif else "text", strict=strict, imports=imports):
         raise typer.Exit(1)
+
+
+@app.command()
+def explain(
+    code: Annotated[
+        str | None, typer.Argument(metavar="CODE", help="A code of `crew validate`.", show_default="the page of all codes")
+    ] = None,
+) -> None:
+    """Tell what a code of `crew validate` means and what to do, with an example.
+
+    Example: [bold]crew explain trap[/]
+    """
+    if code is None:
+        print(page())
+        return
+    found = explanations().get(code)
+    if found is None:
+        near = nearest(code, explanations())
+        hint = f"did you mean {near}?" if near else f"known: {', '.join(explanations())}"
+        _fail(f"there is no code {code!r}; {hint}", 2)
+    print(found.as_markdown())
 
 
 @app.command()
@@ -196,10 +231,10 @@ def graph(
 
     Example: [bold]crew graph examples/routing --format mermaid[/]
     """
-    files, _, problems = check(folder, imports=False)
-    if any(problem.severity == "error" for problem in problems):
-        raise ConfigurationError(problems, files.texts)
-    print(PICTURES[picture](RoutingGraph.of(routing_of(files), entry_point(files))))
+    checked = check(folder, imports=False)
+    if failed(checked.problems):
+        raise ConfigurationError(checked.problems, checked.files.texts)
+    print(PICTURES[picture](RoutingGraph.of(routing_of(checked.files), entry_point(checked.files))))
 
 
 @app.command()
@@ -212,12 +247,15 @@ def schema(kind: Annotated[SchemaKind, typer.Argument(help="The kind of file.")]
 
 
 @app.command()
-def init(folder: Annotated[Path, typer.Argument(metavar="DIR", help="A new or empty folder.")]) -> None:
+def init(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A new or empty folder.")],
+    full: Annotated[bool, typer.Option("--full", help="Write one with every key there is, to look things up in.")] = False,
+) -> None:
     """Write a small crew that plays at once, without a key.
 
     Example: [bold]crew init my-crew && crew run my-crew hello[/]
     """
-    written = {**FILES, **{f".crew/schemas/{kind}.json": json.dumps(schema_of(kind), indent=2) + "\n" for kind in KINDS}}
+    written = starter_files("full" if full else "small")
     there = [name for name in written if (folder / name).exists()]
     if there:
         _fail(f"{folder / there[0]} is there already; nothing was written")
@@ -227,7 +265,8 @@ def init(folder: Annotated[Path, typer.Argument(metavar="DIR", help="A new or em
             (folder / name).write_text(text, encoding="utf-8")
     except OSError as error:
         _fail(f"{error.filename}: {error.strerror}")
-    print(f'Wrote {folder}. Try: crew run {folder} "How is this machine?"')
+    query = "Our web site is slow" if full else "How is this machine?"
+    print(f"Wrote {folder}. Try: crew run {folder} {query!r}{' --provider scripted' if full else ''}")
 
 
 @app.command()
@@ -254,6 +293,13 @@ def runs(
         _fail(f"there is no run {run_id}")
 
 
+def _watching() -> ModuleType:
+    try:
+        return importlib.import_module("server.watching")
+    except ModuleNotFoundError:
+        raise SettingsError("--reload needs watchfiles: pip install 'crewline[reload]'; or reload by SIGHUP") from None
+
+
 def _one_house() -> None:
     """The four packages have common names; another distribution may have put its own in their place."""
     homes = {Path(package.__file__ or "").resolve().parent.parent: package for package in (server, crew_package, agents, tools)}
@@ -265,10 +311,6 @@ def _one_house() -> None:
 def _print_problems(problems: tuple[Problem, ...], texts: Any) -> None:
     for problem in problems:
         print(as_text(problem, texts), file=sys.stderr)
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 def _fail(message: str, code: int = 1) -> NoReturn:

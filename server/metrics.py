@@ -26,9 +26,9 @@ class Metrics:
     """The numbers of one process."""
 
     def __init__(self, crew: Crew) -> None:
-        """All series that the crew's configuration names begin at zero."""
-        self.crew = crew
-        self.tools = {name for agent in crew.agents.values() for name in agent.tools}
+        # what the configurations have named so far: tools, and the model of each agent
+        self.tools: set[str] = set()
+        self.models: dict[str, str] = {}
         registry = self.registry = CollectorRegistry()
         ProcessCollector(registry=registry)
         PlatformCollector(registry=registry)
@@ -55,20 +55,26 @@ class Metrics:
         self.pauses = Gauge("crew_pauses_open", "Runs that wait for a person.", registry=registry)
         self.resumes = counter("crew_stream_resumes", "Streams that came back with Last-Event-ID.", "result")
         self.active = Gauge("crew_runs_active", "Runs alive in this process.", registry=registry)
+        self.writable = Gauge("crew_store_writable", "Whether the newest write to the store succeeded.", registry=registry)
         self.subscribers = Gauge("crew_stream_subscribers", "Streams that are open.", registry=registry)
         self.reload = Gauge("crew_config_last_reload_successful", "Whether the newest files could be loaded.", registry=registry)
-        self.reload.set(1)
         Gauge("crew_build_info", "The version that runs.", ("version",), registry=registry).labels(version("crewline")).set(1)
-        self._start_at_zero()
+        for result in ("resumed", "up_to_date", "refused"):
+            self.resumes.labels(result)
+        self.adopt(crew)
 
-    def watch(self, active: Callable[[], int], subscribers: Callable[[], int]) -> None:
-        """Ask for these two at each scrape."""
+    def watch(self, active: Callable[[], int], subscribers: Callable[[], int], writable: Callable[[], bool]) -> None:
+        """Ask for these at each scrape."""
+        self.writable.set_function(writable)
         self.active.set_function(active)
         self.subscribers.set_function(subscribers)
 
-    def _start_at_zero(self) -> None:
-        """A series that is not there cannot be told from one that nothing was counted in."""
-        crew = self.crew
+    def adopt(self, crew: Crew) -> None:
+        """Count for this crew from now on; all series that it names begin at zero, so that none seems to be missing."""
+        self.crew = crew
+        self.reload.set(1)
+        self.tools |= {name for agent in crew.agents.values() for name in agent.tools}
+        self.models |= {agent.id: agent.model.name for agent in crew.agents.values()}
         for outcome in ("completed", "failed", "cancelled"):
             self.runs.labels(crew.name, outcome)
         for agent in crew.agents.values():
@@ -88,12 +94,8 @@ class Metrics:
                 self.tool_calls.labels(tool, outcome)
         for edge in crew.graph.edges:
             if (edge.kind != "member" and edge.to in crew.agents) or edge.to in crew.routing.groups:
-                why = {"group": "group", "signal": "signal", "order": "order", "handoff_target": "handoff_target"}.get(
-                    edge.kind, "default"
-                )
+                why = edge.kind if edge.kind != "member" else "group"
                 self.handoffs.labels(edge.from_, edge.to, why)
-        for result in ("resumed", "up_to_date", "refused"):
-            self.resumes.labels(result)
 
     def __call__(self, run_id: str, event: Event) -> None:
         """Count an event."""
@@ -110,7 +112,7 @@ class Metrics:
                 self.turns.labels(event.agent_id, "success").inc()
                 self.turn_seconds.labels(event.agent_id).observe(event.duration_seconds)
                 if event.usage.cost_usd:
-                    self.cost.labels(event.agent_id, self.crew.agents[event.agent_id].model.name).inc(event.usage.cost_usd)
+                    self.cost.labels(event.agent_id, self.models.get(event.agent_id, OTHER)).inc(event.usage.cost_usd)
             case AgentFailed():
                 self.turns.labels(event.agent_id, "error").inc()
             case ModelCalled(called=called):

@@ -7,6 +7,8 @@ from dataclasses import replace
 import anyio
 from rich.console import Console
 
+from crew.errors import UnknownRun
+from crew.following import RunReader
 from crew.query import Query, Verdict
 from crew.runs import Runs
 from crew.stores.contract import RunRow, RunStore
@@ -84,13 +86,13 @@ async def show_runs(store: RunStore, run_id: str | None, as_document: bool) -> b
                 else:
                     print(f"{row.run_id}  {row.started_at}  {row.status:<9}  {' '.join(row.query.split())[:60]}")
             return True
-        if await store.row(run_id) is None:
+        view = RunView(console)
+        try:
+            async for line in RunReader(store).follow(run_id, stored=True):
+                if line is not None:
+                    print(line.public) if as_document else view.show(line.public)
+        except UnknownRun:
             return False
-        view, after = RunView(console), 0
-        while records := await store.records(run_id, after):
-            for record in records:
-                after = record.seq
-                print(record.public) if as_document else view.show(record.public)
         return True
     finally:
         await store.aclose()

@@ -10,7 +10,7 @@ from starlette.responses import Response
 from crew.crew import Crew
 from crew.problems import Problem as FileProblem
 from crew.stores.contract import RunRow
-from crew.wire import usage_of
+from crew.wire import outcome_of
 
 TITLES = {
     400: "Bad request",
@@ -22,6 +22,7 @@ TITLES = {
     413: "Too large",
     415: "Unsupported media type",
     421: "Misdirected request",
+    422: "Unprocessable content",
     500: "Internal error",
     503: "Unavailable",
 }
@@ -29,12 +30,13 @@ TITLES = {
 
 @dataclass(slots=True, eq=False)
 class Refusal(Exception):
-    """A request that is answered with a problem. `errors`: each (field, what is wrong with it)."""
+    """A request that is answered with a problem. `errors`: each (field, what is wrong with it); `more`: further members."""
 
     status: int
     detail: str
     errors: Sequence[tuple[str, str]] = ()
     headers: Mapping[str, str] | None = None
+    more: Mapping[str, Any] | None = None
 
 
 class Json(Response):
@@ -61,22 +63,8 @@ class ProblemReply(Json):
         }
         if refusal.errors:
             body["errors"] = [{"field": field, "message": message} for field, message in refusal.errors]
+        body |= refusal.more or {}
         super().__init__(body, refusal.status, headers=dict(refusal.headers or {}))
-
-
-def outcome(row: RunRow) -> dict[str, Any]:
-    """A run's result, as `/api/crew/run` gives it."""
-    return {
-        "run_id": row.run_id,
-        "status": row.status,
-        "reason": row.reason,
-        "answer": row.answer,
-        "agent_id": row.agent_id,
-        "rounds": row.rounds,
-        "handoffs": row.handoffs,
-        "usage": usage_of(row.usage),
-        "duration_seconds": round(row.duration_seconds, 6),
-    }
 
 
 def listed(row: RunRow) -> dict[str, Any]:
@@ -87,7 +75,15 @@ def listed(row: RunRow) -> dict[str, Any]:
 
 def whole(row: RunRow) -> dict[str, Any]:
     """A run with its result."""
-    return {**listed(row), **outcome(row), "crew": row.crew, "request_id": row.request_id}
+    return {
+        **listed(row),
+        **outcome_of(row),
+        "crew": row.crew,
+        "request_id": row.request_id,
+        "paused_until": row.paused_until,
+        # by which an answer may name it; `done` comes right behind
+        "pause": row.events - 1 if row.status == "paused" else None,
+    }
 
 
 def crew_view(crew: Crew, *, prompts: bool) -> dict[str, Any]:
@@ -95,14 +91,21 @@ def crew_view(crew: Crew, *, prompts: bool) -> dict[str, Any]:
     config, routing = crew.config, crew.routing
 
     def agent(agent_id: str) -> dict[str, Any]:
-        live = crew.agents[agent_id]
+        live, behavior = crew.agents[agent_id], config.routing.agent_behaviors.get(agent_id)
         described = {
             "id": live.id,
             "name": live.name,
+            "role": live.role,
+            "description": live.description,
             "model": live.model.name,
             "tools": [{"name": t.name, "description": t.description, "parameters": t.parameters} for t in live.tools.values()],
             "is_terminal": agent_id in routing.terminal,
             "waits_for_signal": agent_id in routing.waits,
+            "behavior": behavior.description if behavior is not None else "",
+            "signals": [
+                {"signal": route.signal.text, "target": route.target, "description": route.description}
+                for route in routing.routes.get(agent_id, ())
+            ],
         }
         return {**described, "system_prompt": live.prompt.text()} if prompts else described
 
@@ -113,6 +116,7 @@ def crew_view(crew: Crew, *, prompts: bool) -> dict[str, Any]:
             "wait_for_all": g.wait_for_all,
             "timeout_seconds": g.timeout_seconds,
             "next_agent": g.next_agent,
+            "description": config.routing.parallel_groups[g.name].description,
         }
         for g in routing.groups.values()
     }

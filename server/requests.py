@@ -1,17 +1,18 @@
 """Query string or body -> what is asked, or every problem with it."""
 
+import hashlib
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal, TypeVar
 from urllib.parse import parse_qsl
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
-from pydantic_core import from_json
+from pydantic_core import from_json, to_json
 from starlette.requests import Request
 
 from crew.config import Settings
-from crew.query import Query, Said, text_flaw
+from crew.query import Once, Query, Said, text_flaw
 from server.replies import Refusal
 
 MAX_HISTORY = 1000
@@ -60,6 +61,7 @@ class QueryBody(_Body):
     deltas: bool = False
     decision: Literal["approve", "deny", "retry", "skip", "done"] | None = None
     result: Text = ""
+    pause: Annotated[int, Field(ge=1, lt=2**53, strict=True)] | None = None
 
 
 class AnswerBody(_Body):
@@ -69,6 +71,7 @@ class AnswerBody(_Body):
     deltas: bool = False
     decision: Literal["approve", "deny", "retry", "skip", "done"] | None = None
     result: Text = ""
+    pause: Annotated[int, Field(ge=1, lt=2**53, strict=True)] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,12 +94,14 @@ async def asked(request: Request, settings: Settings, agents: frozenset[str]) ->
         raise _refusal([("run_id", "cannot be given together with resume_agent_id")])
     if checked.run_id is not None and checked.history:
         raise _refusal([("history", "is that of the run, when a run_id is given")])
-    if checked.run_id is None and (checked.decision is not None or checked.result):
-        raise _refusal([("decision", "answers a paused run; give its run_id")])
+    if checked.run_id is None and (checked.decision is not None or checked.result or checked.pause is not None):
+        raise _refusal([("decision" if checked.pause is None else "pause", "answers a paused run; give its run_id")])
     if checked.resume_agent_id is not None and checked.resume_agent_id not in agents:
         raise _refusal([("resume_agent_id", f"there is no agent {checked.resume_agent_id!r}")])
     history = tuple(Said(said.role, said.content) for said in checked.history)
-    query = Query(checked.query, history, checked.resume_agent_id, checked.deltas, checked.decision, checked.result)
+    query = Query(
+        checked.query, history, checked.resume_agent_id, checked.deltas, checked.decision, checked.result, checked.pause
+    )
     return Asked(query, checked.run_id)
 
 
@@ -106,7 +111,7 @@ async def answered(request: Request, settings: Settings) -> Query:
     _check_length(checked.query, settings)
     if not checked.query and checked.decision is None:
         raise _refusal([("query", "is missing")])
-    return Query(checked.query, deltas=checked.deltas, decision=checked.decision, result=checked.result)
+    return Query(checked.query, deltas=checked.deltas, decision=checked.decision, result=checked.result, pause=checked.pause)
 
 
 async def body(request: Request, settings: Settings) -> Any:
@@ -127,6 +132,27 @@ async def body(request: Request, settings: Settings) -> Any:
     if not isinstance(data, dict):
         raise _refusal([("body", "must be a JSON object")])
     return data
+
+
+KEY = re.compile(r'"[!#-~ ]{1,255}"|[!#-~]{1,255}')
+
+
+def once_of(request: Request, query: Query, run_id: str | None) -> Once | None:
+    """The `Idempotency-Key` of a POST, with a fingerprint of what it asks; raises Refusal for one that is none."""
+    key = request.headers.get("idempotency-key")
+    if key is None or request.method != "POST":
+        return None
+    if KEY.fullmatch(key) is None:
+        raise _refusal([("Idempotency-Key", "is 1 to 255 printable ASCII characters")])
+    # how it is streamed is no part of what is asked
+    asked = to_json([run_id, replace(query, deltas=False)])
+    return Once(key.strip('"'), hashlib.sha256(asked).hexdigest())
+
+
+async def no_body(request: Request, settings: Settings, what: str) -> None:
+    """An empty body, or an empty object; `what` takes no other."""
+    if request.headers.get("content-length", "0") != "0" and await body(request, settings):
+        raise _refusal([("body", f"{what} takes none")])
 
 
 def parameters(request: Request, known: frozenset[str]) -> dict[str, str]:

@@ -3,26 +3,31 @@
 import asyncio
 import importlib.metadata
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import get_args
+from typing import Any, get_args
 
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from starlette.requests import Request
 from starlette.responses import Response
 
 from crew.config import Settings
-from crew.errors import Draining
+from crew.errors import AlreadyBegun, Draining
 from crew.run import Run
 from crew.runs import Runs
 from crew.state import Status
+from crew.wire import outcome_in, outcome_of
 from server.attendance import Attendance
 from server.metrics import Metrics
-from server.replies import Json, Refusal, crew_view, listed, outcome, whole
-from server.requests import answered, asked, body, event_id, flag, parameters
+from server.reloading import Reloader
+from server.replies import Json, Refusal, crew_view, listed, warning, whole
+from server.requests import answered, asked, event_id, flag, no_body, once_of, parameters
 from server.sse import EventStream
 
 DRAINING = "this server is going down; try again at another one, or in a moment"
 RETRY_AFTER = {"Retry-After": "5"}
+# to a request that had begun what it asks for when it came before
+REPLAYED = {"Idempotency-Replayed": "true"}
 
 
 @dataclass(slots=True)
@@ -32,6 +37,7 @@ class House:
     runs: Runs
     attendance: Attendance
     metrics: Metrics
+    reloader: Reloader
 
     @property
     def settings(self) -> Settings:
@@ -51,22 +57,24 @@ async def stream(request: Request) -> EventStream | Response:
     if (last := request.headers.get("last-event-id")) is not None:
         deltas = request.query_params.get("deltas") == "1"
         return await _again(request, *event_id(last, None, "Last-Event-ID"), "Last-Event-ID", deltas=deltas)
-    run, after, deltas = await _begin(request)
-    return _events(request, run.id, after, deltas=deltas)
+    begun = await _begin(request)
+    return _events(request, begun.run_id, begun.before, deltas=begun.deltas, replayed=begun.replayed)
 
 
 async def run(request: Request) -> Response:
     """POST /api/crew/run: the same, answered as one JSON document at the end."""
     here = house(request)
-    started, _, _ = await _begin(request)
-    with here.attendance.listening(started.id):
+    begun = await _begin(request)
+    if begun.run is None and (came_out := await _stretch(here, begun)) is not None:
+        return Json(came_out, headers=REPLAYED)
+    with here.attendance.listening(begun.run_id):
         left = asyncio.ensure_future(_left(request))
-        ended = asyncio.ensure_future(started.outcome())
+        ended = asyncio.ensure_future(here.runs.outcome(begun.run_id) if begun.run is None else begun.run.outcome())
         try:
             await asyncio.wait({left, ended}, return_when=asyncio.FIRST_COMPLETED)
             if not ended.done():
                 return Response(status_code=499)
-            return Json(outcome(ended.result()))
+            return Json(outcome_of(ended.result()), headers=REPLAYED if begun.replayed else None)
         except asyncio.CancelledError:
             # the run was left for the next process
             raise Draining from None
@@ -81,7 +89,16 @@ async def crew(request: Request) -> Response:
     wanted = flag(given, "prompts")
     if wanted and not house(request).settings.show_prompts:
         raise Refusal(403, "prompts: settings.show_prompts is false", [("prompts", "settings.show_prompts is false")])
-    return Json(crew_view(house(request).runs.crew, prompts=wanted))
+    here = house(request)
+    return Json({**crew_view(here.runs.crew, prompts=wanted), "config": here.reloader.details()})
+
+
+async def reload(request: Request) -> Response:
+    """POST /api/crew/reload: read the crew's files again; new runs get what they say, if they hold together."""
+    here = house(request)
+    await no_body(request, here.settings, "reload")
+    changed = await here.reloader.reload("asked for over HTTP")
+    return Json({"changed": changed, **here.reloader.summary(), "warnings": [warning(p) for p in here.runs.crew.warnings]})
 
 
 async def runs(request: Request) -> Response:
@@ -123,15 +140,18 @@ async def resume(request: Request) -> Response:
     """POST /api/crew/runs/{id}/resume: answer a pause."""
     here, run_id = house(request), request.path_params["run_id"]
     answer = await answered(request, here.settings)
-    await here.runs.resume(run_id, answer, request.state.request_id)
+    once = once_of(request, answer, run_id)
+    try:
+        await here.runs.resume(run_id, answer, request.state.request_id, once)
+    except AlreadyBegun as error:
+        return _accepted(error.receipt.run_id, REPLAYED)
     return _accepted(run_id)
 
 
 async def cancel(request: Request) -> Response:
     """POST /api/crew/runs/{id}/cancel: end a run."""
     run_id = request.path_params["run_id"]
-    if request.headers.get("content-length", "0") != "0" and await body(request, house(request).settings):
-        raise Refusal(400, "body: cancel takes none", [("body", "cancel takes none")])
+    await no_body(request, house(request).settings, "cancel")
     await house(request).runs.cancel(run_id, request.state.request_id)
     return _accepted(run_id)
 
@@ -145,7 +165,9 @@ async def ready(request: Request) -> Response:
     """GET /ready: able to serve."""
     if house(request).runs.draining:
         return Json({"status": "draining"}, 503, headers=RETRY_AFTER)
-    return Json({"status": "ready", "crew": house(request).runs.crew.name})
+    if (failing := house(request).runs.store.failing) is not None:
+        return Json({"status": "store failing", "detail": failing}, 503, headers=RETRY_AFTER)
+    return Json({"status": "ready", "crew": house(request).runs.crew.name, "config": house(request).reloader.summary()})
 
 
 async def metrics(request: Request) -> Response:
@@ -167,14 +189,50 @@ def _no_head(request: Request) -> None:
         raise Refusal(405, "HEAD: a stream has no head without its body; use GET", headers={"Allow": "GET, POST"})
 
 
-async def _begin(request: Request) -> tuple[Run, int, bool]:
-    """Start or resume what a request asks for: the run, the number of the event before its stretch, whether it wants deltas."""
-    here = house(request)
+@dataclass(frozen=True, slots=True)
+class _Begun:
+    """The stretch of a run that a request began, or had begun when it came before."""
+
+    run_id: str
+    # the number of the event before it
+    before: int
+    deltas: bool
+    # None: an earlier request began it
+    run: Run | None = None
+
+    @property
+    def replayed(self) -> bool:
+        """An earlier request began it."""
+        return self.run is None
+
+
+async def _begin(request: Request) -> _Begun:
+    """Start or resume what a request asks for."""
+    here, request_id = house(request), request.state.request_id
     wanted = await asked(request, here.settings, frozenset(here.runs.crew.agents))
-    if wanted.run_id is None:
-        return await here.runs.start(wanted.query, request.state.request_id), 0, wanted.query.deltas
-    resumed = await here.runs.resume(wanted.run_id, wanted.query, request.state.request_id)
-    return resumed, resumed.before, wanted.query.deltas
+    once, deltas = once_of(request, wanted.query, wanted.run_id), wanted.query.deltas
+    try:
+        if wanted.run_id is None:
+            run = await here.runs.start(wanted.query, request_id, once)
+        else:
+            run = await here.runs.resume(wanted.run_id, wanted.query, request_id, once)
+    except AlreadyBegun as error:
+        return _Begun(error.receipt.run_id, error.receipt.before, deltas)
+    return _Begun(run.id, run.before, deltas, run)
+
+
+async def _stretch(here: House, begun: _Begun) -> dict[str, Any] | None:
+    """How the stretch came out that an earlier request began; None if it goes on."""
+    live = here.runs.live.get(begun.run_id)
+    if live is not None and live.before == begun.before:
+        return None
+    async for line in here.runs.follow(begun.run_id, begun.before):
+        if line is not None and (came_out := outcome_in(line.public)) is not None:
+            return came_out
+    row = await here.runs.row(begun.run_id)
+    if row.status == "running":
+        raise Refusal(409, f"run {row.run_id} was left, and nobody goes on with it; the log says why, and it can be cancelled")
+    return outcome_of(row)
 
 
 async def _again(request: Request, run_id: str, after: int, field: str, *, deltas: bool) -> EventStream | Response:
@@ -193,16 +251,15 @@ async def _again(request: Request, run_id: str, after: int, field: str, *, delta
     return _events(request, run_id, after, deltas=deltas)
 
 
-def _events(request: Request, run_id: str, after: int, *, deltas: bool) -> EventStream:
+def _events(request: Request, run_id: str, after: int, *, deltas: bool, replayed: bool = False) -> EventStream:
     here = house(request)
-    return EventStream(
-        here.runs, here.attendance, run_id, after, deltas=deltas, keep_alive_seconds=here.settings.sse_keep_alive_seconds
-    )
+    seconds = here.settings.sse_keep_alive_seconds
+    return EventStream(here.runs, here.attendance, run_id, after, deltas=deltas, keep_alive_seconds=seconds, replayed=replayed)
 
 
-def _accepted(run_id: str) -> Response:
+def _accepted(run_id: str, headers: Mapping[str, str] | None = None) -> Response:
     url = f"/api/crew/runs/{run_id}"
-    return Json({"run_id": run_id, "url": url, "events": f"{url}/events"}, 202, headers={"Location": url})
+    return Json({"run_id": run_id, "url": url, "events": f"{url}/events"}, 202, headers={"Location": url, **(headers or {})})
 
 
 async def _left(request: Request) -> None:

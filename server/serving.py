@@ -1,14 +1,17 @@
 """The process that serves: from start to SIGTERM, which gives the runs their time and the streams a farewell."""
 
 import asyncio
+import contextlib
 import contextvars
 import logging
+import signal
 import socket
 from types import FrameType
 
 import uvicorn
 from starlette.applications import Starlette
 
+from crew.errors import ConfigurationError, Draining
 from server.routes import House
 from server.settings import Settings, SettingsError
 
@@ -37,15 +40,29 @@ class Server(uvicorn.Server):
         super().__init__(config)
         self.app, self.settings = app, settings
         self.draining: asyncio.Task[None] | None = None
+        self.reloading: set[asyncio.Task[None]] = set()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start, and say where."""
         await super().startup(sockets)
         if self.started and sockets:
+            asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, self.hang_up)
             port = sockets[0].getsockname()[1]
             log.info(
                 "serving on http://%s:%s", f"[{self.settings.host}]" if ":" in self.settings.host else self.settings.host, port
             )
+
+    def hang_up(self) -> None:
+        """SIGHUP: read the crew's files again."""
+        task = asyncio.get_running_loop().create_task(self._reload(), context=contextvars.Context())
+        self.reloading.add(task)
+        task.add_done_callback(self.reloading.discard)
+
+    async def _reload(self) -> None:
+        house: House = self.app.state.house
+        # what is wrong is told by the log, at /ready and to Prometheus
+        with contextlib.suppress(ConfigurationError, Draining):
+            await house.reloader.reload("SIGHUP")
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """The first signal: drain. The second: stop at once; what is stored is not lost."""

@@ -3,8 +3,10 @@
 import difflib
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
+
+from crew.upkeep import Keep
 
 
 class SettingsError(Exception):
@@ -18,6 +20,9 @@ VARIABLES = {
     "CREW_CORS_ORIGINS": "origins of web pages that may call the API, separated by commas",
     "CREW_ALLOWED_HOSTS": "host names by which the server may be called, separated by commas; on loopback its own",
     "CREW_DRAIN_SECONDS": "how long runs may go on after SIGTERM; 30 unless set",
+    "CREW_KEEP_EVENTS_HOURS": "how long the events of an ended run are kept; 24 unless set",
+    "CREW_KEEP_EVENTS": "how many of its newest events an ended run keeps; 50000 unless set",
+    "CREW_KEEP_RUNS_DAYS": "how long an ended run's result is kept; 30 unless set",
     "CREW_LOG_FORMAT": "text or json; text on a terminal, else json",
     "CREW_LOG_LEVEL": "debug, info, warning or error; info unless set",
 }
@@ -35,6 +40,7 @@ class Settings:
     hosts: frozenset[str] | None = None
     database_url: str | None = None
     drain_seconds: float = 30.0
+    keep: Keep = field(default_factory=Keep)
     log_format: Literal["text", "json"] = "json"
     log_level: str = "info"
 
@@ -70,7 +76,12 @@ class Settings:
             # a page of another site may point its own name at this machine: only loopback's names are answered there
             hosts=hosts | LOOPBACK if hosts or host in LOOPBACK else None,
             database_url=environment.get("CREW_DATABASE_URL") or None,
-            drain_seconds=_seconds(environment.get("CREW_DRAIN_SECONDS") or "30"),
+            drain_seconds=_number(environment, "CREW_DRAIN_SECONDS", 30, 3600, "seconds"),
+            keep=Keep(
+                events_hours=_number(environment, "CREW_KEEP_EVENTS_HOURS", 24, 87_600, "hours"),
+                events=int(_number(environment, "CREW_KEEP_EVENTS", 50_000, 10**9, "events")),
+                runs_days=_number(environment, "CREW_KEEP_RUNS_DAYS", 30, 36_500, "days"),
+            ),
             log_format=_format(environment.get("CREW_LOG_FORMAT") or ("text" if terminal else "json")),
             log_level=_level(environment.get("CREW_LOG_LEVEL") or "info"),
         )
@@ -90,14 +101,15 @@ def _origins(text: str | None) -> frozenset[str]:
     return origins
 
 
-def _seconds(text: str) -> float:
+def _number(environment: Mapping[str, str], name: str, default: float, most: float, unit: str) -> float:
+    text = environment.get(name) or str(default)
     try:
-        seconds = float(text)
+        number = float(text)
     except ValueError:
-        seconds = -1.0
-    if not 0 <= seconds <= 3600:
-        raise SettingsError(f"CREW_DRAIN_SECONDS is {text!r}; write a number of seconds from 0 to 3600")
-    return seconds
+        number = -1.0
+    if not 0 <= number <= most:
+        raise SettingsError(f"{name} is {text!r}; write a number of {unit} from 0 to {most:g}")
+    return number
 
 
 def _format(text: str) -> Literal["text", "json"]:

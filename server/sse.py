@@ -36,10 +36,19 @@ class EventStream:
     """An answer that is a run's events: an ASGI application of its own, so that it knows when it begins and ends."""
 
     def __init__(
-        self, runs: Runs, attendance: Attendance, run_id: str, after: int, *, deltas: bool, keep_alive_seconds: float
+        self,
+        runs: Runs,
+        attendance: Attendance,
+        run_id: str,
+        after: int,
+        *,
+        deltas: bool,
+        keep_alive_seconds: float,
+        replayed: bool = False,
     ) -> None:
+        """`replayed`: of one stretch only, which an earlier request has begun."""
         self.runs, self.attendance, self.run_id, self.after = runs, attendance, run_id, after
-        self.deltas, self.keep_alive_seconds = deltas, keep_alive_seconds
+        self.deltas, self.keep_alive_seconds, self.replayed = deltas, keep_alive_seconds, replayed
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send the stream until the run ends or pauses, or the client leaves."""
@@ -55,7 +64,8 @@ class EventStream:
             async with asyncio.timeout(SEND_SECONDS):
                 await send({"type": "http.response.body", "body": body, "more_body": more})
 
-        await send({"type": "http.response.start", "status": 200, "headers": list(HEADERS)})
+        headers = [*HEADERS, (b"idempotency-replayed", b"true")] if self.replayed else list(HEADERS)
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
         ended = False
         try:
             await write(b"retry: %d\n\n" % RETRY_MILLIS)
@@ -69,6 +79,8 @@ class EventStream:
                         continue
                     ended = line.public.startswith(ENDS)
                     await write(frame(self.run_id, line))
+                    if ended and self.replayed:
+                        break
             except CrewError:
                 await write(b": the events cannot be read now; come back later\n\n")
             if self.runs.draining and not ended:

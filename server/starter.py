@@ -1,66 +1,19 @@
-"""What `crew init` writes: a small crew that plays at once, without a key and without a network."""
+"""What `crew init` writes: a small crew that plays at once, or a full one with every key; schemas for editors beside it."""
 
-FILES = {
-    "crew.yaml": """\
-# yaml-language-server: $schema=.crew/schemas/crew.json
-version: "1.0"
-name: my-crew
+import json
+from pathlib import Path
 
-agents:
-  - greeter
-  - expert
+from server.schemas import KINDS, schema_of
 
-routing:
-  signals:
-    greeter:
-      - signal: "[EXPERT]"
-        target: expert
-        description: the question needs a closer look
-      - signal: "[DONE]"
-        target: # empty: the run ends
-        description: the question is answered
-""",
-    "agents/greeter.yaml": """\
-# yaml-language-server: $schema=../.crew/schemas/agent.json
-id: greeter
-name: Gwen
-role: first contact
-provider: scripted # openai for a real model, with OPENAI_API_KEY set
+STARTERS = Path(__file__).parent / "starters"
+# runs are kept there too, and are nobody else's
+GITIGNORE = ".crew/*.db*\n.crew/*.lock\n"
 
-system_prompt: |
-  You are {{name}}, {{role}}. Answer simple questions yourself and end with [DONE].
-  Pass everything else on, and end with [EXPERT].
-""",
-    "agents/expert.yaml": """\
-# yaml-language-server: $schema=../.crew/schemas/agent.json
-id: expert
-name: Eve
-role: expert for this machine
-provider: scripted
-is_terminal: true
-tools:
-  - GetSystemInfo
 
-system_prompt: |
-  You are {{name}}, {{role}}. Look at the machine before you answer.
-""",
-    "script.yaml": """\
-# yaml-language-server: $schema=.crew/schemas/script.json
-# What the scripted provider answers. The first rule that fits speaks.
-rules:
-  - agent: greeter
-    hears: hello
-    say: Hello! What can I do for you? [DONE]
-  - agent: greeter
-    say: That is one for Eve. [EXPERT]
-  - agent: expert
-    after: [GetSystemInfo]
-    say: |
-      I have looked:
-      {{result.GetSystemInfo}}
-  - agent: expert
-    say: Let me look at the machine.
-    calls: [GetSystemInfo]
-""",
-    ".gitignore": ".crew/*.db*\n.crew/*.lock\n",
-}
+def starter_files(name: str) -> dict[str, str]:
+    """The files of a starter, `small` or `full`, by their names."""
+    folder = STARTERS / name
+    found = sorted(path for path in folder.rglob("*") if path.suffix in (".yaml", ".py"))
+    written = {path.relative_to(folder).as_posix(): path.read_text(encoding="utf-8") for path in found}
+    schemas = {f".crew/schemas/{kind}.json": json.dumps(schema_of(kind), indent=2, ensure_ascii=False) + "\n" for kind in KINDS}
+    return {**written, ".gitignore": GITIGNORE, **schemas}

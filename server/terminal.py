@@ -64,6 +64,9 @@ class RunView:
                 self.console.print(f"  [yellow]⚠ {escape(content)}[/] [dim]({data['code']})[/]", highlight=False)
             case "error":
                 self.console.print(f"[bold red]✗ {escape(content)}[/] [dim]({data['reason']})[/]", highlight=False)
+            case "gap":
+                self.console.print(f"[dim]… {escape(content)}; it came out as:[/]", highlight=False)
+                self._body(data["snapshot"]["answer"] or "")
             case "start":
                 self.question = None
             case "pause":

@@ -7,20 +7,21 @@ import re
 import shutil
 import subprocess
 from pathlib import Path
-from typing import Any
 
 import pytest
 from jsonschema_rs import validator_for
 
 from crew import check
+from crew.problems import ERRORS, WARNINGS
 from crew.reading import read
+from server.explanations import explanations, page
 from server.schemas import KINDS, schema_of
 from tests.stage import BIN, ROOT, clean_environment
 from tools.config import resolve
 
 FLOORS = ("tools", "agents", "crew", "server")
 MODULES = [path for floor in FLOORS for path in sorted((ROOT / floor).rglob("*.py"))]
-CREWS = sorted(path.parent for path in (ROOT / "examples").rglob("crew.yaml"))
+CREWS = sorted(path.parent for folder in ("examples", "server/starters") for path in (ROOT / folder).rglob("crew.yaml"))
 README = (ROOT / "README.md").read_text()
 
 
@@ -70,10 +71,11 @@ def test_schemas_are_in_step(kind: str):
     for shape in (made, *made.get("$defs", {}).values()):
         for key, field in shape.get("properties", {}).items():
             assert field.get("description"), key
+            assert field.get("deprecated") or "examples" in field, key
 
 
 def yaml_files() -> list[Path]:
-    found = (path for folder in ("examples", "configs") for path in (ROOT / folder).rglob("*.y*ml"))
+    found = (path for folder in ("examples", "configs", "server/starters") for path in (ROOT / folder).rglob("*.y*ml"))
     return sorted(path for path in found if ".crew" not in path.parts and kind_of(path) in KINDS)
 
 
@@ -91,7 +93,7 @@ def test_every_yaml_fits_its_schema(path: Path):
 @pytest.mark.parametrize("folder", CREWS, ids=name_of)
 def test_every_crew_of_the_repository_is_good(folder: Path):
     """Without a warning."""
-    assert check(folder)[2] == []
+    assert check(folder).problems == ()
 
 
 def example_commands() -> list[str]:
@@ -135,8 +137,7 @@ def test_the_readme_plays(tmp_path: Path):
         if found := re.match(r"# (\S+\.yaml)\n", snippet):
             (crew / found[1]).write_text(snippet)
     (crew / "services.py").write_text("def restart(service: str) -> str:\n    'Restart a service.'\n    return service\n")
-    problems: list[Any] = check(crew)[2]
-    assert problems == []
+    assert check(crew).problems == ()
     shutil.copytree(ROOT / "examples", tmp_path / "examples", ignore=shutil.ignore_patterns(".crew"))
     for number, snippet in enumerate(snippets("python")):
         file = tmp_path / f"snippet{number}.py"
@@ -150,12 +151,27 @@ def test_the_readme_plays(tmp_path: Path):
         assert command in known
 
 
-def test_the_readme_names_every_code_and_setting():
-    """Codes of problems, keys of settings, environment variables."""
+def test_the_readme_names_every_setting():
+    """Environment variables, and the page of all codes."""
     code = "\n".join(path.read_text() for path in MODULES)
-    for found in set(
-        re.findall(r'(?:problem\([^)]*?|Problem\([^)]*?|_refuse\([^)]*?|_problem\([^)]*?)"([a-z0-9]+(?:-[a-z0-9]+)+)"', code)
-    ):
-        assert f"`{found}`" in README, found
     for variable in re.findall(r'"(CREW_[A-Z_]+)":', code):
         assert f"`{variable}`" in README, variable
+    assert "configs/problems.md" in README
+
+
+@pytest.mark.parametrize("code", explanations())
+def test_every_code_has_an_example_that_shows_it(code: str):
+    """What is said of it has its place and its severity."""
+    explained = explanations()[code]
+    found, shown = explained.shown()
+    assert found
+    assert f"{explained.severity}[{code}]: " in shown
+
+
+def test_the_page_of_all_codes_is_in_step():
+    """`make docs` writes it; every code that the program can say is on it."""
+    assert (ROOT / "configs" / "problems.md").read_text() == page() + "\n"
+    assert set(explanations()) == ERRORS | WARNINGS
+    code = "\n".join(path.read_text() for path in MODULES if path.name != "problems.py")
+    for said in ERRORS | WARNINGS:
+        assert f'"{said}"' in code, said

@@ -25,4 +25,8 @@ class PermanentError(ToolError):
 
 
 class ToolDefinitionError(ToolError):
-    """This makes no tool."""
+    """A tool cannot be made of what it was described by; `key`: the key of its entry that is to blame."""
+
+    def __init__(self, message: str, key: str = "function") -> None:
+        super().__init__(message)
+        self.key = key

@@ -1,7 +1,6 @@
 """A Python function by reference, `file.py:name` or `package.module:name`, made a tool."""
 
 import importlib
-import importlib.util
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -36,8 +35,18 @@ def python_tool(name: str, config: PythonTool, folder: Path) -> Tool:
     }
     if config.parameters is not None:
         schema = JsonSchema(config.parameters)
+        _fits(schema.parameters, made.parameters, config.function)
         said |= {"parameters": schema.parameters, "check": lambda arguments, check=made.check: check(schema.check(arguments))}
     return replace(made, name=name, **said)
+
+
+def _fits(said: dict[str, Any], taken: dict[str, Any], function: str) -> None:
+    """A schema written by hand must name what the function takes, or every call would fail."""
+    names: dict[str, Any] = taken.get("properties", {})
+    if unknown := [name for name in said["properties"] if name not in names]:
+        raise ToolDefinitionError(f"parameters names {', '.join(unknown)}, which {function} does not take", "parameters")
+    if missing := [name for name in taken.get("required", ()) if name not in said["properties"]]:
+        raise ToolDefinitionError(f"parameters lacks {', '.join(missing)}, which {function} must be given", "parameters")
 
 
 def load(reference: str, folder: Path) -> Any:
@@ -66,14 +75,13 @@ def _file(path: Path) -> ModuleType:
     if not path.is_file():
         raise ToolDefinitionError(f"there is no file {path.name} in {path.parent.name}/")
     name = f"crew_file_{path.stem}_{abs(hash(str(path))):x}"
-    spec = importlib.util.spec_from_file_location(name, path)
-    if spec is None or spec.loader is None:
-        raise ToolDefinitionError(f"{path.name} is no Python file")
-    module = importlib.util.module_from_spec(spec)
+    module = ModuleType(name)
+    module.__file__ = str(path)
     # dataclasses and typing look their module up by name while it runs
     sys.modules[name] = module
     try:
-        spec.loader.exec_module(module)
+        # not by the import system: its cache knows a file by its size and whole second, and a reload may come sooner
+        exec(compile(path.read_bytes(), path, "exec"), module.__dict__)  # noqa: S102 # the operator's own file
     except BaseException:
         del sys.modules[name]
         raise

@@ -83,13 +83,13 @@ class JsonSchema:
     def __init__(self, schema: dict[str, Any]) -> None:
         """Raises ToolDefinitionError if this is no JSON schema of an object."""
         if schema.get("type", "object") != "object":
-            raise ToolDefinitionError(f"parameters must describe an object, not {schema['type']!r}")
+            raise ToolDefinitionError(f"parameters must describe an object, not {schema['type']!r}", "parameters")
         self.parameters = {"type": "object", "properties": {}, **schema}
         try:
             # arguments that nobody described are an error, unless the schema says otherwise
             self._validator = jsonschema_rs.validator_for({"additionalProperties": False, **self.parameters})
         except jsonschema_rs.ValidationError as error:
-            raise ToolDefinitionError(f"parameters are no JSON schema: {error.message}") from error
+            raise ToolDefinitionError(f"parameters are no JSON schema: {error.message}", "parameters") from error
 
     def check(self, arguments: dict[str, Any]) -> dict[str, Any]:
         """The arguments, coerced where a text stands for a number or a truth value.

@@ -2,8 +2,9 @@
 
 from dataclasses import dataclass
 from typing import Annotated
+from urllib.parse import urlsplit
 
-from pydantic import Field, SecretStr
+from pydantic import AfterValidator, Field, SecretStr
 
 from tools.config import Shape
 
@@ -11,14 +12,39 @@ TIMEOUT_SECONDS = 120.0
 MAX_RETRIES = 2
 
 
+def _address(value: str) -> str:
+    # the value is not repeated: it may come from the environment, with a password in it
+    wrong = "expected an address such as https://gateway.example.com/v1"
+    try:
+        parts = urlsplit(value)
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError as error:
+        raise ValueError(wrong) from error
+    if value and (not usable or not value.isprintable() or " " in value):
+        raise ValueError(wrong)
+    return value
+
+
+def _sendable(value: SecretStr) -> SecretStr:
+    text = value.get_secret_value()
+    if not text.isascii() or not text.isprintable():
+        raise ValueError("expected a text that can be sent in an HTTP header: printable ASCII, on one line")
+    return value
+
+
+Address = Annotated[str, AfterValidator(_address)]
+HeaderName = Annotated[str, Field(pattern=r"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")]
+HeaderValue = Annotated[SecretStr, AfterValidator(_sendable)]
+
+
 class ProviderConfig(Shape):
     """An OpenAI-compatible endpoint. `${NAME}` and `${NAME:-default}` are read from the environment."""
 
-    base_url: str | None = None
+    base_url: Address | None = None
     """Up to and with `/v1`; needed unless the provider is a built-in one."""
-    api_key: SecretStr | None = None
+    api_key: HeaderValue | None = None
     """Sent as a bearer token."""
-    headers: dict[str, SecretStr] = {}
+    headers: dict[HeaderName, HeaderValue] = {}
     """Sent with each request."""
     timeout_seconds: Annotated[float, Field(gt=0, le=3600)] = TIMEOUT_SECONDS
     """Of one request."""

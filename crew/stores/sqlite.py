@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import fcntl
 import os
 import queue
 import sqlite3
@@ -15,29 +14,15 @@ from typing import Any, TypeVar
 from pydantic import TypeAdapter
 from pydantic_core import to_json
 
-from crew.errors import StoreError
+from crew.errors import StoreError, StoreUnavailable
 from crew.state import Status
-from crew.stores.contract import Record, RunRow
+from crew.stores.contract import Receipt, Record, RunRow
+from crew.stores.locks import FileLocks
 
-# One script a version; a database of a later version is refused.
-MIGRATIONS = (
-    """
-    CREATE TABLE runs (
-        run_id TEXT PRIMARY KEY,
-        status TEXT NOT NULL,
-        row TEXT NOT NULL
-    ) WITHOUT ROWID;
-    CREATE INDEX open_runs ON runs (status, run_id) WHERE status IN ('running', 'paused');
-    CREATE TABLE events (
-        run_id TEXT NOT NULL,
-        seq INTEGER NOT NULL,
-        public TEXT NOT NULL,
-        event TEXT NOT NULL,
-        PRIMARY KEY (run_id, seq)
-    );
-    """,
-)
-BUSY_SECONDS = 5.0
+# One script a version, in the order of their names; a database of a later version is refused.
+MIGRATIONS = tuple(path.read_text() for path in sorted((Path(__file__).parent / "migrations" / "sqlite").glob("*.sql")))
+# others hold the file for moments only; runs wait longer by themselves
+BUSY_SECONDS = 1.0
 # greater than every run_id
 AFTER_ALL = "~"
 # of 4 KiB each
@@ -64,8 +49,9 @@ class SqliteStore:
             StoreError: it cannot be opened, is no such database, or is of a later version.
         """
         self.path = path
-        self._locks: list[int] = []
+        self._locks = FileLocks(path)
         self._closed = False
+        self.failing: str | None = None
         # this process holds the file's lock for servers
         self.serving = False
         try:
@@ -88,7 +74,12 @@ class SqliteStore:
         self._thread.start()
 
     def append(
-        self, run_id: str, records: Sequence[Record], row: RunRow | None = None, expected: Status | None = None
+        self,
+        run_id: str,
+        records: Sequence[Record],
+        row: RunRow | None = None,
+        expected: Status | None = None,
+        receipt: Receipt | None = None,
     ) -> "asyncio.Future[bool]":
         """See RunStore."""
         packed = to_json(row).decode() if row is not None else ""
@@ -98,14 +89,20 @@ class SqliteStore:
                 found = connection.execute("SELECT status FROM runs WHERE run_id = ?", (run_id,)).fetchone()
                 if found is None or found[0] != expected:
                     return False
+            if receipt is not None:
+                sql = "INSERT OR IGNORE INTO receipts VALUES (?, ?, ?, ?)"
+                values = (receipt.key, receipt.fingerprint, receipt.run_id, receipt.before)
+                if connection.execute(sql, values).rowcount == 0:
+                    return False
             connection.executemany(
                 "INSERT INTO events VALUES (?, ?, ?, ?)", [(run_id, r.seq, r.public, r.event) for r in records]
             )
             if row is not None:
                 connection.execute(
-                    """INSERT INTO runs VALUES (?, ?, ?)
-                    ON CONFLICT (run_id) DO UPDATE SET status = excluded.status, row = excluded.row""",
-                    (run_id, row.status, packed),
+                    """INSERT INTO runs (run_id, status, row, ended_at, paused_until, events) VALUES (?, ?, ?, ?, ?, ?)
+                    ON CONFLICT (run_id) DO UPDATE SET status = excluded.status, row = excluded.row,
+                        ended_at = excluded.ended_at, paused_until = excluded.paused_until, events = excluded.events""",
+                    (run_id, row.status, packed, row.ended_at, row.paused_until, row.events),
                 )
             return True
 
@@ -135,6 +132,50 @@ class SqliteStore:
         found = await self._do(lambda c: c.execute(sql, (run_id, after, limit)).fetchall())
         return [Record(*values) for values in found]
 
+    async def receipt(self, key: str) -> Receipt | None:
+        """See RunStore."""
+        found = await self._do(lambda c: c.execute("SELECT * FROM receipts WHERE key = ?", (key,)).fetchone())
+        return Receipt(*found) if found else None
+
+    async def due(self, now: str, limit: int = 50) -> list[RunRow]:
+        """See RunStore."""
+        sql = "SELECT row FROM runs WHERE paused_until <= ? ORDER BY paused_until LIMIT ?"
+        found = await self._do(lambda c: c.execute(sql, (now, limit)).fetchall())
+        return [ROW.validate_json(text) for (text,) in found]
+
+    async def sweep(self, events_before: str, most_events: int, runs_before: str, limit: int = 200) -> int:
+        """See RunStore."""
+
+        def work(connection: sqlite3.Connection) -> int:
+            gone = connection.execute("SELECT run_id FROM runs WHERE ended_at < ? LIMIT ?", (runs_before, limit)).fetchall()
+            for table in ("events", "receipts", "runs"):
+                connection.executemany(f"DELETE FROM {table} WHERE run_id = ?", gone)  # noqa: S608 # names of ours
+            sql = "SELECT events, run_id FROM runs WHERE ended_at < ? AND events - swept > 0 LIMIT ?"
+            old = connection.execute(sql, (events_before, limit)).fetchall()
+            sql = "SELECT events - ?, run_id FROM runs WHERE events - swept > ? AND ended_at IS NOT NULL LIMIT ?"
+            old += connection.execute(sql, (most_events, most_events, limit)).fetchall()
+            connection.executemany("DELETE FROM events WHERE seq <= ? AND run_id = ?", old)
+            connection.executemany("UPDATE runs SET swept = max(swept, ?) WHERE run_id = ?", old)
+            return len(gone) + len(old)
+
+        return await self._do(work, writes=True)
+
+    async def probe(self) -> None:
+        """See RunStore."""
+        # the file's first page is written, with what it says already
+        await self._do(lambda c: c.execute(f"PRAGMA user_version = {len(MIGRATIONS)}"), writes=True)
+
+    async def keep_revision(self, revision: str, files: str) -> None:
+        """See RunStore."""
+        sql = "INSERT OR IGNORE INTO revisions VALUES (?, ?)"
+        await self._do(lambda c: c.execute(sql, (revision, files)).rowcount, writes=True)
+
+    async def revision(self, revision: str) -> str | None:
+        """See RunStore."""
+        sql = "SELECT files FROM revisions WHERE revision = ?"
+        found = await self._do(lambda c: c.execute(sql, (revision,)).fetchone())
+        return str(found[0]) if found else None
+
     def claim(self, *, alone: bool) -> bool:
         """Say that this process has runs in the file, until it ends, however it ends.
 
@@ -146,32 +187,19 @@ class SqliteStore:
             Whether no other process has runs in the file.
         """
         if alone:
-            self.serving = self._lock("serving", fcntl.LOCK_EX) is not None
-            if not self.serving:
-                return False
-        handle = self._lock("runs", fcntl.LOCK_EX if alone else fcntl.LOCK_SH)
-        if handle is not None:
-            # others may come beside, now that it is known which runs nobody has
-            fcntl.flock(handle, fcntl.LOCK_SH)
-        return handle is not None
+            self.serving = self._locks.serve()
+        return (self.serving or not alone) and self._locks.have_runs(first=alone)
 
-    def _lock(self, name: str, kind: int) -> int | None:
-        handle = os.open(f"{self.path}.{name}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            fcntl.flock(handle, kind | fcntl.LOCK_NB)
-        except OSError:
-            os.close(handle)
-            return None
-        self._locks.append(handle)
-        return handle
+    def alone(self) -> bool:
+        """See RunStore."""
+        return self._locks.alone()
 
     async def aclose(self) -> None:
         """See RunStore."""
         self._closed = True
         self._jobs.put(None)
         await asyncio.to_thread(self._thread.join)
-        for handle in self._locks:
-            os.close(handle)
+        self._locks.release()
 
     def _do(self, work: Callable[[sqlite3.Connection], T], *, writes: bool = False) -> "asyncio.Future[T]":
         loop = asyncio.get_running_loop()
@@ -206,10 +234,21 @@ class SqliteStore:
             self._connection.execute("BEGIN IMMEDIATE")
             done = [job.work(self._connection) for job in jobs]
             self._connection.execute("COMMIT")
+            self.failing = None
             return done
+        except sqlite3.OperationalError as error:
+            # nobody's fault, and the same for all who write
+            self._roll_back()
+            unavailable = self._unavailable(error, writes=True)
+            return [unavailable if job.writes else self._alone(job) for job in jobs]
         except Exception:  # noqa: BLE001 # whoever is to blame finds out alone, below
             self._roll_back()
             return [self._alone(job) for job in jobs]
+
+    def _unavailable(self, error: sqlite3.Error, *, writes: bool) -> StoreUnavailable:
+        # full, locked, gone, broken off: what may be otherwise in a moment; a read that fails says nothing of writes
+        self.failing = str(error) if writes else self.failing
+        return StoreUnavailable(f"the database {self.path} cannot be used for now: {error}")
 
     def _alone(self, job: _Job) -> Any:
         try:
@@ -218,14 +257,19 @@ class SqliteStore:
             self._connection.execute("BEGIN IMMEDIATE")
             done = job.work(self._connection)
             self._connection.execute("COMMIT")
+            self.failing = None
             return done
         except Exception as error:  # noqa: BLE001 # it belongs to who waits for this job
             self._roll_back()
-            return StoreError(f"the database {self.path} failed: {error}")
+            if not isinstance(error, sqlite3.OperationalError):
+                return StoreError(f"the database {self.path} failed: {error}")
+            return self._unavailable(error, writes=job.writes)
 
     def _roll_back(self) -> None:
-        if self._connection.in_transaction:
-            self._connection.execute("ROLLBACK")
+        # after some failures SQLite has rolled back by itself
+        with contextlib.suppress(sqlite3.Error):
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
 
 
 def _tell(outcomes: list[tuple[_Job, Any]]) -> None:

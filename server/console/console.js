@@ -73,6 +73,10 @@ function show(event) {
       if (current) current.question = data.question;
       note(`⏸ ${agent} waits for your answer${data.calls ? `: ${data.calls.map((c) => c.tool).join(", ")}` : ""}`, "warning");
       break;
+    case "gap":
+      note(`… ${content}`);
+      if (data.snapshot.answer) speech(data.snapshot.agent_id ?? "", data.snapshot.answer);
+      break;
     case "warning":
     case "error":
       note(`${type === "error" ? "✗" : "⚠"} ${content}`, type);
@@ -233,9 +237,21 @@ $("login").onsubmit = (submit) => {
   begin();
 };
 
+// a broken edit of the crew's files changes nothing, and is told here
+function showConfig({ revision, last_reload: { successful, at, problems } }) {
+  const errors = problems.filter((p) => p.severity === "error").map((p) => `${p.file}:${p.line}:${p.column}: ${p.message}${p.suggestion ? `; did you mean '${p.suggestion}'?` : ""}`);
+  $("config").hidden = successful;
+  $("config").textContent = `The files of ${new Date(at).toLocaleTimeString()} were not taken; revision ${revision} goes on.\n${errors.join("\n")}`;
+}
+
+document.onvisibilitychange = window.onfocus = () => {
+  if (!document.hidden && $("login").hidden) call("").then((answer) => answer.json()).then((crew) => showConfig(crew.config)).catch(fail);
+};
+
 async function begin() {
   try {
     const crew = await (await call("")).json();
+    showConfig(crew.config);
     $("crew").textContent = document.title = crew.name;
     $("description").textContent = crew.description;
     $("agents").replaceChildren(

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from agents import Model, ModelError, ModelReply, ModelRequest, Usage
-from agents.budget import Budget
+from agents.budget import Budget, Spent
 from agents.config import CostLimits, ModelConfig
 from agents.errors import ProviderError
 from agents.fallback import Fallback
@@ -127,7 +127,7 @@ class Fixed:
 async def test_answers_are_priced():
     """By the prices for a million tokens."""
     limits = CostLimits(input_token_price_per_million=1, output_token_price_per_million=4)
-    reply, told = await ask(Budget(Fixed(), limits), user("x"))
+    reply, told = await ask(Budget(Fixed(), limits, Spent()), user("x"))
     assert reply.usage.cost_usd == pytest.approx((100 + 4 * 50) / 1e6)
     assert told == []
 
@@ -143,13 +143,13 @@ async def test_answers_are_priced():
 )
 async def test_limits_block_or_warn(limits: dict[str, Any], calls: int):
     """Over a limit: an error where it blocks, else one warning a day; alerts come before."""
-    blocking = Budget(Fixed(), CostLimits(**limits, block_on_cost_exceed=True))
+    blocking = Budget(Fixed(), CostLimits(**limits, block_on_cost_exceed=True), Spent())
     for _ in range(calls):
         await ask(blocking, user("x" * 40))
     with pytest.raises(ModelError, match="over cost_limits") as caught:
         await ask(blocking, user("x" * 40))
     assert caught.value.code == "budget"
-    warning = Budget(Fixed(), CostLimits(**limits))
+    warning = Budget(Fixed(), CostLimits(**limits), Spent())
     told = [event for _ in range(calls + 3) for event in (await ask(warning, user("x" * 40)))[1]]
     assert sum("over cost_limits" in event.message for event in told if isinstance(event, Notice)) == 1
     assert sum("alert_threshold" in event.message for event in told if isinstance(event, Notice)) == (calls > 0)

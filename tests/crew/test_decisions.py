@@ -183,7 +183,7 @@ def test_a_member_of_a_group_cannot_wait_for_a_yes(tmp_path: Path, where: str):
         tools={"pay": {"kind": "python", "function": "acts.py:pay", **said}},
         routing={"parallel_groups": {"g": {"agents": ["a", "b"]}}, "defaults": {"a": "g", "b": None}},
     )
-    assert "approval-in-group" in [problem.code for problem in check(folder)[2]]
+    assert "approval-in-group" in [problem.code for problem in check(folder).problems]
 
 
 async def test_an_idempotent_call_is_made_again(tmp_path: Path):

@@ -1,6 +1,7 @@
 """Every mistake of a crew's files, each with its place, its code and its remedy; real crews load."""
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -25,10 +26,10 @@ def problems(folder: Path, **files: str) -> list[Problem]:
         path = folder / f"{name.replace('.', '/')}.yaml"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-    return check(folder, environment={"SET": "value"})[2]
+    return list(check(folder, environment={"SET": "value"}).problems)
 
 
-def said(found: list[Problem]) -> list[str]:
+def said(found: Iterable[Problem]) -> list[str]:
     return [
         f"{p.file}:{p.line}:{p.column} {p.severity[0]} {p.code}" + (f" ({p.suggestion})" if p.suggestion else "") for p in found
     ]
@@ -86,11 +87,11 @@ MISTAKES: dict[str, tuple[dict[str, str], list[str]]] = {
     ),
     "tool named like a built-in": (
         {"tools": "tools: {PingHost: {kind: python, function: os.path:join}}\n"},
-        ["tools.yaml:1:9 e tool-twice"],
+        ["tools.yaml:1:9 e tool-twice", "tools.yaml:1:9 w unused-tool"],
     ),
     "tool that does not import": (
         {"tools": "tools: {t: {kind: python, function: nope.py:f}}\n"},
-        ["tools.yaml:1:37 e tool-import"],
+        ["tools.yaml:1:9 w unused-tool", "tools.yaml:1:37 e tool-import"],
     ),
     "unset variable": ({"crew": CREW + "providers: {p: {base_url: 'http://${NOPE}'}}\n"}, ["crew.yaml:2:27 e unset-variable"]),
     "trap": (
@@ -124,16 +125,46 @@ MISTAKES: dict[str, tuple[dict[str, str], list[str]]] = {
     ),
     "duplicate key": ({"crew": CREW + "name: x\nname: y\n"}, ["crew.yaml:3:1 e duplicate-key"]),
     "syntax": ({"crew": CREW + "name: a: b\n"}, ["crew.yaml:2:8 e syntax"]),
+    "a character that YAML does not allow": (
+        {"crew": CREW + b"name: a\\u0007b\n".decode("unicode-escape")},
+        ["crew.yaml:2:8 e syntax"],
+    ),
     "tab": ({"crew": CREW + "settings:\n\tmax_rounds: 3\n"}, ["crew.yaml:3:1 e syntax"]),
     "tag": ({"crew": CREW + "name: !!python/object:os.system x\n"}, ["crew.yaml:2:7 e tag"]),
     "empty file": ({"agents.a": ""}, ["agents/a.yaml:1:1 e empty"]),
     "a list at the top": ({"crew": "- a\n"}, ["crew.yaml:1:1 e not-a-mapping"]),
     "script": ({"script": "rules: [{sya: x}]\n"}, ["script.yaml:1:10 e unknown-key (say)"]),
     "unknown agent in a script": ({"script": "rules: [{agent: aa, say: x}]\n"}, ["script.yaml:1:17 e unknown-agent (a)"]),
-    "unknown tool in a script": ({"script": "rules: [{calls: [PingHst]}]\n"}, ["script.yaml:1:18 w unknown-tool (PingHost)"]),
+    "unknown tool in a script": ({"script": "rules: [{calls: [PingHst]}]\n"}, ["script.yaml:1:18 w script-tool (PingHost)"]),
     "setting at the top": ({"crew": CREW + "max_rounds: 3\n"}, ["crew.yaml:2:1 e unknown-key"]),
     "quote that stays open": ({"crew": CREW + 'name: "x\n\n\n'}, ["crew.yaml:2:7 e syntax"]),
     "indentation": ({"crew": CREW + "settings:\n    max_rounds: 3\n  max_handoffs: 2\n"}, ["crew.yaml:4:3 e syntax"]),
+    "provider without an address": (
+        {"crew": CREW + "providers: {p: {api_key: x}}\n", "agents.a": AGENT.replace("scripted", "p")},
+        ["agents/a.yaml:4:11 e provider"],
+    ),
+    "no address": (
+        {"crew": CREW + "providers: {p: {base_url: 'localhost:11434 '}}\n", "agents.a": AGENT + "provider_url: http://h:port/\n"},
+        ["crew.yaml:2:27 e bad-value", "agents/a.yaml:6:15 e bad-value"],
+    ),
+    "no header": (
+        {"crew": CREW + 'providers: {p: {headers: {X Team: a, X-Team: "a\\nb"}}}\n'},
+        ["crew.yaml:2:27 e bad-name", "crew.yaml:2:46 e bad-value"],
+    ),
+    "a schema that the function does not take": (
+        {
+            "tools": "tools: {t: {kind: python, function: 'base64:b64encode', parameters: {properties: {s: {type: string}}}}}\n",
+            "agents.a": AGENT + "tools: [t]\n",
+        },
+        ["tools.yaml:1:37 e tool-import"],
+    ),
+    "more mistakes than anybody reads": (
+        {"tools": "".join(f"k{n}: 1\n" for n in range(1005))},
+        [
+            *(f"tools.yaml:{max(1, n)}:1 e {'unknown' if n else 'missing'}-key" for n in range(1000)),
+            "tools.yaml:1000:1 e too-many-problems",
+        ],
+    ),
     "tool whose entry is wrong": (
         {"tools": "tools: {t: {kind: python}}\n", "agents.a": AGENT + "tools: [t]\n"},
         ["tools.yaml:1:9 e missing-key"],
@@ -182,8 +213,8 @@ def test_secrets_are_not_shown(tmp_path: Path):
     found = problems(tmp_path, crew=text)
     assert found
     assert not any("sk-written" in as_text(problem, {"crew.yaml": text}) for problem in found)
-    found = problems(tmp_path, crew=CREW + "providers:\n  p: {base_url: x, timeout_seconds: '${SET}'}\n")
-    assert said(found) == ["crew.yaml:3:37 e wrong-type"]
+    found = problems(tmp_path, crew=CREW + "providers:\n  p: {base_url: http://x, timeout_seconds: '${SET}'}\n")
+    assert said(found) == ["crew.yaml:3:44 e wrong-type"]
     assert "value" not in found[0].message
 
 
@@ -213,7 +244,7 @@ def test_go_agentic_spellings_are_read(tmp_path: Path):
     """Flat cost keys and `enforce`."""
     agent = AGENT + "max_tokens_per_day: 5\nenforce_cost_limits: true\ncost_limits: {max_tokens_per_call: 7}\n"
     assert problems(tmp_path, **{"agents.a": agent}) == []
-    limits = check(tmp_path)[0].agents["a"].cost_limits
+    limits = check(tmp_path).files.agents["a"].cost_limits
     assert (limits.max_tokens_per_day, limits.max_tokens_per_call, limits.block_on_cost_exceed) == (5, 7, True)
 
 
@@ -247,14 +278,14 @@ def test_two_files_of_one_kind_are_told(tmp_path: Path):
     found = problems(tmp_path, **{"agents.a": agent})
     assert said(found) == ["agents/a.yaml:4:1 w ignored-key", "agents/a.yaml:6:1 w ignored-key"]
     (tmp_path / "crew.yml").write_text(CREW)
-    assert "ignored-file" in [problem.code for problem in check(tmp_path)[2]]
+    assert "ignored-file" in [problem.code for problem in check(tmp_path).problems]
 
 
 def test_a_script_that_is_missing_is_told(tmp_path: Path):
     """Where the provider is named."""
     problems(tmp_path)
     (tmp_path / "script.yaml").unlink()
-    assert said(check(tmp_path)[2]) == ["agents/a.yaml:4:11 w provider"]
+    assert said(check(tmp_path).problems) == ["agents/a.yaml:4:11 w no-script"]
 
 
 def test_deep_aliases_are_refused():
@@ -333,7 +364,7 @@ needs_crews = pytest.mark.skipif(not SHARED_CREWS.is_dir(), reason="the real cre
 @needs_crews
 def test_the_crew_with_misspelt_keys_is_refused():
     """Each key with its place and what was meant."""
-    found = [p for p in check(SHARED_CREWS / "hello-crew-3d1d38d")[2] if p.severity == "error"]
+    found = [p for p in check(SHARED_CREWS / "hello-crew-3d1d38d").problems if p.severity == "error"]
     assert [(p.line, p.suggestion) for p in found] == [
         (25, "min_tool_timeout_millis"),
         (26, "stream_chunk_timeout_millis"),
@@ -346,7 +377,7 @@ def test_the_crew_with_misspelt_keys_is_refused():
 @pytest.mark.parametrize("name", ["hello-crew-dbd117b", "multi-team-team-alpha-dbd117b"])
 def test_crews_for_go_agentic_load(name: str):
     """With a warning for each key that has no effect."""
-    found = check(SHARED_CREWS / name)[2]
+    found = check(SHARED_CREWS / name).problems
     assert {p.severity for p in found} == {"warning"}
     assert {p.code for p in found} == {"ignored-key"}
 
@@ -380,7 +411,7 @@ async def test_one_agent_that_greets(tmp_path: Path):
 async def test_the_it_support_crew_loads_but_for_its_shell(tmp_path: Path):
     """And runs once it is given such a tool: coordinator, engineer, end."""
     folder = SHARED_CREWS / "it-support-15943f0"
-    errors = [p for p in check(folder)[2] if p.severity == "error"]
+    errors = [p for p in check(folder).problems if p.severity == "error"]
     assert [p.code for p in errors] == ["unknown-tool"]
     assert "never built in" in errors[0].message
 

@@ -1,5 +1,6 @@
 """A run goes on from whichever event was its last: nothing recorded is made again, nothing told is told again."""
 
+import asyncio
 import json
 from pathlib import Path
 from typing import Any
@@ -7,6 +8,7 @@ from typing import Any
 import pytest
 
 from crew import Crew, MemoryStore, Query, Runs
+from crew.errors import RunEnded
 from crew.events import RunDone, unpack
 from crew.stores.contract import Record, RunRow
 from tests.stage import crew_of
@@ -96,3 +98,26 @@ async def test_one_run_that_cannot_be_read_does_not_stop_the_others(tmp_path: Pa
         assert [run.id for run in taken] == ["good"]
         assert (await taken[0].outcome()).status == "completed"
         assert (await runs.row("bad")).status == "running"
+
+
+@pytest.mark.parametrize("both", [("cancel", "cancel"), ("recover", "cancel"), ("recover", "recover")])
+async def test_a_left_run_is_taken_up_once(tmp_path: Path, both: tuple[str, str]):
+    """Whoever come at the same moment: no second copy of it, and nothing is held for good."""
+    loaded = crew(tmp_path, [])
+    row, records = await whole(loaded)
+    store = MemoryStore()
+    await store.append(
+        row.run_id, records[:4], RunRow(row.run_id, row.crew, "running", row.query, row.started_at, "", loaded.revision)
+    )
+    async with Runs(crew(tmp_path, []), store) as runs:
+        tasks = [asyncio.ensure_future(runs.recover() if what == "recover" else runs.cancel(row.run_id)) for what in both]
+        await asyncio.wait(tasks)
+        for run in list(runs.live.values()):
+            await run.outcome()
+        found = await runs.row(row.run_id)
+        assert found.status in ("completed", "cancelled")
+        kept = await store.records(row.run_id)
+        assert [record.seq for record in kept] == list(range(1, len(kept) + 1))
+        assert sum(isinstance(unpack(record.event), RunDone) for record in kept) == 1
+        assert runs.live == {}
+        assert all(task.exception() is None or isinstance(task.exception(), RunEnded) for task in tasks)

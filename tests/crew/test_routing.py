@@ -35,6 +35,8 @@ def routing(
         frozenset(terminal),
         frozenset(manual),
         groups or {"g": GROUP},
+        {},
+        {"a": "b"},
     )
 
 

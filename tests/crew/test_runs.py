@@ -11,7 +11,7 @@ import pytest
 
 from crew import MemoryStore, Query, Runs, Said, SqliteStore, load_crew
 from crew.errors import Draining, NotPaused, RunEnded, StoreError, UnknownRun
-from crew.runs import new_run_id
+from crew.run import new_run_id
 from tests.stage import completion, crew_of, http, model_server, play, write_crew
 from tools import PermanentError, tool
 

@@ -1,19 +1,17 @@
 """What every store promises, proved on each of them."""
 
 import sqlite3
-from collections.abc import AsyncIterator
-from dataclasses import replace
+from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 
-import anyio
 import pytest
 
-from agents.model import Usage
 from crew.errors import StoreError
-from crew.stores.contract import Record, RunRow, RunStore
+from crew.stores.conformance import CHECKS, a_row, some_records
+from crew.stores.contract import RunStore
 from crew.stores.memory import MemoryStore
 from crew.stores.opening import open_store
-from crew.stores.sqlite import SqliteStore
+from crew.stores.sqlite import MIGRATIONS, SqliteStore
 
 
 @pytest.fixture(params=["memory", "sqlite"])
@@ -23,85 +21,18 @@ async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator
     await made.aclose()
 
 
-def row(run_id: str, status: str = "running") -> RunRow:
-    return RunRow(run_id, "crew", status, "què?", "2026-01-01T00:00:00.000Z", "req", usage=Usage(1, 2, 0.5))  # type: ignore[arg-type] # a Status
-
-
-def records(first: int, last: int) -> list[Record]:
-    return [Record(n, f'{{"n": {n}}}', f'["X",{n}]') for n in range(first, last + 1)]
-
-
-async def test_what_is_written_is_read(store: RunStore):
-    """Rows whole, events in order and in pages."""
-    await store.append("r1", records(1, 3), row("r1"))
-    await store.append("r1", records(4, 7))
-    assert await store.row("r1") == row("r1")
-    assert await store.row("none") is None
-    assert await store.records("r1") == records(1, 7)
-    assert await store.records("r1", after=2, limit=3) == records(3, 5)
-    assert await store.records("r1", after=7) == []
-    assert await store.records("none") == []
-
-
-async def test_the_status_is_compared_and_swapped(store: RunStore):
-    """A wrong expectation writes nothing; of many at once one wins."""
-    await store.append("r1", records(1, 1), row("r1", "paused"))
-    assert not await store.append("r1", records(2, 2), row("r1"), expected="running")
-    assert not await store.append("none", records(1, 1), row("none"), expected="paused")
-    assert await store.records("r1") == records(1, 1)
-    won: list[bool] = []
-
-    async def one() -> None:
-        won.append(await store.append("r1", records(2, 2), row("r1"), expected="paused"))
-
-    async with anyio.create_task_group() as tasks:
-        for _ in range(10):
-            tasks.start_soon(one)
-    assert sorted(won) == [False] * 9 + [True]
-    assert await store.records("r1") == records(1, 2)
-
-
-async def test_a_number_is_given_once(store: RunStore):
-    """Writing an event again is an error, and leaves all as it was; other writes at the same moment go through."""
-    await store.append("r1", records(1, 2), row("r1"))
-    failed: list[str] = []
-
-    async def again() -> None:
-        try:
-            await store.append("r1", records(2, 3), row("r1", "failed"))
-        except StoreError:
-            failed.append("r1")
-
-    async def other(n: int) -> None:
-        await store.append(f"other{n}", records(1, 1), row(f"other{n}"))
-
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(again)
-        for n in range(5):
-            tasks.start_soon(other, n)
-    assert failed == ["r1"]
-    assert await store.row("r1") == row("r1")
-    assert await store.records("r1") == records(1, 2)
-    assert len(await store.rows()) == 6
-
-
-async def test_rows_are_listed_newest_first(store: RunStore):
-    """By status and in pages."""
-    for n in range(5):
-        await store.append(f"r{n}", records(1, 1), row(f"r{n}", "paused" if n % 2 else "running"))
-    assert [r.run_id for r in await store.rows()] == ["r4", "r3", "r2", "r1", "r0"]
-    assert [r.run_id for r in await store.rows(limit=2, after="r3")] == ["r2", "r1"]
-    assert [r.run_id for r in await store.rows("paused")] == ["r3", "r1"]
-    await store.append("r3", records(2, 2), replace(row("r3"), status="completed"))
-    assert [r.run_id for r in await store.rows("paused")] == ["r1"]
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+async def test_promises(check: Callable[[RunStore], Awaitable[None]], store: RunStore):
+    """The suite that ships with the stores, on each of them."""
+    await check(store)
 
 
 async def test_what_is_committed_is_there_for_the_next_process(tmp_path: Path):
     """Without a close."""
     first = SqliteStore(tmp_path / "x.db")
-    await first.append("r1", records(1, 3), row("r1"))
+    await first.append("r1", some_records(1, 3), a_row("r1"))
     second = SqliteStore(tmp_path / "x.db")
-    assert await second.records("r1") == records(1, 3)
+    assert await second.records("r1") == some_records(1, 3)
     await first.aclose()
     await second.aclose()
     with pytest.raises(StoreError, match="closed"):
@@ -145,3 +76,23 @@ def test_an_unknown_url_is_refused_without_its_password(tmp_path: Path):
     with pytest.raises(StoreError, match=r"mysql:…") as caught:
         open_store("mysql://me:secret@host/db", tmp_path)
     assert "secret" not in str(caught.value)
+
+
+async def test_an_older_database_is_brought_up_to_date(tmp_path: Path):
+    """Its runs are listed, swept and resumed like new ones."""
+    path = tmp_path / "old.db"
+    connection = sqlite3.connect(path, isolation_level=None)
+    connection.executescript(MIGRATIONS[0] + "PRAGMA user_version = 1;")
+    packed = (
+        '{"run_id":"r1","crew":"c","status":"completed","query":"q","started_at":"t","request_id":"","ended_at":"2026-01-01"}'
+    )
+    connection.execute("INSERT INTO runs VALUES ('r1', 'completed', ?)", (packed,))
+    connection.execute("INSERT INTO events VALUES ('r1', 1, '{}', '{}')")
+    connection.close()
+    store = SqliteStore(path)
+    found = await store.row("r1")
+    assert found is not None
+    assert (found.status, found.revision, found.events) == ("completed", "", 1)
+    assert await store.sweep("2026-02-01", 10, "2025-01-01") == 1
+    assert await store.records("r1") == []
+    await store.aclose()

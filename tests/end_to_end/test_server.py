@@ -20,6 +20,7 @@ AGENTS = {"a": {}, "b": {"is_terminal": True, "tools": ["GetSystemInfo"]}}
 RULES: list[dict[str, Any]] = [
     {"agent": "a", "hears": "ask slowly", "say": "what exactly?", "delay_seconds": 0.3},
     {"agent": "a", "hears": "slow", "say": "slowly [B]", "delay_seconds": 0.6},
+    {"agent": "a", "hears": "long", "say": "after all [B]", "delay_seconds": 3},
     {"agent": "a", "hears": "forever", "say": "x", "delay_seconds": 3600},
     {"agent": "a", "hears": "more", "say": "more of it [B]"},
     {"agent": "a", "hears": "ask", "say": "what exactly?"},
@@ -99,6 +100,8 @@ def test_a_stream_from_start_to_done(server: ServerProcess):
 def test_a_run_as_one_document(server: ServerProcess):
     """And the run's own page, and the list."""
     with client(server) as http:
+        # so that there is a next page
+        http.post("/api/crew/run", json={"query": "hello"})
         answer = http.post("/api/crew/run", json={"query": "hi"}).json()
         page = http.get(f"/api/crew/runs/{answer['run_id']}").json()
         listed = http.get("/api/crew/runs", params={"limit": 1}).json()
@@ -307,6 +310,17 @@ def test_the_crew_without_its_prompts(server: ServerProcess):
     assert "You are a" not in json.dumps(told)
 
 
+def test_limits_and_prompts_are_as_configured(tmp_path: Path):
+    """Of a query, of a body; prompts where they may be shown."""
+    with (
+        serving(crew(tmp_path, max_input_size_kb=0.01, max_request_body_size_kb=0.1, show_prompts=True)) as server,
+        client(server) as http,
+    ):
+        told = [http.post("/api/crew/run", json={"query": "x" * n}).status_code for n in (10, 11, 200)]
+        assert told == [200, 400, 413]
+        assert "system_prompt" in http.get("/api/crew", params={"prompts": 1}).json()["agents"][0]
+
+
 def test_cancelling(server: ServerProcess):
     """A run that would go on for ever; what has ended is a conflict."""
     with client(server) as http, http.stream("GET", "/api/crew/stream", params={"q": "forever"}) as stream:
@@ -429,7 +443,7 @@ def test_what_cannot_end_is_left_for_the_next_process(tmp_path: Path):
     with (
         serving(folder, CREW_DRAIN_SECONDS="0.2") as server,
         client(server) as http,
-        http.stream("GET", "/api/crew/stream", params={"q": "forever"}) as stream,
+        http.stream("GET", "/api/crew/stream", params={"q": "long"}) as stream,
     ):
         raw = stream.iter_text()
         text = next(raw)
@@ -443,10 +457,9 @@ def test_what_cannot_end_is_left_for_the_next_process(tmp_path: Path):
     assert text.rstrip().splitlines()[-1].startswith(": this server is going down")
     events = sse(text)
     assert [event["type"] for event in events] == ["start", "agent_start"]
-    (folder / "script.yaml").write_text("rules: [{agent: a, say: 'after all [B]'}, {agent: b, say: end}]\n")
     with serving(folder) as server, client(server) as http:
         rest = sse(http.get("/api/crew/stream", headers={"Last-Event-ID": events[-1]["id"]}).text)
-    assert [event["type"] for event in rest] == ["agent_response", "handoff", "agent_start", "agent_response", "done"]
+    assert [event["type"] for event in rest] == WHOLE[2:]
     assert rest[0]["id"].endswith(":3")
 
 

@@ -32,7 +32,7 @@ def crew(*arguments: Any, **environment: str) -> "subprocess.CompletedProcess[st
 def test_help_names_every_command():
     """With a line each; every command has an example."""
     told = crew("--help").stdout
-    for command in ("serve", "run", "validate", "graph", "schema", "init", "runs"):
+    for command in ("serve", "run", "validate", "explain", "graph", "schema", "init", "runs"):
         assert command in told
         assert "Example: crew " + command in " ".join(crew(command, "--help").stdout.split())
 
@@ -180,7 +180,7 @@ def test_imports_can_be_left_out(tmp_path: Path):
     ("picture", "parts"),
     [
         ("text", ["a  (entry)", "[B] → b", "b  (terminal)", "└─ terminal → (end)", "c  (unreachable)"]),
-        ("mermaid", ["flowchart TD", '-->|"#91;B#93;"|', "class n2 unreachable"]),
+        ("mermaid", ["flowchart TD", '-->|"[B]"|', "class n2 unreachable"]),
         ("dot", ["digraph crew {", '"a" -> "b" [label="[B]", style=solid]']),
         ("json", ['"reachable": false']),
     ],
@@ -241,3 +241,80 @@ def test_a_database_that_cannot_be_used(tmp_path: Path):
     folder = write_crew(tmp_path, {"a": {}}, [{"say": "x"}])
     ended = crew("run", folder, "x", CREW_DATABASE_URL="sqlite:////proc/nope/x.db")
     assert (ended.returncode, "cannot be used" in ended.stderr) == (1, True)
+
+
+BROKEN = "agents: [a]\nsetings: {max_rounds: 3} # few\n"
+
+
+def test_problems_as_sarif(tmp_path: Path):
+    """Each with its rule and its place, of all crews in one run; secrets stay out."""
+    one, two = write_crew(tmp_path / "one", {"a": {}}), write_crew(tmp_path / "two two", {"a": {}})
+    (one / "crew.yaml").write_text(BROKEN)
+    (two / "crew.yaml").write_text("agents: [a]\nproviders: {p: {api_key: sk-written}}\n")
+    ended = crew("validate", one, two, "--sarif")
+    assert ended.returncode == 1
+    assert "sk-written" not in ended.stdout
+    (run,) = json.loads(ended.stdout)["runs"]
+    first, second = run["results"]
+    rules = [rule["id"] for rule in run["tool"]["driver"]["rules"]]
+    assert [(r["ruleId"], r["level"], rules[r["ruleIndex"]]) for r in (first, second)] == [
+        ("unknown-key", "error", "unknown-key"),
+        ("unused-provider", "warning", "unused-provider"),
+    ]
+    place = first["locations"][0]["physicalLocation"]
+    assert place["region"] == {"startLine": 2, "startColumn": 1}
+    assert place["artifactLocation"]["uri"] == (one / "crew.yaml").as_uri()
+    assert second["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == (two / "crew.yaml").as_uri()
+    assert "Did you mean 'settings'?" in first["message"]["text"]
+
+
+def test_mending_shows_what_it_does_first(tmp_path: Path):
+    """Off a terminal only --yes writes; rights and everything else of the file stay."""
+    folder = write_crew(tmp_path, {"a": {}})
+    file = folder / "crew.yaml"
+    file.write_text(BROKEN)
+    file.chmod(0o640)
+    shown = crew("validate", folder, "--fix")
+    assert shown.returncode == 1
+    assert "-setings: {max_rounds: 3} # few\n+settings: {max_rounds: 3} # few\n" in shown.stdout
+    assert "--yes" in shown.stderr
+    assert file.read_text() == BROKEN
+    mended = crew("validate", folder, "--fix", "--yes")
+    assert (mended.returncode, "0 errors" in mended.stdout) == (0, True)
+    assert file.read_text() == BROKEN.replace("setings", "settings")
+    assert file.stat().st_mode & 0o777 == 0o640
+    assert [path.name for path in folder.glob(".crew.yaml*")] == []
+    assert "@@" not in crew("validate", folder, "--fix").stdout
+
+
+@pytest.mark.parametrize(("word", "written"), [("y", True), ("n", False), ("", False)])
+def test_mending_asks_on_a_terminal(word: str, written: bool, tmp_path: Path):
+    """Anything but a yes is a no."""
+    folder = write_crew(tmp_path, {"a": {}})
+    (folder / "crew.yaml").write_text(BROKEN)
+    master, slave = pty.openpty()
+    process = subprocess.Popen(
+        [BIN / "crew", "validate", folder, "--fix"], stdin=slave, stdout=subprocess.PIPE, stderr=slave, env=clean_environment()
+    )
+    os.close(slave)
+    os.write(master, f"{word}\n".encode())
+    out, _ = process.communicate(timeout=30)
+    os.close(master)
+    assert b"Write this?" in out
+    assert ((folder / "crew.yaml").read_text() != BROKEN) is written
+    assert process.returncode == (0 if written else 1)
+
+
+def test_codes_are_explained():
+    """One, all of them, and one that is misspelt."""
+    one = crew("explain", "trap")
+    assert (one.returncode, "can be entered and never left" in one.stdout) == (0, True)
+    assert crew("explain").stdout.count("\n## ") > 50
+    wrong = crew("explain", "trp")
+    assert (wrong.returncode, "did you mean trap?" in wrong.stderr) == (2, True)
+
+
+@pytest.mark.parametrize("options", [("--json", "--sarif"), ("--fix", "--json"), ("--yes",)])
+def test_options_that_do_not_go_together(options: tuple[str, ...], tmp_path: Path):
+    """Wrong usage, said so."""
+    assert crew("validate", write_crew(tmp_path, {"a": {}}), *options).returncode == 2

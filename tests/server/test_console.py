@@ -11,7 +11,7 @@ import httpx2
 import pytest
 from playwright.sync_api import Browser, expect, sync_playwright
 
-from tests.stage import ROOT, clean_environment, serving
+from tests.stage import ROOT, clean_environment, client, serving
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 if CHROMIUM is None and os.environ.get("CI"):
@@ -128,3 +128,24 @@ def test_the_page_of_forty_lines(browser: Browser):
         process.send_signal(2)
         process.wait(10)
         process.stdout.close()
+
+
+def test_a_broken_edit_is_told(browser: Browser, tmp_path: Path):
+    """On the page, with its place, until it is mended."""
+    folder = copy("hello", tmp_path)
+    good = (folder / "crew.yaml").read_text()
+    with serving(folder) as server, client(server) as http:
+        page = browser.new_page()
+        page.goto(server.url)
+        expect(page.locator("#crew")).to_have_text("hello")
+        expect(page.locator("#config")).to_be_hidden()
+        (folder / "crew.yaml").write_text(good + "setings: {}\n")
+        assert http.post("/api/crew/reload").status_code == 422
+        page.evaluate("window.dispatchEvent(new Event('focus'))")
+        expect(page.locator("#config")).to_contain_text("unknown key 'setings'")
+        expect(page.locator("#config")).to_contain_text("goes on")
+        (folder / "crew.yaml").write_text(good)
+        assert http.post("/api/crew/reload").status_code == 200
+        page.evaluate("window.dispatchEvent(new Event('focus'))")
+        expect(page.locator("#config")).to_be_hidden()
+        page.close()

@@ -1,0 +1,109 @@
+"""What runs have told and go on telling: from the latest lines here, from the store, or as another process writes it."""
+
+from collections.abc import AsyncIterator, Callable
+
+import anyio
+
+from crew.errors import UnknownRun
+from crew.run import Line, Run
+from crew.stores.contract import RunRow, RunStore
+from crew.wire import gap
+
+PAGE = 500
+# how often the events of a run in another process are looked for
+POLL_SECONDS = 1.0
+
+
+class RunReader:
+    """Reads the runs of a store; those that are alive in this process are in `live`."""
+
+    def __init__(self, store: RunStore) -> None:
+        self.store = store
+        self.live: dict[str, Run] = {}
+        self.draining = False
+
+    async def row(self, run_id: str) -> RunRow:
+        """A run as the store has it; raises UnknownRun."""
+        row = await self.store.row(run_id)
+        if row is None:
+            raise UnknownRun(f"there is no run {run_id}")
+        return row
+
+    async def outcome(self, run_id: str) -> RunRow:
+        """Wait until a run has ended or is paused, wherever it goes on; raises UnknownRun, StoreError."""
+        if (run := self.live.get(run_id)) is not None:
+            return await run.outcome()
+        async for _ in self.follow(run_id, await self.last_seq(run_id)):
+            pass
+        return await self.row(run_id)
+
+    async def last_seq(self, run_id: str) -> int:
+        """The number of a run's newest event."""
+        run = self.live.get(run_id)
+        if run is not None:
+            return run.journal.seq
+        row = await self.row(run_id)
+        seq = row.events
+        if row.status != "running" and seq:
+            # some of them may be swept
+            return seq
+        while records := await self.store.records(run_id, seq, PAGE):
+            seq = records[-1].seq
+        return seq
+
+    async def follow(
+        self,
+        run_id: str,
+        after: int = 0,
+        *,
+        idle_seconds: float | None = None,
+        cut: Callable[[], None] | None = None,
+        stored: bool = False,
+    ) -> AsyncIterator[Line | None]:
+        """A run's lines behind event `after`: first what is stored, then what comes, until it ends or pauses.
+
+        Args:
+            run_id: the run.
+            after: the number of the last event that is known; 0 for none.
+            idle_seconds: None is given after each so long without a line.
+            stored: only what is stored now; nothing that is to come.
+            cut: called when the follower falls more than MAX_WAITING lines behind, also while it is busy with one.
+
+        Raises:
+            UnknownRun, TooSlow, StoreError
+        """
+        if run_id not in self.live:
+            await self.row(run_id)
+        silent = 0.0
+        while True:
+            run = self.live.get(run_id)
+            place = run.tail.place_after(after) if run is not None else None
+            if run is not None and place is not None:
+                async for line in run.tail.follow(place, idle_seconds, cut):
+                    yield line
+                return
+            records = await self.store.records(run_id, after, PAGE)
+            if records and records[0].seq > after + 1:
+                yield Line(records[0].seq - 1, gap(await self.row(run_id), after + 1, records[0].seq - 1))
+            silent = 0.0 if records else silent
+            for record in records:
+                after = record.seq
+                yield Line(record.seq, record.public)
+            if records or self.live.get(run_id) is not run:
+                continue
+            if run is not None or self.draining:
+                return
+            row = await self.row(run_id)
+            if row.status != "running" or stored:
+                if row.events > after:
+                    yield Line(row.events, gap(row, after + 1, row.events))
+                return
+            if self.store.alone():
+                # nobody has it: what would be told is told when it is taken up again
+                return
+            # another process has it: what it writes is found by looking
+            await anyio.sleep(POLL_SECONDS)
+            silent += POLL_SECONDS
+            if idle_seconds is not None and silent >= idle_seconds:
+                silent = 0.0
+                yield None

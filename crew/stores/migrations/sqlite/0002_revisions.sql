@@ -1,0 +1,4 @@
+CREATE TABLE revisions (
+    revision TEXT PRIMARY KEY,
+    files TEXT NOT NULL
+) WITHOUT ROWID;

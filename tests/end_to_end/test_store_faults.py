@@ -1,0 +1,174 @@
+"""The database fails under a server: runs wait for it or stop where they are, the process lives, health and metrics tell."""
+
+import asyncio
+import json
+import resource
+import sqlite3
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+
+from crew import Query, Runs, SqliteStore, load_crew
+from crew.errors import StoreError
+from crew.upkeep import Keep, upkeep
+from tests.stage import BIN, ServerProcess, clean_environment, client, serving, sse, write_crew
+
+pytestmark = pytest.mark.timeout(120)
+
+
+def crew(folder: Path) -> Path:
+    rules = [{"turn": 3, "say": "there"}, {"say": "", "calls": ["GetSystemInfo"], "delay_seconds": 1}]
+    return write_crew(folder / "crew", {"a": {"tools": ["GetSystemInfo"]}}, rules, settings={"disconnect_grace_seconds": -1})
+
+
+def begin(http: httpx2.Client) -> str:
+    with http.stream("POST", "/api/crew/stream", json={"query": "x"}) as stream:
+        begun = next(line for line in stream.iter_lines() if line.startswith("id: "))
+    return begun.removeprefix("id: ").partition(":")[0]
+
+
+def until(condition: Callable[[], bool]) -> None:
+    """The test's own time limit ends what never comes."""
+    while not condition():
+        pass
+
+
+def fill_disk(server: ServerProcess, folder: Path) -> None:
+    """No file of the process may grow any more, as on a full disk."""
+    resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (1, resource.RLIM_INFINITY))
+
+
+def free_disk(server: ServerProcess) -> None:
+    resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+
+
+def metric(http: httpx2.Client) -> str:
+    return next(line for line in http.get("/metrics").text.splitlines() if line.startswith("crew_store_writable "))
+
+
+def whole(http: httpx2.Client, run_id: str) -> None:
+    """The run has ended well, with every event once."""
+    row: dict[str, Any] = http.get(f"/api/crew/runs/{run_id}").json()
+    assert (row["status"], row["answer"]) == ("completed", "there")
+    events = sse(http.get(f"/api/crew/runs/{run_id}/events").text)
+    assert [event["metadata"]["seq"] for event in events] == list(range(1, len(events) + 1))
+    assert [event["type"] for event in events].count("tool_result") == 2
+
+
+def test_a_full_disk(tmp_path: Path):
+    """A run under way waits and goes on; a new one is refused; all is well again by itself."""
+    folder = crew(tmp_path)
+    with serving(folder) as server, client(server) as http:
+        assert metric(http).endswith(" 1.0")
+        run_id = begin(http)
+        fill_disk(server, folder)
+        until(lambda: http.get("/ready").status_code == 503)
+        assert http.get("/ready").json()["status"] == "store failing"
+        assert metric(http).endswith(" 0.0")
+        assert http.get("/health").status_code == 200
+        refused = http.post("/api/crew/run", json={"query": "y"})
+        assert (refused.status_code, refused.headers["content-type"]) == (503, "application/problem+json")
+        assert http.get(f"/api/crew/runs/{run_id}").json()["status"] == "running"
+        free_disk(server)
+        until(lambda: http.get(f"/api/crew/runs/{run_id}").json()["status"] != "running")
+        whole(http, run_id)
+        until(lambda: http.get("/ready").status_code == 200)
+        assert len(http.get("/api/crew/runs").json()["runs"]) == 1
+
+
+def test_a_database_that_others_hold(tmp_path: Path):
+    """A backup that locks it for longer than SQLite waits."""
+    folder = crew(tmp_path)
+    with serving(folder) as server, client(server) as http:
+        run_id = begin(http)
+        other = sqlite3.connect(folder / ".crew" / "crew.db", isolation_level=None)
+        other.execute("BEGIN IMMEDIATE")
+        until(lambda: http.get("/ready").status_code == 503)
+        other.execute("ROLLBACK")
+        until(lambda: http.get(f"/api/crew/runs/{run_id}").json()["status"] != "running")
+        whole(http, run_id)
+        other.close()
+
+
+def test_going_down_does_not_wait_for_the_disk(tmp_path: Path):
+    """The run is left as it was stored last, and the next process ends it."""
+    folder = crew(tmp_path)
+    with serving(folder, CREW_DRAIN_SECONDS="1") as server, client(server) as http:
+        run_id = begin(http)
+        fill_disk(server, folder)
+        until(lambda: http.get("/ready").status_code == 503)
+        began = time.monotonic()
+        assert server.stop() == 0
+        assert time.monotonic() - began < 1 + 2 + 1
+    with serving(folder) as server, client(server) as http:
+        until(lambda: http.get(f"/api/crew/runs/{run_id}").json()["status"] != "running")
+        whole(http, run_id)
+
+
+def test_many_runs_and_readers_do_not_wait_in_line(tmp_path: Path):
+    """While others hold the file, reading goes on, requests are refused soon, and going down keeps its time."""
+    folder = crew(tmp_path)
+    with serving(folder, CREW_DRAIN_SECONDS="1") as server, client(server) as http:
+        for _ in range(8):
+            begin(http)
+        other = sqlite3.connect(folder / ".crew" / "crew.db", isolation_level=None)
+        other.execute("BEGIN IMMEDIATE")
+        until(lambda: http.get("/ready").status_code == 503)
+        began = time.monotonic()
+        assert len(http.get("/api/crew/runs").json()["runs"]) == 8
+        assert http.post("/api/crew/run", json={"query": "y"}).status_code == 503
+        assert time.monotonic() - began < 8
+        began = time.monotonic()
+        assert server.stop(20) == 0
+        assert time.monotonic() - began < 1 + 2 + 3
+        other.execute("ROLLBACK")
+        other.close()
+
+
+def test_runs_of_another_process_are_left_to_it(tmp_path: Path):
+    """`crew run` beside a server: the server neither ends its runs nor takes them up."""
+    folder = crew(tmp_path)
+    with serving(folder) as server, client(server) as http:
+        beside = subprocess.Popen(
+            [BIN / "crew", "run", folder, "x", "--json"], stdout=subprocess.PIPE, text=True, env=clean_environment()
+        )
+        assert beside.stdout is not None
+        run_id = json.loads(beside.stdout.readline())["metadata"]["run_id"]
+        until(lambda: http.get(f"/api/crew/runs/{run_id}").status_code == 200)
+        refused = http.post(f"/api/crew/runs/{run_id}/cancel")
+        assert (refused.status_code, "another process" in refused.json()["detail"]) == (409, True)
+        beside.communicate(timeout=30)
+        assert beside.returncode == 0
+        whole(http, run_id)
+
+
+def test_a_run_that_waited_too_long_goes_on(tmp_path: Path):
+    """Once the store can be written, whoever notices first; with the patience of a moment."""
+
+    async def play() -> None:
+        loaded = load_crew(crew(tmp_path))
+        store = SqliteStore(tmp_path / "x.db")
+        store.claim(alone=True)
+        async with Runs(loaded, store) as runs:
+            keeping = asyncio.create_task(upkeep(runs, Keep()))
+            run = await runs.start(Query("x"))
+            run.journal.patience_seconds = 0.1
+            other = sqlite3.connect(tmp_path / "x.db", isolation_level=None)
+            other.execute("BEGIN IMMEDIATE")
+            with pytest.raises(StoreError):
+                await run.outcome()
+            other.execute("ROLLBACK")
+            other.close()
+            row = await (await runs.start(Query("another"))).outcome()
+            assert row.status == "completed"
+            while run.id in runs.left or run.id in runs.live:
+                await runs.store.probe()
+            assert (await runs.row(run.id)).answer == "there"
+            keeping.cancel()
+
+    asyncio.run(play())
