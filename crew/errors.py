@@ -11,7 +11,8 @@ CrewError
 ├── RunEnded             the run has ended already
 ├── Draining             this process takes no new runs
 └── StoreError           the store could not write or read
-    └── StoreUnavailable for now: the disk is full, the database is gone or held by others
+    ├── StoreUnavailable for now: the disk is full, the database is gone or held by others
+    └── LostRun          another process writes the run now
 """
 
 from collections.abc import Mapping, Sequence
@@ -78,3 +79,10 @@ class StoreError(CrewError):
 
 class StoreUnavailable(StoreError):
     """The store cannot be used for now; the same again may succeed later."""
+
+
+class LostRun(StoreError):
+    """Another process has taken the run over; what this one writes is refused."""
+
+    def __init__(self) -> None:
+        super().__init__("another process has taken the run over")

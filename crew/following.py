@@ -1,17 +1,13 @@
 """What runs have told and go on telling: from the latest lines here, from the store, or as another process writes it."""
 
-from collections.abc import AsyncIterator, Callable
-
-import anyio
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import contextmanager
 
 from crew.errors import UnknownRun
-from crew.run import Line, Run
+from crew.mirror import PAGE, Mirror
+from crew.run import Line, Run, Tail
 from crew.stores.contract import RunRow, RunStore
 from crew.wire import gap
-
-PAGE = 500
-# how often the events of a run in another process are looked for
-POLL_SECONDS = 1.0
 
 
 class RunReader:
@@ -20,6 +16,8 @@ class RunReader:
     def __init__(self, store: RunStore) -> None:
         self.store = store
         self.live: dict[str, Run] = {}
+        # of runs that other processes play, for those who follow them here
+        self.mirrors: dict[str, Mirror] = {}
         self.draining = False
 
     async def row(self, run_id: str) -> RunRow:
@@ -74,7 +72,6 @@ class RunReader:
         """
         if run_id not in self.live:
             await self.row(run_id)
-        silent = 0.0
         while True:
             run = self.live.get(run_id)
             place = run.tail.place_after(after) if run is not None else None
@@ -85,7 +82,6 @@ class RunReader:
             records = await self.store.records(run_id, after, PAGE)
             if records and records[0].seq > after + 1:
                 yield Line(records[0].seq - 1, gap(await self.row(run_id), after + 1, records[0].seq - 1))
-            silent = 0.0 if records else silent
             for record in records:
                 after = record.seq
                 yield Line(record.seq, record.public)
@@ -101,9 +97,33 @@ class RunReader:
             if self.store.alone():
                 # nobody has it: what would be told is told when it is taken up again
                 return
-            # another process has it: what it writes is found by looking
-            await anyio.sleep(POLL_SECONDS)
-            silent += POLL_SECONDS
-            if idle_seconds is not None and silent >= idle_seconds:
-                silent = 0.0
-                yield None
+            with self._mirrored(run_id, after) as tail:
+                place = tail.place_after(after)
+                if place is None:
+                    # it is further on, and what lies between is in the store
+                    continue
+                async for line in tail.follow(place, idle_seconds, cut):
+                    # this one may have read further than it had
+                    if line is None or line.seq is None or line.seq > after:
+                        yield line
+                return
+
+    @contextmanager
+    def _mirrored(self, run_id: str, after: int) -> Iterator[Tail]:
+        """What another process plays, as long as somebody here follows it."""
+        mirror = self.mirrors.get(run_id)
+        if mirror is None:
+            mirror = self.mirrors[run_id] = Mirror(self.store, run_id, after, self._unmirrored)
+        mirror.followers += 1
+        try:
+            yield mirror.tail
+        finally:
+            mirror.followers -= 1
+            if mirror.followers == 0:
+                # at once, so that who comes next gets one of his own
+                self._unmirrored(mirror)
+                mirror.close()
+
+    def _unmirrored(self, mirror: Mirror) -> None:
+        if self.mirrors.get(mirror.run_id) is mirror:
+            del self.mirrors[mirror.run_id]

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Protocol
 
-from crew.errors import StoreError, StoreUnavailable
+from crew.errors import LostRun, StoreError, StoreUnavailable
 from crew.events import Event, Passing, Stored, pack
 from crew.state import Status
-from crew.stores.contract import Receipt, Record, RunRow, RunStore
+from crew.stores.contract import Receipt, Record, RunRow, RunStore, Write
 from crew.wire import now, public
 
 
@@ -42,18 +42,26 @@ class Journal:
     """
 
     def __init__(
-        self, run_id: str, request_id: str, store: RunStore, tell: Tell, listeners: tuple[Listener, ...], seq: int = 0
+        self,
+        run_id: str,
+        request_id: str,
+        store: RunStore,
+        tell: Tell,
+        listeners: tuple[Listener, ...],
+        seq: int = 0,
+        epoch: int | None = None,
     ) -> None:
-        """`seq`: the number of the last event that the store has."""
+        """`seq`: the number of the last event that the store has; `epoch`: since when this process writes the run."""
         # what is done for the run is done in it, whoever asked for it
         self.context = contextvars.copy_context()
         self.context.run(current_run.set, (run_id, request_id))
         self.run_id, self.store, self.tell, self.listeners, self.seq = run_id, store, tell, listeners, seq
+        self.epoch = epoch
         self._waiting: list[tuple[Record, Stored]] = []
         self._row: RunRow | None = None
         # a write is under way or about to be
         self._busy = False
-        self._writing: asyncio.Future[bool] | None = None
+        self._writing: asyncio.Future[int] | None = None
         self._failed: BaseException | None = None
         # something of this run is in the store, so the rest may wait for it
         self._begun = seq > 0
@@ -75,7 +83,8 @@ class Journal:
     async def begin(self, event: Stored, row: RunRow, expected: Status | None, receipt: Receipt | None = None) -> bool:
         """Store the first event of a stretch; False, and nothing stored, where the store says so (see RunStore.append)."""
         record = self._numbered(event)
-        if not await self.store.append(self.run_id, [record], row, expected, receipt):
+        self.epoch = await self.store.append(Write(self.run_id, [record], row, expected, receipt)) or None
+        if self.epoch is None:
             return False
         self._begun = True
         self.context.run(self._told, record, event)
@@ -86,6 +95,7 @@ class Journal:
         told = public(event, self.run_id, None, now())
         if told is not None:
             self.tell(None, told)
+            self.store.pass_on(self.run_id, told)
         for listener in self.listeners:
             listener(self.run_id, event)
 
@@ -95,6 +105,8 @@ class Journal:
             future = asyncio.get_running_loop().create_future()
             self._settled.append(future)
             await future
+        if isinstance(self._failed, LostRun):
+            raise LostRun
         if self._failed is not None:
             raise StoreError(str(self._failed)) from self._failed
 
@@ -109,8 +121,8 @@ class Journal:
 
     @property
     def gave_up(self) -> bool:
-        """The store failed a run that it had accepted."""
-        return self._begun and self._failed is not None
+        """The store failed a run that it had accepted, and that is still this process's."""
+        return self._begun and self._failed is not None and not isinstance(self._failed, LostRun)
 
     @property
     def backlog(self) -> int:
@@ -136,10 +148,11 @@ class Journal:
     def _store(self, batch: list[tuple[Record, Stored]], row: RunRow | None) -> None:
         self._again = None
         records = [record for record, _ in batch]
-        self._writing = asyncio.ensure_future(self.store.append(self.run_id, records, row))  # held as an attribute
+        write = Write(self.run_id, records, row, epoch=self.epoch)
+        self._writing = asyncio.ensure_future(self.store.append(write))  # held as an attribute
         self._writing.add_done_callback(lambda done: self._written(done, batch, row), context=self.context)
 
-    def _written(self, done: "asyncio.Future[bool]", batch: list[tuple[Record, Stored]], row: RunRow | None) -> None:
+    def _written(self, done: "asyncio.Future[int]", batch: list[tuple[Record, Stored]], row: RunRow | None) -> None:
         # a cancelled write (the loop ends) is one that failed
         self._failed = StoreError("the write was cut off") if done.cancelled() else done.exception()
         if isinstance(self._failed, StoreUnavailable) and self._waits():
@@ -148,7 +161,7 @@ class Journal:
             self._again = again
             return
         if self._failed is None:
-            self._begun, self._since = True, None
+            self._begun, self._since, self.epoch = True, None, done.result()
             for record, event in batch:
                 self._told(record, event)
         self._write()

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import anyio
 
 from crew.crew import Crew
-from crew.errors import StoreError
+from crew.errors import LostRun, StoreError
 from crew.executor import CrewExecutor
 from crew.journal import Journal
 from crew.stores.contract import RunRow
@@ -158,6 +158,11 @@ class Run:
         # its error is logged where it happens, and told to whoever waits for the outcome
         self._task.add_done_callback(lambda task: task.cancelled() or task.exception())
 
+    @property
+    def here(self) -> bool:
+        """This process plays it."""
+        return self._task is not None
+
     async def outcome(self) -> RunRow:
         """Wait for the end or the next pause; raises StoreError if the store failed."""
         assert self._task is not None, "started when it was made"
@@ -194,6 +199,9 @@ class Run:
             self.executor.cancel()
         except Exception as error:
             cause = _cause(error)
+            if isinstance(cause, LostRun):
+                log.warning("run %s stops here: %s", self.id, cause)
+                raise cause from error
             if isinstance(cause, StoreError):
                 log.error("run %s cannot be stored and stops here: %s", self.id, cause)
                 raise cause from error

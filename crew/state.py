@@ -98,6 +98,8 @@ class RunState:
     status: Status = "running"
     query: Query = field(default_factory=lambda: Query(""))
     request_id: str = ""
+    # words are told as they are written
+    deltas: bool = False
     handoffs: int = 0
     spoken: set[str] = field(default_factory=set)
     usage: Usage = field(default_factory=Usage)
@@ -168,7 +170,7 @@ class RunState:
         return self.main if group is None or self.group is None else self.group.members[agent_id]
 
     def _start(self, event: RunStarted) -> None:
-        self.query, self.request_id = event.query, event.request_id
+        self.query, self.request_id, self.deltas = event.query, event.request_id, event.query.deltas
         history: list[Message] = []
         for said in event.query.history:
             match said.role:
@@ -182,7 +184,7 @@ class RunState:
 
     def _resume(self, answer: Query, request_id: str, *, expired: bool) -> None:
         """An answer about calls leaves them open; any other is the next words of the conversation, if there is one."""
-        self.status, self.request_id, self.expired = "running", request_id, expired
+        self.status, self.request_id, self.expired, self.deltas = "running", request_id, expired, answer.deltas
         if not expired:
             # only a person's answer lets them count anew
             self.handoffs, self.spoken, self.main.rounds = 0, set(), 0

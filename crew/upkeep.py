@@ -1,5 +1,6 @@
 """What time asks for: pauses that nobody has answered go on, and what is old is forgotten."""
 
+import contextlib
 import logging
 import time
 from dataclasses import dataclass
@@ -43,6 +44,7 @@ async def upkeep(runs: Runs, keep: Keep) -> None:
                 log.info("the store can be written again")
             # those that have waited too long
             await runs.recover_left()
+            await runs.heed()
             due = await runs.store.due(now(), DUE_AT_ONCE + len(later))
             later = {row.run_id: later[row.run_id] for row in due if row.run_id in later}
             for row in due:
@@ -57,6 +59,14 @@ async def upkeep(runs: Runs, keep: Keep) -> None:
             # whatever one run is, the others must not wait for ever
             log.exception("upkeep broke, and goes on")
         await anyio.sleep(DUE_SECONDS)
+
+
+async def heed(runs: Runs) -> None:
+    """End the runs of this process that others were asked to end, until this is cancelled; where nobody sees to all upkeep."""
+    while True:
+        await anyio.sleep(DUE_SECONDS)
+        with contextlib.suppress(StoreError):
+            await runs.heed()
 
 
 async def _expire(runs: Runs, row: RunRow) -> bool:

@@ -22,6 +22,8 @@ from crew.stores.contract import RunRow
 from tools.calls import ToolCall
 
 SYSTEM = "system"
+# how a stretch's last event begins
+ENDS = ('{"type":"done"', '{"type":"error"')
 # of a run's result, what its last event tells
 TOLD = ("reason", "answer", "rounds", "handoffs", "usage", "duration_seconds")
 
@@ -59,6 +61,11 @@ def outcome_of(row: RunRow) -> dict[str, Any]:
         "usage": usage_of(row.usage),
         "duration_seconds": round(row.duration_seconds, 6),
     }
+
+
+def ends(public: str) -> bool:
+    """Whether an event, as clients are told it, is the last of a stretch."""
+    return public.startswith(ENDS)
 
 
 def outcome_in(public: str) -> dict[str, Any] | None:

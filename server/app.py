@@ -29,17 +29,14 @@ from crew.errors import (
     UnknownRun,
 )
 from crew.problems import as_json
-from crew.runs import Runs
+from crew.starting import Queue
 from crew.stores.contract import RunStore
-from crew.stores.sqlite import SqliteStore
 from crew.upkeep import upkeep
 from server import routes
-from server.attendance import Attendance
 from server.guard import Guard, RequestIds
-from server.logs import log_event
-from server.metrics import Metrics
 from server.reloading import Reloader
 from server.replies import ProblemReply, Refusal
+from server.routes import House
 from server.settings import Settings, SettingsError
 
 log = logging.getLogger(__name__)
@@ -54,45 +51,71 @@ CONSOLE_HEADERS = {
 
 
 Watch = Callable[[Reloader], Coroutine[Any, Any, None]]
+Doing = Coroutine[Any, Any, None]
 
 
-def build_app(crew: Crew, store: RunStore, settings: Settings, watch: Watch | None = None) -> Starlette:
-    """The application that serves a crew; its lifespan owns the crew and the store.
+def build_app(
+    crew: Crew, store: RunStore, settings: Settings, watch: Watch | None = None, queue: Queue | None = None
+) -> Starlette:
+    """The application that serves a crew; its lifespan owns the crew, the store and the queue.
 
     Args:
         crew: the crew.
         store: keeps its runs.
         settings: how to serve.
         watch: has the crew's files read again when they change, until it is cancelled.
+        queue: where runs wait for workers; None: this process plays them.
 
     Raises:
-        SettingsError: another process serves from the same database.
+        SettingsError: another process serves from the same database, and it is for one.
     """
-    recovers = store.claim(alone=True) if isinstance(store, SqliteStore) else False
-    if isinstance(store, SqliteStore) and not recovers and not store.serving:
-        raise SettingsError(
-            f"another process serves from {store.path}: SQLite is for one; use another folder or CREW_DATABASE_URL"
-        )
+    try:
+        recovers = store.claim(serves=True)
+    except StoreError as error:
+        raise SettingsError(str(error)) from error
+
+    house = House.of(crew, store, queue)
+
+    async def begin() -> None:
+        if recovers:
+            await house.runs.recover()
+        elif queue is None:
+            log.warning("`crew run` is at work in the same database: runs that a crash left are taken up at the next start")
+
+    def going_on() -> list[Doing]:
+        return [upkeep(house.runs, settings.keep), *([watch(house.reloader)] if watch is not None else [])]
+
+    return put_together(_routes(), house, settings, going_on, begin)
+
+
+def put_together(
+    paths: list[Route | Mount],
+    house: House,
+    settings: Settings,
+    going_on: Callable[[], list[Doing]],
+    begin: Callable[[], Doing] | None = None,
+) -> Starlette:
+    """An application around some runs, with the middleware and the errors of all of ours.
+
+    Args:
+        paths: what it answers.
+        house: what they share; closed at its end.
+        settings: how to serve.
+        going_on: what is done while it serves, until it is cancelled.
+        begin: what is done before it serves.
+    """
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        metrics = Metrics(crew)
-        async with Runs(crew, store, (log_event, metrics)) as runs:
-            attendance = Attendance(runs)
-            reloader = Reloader(runs, metrics)
-            metrics.watch(lambda: len(runs.live), lambda: attendance.total, lambda: store.failing is None)
-            app.state.house = routes.House(runs, attendance, metrics, reloader)
-            if recovers:
-                await runs.recover()
-            elif isinstance(store, SqliteStore):
-                log.warning("`crew run` is at work in %s: runs that a crash left are taken up at the next start", store.path)
-            background = {asyncio.create_task(upkeep(runs, settings.keep))}
-            if watch is not None:
-                background.add(asyncio.create_task(watch(reloader)))
+        app.state.house = house
+        async with house.runs:
+            if begin is not None:
+                await begin()
+            tasks = {asyncio.create_task(one) for one in going_on()}
             yield
-            for task in background:
+            for task in tasks:
                 task.cancel()
-            await asyncio.wait(background)
+            await asyncio.wait(tasks)
 
     middleware = [Middleware(RequestIds)]
     if settings.origins:
@@ -120,7 +143,7 @@ def build_app(crew: Crew, store: RunStore, settings: Settings, watch: Watch | No
         HTTPException: _http,
         Exception: _broke,
     }
-    return Starlette(routes=_routes(), middleware=middleware, exception_handlers=handlers, lifespan=lifespan)
+    return Starlette(routes=paths, middleware=middleware, exception_handlers=handlers, lifespan=lifespan)
 
 
 def _routes() -> list[Route | Mount]:

@@ -29,6 +29,7 @@ class Metrics:
         # what the configurations have named so far: tools, and the model of each agent
         self.tools: set[str] = set()
         self.models: dict[str, str] = {}
+        self._queue: tuple[Gauge, Gauge] | None = None
         registry = self.registry = CollectorRegistry()
         ProcessCollector(registry=registry)
         PlatformCollector(registry=registry)
@@ -68,6 +69,16 @@ class Metrics:
         self.writable.set_function(writable)
         self.active.set_function(active)
         self.subscribers.set_function(subscribers)
+
+    def tell_queue(self, workers: int, waiting: int) -> None:
+        """How the queue stands; there are no such numbers where each process plays its own runs."""
+        if self._queue is None:
+            self._queue = (
+                Gauge("crew_workers", "Workers that are alive, of all machines.", registry=self.registry),
+                Gauge("crew_runs_waiting", "Runs that wait for a worker.", registry=self.registry),
+            )
+        for gauge, value in zip(self._queue, (workers, waiting), strict=True):
+            gauge.set(value)
 
     def adopt(self, crew: Crew) -> None:
         """Count for this crew from now on; all series that it names begin at zero, so that none seems to be missing."""

@@ -1,5 +1,7 @@
 """A run in the terminal, from the query to the answer; and the runs that were kept."""
 
+import asyncio
+import contextlib
 import json
 import sys
 from dataclasses import replace
@@ -7,11 +9,12 @@ from dataclasses import replace
 import anyio
 from rich.console import Console
 
-from crew.errors import UnknownRun
+from crew.errors import CrewError, UnknownRun
 from crew.following import RunReader
 from crew.query import Query, Verdict
 from crew.runs import Runs
 from crew.stores.contract import RunRow, RunStore
+from crew.upkeep import heed
 from server.terminal import RunView
 
 
@@ -35,6 +38,9 @@ async def play(runs: Runs, asked: Query, answer: str | None, as_lines: bool) -> 
         if answer is not None and asked.decision is None:
             asked = replace(asked, decision=await _decision(runs, answer, asked.text))
         started = await (runs.start(asked) if answer is None else runs.resume(answer, asked))
+        heeding = asyncio.create_task(heed(runs))
+        if runs.queue is not None and not (await runs.queue.counts())[0]:
+            print("crew: no worker is at work; the run waits for one: start `crew worker DIR` beside this", file=sys.stderr)
         try:
             while True:
                 async for line in runs.follow(started.id, started.before):
@@ -42,17 +48,21 @@ async def play(runs: Runs, asked: Query, answer: str | None, as_lines: bool) -> 
                         print(line.public, flush=True)
                     elif line is not None:
                         view.show(line.public)
-                row = await started.outcome()
+                row = await runs.row(started.id)
                 if row.status != "paused" or not interactive:
                     return row, view.asks
                 text = await anyio.to_thread.run_sync(console.input, view.prompt, abandon_on_cancel=True)
                 decided = view.decision(text)
                 started = await runs.resume(started.id, Query(text if decided is None else "", deltas=deltas, decision=decided))
-        finally:
+        except BaseException:
             # Ctrl-C, or a reader that has gone: nobody would see the rest
-            started.cancel()
-            with anyio.CancelScope(shield=True):
+            with anyio.CancelScope(shield=True), contextlib.suppress(CrewError):
+                if (await runs.row(started.id)).status == "running":
+                    await runs.cancel(started.id)
                 await started.stopped()
+            raise
+        finally:
+            heeding.cancel()
 
 
 async def _decision(runs: Runs, run_id: str, text: str) -> Verdict | None:

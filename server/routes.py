@@ -1,6 +1,7 @@
 """One short function per endpoint."""
 
 import asyncio
+import contextlib
 import importlib.metadata
 import re
 from collections.abc import Mapping
@@ -12,12 +13,16 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from crew.config import Settings
-from crew.errors import AlreadyBegun, Draining
+from crew.crew import Crew
+from crew.errors import AlreadyBegun, Draining, StoreError
 from crew.run import Run
 from crew.runs import Runs
+from crew.starting import Queue
 from crew.state import Status
+from crew.stores.contract import RunStore
 from crew.wire import outcome_in, outcome_of
 from server.attendance import Attendance
+from server.logs import log_event
 from server.metrics import Metrics
 from server.reloading import Reloader
 from server.replies import Json, Refusal, crew_view, listed, warning, whole
@@ -38,6 +43,15 @@ class House:
     attendance: Attendance
     metrics: Metrics
     reloader: Reloader
+
+    @classmethod
+    def of(cls, crew: Crew, store: RunStore, queue: Queue | None) -> "House":
+        """For the runs of a crew; `queue`: where they wait for workers, if not for this process."""
+        metrics = Metrics(crew)
+        runs = Runs(crew, store, (log_event, metrics), queue)
+        attendance = Attendance(runs)
+        metrics.watch(lambda: len(runs.live), lambda: attendance.total, lambda: store.failing is None)
+        return cls(runs, attendance, metrics, Reloader(runs, metrics))
 
     @property
     def settings(self) -> Settings:
@@ -65,16 +79,14 @@ async def run(request: Request) -> Response:
     """POST /api/crew/run: the same, answered as one JSON document at the end."""
     here = house(request)
     begun = await _begin(request)
-    if begun.run is None and (came_out := await _stretch(here, begun)) is not None:
-        return Json(came_out, headers=REPLAYED)
     with here.attendance.listening(begun.run_id):
         left = asyncio.ensure_future(_left(request))
-        ended = asyncio.ensure_future(here.runs.outcome(begun.run_id) if begun.run is None else begun.run.outcome())
+        ended = asyncio.ensure_future(_outcome(here, begun))
         try:
             await asyncio.wait({left, ended}, return_when=asyncio.FIRST_COMPLETED)
             if not ended.done():
                 return Response(status_code=499)
-            return Json(outcome_of(ended.result()), headers=REPLAYED if begun.replayed else None)
+            return Json(ended.result(), headers=REPLAYED if begun.replayed else None)
         except asyncio.CancelledError:
             # the run was left for the next process
             raise Draining from None
@@ -167,13 +179,20 @@ async def ready(request: Request) -> Response:
         return Json({"status": "draining"}, 503, headers=RETRY_AFTER)
     if (failing := house(request).runs.store.failing) is not None:
         return Json({"status": "store failing", "detail": failing}, 503, headers=RETRY_AFTER)
-    return Json({"status": "ready", "crew": house(request).runs.crew.name, "config": house(request).reloader.summary()})
+    told: dict[str, Any] = {"status": "ready", "crew": house(request).runs.crew.name, "config": house(request).reloader.summary()}
+    if (queue := house(request).runs.queue) is not None:
+        told["workers"], told["runs_waiting"] = await queue.counts()
+    return Json(told)
 
 
 async def metrics(request: Request) -> Response:
     """GET /metrics: Prometheus text, or JSON."""
-    kept = house(request).metrics
-    kept.pauses.set(await house(request).runs.store.count("paused"))
+    kept, runs = house(request).metrics, house(request).runs
+    # what cannot be asked keeps its last value: a database that is away must not hide the other numbers
+    with contextlib.suppress(StoreError):
+        kept.pauses.set(await runs.store.count("paused"))
+        if runs.queue is not None:
+            kept.tell_queue(*await runs.queue.counts())
     match parameters(request, frozenset({"format", "access_token"})).get("format", "prometheus"):
         case "prometheus":
             return Response(generate_latest(kept.registry), media_type=CONTENT_TYPE_LATEST)
@@ -197,13 +216,10 @@ class _Begun:
     # the number of the event before it
     before: int
     deltas: bool
-    # None: an earlier request began it
+    # None: another process plays it, or it has ended
     run: Run | None = None
-
-    @property
-    def replayed(self) -> bool:
-        """An earlier request began it."""
-        return self.run is None
+    # an earlier request began it
+    replayed: bool = False
 
 
 async def _begin(request: Request) -> _Begun:
@@ -217,19 +233,23 @@ async def _begin(request: Request) -> _Begun:
         else:
             run = await here.runs.resume(wanted.run_id, wanted.query, request_id, once)
     except AlreadyBegun as error:
-        return _Begun(error.receipt.run_id, error.receipt.before, deltas)
-    return _Begun(run.id, run.before, deltas, run)
+        receipt = error.receipt
+        live = here.runs.live.get(receipt.run_id)
+        ours = live if live is not None and live.before == receipt.before else None
+        return _Begun(receipt.run_id, receipt.before, deltas, ours, replayed=True)
+    return _Begun(run.id, run.before, deltas, run if run.here else None)
 
 
-async def _stretch(here: House, begun: _Begun) -> dict[str, Any] | None:
-    """How the stretch came out that an earlier request began; None if it goes on."""
-    live = here.runs.live.get(begun.run_id)
-    if live is not None and live.before == begun.before:
-        return None
+async def _outcome(here: House, begun: _Begun) -> dict[str, Any]:
+    """Wait for the end of a stretch, and how it came out."""
+    if begun.run is not None:
+        return outcome_of(await begun.run.outcome())
     async for line in here.runs.follow(begun.run_id, begun.before):
         if line is not None and (came_out := outcome_in(line.public)) is not None:
             return came_out
     row = await here.runs.row(begun.run_id)
+    if row.status == "running" and here.runs.draining:
+        raise Draining
     if row.status == "running":
         raise Refusal(409, f"run {row.run_id} was left, and nobody goes on with it; the log says why, and it can be cancelled")
     return outcome_of(row)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from crew.opening import CONNECTIONS
 from crew.upkeep import Keep
 
 
@@ -16,7 +17,8 @@ class SettingsError(Exception):
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 VARIABLES = {
     "CREW_API_TOKENS": "tokens that clients may show, separated by commas; needed on any address but loopback",
-    "CREW_DATABASE_URL": "where runs are kept: sqlite:///file.db or memory:; DIR/.crew/crew.db unless set",
+    "CREW_DATABASE_URL": "where runs are kept: sqlite:///file.db, postgresql://… or memory:; DIR/.crew/crew.db unless set",
+    "CREW_DATABASE_CONNECTIONS": "how many connections to PostgreSQL each process may have for its store; 5 unless set",
     "CREW_CORS_ORIGINS": "origins of web pages that may call the API, separated by commas",
     "CREW_ALLOWED_HOSTS": "host names by which the server may be called, separated by commas; on loopback its own",
     "CREW_DRAIN_SECONDS": "how long runs may go on after SIGTERM; 30 unless set",
@@ -39,6 +41,7 @@ class Settings:
     # None: any
     hosts: frozenset[str] | None = None
     database_url: str | None = None
+    database_connections: int = CONNECTIONS
     drain_seconds: float = 30.0
     keep: Keep = field(default_factory=Keep)
     log_format: Literal["text", "json"] = "json"
@@ -76,6 +79,7 @@ class Settings:
             # a page of another site may point its own name at this machine: only loopback's names are answered there
             hosts=hosts | LOOPBACK if hosts or host in LOOPBACK else None,
             database_url=environment.get("CREW_DATABASE_URL") or None,
+            database_connections=int(_number(environment, "CREW_DATABASE_CONNECTIONS", CONNECTIONS, 100, "connections")) or 1,
             drain_seconds=_number(environment, "CREW_DRAIN_SECONDS", 30, 3600, "seconds"),
             keep=Keep(
                 events_hours=_number(environment, "CREW_KEEP_EVENTS_HOURS", 24, 87_600, "hours"),

@@ -9,7 +9,7 @@ from starlette.types import Receive, Scope, Send
 from crew.errors import CrewError
 from crew.run import Line, TooSlow
 from crew.runs import Runs
-from crew.wire import ping
+from crew.wire import ends, ping
 from server.attendance import Attendance
 
 RETRY_MILLIS = 3000
@@ -19,8 +19,6 @@ HEADERS = [
     # nginx would hold the events back
     (b"x-accel-buffering", b"no"),
 ]
-# how a stretch's last event begins
-ENDS = ('{"type":"done"', '{"type":"error"')
 # for one write to a client's connection
 SEND_SECONDS = 30.0
 FAREWELL = b": this server is going down; come back with the id of the last event\n\n"
@@ -77,7 +75,7 @@ class EventStream:
                         line = Line(None, ping(self.run_id))
                     elif line.seq is None and not self.deltas:
                         continue
-                    ended = line.public.startswith(ENDS)
+                    ended = ends(line.public)
                     await write(frame(self.run_id, line))
                     if ended and self.replayed:
                         break

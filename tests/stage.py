@@ -11,6 +11,7 @@ import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ ROOT = Path(__file__).parent.parent
 SHARED_CREWS = ROOT.parent / "shared" / "crews"
 BIN = Path(sys.executable).parent
 QUIET = {"CREW_LOG_LEVEL": "warning"}
+STARTED = count()
 
 
 def write_crew(
@@ -227,17 +229,13 @@ class ServerProcess:
         self.process.wait()
 
 
-def start_server(folder: Path, *options: str, **environment: str) -> ServerProcess:
-    """Start `crew serve` on a free port and wait until it says where it is."""
-    log = folder / "serve.log"
-    log.touch()
-    before = log.stat().st_size
-    with log.open("a") as out:
-        command: list[str | Path] = [BIN / "crew", "serve", folder, "--port", "0", *options]
-        process = subprocess.Popen(command, stderr=out, stdout=out, text=True, env=clean_environment(**environment))
+def start_server(folder: Path, *options: str, command: str = "serve", **environment: str) -> ServerProcess:
+    """Start `crew serve`, or `crew worker`, on a free port and wait until it says where it is."""
+    log = folder / f"{command}-{next(STARTED)}.log"
+    with log.open("w") as out:
+        arguments: list[str | Path] = [BIN / "crew", command, folder, "--port", "0", *options]
+        process = subprocess.Popen(arguments, stderr=out, stdout=out, text=True, env=clean_environment(**environment))
     with log.open() as lines:
-        # an earlier server of this folder wrote what comes before
-        lines.seek(before)
         while process.poll() is None:
             if found := re.search(r"serving on (http://\S+?)[\"\s]", lines.readline()):
                 return ServerProcess(process, found[1], log)
@@ -245,9 +243,9 @@ def start_server(folder: Path, *options: str, **environment: str) -> ServerProce
 
 
 @contextlib.contextmanager
-def serving(folder: Path, *options: str, **environment: str):
-    """A server process for a `with` block; killed at its end if it still runs."""
-    server = start_server(folder, *options, **environment)
+def serving(folder: Path, *options: str, command: str = "serve", **environment: str):
+    """A server process, or a worker, for a `with` block; killed at its end if it still runs."""
+    server = start_server(folder, *options, command=command, **environment)
     try:
         yield server
     finally:

@@ -1,11 +1,13 @@
 """What every store promises: events in order and without holes, a run's row changed only with them, the first answer wins."""
 
 from collections.abc import Awaitable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from agents.model import Usage
 from crew.state import Status
+from crew.stores.watch import Watch
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,25 +72,71 @@ class Receipt:
     before: int
 
 
+# of a run that nobody has taken over since its start
+FIRST_EPOCH = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """Events to add to a run, and its row where that changes; all of it or nothing."""
+
+    run_id: str
+    records: Sequence[Record]
+    row: RunRow | None = None
+    # the status that the run must have; who changes it from that becomes the one who writes the run
+    expected: Status | None = None
+    # its key must be new
+    receipt: Receipt | None = None
+    # since when the writer writes the run; None for the first write of a stretch
+    epoch: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """A run that this process writes from now on; `epoch` goes with its writes."""
+
+    row: RunRow
+    epoch: int
+
+
 class RunStore(Protocol):
     """Keeps runs. All methods raise StoreError when the store fails; what was not written then is not there."""
 
-    # why the newest write failed; None if it did not
-    failing: str | None
+    # several processes play its runs, and a queue says which run is whose
+    shared: bool
 
-    def append(
-        self,
-        run_id: str,
-        records: Sequence[Record],
-        row: RunRow | None = None,
-        expected: Status | None = None,
-        receipt: Receipt | None = None,
-    ) -> Awaitable[bool]:
-        """Add events, and set the run's row, in one transaction; what was asked for is done even if nobody waits for it.
+    @property
+    def failing(self) -> str | None:
+        """Why the newest write failed; None if it did not."""
+        ...
 
-        Gives False, with nothing written, when `expected` is given and is not the run's status, or when there is a receipt
-        of the same key already.
+    def append(self, write: Write) -> Awaitable[int]:
+        """Write something in one transaction; what was asked for is done even if nobody waits for it.
+
+        Returns:
+            The epoch that later writes of the stretch need; 0, with nothing written, when the status is not the expected one, or
+            when there is a receipt of the same key already.
+
+        Raises:
+            LostRun: the write's epoch is over, since another process has taken the run.
         """
+        ...
+
+    async def take(self, run_id: str, epoch: int | None = None) -> Taken | None:
+        """Become the one who writes a run that is `running`: those who wrote it before can no longer.
+
+        Args:
+            run_id: the run.
+            epoch: take it only from that one; None takes it from anybody.
+        """
+        ...
+
+    async def ask_to_cancel(self, run_id: str) -> None:
+        """Ask whichever process has the run to end it."""
+        ...
+
+    async def to_cancel(self, limit: int = 50) -> list[RunRow]:
+        """Runs that somebody has asked to end, and that have not ended."""
         ...
 
     async def receipt(self, key: str) -> Receipt | None:
@@ -126,8 +174,30 @@ class RunStore(Protocol):
         """
         ...
 
+    def claim(self, *, serves: bool) -> bool:
+        """Say that this process has runs, until it ends, however it ends.
+
+        Args:
+            serves: this process wants to take up what is `running` in the store.
+
+        Returns:
+            For one that serves, whether it may, since no other process has runs.
+
+        Raises:
+            StoreError: another process serves, and the store is for one.
+        """
+        ...
+
     def alone(self) -> bool:
         """Whether no other process has runs in it now, so that a run which nobody here has is nobody's."""
+        ...
+
+    def watching(self, run_id: str) -> AbstractContextManager[Watch]:
+        """Hear of what others write; it may be late or be lost, so look by yourself from time to time."""
+        ...
+
+    def pass_on(self, run_id: str, public: str) -> None:
+        """Let those who watch the run in other processes have what is not kept, if they can be reached."""
         ...
 
     async def probe(self) -> None:

@@ -1,48 +1,67 @@
 """A store that ends with its process."""
 
-from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 
-from crew.errors import StoreError
+from crew.errors import LostRun, StoreError
 from crew.state import Status
-from crew.stores.contract import Receipt, Record, RunRow
+from crew.stores.contract import FIRST_EPOCH, Receipt, Record, RunRow, Taken, Write
+from crew.stores.watch import Watch
 
 
 class MemoryStore:
     """Keeps runs in dictionaries."""
 
+    shared = False
+    failing: str | None = None
+
     def __init__(self) -> None:
-        self.failing: str | None = None
         self._rows: dict[str, RunRow] = {}
         self._records: dict[str, list[Record]] = {}
         self._revisions: dict[str, str] = {}
         self._receipts: dict[str, Receipt] = {}
+        self._epochs: dict[str, int] = {}
+        self._to_cancel: set[str] = set()
         # how many of a run's first events are gone
         self._swept: dict[str, int] = {}
 
-    async def append(
-        self,
-        run_id: str,
-        records: Sequence[Record],
-        row: RunRow | None = None,
-        expected: Status | None = None,
-        receipt: Receipt | None = None,
-    ) -> bool:
+    async def append(self, write: Write) -> int:
         """See RunStore."""
-        known = self._rows.get(run_id)
-        if expected is not None and (known is None or known.status != expected):
-            return False
-        if receipt is not None and receipt.key in self._receipts:
-            return False
+        run_id, row = write.run_id, write.row
+        known, epoch = self._rows.get(run_id), self._epochs.get(run_id, FIRST_EPOCH)
+        if write.epoch is not None and write.epoch != epoch:
+            raise LostRun
+        if write.expected is not None and (known is None or known.status != write.expected):
+            return 0
+        if write.receipt is not None and write.receipt.key in self._receipts:
+            return 0
         kept = self._records.setdefault(run_id, [])
         newest = self._swept.get(run_id, 0) + len(kept)
-        if any(record.seq != number for number, record in enumerate(records, newest + 1)):
-            raise StoreError(f"run {run_id}: event {records[0].seq} does not follow {newest}")
-        kept.extend(records)
+        if any(record.seq != number for number, record in enumerate(write.records, newest + 1)):
+            raise StoreError(f"run {run_id}: event {write.records[0].seq} does not follow {newest}")
+        kept.extend(write.records)
+        self._epochs[run_id] = epoch + (write.expected is not None)
         if row is not None:
             self._rows[run_id] = row
-        if receipt is not None:
-            self._receipts[receipt.key] = receipt
-        return True
+        if write.receipt is not None:
+            self._receipts[write.receipt.key] = write.receipt
+        return self._epochs[run_id]
+
+    async def take(self, run_id: str, epoch: int | None = None) -> Taken | None:
+        """See RunStore."""
+        row = self._rows.get(run_id)
+        if row is None or row.status != "running" or epoch not in (None, self._epochs[run_id]):
+            return None
+        self._epochs[run_id] += 1
+        return Taken(row, self._epochs[run_id])
+
+    async def ask_to_cancel(self, run_id: str) -> None:
+        """See RunStore."""
+        self._to_cancel.add(run_id)
+
+    async def to_cancel(self, limit: int = 50) -> list[RunRow]:
+        """See RunStore."""
+        rows = [row for run_id in sorted(self._to_cancel) if (row := self._rows.get(run_id)) is not None]
+        return [row for row in rows if row.ended_at is None][:limit]
 
     async def receipt(self, key: str) -> Receipt | None:
         """See RunStore."""
@@ -80,6 +99,8 @@ class MemoryStore:
             if row.ended_at < runs_before:
                 del self._rows[run_id], self._records[run_id]
                 self._swept.pop(run_id, None)
+                self._epochs.pop(run_id, None)
+                self._to_cancel.discard(run_id)
                 self._receipts = {key: receipt for key, receipt in self._receipts.items() if receipt.run_id != run_id}
             elif gone := len(kept) if row.ended_at < events_before else max(0, len(kept) - most_events):
                 del kept[:gone]
@@ -91,9 +112,20 @@ class MemoryStore:
                 break
         return touched
 
+    def claim(self, *, serves: bool) -> bool:
+        """See RunStore."""
+        return True
+
     def alone(self) -> bool:
         """See RunStore."""
         return True
+
+    def watching(self, run_id: str) -> AbstractContextManager[Watch]:
+        """See RunStore."""
+        return nullcontext(Watch())
+
+    def pass_on(self, run_id: str, public: str) -> None:
+        """See RunStore: to nobody."""
 
     async def probe(self) -> None:
         """See RunStore."""

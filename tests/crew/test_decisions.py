@@ -11,7 +11,7 @@ from agents.model import Usage
 from crew import Query, Runs, SqliteStore, check, load_crew
 from crew.events import HandedOff, ParallelStarted, RunStarted, pack
 from crew.run import Run
-from crew.stores.contract import Record, RunRow
+from crew.stores.contract import Record, RunRow, Write
 from tests.stage import Played, play, write_crew
 from tools import ToolCall
 
@@ -97,7 +97,7 @@ async def test_a_call_whose_outcome_is_unknown_is_asked_about(tmp_path: Path, an
     call = ToolCall("call_1_1", "pay", {"to": "bob"})
     store = SqliteStore(tmp_path / "x.db")
     records = [Record(n, "{}", pack(event)) for n, event in enumerate(left_behind(call), 1)]
-    await store.append("r1", records, RunRow("r1", "test-crew", "running", "pay bob", "2026-01-01T00:00:00.000Z", ""))
+    await store.append(Write("r1", records, RunRow("r1", "test-crew", "running", "pay bob", "2026-01-01T00:00:00.000Z", "")))
     async with Runs(load_crew(folder), store) as runs:
         (run,) = await runs.recover()
         assert (await run.outcome()).status == "paused"
@@ -117,7 +117,7 @@ async def test_a_second_crash_is_asked_about_again(tmp_path: Path):
     call = ToolCall("call_1_1", "pay", {"to": "bob"})
     store = SqliteStore(tmp_path / "x.db")
     records = [Record(n, "{}", pack(event)) for n, event in enumerate(left_behind(call), 1)]
-    await store.append("r1", records, RunRow("r1", "test-crew", "running", "pay bob", "2026-01-01T00:00:00.000Z", ""))
+    await store.append(Write("r1", records, RunRow("r1", "test-crew", "running", "pay bob", "2026-01-01T00:00:00.000Z", "")))
     async with Runs(load_crew(folder), store) as runs:
         (run,) = await runs.recover()
         await run.outcome()
@@ -157,7 +157,7 @@ async def test_members_of_a_group_ask_together(tmp_path: Path):
         ]
     store = SqliteStore(tmp_path / "x.db")
     records = [Record(n, "{}", pack(event)) for n, event in enumerate(events, 1)]
-    await store.append("r1", records, RunRow("r1", "test-crew", "running", "go", "2026-01-01T00:00:00.000Z", ""))
+    await store.append(Write("r1", records, RunRow("r1", "test-crew", "running", "go", "2026-01-01T00:00:00.000Z", "")))
     async with Runs(load_crew(folder), store) as runs:
         (run,) = await runs.recover()
         assert (await run.outcome()).status == "paused"
@@ -194,9 +194,11 @@ async def test_an_idempotent_call_is_made_again(tmp_path: Path):
     events = left_behind(call)
     events[2] = ToolStarted("a", "A", None, call, 5.0, False)
     await store.append(
-        "r1",
-        [Record(n, "{}", pack(event)) for n, event in enumerate(events, 1)],
-        RunRow("r1", "test-crew", "running", "pay bob", "t", ""),
+        Write(
+            "r1",
+            [Record(n, "{}", pack(event)) for n, event in enumerate(events, 1)],
+            RunRow("r1", "test-crew", "running", "pay bob", "t", ""),
+        )
     )
     async with Runs(load_crew(folder), store) as runs:
         (run,) = await runs.recover()

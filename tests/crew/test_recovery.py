@@ -10,7 +10,7 @@ import pytest
 from crew import Crew, MemoryStore, Query, Runs
 from crew.errors import RunEnded
 from crew.events import RunDone, unpack
-from crew.stores.contract import Record, RunRow
+from crew.stores.contract import Record, RunRow, Write
 from tests.stage import crew_of
 from tools import Tool, tool
 
@@ -69,7 +69,7 @@ async def test_a_run_goes_on_from_every_event(tmp_path: Path, seed: int):
         notes.clear()
         store = MemoryStore()
         left = RunRow(row.run_id, row.crew, "running", row.query, row.started_at, "")
-        await store.append(row.run_id, records[:cut], left)
+        await store.append(Write(row.run_id, records[:cut], left))
         async with Runs(crew(tmp_path / f"{seed}-{cut}", notes), store) as runs:
             (run,) = await runs.recover()
             ended = await run.outcome()
@@ -92,7 +92,7 @@ async def test_one_run_that_cannot_be_read_does_not_stop_the_others(tmp_path: Pa
     for run_id, event in (("bad", '["AgentStarted",{"nonsense":1}]'), ("good", "")):
         row, records = await whole(crew(tmp_path / run_id, notes))
         first = [Record(1, records[0].public, event or records[0].event)]
-        await store.append(run_id, first, RunRow(run_id, row.crew, "running", row.query, row.started_at, ""))
+        await store.append(Write(run_id, first, RunRow(run_id, row.crew, "running", row.query, row.started_at, "")))
     async with Runs(crew(tmp_path / "next", notes), store) as runs:
         taken = await runs.recover()
         assert [run.id for run in taken] == ["good"]
@@ -107,7 +107,7 @@ async def test_a_left_run_is_taken_up_once(tmp_path: Path, both: tuple[str, str]
     row, records = await whole(loaded)
     store = MemoryStore()
     await store.append(
-        row.run_id, records[:4], RunRow(row.run_id, row.crew, "running", row.query, row.started_at, "", loaded.revision)
+        Write(row.run_id, records[:4], RunRow(row.run_id, row.crew, "running", row.query, row.started_at, "", loaded.revision))
     )
     async with Runs(crew(tmp_path, []), store) as runs:
         tasks = [asyncio.ensure_future(runs.recover() if what == "recover" else runs.cancel(row.run_id)) for what in both]

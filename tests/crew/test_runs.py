@@ -12,6 +12,7 @@ import pytest
 from crew import MemoryStore, Query, Runs, Said, SqliteStore, load_crew
 from crew.errors import Draining, NotPaused, RunEnded, StoreError, UnknownRun
 from crew.run import new_run_id
+from crew.stores.contract import Write
 from tests.stage import completion, crew_of, http, model_server, play, write_crew
 from tools import PermanentError, tool
 
@@ -238,12 +239,12 @@ class Full(MemoryStore):
         super().__init__()
         self.writes = writes
 
-    async def append(self, *arguments: Any, **named: Any) -> bool:
+    async def append(self, write: Write) -> int:
         """Fail once the writes are used up."""
         self.writes -= 1
         if self.writes < 0:
             raise StoreError("the disk is full")
-        return await super().append(*arguments, **named)
+        return await super().append(write)
 
 
 @pytest.mark.parametrize("writes", [0, 1, 2])

@@ -1,22 +1,40 @@
 """What every store promises, proved on each of them."""
 
+import asyncio
 import sqlite3
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 
+import psycopg
 import pytest
 
 from crew.errors import StoreError
+from crew.jobs import MIGRATIONS as MIGRATIONS_OF_THE_QUEUE
+from crew.jobs import prepare_queue
+from crew.opening import open_queue, open_store
 from crew.stores.conformance import CHECKS, a_row, some_records
-from crew.stores.contract import RunStore
+from crew.stores.contract import Record, RunStore, Write
 from crew.stores.memory import MemoryStore
-from crew.stores.opening import open_store
-from crew.stores.sqlite import MIGRATIONS, SqliteStore
+from crew.stores.postgres import PostgresStore
+from crew.stores.postgres_server import prepare
+from crew.stores.sqlite import SqliteStore
+from crew.stores.sqlite_file import MIGRATIONS
+from tests.postgres import Postgres, needs_postgres
 
 
-@pytest.fixture(params=["memory", "sqlite"])
+@pytest.fixture(params=["memory", "sqlite", pytest.param("postgres", marks=needs_postgres)])
 async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[RunStore]:
-    made: RunStore = MemoryStore() if request.param == "memory" else SqliteStore(tmp_path / "deep" / "crew.db")
+    made: RunStore
+    match request.param:
+        case "memory":
+            made = MemoryStore()
+        case "sqlite":
+            made = SqliteStore(tmp_path / "deep" / "crew.db")
+        case _:
+            url = request.getfixturevalue("postgres").database()
+            # as many processes may do at once
+            await asyncio.gather(*(prepare(url) for _ in range(3)))
+            made = PostgresStore(url)
     yield made
     await made.aclose()
 
@@ -30,7 +48,7 @@ async def test_promises(check: Callable[[RunStore], Awaitable[None]], store: Run
 async def test_what_is_committed_is_there_for_the_next_process(tmp_path: Path):
     """Without a close."""
     first = SqliteStore(tmp_path / "x.db")
-    await first.append("r1", some_records(1, 3), a_row("r1"))
+    await first.append(Write("r1", some_records(1, 3), a_row("r1")))
     second = SqliteStore(tmp_path / "x.db")
     assert await second.records("r1") == some_records(1, 3)
     await first.aclose()
@@ -54,11 +72,11 @@ async def test_files_that_cannot_be_used_say_why(tmp_path: Path):
 async def test_a_claim_holds_against_other_processes(tmp_path: Path):
     """One server at a time; a `crew run` beside it keeps its hands off what is running."""
     one, two, three = (SqliteStore(tmp_path / "x.db") for _ in range(3))
-    assert one.claim(alone=True)
-    assert one.serving
-    assert not two.claim(alone=True)
-    assert not two.serving
-    assert three.claim(alone=False)
+    assert one.claim(serves=True)
+    with pytest.raises(StoreError, match="another process serves"):
+        two.claim(serves=True)
+    three.claim(serves=False)
+    assert not one.alone()
     for store in (one, two, three):
         await store.aclose()
 
@@ -96,3 +114,57 @@ async def test_an_older_database_is_brought_up_to_date(tmp_path: Path):
     assert await store.sweep("2026-02-01", 10, "2025-01-01") == 1
     assert await store.records("r1") == []
     await store.aclose()
+
+
+@needs_postgres
+async def test_a_newer_database_is_refused(postgres: Postgres):
+    """Ours, and the queue's."""
+    url = postgres.database()
+    await prepare(url)
+    await prepare_queue(url)
+    await prepare_queue(url)
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("INSERT INTO crew_schema VALUES (99)")
+        connection.execute("INSERT INTO crew_queue_schema VALUES ('99.sql')")
+    with pytest.raises(StoreError, match="version 99, newer"):
+        await prepare(url)
+    with pytest.raises(StoreError, match="update procrastinate"):
+        await prepare_queue(url)
+
+
+@needs_postgres
+async def test_the_queue_grows_with_its_library(postgres: Postgres):
+    """Tables of an earlier Procrastinate are brought up to date by the migrations that it ships."""
+    url, early = postgres.database(), [script for script in MIGRATIONS_OF_THE_QUEUE if script.name < "03.04"]
+    with psycopg.connect(url, autocommit=True) as connection:
+        for script in early:
+            connection.execute(script.read_text())
+        connection.execute("CREATE TABLE crew_queue_schema (newest text NOT NULL)")
+        connection.execute("INSERT INTO crew_queue_schema VALUES (%s)", [early[-1].name])
+    await prepare_queue(url)
+    with psycopg.connect(url) as connection:
+        assert connection.execute("SELECT to_regproc('procrastinate_retry_job_v2')").fetchone() != (None,)
+
+
+@needs_postgres
+async def test_what_was_written_though_nobody_heard_so_is_written(postgres: Postgres):
+    """The same events again, by the same writer, are no second ones; others under the same number are refused."""
+    url = postgres.database()
+    await prepare(url)
+    store = PostgresStore(url)
+    epoch = await store.append(Write("r1", some_records(1, 1), a_row("r1")))
+    for _ in range(2):
+        assert await store.append(Write("r1", some_records(2, 3), a_row("r1", "paused"), epoch=epoch)) == epoch
+    assert await store.records("r1") == some_records(1, 3)
+    with pytest.raises(StoreError, match="is there already"):
+        await store.append(Write("r1", [Record(3, "{}", "other")], epoch=epoch))
+    await store.aclose()
+
+
+@pytest.mark.parametrize("url", ["postgresql://me:secret@127.0.0.1:1/db", "postgresql://me:secret@127.0.0.1:notaport/db"])
+def test_a_database_that_cannot_be_reached(url: str, tmp_path: Path):
+    """Where, and why, without the password."""
+    for opening in (open_queue, lambda url: open_store(url, tmp_path)):
+        with pytest.raises(StoreError, match=r"127\.0\.0\.1") as caught:
+            opening(url)
+        assert "secret" not in str(caught.value)

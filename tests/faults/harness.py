@@ -390,13 +390,13 @@ MUTANTS = (
     Mutant(
         "an event is told before it is stored",
         "crew/journal.py",
-        "        self._writing = asyncio.ensure_future(self.store.append(self.run_id, records, row))",
-        "        for record, event in batch:\n            self._told(record, event)\n        batch = []\n"
-        "        self._writing = asyncio.ensure_future(self.store.append(self.run_id, records, row))",
+        "        write = Write(self.run_id, records, row, epoch=self.epoch)\n",
+        "        write = Write(self.run_id, records, row, epoch=self.epoch)\n"
+        "        for record, event in batch:\n            self._told(record, event)\n        batch = []\n",
     ),
     Mutant(
         "an answer to whichever pause there is",
-        "crew/runs.py",
+        "crew/starting.py",
         "if answer.pause is not None and answer.pause != seq - 1:",
         "if answer.pause == 0:",
     ),
@@ -409,9 +409,9 @@ MUTANTS = (
     Mutant("an intent that is forgotten", "crew/state.py", "begun[call.id] = once", "begun[call.id] = False"),
     Mutant(
         "the last event is not looked at",
-        "crew/runs.py",
-        "                    state.apply(unpack(record.event))\n",
-        "                    if record is not records[-1]:\n                        state.apply(unpack(record.event))\n",
+        "crew/recall.py",
+        "                state.apply(unpack(record.event))\n",
+        "                if record is not records[-1]:\n                    state.apply(unpack(record.event))\n",
     ),
     Mutant(
         "a receipt that is not kept",
@@ -446,8 +446,8 @@ MUTANTS = (
     Mutant(
         "the row without its events",
         "crew/stores/sqlite.py",
-        "[(run_id, r.seq, r.public, r.event) for r in records]",
-        "[(run_id, r.seq, r.public, r.event) for r in records[:9]][: None if row is None else -1]",
+        "[(run_id, r.seq, r.public, r.event) for r in write.records]",
+        "[(run_id, r.seq, r.public, r.event) for r in write.records[:9]][: None if row is None else -1]",
     ),
     Mutant(
         "other bytes after a restart",

@@ -4,15 +4,13 @@ import asyncio
 import os
 import random
 import sys
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any
 
 from starlette.types import Message, Receive, Scope, Send
 
 from crew import load_crew
-from crew.state import Status
-from crew.stores.contract import Receipt, Record, RunRow
+from crew.stores.contract import Write
 from crew.stores.sqlite import SqliteStore
 from server.app import build_app
 from server.logs import set_up
@@ -26,22 +24,15 @@ SLOW_SECONDS = 0.03
 class CrashingStore(SqliteStore):
     """A SQLite store that may be the end of its process, before and after each write."""
 
-    def append(
-        self,
-        run_id: str,
-        records: Sequence[Record],
-        row: RunRow | None = None,
-        expected: Status | None = None,
-        receipt: Receipt | None = None,
-    ) -> "asyncio.Future[bool]":
+    def append(self, write: Write) -> "asyncio.Future[int]":
         """See RunStore."""
-        return asyncio.ensure_future(self._slowly(super().append, run_id, records, row, expected, receipt))
+        return asyncio.ensure_future(self._slowly(super().append, write))
 
-    async def _slowly(self, append: Callable[..., Awaitable[bool]], *what: Any) -> bool:
+    async def _slowly(self, append: Callable[[Write], Awaitable[int]], write: Write) -> int:
         # as a disk under load: what must not happen before it is stored has time to happen
         await asyncio.sleep(random.random() * SLOW_SECONDS)
         reach("before_store")
-        written = await append(*what)
+        written = await append(write)
         reach("after_store")
         return written
 

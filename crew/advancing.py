@@ -1,0 +1,37 @@
+"""What a worker does with a run that waits: goes on with it until it has ended or is paused, or must be left."""
+
+import logging
+
+from crew.errors import LostConfiguration, StoreError, StoreUnavailable
+from crew.runs import Runs
+from crew.starting import Queue
+
+log = logging.getLogger(__name__)
+
+# until a run is tried again that cannot go on here; another worker may have what it needs
+LATER_SECONDS = 10.0
+
+
+class Advance:
+    """A job: takes the run from the epoch that the job was made for, and plays it."""
+
+    def __init__(self, runs: Runs, queue: Queue) -> None:
+        self.runs, self.queue = runs, queue
+
+    async def __call__(self, run_id: str, epoch: int) -> None:
+        """Returns when this process has no more to do with the run; nothing is held while it is paused."""
+        try:
+            run = await self.runs.take_up(run_id, epoch)
+        except StoreUnavailable as error:
+            log.warning("run %s waits for the store: %s", run_id, error, extra={"run_id": run_id})
+            return
+        except (StoreError, LostConfiguration) as error:
+            log.error("run %s cannot go on here: %s", run_id, error, extra={"run_id": run_id})
+            await self.queue.put(run_id, epoch, LATER_SECONDS)
+            return
+        if run is None:
+            return
+        await run.stopped()
+        if self.runs.draining and run.executor.state.status == "running" and run.journal.epoch is not None:
+            # at once, so that no other worker has to find it
+            await self.queue.put(run_id, run.journal.epoch)

@@ -1,0 +1,189 @@
+"""One PostgreSQL server: connections, what its failures mean, the migrations of its schema, and what it rings for."""
+
+import asyncio
+import contextlib
+import logging
+from collections import defaultdict
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import asyncpg
+
+from crew.errors import StoreError, StoreUnavailable
+from crew.stores.watch import Watch
+
+# One script a version, in the order of their names; a database of a later version is refused.
+MIGRATIONS = tuple(path.read_text() for path in sorted((Path(__file__).parent / "migrations" / "postgres").glob("*.sql")))
+# of the advisory lock under which schemas are changed: "crewline" in letters of five bits, as good as any
+MIGRATION_LOCK = 0x1A4B7
+CHANNEL = "crew_runs"
+# longer payloads are refused by PostgreSQL
+MOST_PAYLOAD_BYTES = 7900
+# for a connection, and for one statement
+TIMEOUT_SECONDS = 10.0
+# between tries to listen again
+AGAIN_SECONDS = 0.5
+# what may be otherwise in a moment: connections, resources, an operator's doing, the system, rollbacks, locks, a standby
+PASSING = ("08", "53", "57", "58", "40", "55P03", "25006")
+
+log = logging.getLogger(__name__)
+# of a pool, or by itself
+Connection = asyncpg.pool.PoolConnectionProxy | asyncpg.Connection
+
+
+class PostgresServer:
+    """Connections as they are needed, and one that listens."""
+
+    def __init__(self, url: str, connections: int) -> None:
+        """`url`: postgresql://…; `connections`: at most so many at once, besides the one that listens."""
+        self.url, self.connections, self.name = url, connections, shown(url)
+        # why the newest write failed; None if it did not
+        self.failing: str | None = None
+        self._opening = asyncio.Lock()
+        self._pool: asyncpg.Pool | None = None
+        self._watches: defaultdict[str, set[Watch]] = defaultdict(set)
+        self._listening: asyncio.Task[None] | None = None
+        self._to_ring: list[str] = []
+        self._ringing: asyncio.Task[None] | None = None
+        self._closed = False
+
+    @asynccontextmanager
+    async def connection(self, *, writes: bool = False) -> AsyncIterator[Connection]:
+        """A connection for some statements; what goes wrong is raised as StoreError."""
+        if self._closed:
+            raise StoreError("the database is closed")
+        try:
+            pool = await self._opened()
+            async with pool.acquire(timeout=TIMEOUT_SECONDS) as connection:
+                yield connection
+        except (OSError, TimeoutError, asyncpg.InterfaceError, asyncpg.PostgresError) as error:
+            raise self._failed(error, writes=writes) from error
+        if writes:
+            self.failing = None
+
+    def ring(self, text: str) -> None:
+        """Tell every process that watches, soon: that a run has more, by its id; or, on a second line, what is passed of it."""
+        if self._to_ring[-1:] != [text]:
+            self._to_ring.append(text)
+        if self._ringing is None or self._ringing.done():
+            self._ringing = asyncio.create_task(self._ring())
+
+    @contextmanager
+    def watching(self, run_id: str) -> Iterator[Watch]:
+        """See RunStore."""
+        if self._listening is None or self._listening.done():
+            self._listening = asyncio.create_task(self._listen())
+        watch = Watch()
+        self._watches[run_id].add(watch)
+        try:
+            yield watch
+        finally:
+            self._watches[run_id].discard(watch)
+            if not self._watches[run_id]:
+                del self._watches[run_id]
+
+    async def aclose(self) -> None:
+        """Close all connections."""
+        self._closed = True
+        for task in (self._listening, self._ringing):
+            if task is not None:
+                task.cancel()
+                await asyncio.wait({task})
+        if self._pool is not None:
+            try:
+                async with asyncio.timeout(TIMEOUT_SECONDS):
+                    await self._pool.close()
+            except (TimeoutError, OSError, asyncpg.PostgresError, asyncpg.InterfaceError):
+                self._pool.terminate()
+
+    async def _opened(self) -> asyncpg.Pool:
+        async with self._opening:
+            if self._pool is None:
+                self._pool = await asyncpg.create_pool(
+                    self.url, min_size=0, max_size=self.connections, timeout=TIMEOUT_SECONDS, command_timeout=TIMEOUT_SECONDS
+                )
+            return self._pool
+
+    def _failed(self, error: Exception, *, writes: bool) -> StoreError:
+        said = str(error) or type(error).__name__
+        if isinstance(error, asyncpg.PostgresError) and not (error.sqlstate or "").startswith(PASSING):
+            return StoreError(f"the database {self.name} failed: {said}")
+        self.failing = said if writes else self.failing
+        return StoreUnavailable(f"the database {self.name} cannot be used for now: {said}")
+
+    async def _ring(self) -> None:
+        while self._to_ring:
+            texts, self._to_ring = self._to_ring, []
+            # one that is not heard is no loss: who watches looks from time to time
+            with contextlib.suppress(StoreError):
+                async with self.connection() as connection:
+                    await connection.execute(f"SELECT pg_notify('{CHANNEL}', text) FROM unnest($1::text[]) AS text", texts)  # noqa: S608 # a name of ours
+
+    async def _listen(self) -> None:
+        """Hear what others ring, over a connection that is made anew whenever it breaks."""
+        while True:
+            with contextlib.suppress(OSError, TimeoutError, asyncpg.InterfaceError, asyncpg.PostgresError):
+                connection = await asyncpg.connect(self.url, timeout=TIMEOUT_SECONDS)
+                broken = asyncio.Event()
+                try:
+                    connection.add_termination_listener(lambda _, broken=broken: broken.set())
+                    await connection.add_listener(CHANNEL, self._heard)
+                    # what was rung meanwhile was not heard
+                    for watches in list(self._watches.values()):
+                        for watch in watches:
+                            watch.ring()
+                    await broken.wait()
+                    log.info("the connection that listens to the database was lost")
+                finally:
+                    connection.terminate()
+            await asyncio.sleep(AGAIN_SECONDS)
+
+    def _heard(self, connection: object, pid: int, channel: str, payload: object) -> None:
+        run_id, *passed = str(payload).split("\n")
+        for watch in self._watches.get(run_id, ()):
+            watch.ring(passed[0] if passed else None)
+
+
+def shown(url: str) -> str:
+    """A URL without what may be secret in it."""
+    parts = urlsplit(url)
+    try:
+        port = f":{parts.port}" if parts.port else ""
+    except ValueError:
+        port = ""
+    return f"postgresql://{parts.hostname or ''}{port}{parts.path}"
+
+
+@asynccontextmanager
+async def migrating(url: str) -> AsyncIterator[Connection]:
+    """A connection that changes the schema while no other process does; what goes wrong is raised as StoreError."""
+    try:
+        connection = await asyncpg.connect(url, timeout=TIMEOUT_SECONDS)
+        try:
+            async with connection.transaction():
+                await connection.execute("SELECT pg_advisory_xact_lock($1)", MIGRATION_LOCK)
+                yield connection
+        finally:
+            connection.terminate()
+    except (OSError, TimeoutError, ValueError, asyncpg.InterfaceError, asyncpg.PostgresError) as error:
+        raise StoreError(f"the database {shown(url)} cannot be used: {str(error) or type(error).__name__}") from error
+
+
+async def prepare(url: str) -> None:
+    """Bring the database's schema up to date; several processes may do so at once.
+
+    Raises:
+        StoreError: the database cannot be reached, or is of a later version.
+    """
+    async with migrating(url) as connection:
+        await connection.execute("CREATE TABLE IF NOT EXISTS crew_schema (version int NOT NULL)")
+        version: int = await connection.fetchval("SELECT coalesce(max(version), 0) FROM crew_schema")
+        if version > len(MIGRATIONS):
+            raise StoreError(
+                f"the database {shown(url)} is of version {version}, newer than this program's {len(MIGRATIONS)}: update crewline"
+            )
+        for number, script in enumerate(MIGRATIONS[version:], version + 1):
+            await connection.execute(script)
+            await connection.execute("INSERT INTO crew_schema VALUES ($1)", number)

@@ -1,0 +1,34 @@
+"""The process that plays what `crew serve` processes accept: takes runs from the queue, and tells how it is."""
+
+from starlette.applications import Starlette
+from starlette.routing import Route
+
+from crew.advancing import Advance
+from crew.crew import Crew
+from crew.jobs import JobQueue, Worker
+from crew.stores.contract import RunStore
+from crew.upkeep import upkeep
+from server import routes
+from server.app import Doing, put_together
+from server.routes import House
+from server.settings import Settings
+
+
+def build_worker(crew: Crew, store: RunStore, settings: Settings, queue: JobQueue, at_once: int) -> Starlette:
+    """The application of a worker; its lifespan owns the crew, the store and the queue.
+
+    Args:
+        crew: whose tools it has; runs that were started with another revision of its files go on with that.
+        store: keeps the runs.
+        settings: how to serve what it tells.
+        queue: where runs wait.
+        at_once: how many runs it plays at once.
+    """
+    house = House.of(crew, store, queue)
+
+    def going_on() -> list[Doing]:
+        runs = house.runs
+        return [upkeep(runs, settings.keep), Worker(queue, Advance(runs, queue), lambda: not runs.draining, at_once).run()]
+
+    paths = [Route("/health", routes.health), Route("/ready", routes.ready), Route("/metrics", routes.metrics)]
+    return put_together([*paths], house, settings, going_on)

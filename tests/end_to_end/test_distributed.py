@@ -1,0 +1,228 @@
+"""Several machines: replicas that accept and stream, workers that play, one PostgreSQL database between them."""
+
+import json
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import psycopg
+import pytest
+
+from tests.postgres import Postgres, needs_postgres
+from tests.stage import ServerProcess, client, serving, sse, write_crew
+
+pytestmark = [needs_postgres, pytest.mark.timeout(120)]
+
+
+@dataclass
+class Fleet:
+    """Processes that share a database."""
+
+    folder: Path
+    database: str
+    stack: ExitStack
+    clients: list[httpx2.Client] = field(default_factory=list)
+
+    def start(self, command: str, *options: str, **environment: str) -> ServerProcess:
+        made: ServerProcess = self.stack.enter_context(
+            serving(self.folder, *options, command=command, CREW_DATABASE_URL=self.database, **environment)
+        )
+        return made
+
+    def replica(self, **environment: str) -> httpx2.Client:
+        """A client of a new `crew serve`."""
+        return self.stack.enter_context(client(self.start("serve", **environment)))
+
+    def worker(self, *options: str, **environment: str) -> ServerProcess:
+        return self.start("worker", *options, **environment)
+
+
+@pytest.fixture
+def fleet(postgres: Postgres, tmp_path: Path) -> Iterator[Fleet]:
+    with ExitStack() as stack:
+        yield Fleet(tmp_path, postgres.database(), stack)
+
+
+def until(condition: Callable[[], bool], seconds: float = 30) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "it does not come"
+
+
+def begin(http: httpx2.Client, query: str = "x") -> str:
+    """Start a run and leave."""
+    with http.stream("POST", "/api/crew/stream", json={"query": query}) as stream:
+        begun = next(line for line in stream.iter_lines() if line.startswith("id: "))
+    return begun.removeprefix("id: ").partition(":")[0]
+
+
+def status(http: httpx2.Client, run_id: str) -> Any:
+    return http.get(f"/api/crew/runs/{run_id}").json()["status"]
+
+
+def events(http: httpx2.Client, run_id: str) -> list[dict[str, Any]]:
+    return sse(http.get(f"/api/crew/runs/{run_id}/events").text)
+
+
+SLOW = [{"turn": 3, "say": "there"}, {"say": "", "calls": ["GetSystemInfo"], "delay_seconds": 1}]
+
+
+def slow_crew(folder: Path) -> None:
+    write_crew(folder, {"a": {"tools": ["GetSystemInfo"]}}, SLOW, settings={"disconnect_grace_seconds": -1})
+
+
+def pausing_crew(folder: Path) -> None:
+    routing = {"agent_behaviors": {"a": {"wait_for_signal": True}}, "signals": {"a": [{"signal": "[B]", "target": "b"}]}}
+    rules = [{"agent": "a", "hears": "go on", "say": "on [B]"}, {"agent": "a", "say": "what now?"}, {"agent": "b", "say": "done"}]
+    write_crew(folder, {"a": {}, "b": {"is_terminal": True}}, rules, routing=routing)
+
+
+def test_any_replica_streams_any_run(fleet: Fleet):
+    """Begun at one, played by a worker, read at both: the same bytes, live and afterwards, and as one document."""
+    slow_crew(fleet.folder)
+    one, two = fleet.replica(), fleet.replica()
+    fleet.worker()
+    with one.stream("POST", "/api/crew/stream", json={"query": "x"}) as stream:
+        lines = stream.iter_lines()
+        run_id = next(line for line in lines if line.startswith("id: ")).removeprefix("id: ").partition(":")[0]
+        beside: list[str] = []
+        reading = threading.Thread(target=lambda: beside.append(two.get(f"/api/crew/runs/{run_id}/events").text))
+        reading.start()
+        here = [line for line in lines if line.startswith("data: ")]
+        reading.join()
+    told = [line for line in beside[0].splitlines() if line.startswith("data: ")]
+    assert told == here
+    assert beside[0] == two.get(f"/api/crew/runs/{run_id}/events").text == one.get(f"/api/crew/runs/{run_id}/events").text
+    assert [e["metadata"]["seq"] for e in sse(beside[0])] == list(range(1, len(told) + 1))
+    answered = one.post("/api/crew/run", json={"query": "y"}).json()
+    assert (answered["status"], answered["answer"]) == ("completed", "there")
+
+
+def test_words_cross_machines(fleet: Fleet):
+    """Deltas are told at the replica as the worker's model writes them."""
+    write_crew(fleet.folder, {"a": {"is_terminal": True}}, [{"say": "one two three four"}])
+    http = fleet.replica()
+    fleet.worker()
+    told = sse(http.post("/api/crew/stream", json={"query": "x", "deltas": True}).text)
+    words = "".join(event["content"] for event in told if event["type"] == "agent_delta")
+    assert words == "one two three four"
+    assert [event["type"] for event in told if event["id"]] == ["start", "agent_start", "agent_response", "done"]
+
+
+def test_a_pause_is_answered_anywhere(fleet: Fleet):
+    """Nothing is held meanwhile: all processes may be others when the answer comes; the first answer wins."""
+    pausing_crew(fleet.folder)
+    first = fleet.start("serve")
+    worker = fleet.worker()
+    with client(first) as http:
+        paused = http.post("/api/crew/run", json={"query": "x"}).json()
+    assert paused["status"] == "paused"
+    assert (first.stop(), worker.stop()) == (0, 0)
+    one, two = fleet.replica(), fleet.replica()
+    said: list[int] = []
+    address = f"/api/crew/runs/{paused['run_id']}/resume"
+    both = [
+        threading.Thread(target=lambda h=h: said.append(h.post(address, json={"query": "go on"}).status_code)) for h in (one, two)
+    ]
+    for thread in both:
+        thread.start()
+    for thread in both:
+        thread.join()
+    assert sorted(said) == [202, 409]
+    assert status(one, paused["run_id"]) == "running"
+    fleet.worker()
+    until(lambda: status(two, paused["run_id"]) == "completed")
+    assert one.get(f"/api/crew/runs/{paused['run_id']}").json()["answer"] == "done"
+
+
+@pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGSTOP], ids=["killed", "frozen"])
+def test_a_dead_workers_runs_move(fleet: Fleet, end: signal.Signals):
+    """Another goes on within 15 s; a frozen one that wakes can write nothing."""
+    slow_crew(fleet.folder)
+    http = fleet.replica()
+    dying = fleet.worker()
+    run_id = begin(http)
+    until(lambda: len(records(fleet, run_id)) > 1)
+    os.kill(dying.process.pid, end)
+    stopped = time.monotonic()
+    fleet.worker()
+    until(lambda: status(http, run_id) == "completed")
+    # two steps of a second are left to it
+    assert time.monotonic() - stopped < 15 + 2
+    if end == signal.SIGSTOP:
+        os.kill(dying.process.pid, signal.SIGCONT)
+        until(lambda: "another process has taken the run over" in dying.log.read_text())
+        assert dying.stop() == 0
+    told = events(http, run_id)
+    assert [event["metadata"]["seq"] for event in told] == list(range(1, len(told) + 1))
+    assert [event["type"] for event in told].count("done") == 1
+
+
+def records(fleet: Fleet, run_id: str) -> list[Any]:
+    with psycopg.connect(fleet.database) as connection:
+        return connection.execute("SELECT seq FROM crew_events WHERE run_id = %s", (run_id,)).fetchall()
+
+
+def test_cancel_reaches_the_other_machine(fleet: Fleet):
+    """A run that a worker plays, one that waits for a worker, one that is paused."""
+    write_crew(
+        fleet.folder,
+        {"a": {"is_terminal": True}},
+        [{"say": "late", "delay_seconds": 60}],
+        settings={"disconnect_grace_seconds": -1},
+    )
+    http = fleet.replica()
+    waiting = begin(http)
+    assert http.post(f"/api/crew/runs/{waiting}/cancel").status_code == 202
+    until(lambda: status(http, waiting) == "cancelled")
+    fleet.worker()
+    played = begin(http)
+    until(lambda: len(records(fleet, played)) > 1)
+    assert http.post(f"/api/crew/runs/{played}/cancel").status_code == 202
+    until(lambda: status(http, played) == "cancelled", 5)
+    assert http.post(f"/api/crew/runs/{played}/cancel").status_code == 409
+    assert [event["type"] for event in events(http, played)].count("done") == 1
+
+
+def test_a_worker_that_goes_hands_over(fleet: Fleet):
+    """SIGTERM: what does not end in its time is put back, and another goes on at once."""
+    slow_crew(fleet.folder)
+    http = fleet.replica()
+    going = fleet.worker(CREW_DRAIN_SECONDS="0")
+    run_id = begin(http)
+    until(lambda: len(records(fleet, run_id)) > 1)
+    staying = fleet.worker()
+    assert going.stop() == 0
+    assert "taken up" in going.log.read_text()
+    until(lambda: status(http, run_id) == "completed", 10)
+    assert "has lost its worker" not in staying.log.read_text()
+
+
+def test_the_database_restarts(postgres: Postgres, fleet: Fleet):
+    """Runs wait and go on, streams stay open, /ready and the metrics tell; nobody's runs move."""
+    slow_crew(fleet.folder)
+    http = fleet.replica()
+    worker = fleet.worker()
+    with http.stream("POST", "/api/crew/stream", json={"query": "x"}) as stream:
+        lines = stream.iter_lines()
+        next(line for line in lines if line.startswith("id: "))
+        postgres.stop()
+        with client(ServerProcess(worker.process, worker.url, worker.log)) as beside:
+            until(lambda: beside.get("/ready").status_code == 503)
+            assert beside.get("/health").status_code == 200
+            until(lambda: "crew_store_writable 0.0" in beside.get("/metrics").text)
+        assert http.post("/api/crew/run", json={"query": "y"}).status_code == 503
+        postgres.start()
+        told = [json.loads(line.removeprefix("data: ")) for line in lines if line.startswith("data: ")]
+    assert told[-1]["type"] == "done"
+    numbers = [event["metadata"]["seq"] for event in told if "seq" in event["metadata"]]
+    assert numbers == list(range(numbers[0], numbers[0] + len(numbers)))
+    assert "has lost its worker" not in worker.log.read_text()
+    until(lambda: http.get("/ready").status_code == 200)

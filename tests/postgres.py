@@ -1,0 +1,97 @@
+"""A PostgreSQL server of the tests' own: made in a folder, started, stopped, killed and started again."""
+
+import contextlib
+import os
+import pwd
+import shutil
+import socket
+import subprocess
+import tempfile
+from itertools import count
+from pathlib import Path
+
+import psycopg
+import pytest
+
+
+def _programs() -> Path | None:
+    """Where the server's programs are; Debian keeps them off the path."""
+    found = shutil.which("initdb")
+    places = [Path(found).parent] if found else sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
+    return next((place for place in places if (place / "initdb").exists()), None)
+
+
+PROGRAMS = _programs()
+if PROGRAMS is None and os.environ.get("CI"):
+    raise AssertionError("CI needs PostgreSQL: .ci/run installs it")
+needs_postgres = pytest.mark.skipif(PROGRAMS is None, reason="there is no PostgreSQL server on this machine")
+
+
+class Postgres:
+    """A server; use it as a context manager."""
+
+    def __init__(self) -> None:
+        self.folder = Path(tempfile.mkdtemp(prefix="crew-postgres-"))
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self.port = probe.getsockname()[1]
+        self._made = count()
+        # it refuses to run as root
+        self._user = ["runuser", "-u", "nobody", "--"] if os.getuid() == 0 else []
+        if self._user:
+            owner = pwd.getpwnam("nobody")
+            os.chown(self.folder, owner.pw_uid, owner.pw_gid)
+
+    def __enter__(self) -> "Postgres":
+        self._do("initdb", "--username", "crew", "--auth", "trust", "--no-sync", "--pgdata", self.folder / "data")
+        options = (
+            "listen_addresses = '127.0.0.1'",
+            f"port = {self.port}",
+            "unix_socket_directories = ''",
+            "max_connections = 200",
+        )
+        # these tests kill processes, not machines
+        with (self.folder / "more.conf").open("w") as more:
+            more.write("\n".join([*options, "fsync = off", "full_page_writes = off"]))
+        (self.folder / "more.conf").chmod(0o644)
+        self._do("sh", "-c", f"echo \"include '../more.conf'\" >> {self.folder}/data/postgresql.conf")
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        # a test may have left it stopped
+        with contextlib.suppress(subprocess.CalledProcessError):
+            self.stop()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def start(self) -> None:
+        """Start, and wait until it answers."""
+        self._do("pg_ctl", "start", "--wait", "--pgdata", self.folder / "data", "--log", self.folder / "data" / "server.log")
+
+    def stop(self, mode: str = "immediate") -> None:
+        """Stop it: `immediate` as a crash does, `fast` as an operator does."""
+        self._do("pg_ctl", "stop", "--wait", "--mode", mode, "--pgdata", self.folder / "data")
+
+    def restart(self, mode: str = "immediate") -> None:
+        """Stop and start."""
+        self.stop(mode)
+        self.start()
+
+    def url(self, database: str) -> str:
+        """Where a database is."""
+        return f"postgresql://crew@127.0.0.1:{self.port}/{database}"
+
+    def database(self) -> str:
+        """A new, empty database, by its URL."""
+        name = f"test{next(self._made)}"
+        with psycopg.connect(self.url("postgres"), autocommit=True) as connection:
+            connection.execute(f"CREATE DATABASE {name}")
+        return self.url(name)
+
+    def _do(self, program: str, *arguments: str | Path) -> None:
+        assert PROGRAMS is not None, "needs_postgres"
+        path = PROGRAMS / program
+        command = [*self._user, str(path) if path.exists() else program, *map(str, arguments)]
+        # pg_ctl's child keeps what it inherits: no pipes
+        with (self.folder / "commands.log").open("ab") as log:
+            subprocess.run(command, check=True, stdout=log, stderr=log, stdin=subprocess.DEVNULL, cwd="/")
