@@ -92,6 +92,9 @@ class RunReader:
             row = await self.row(run_id)
             if row.status != "running" or stored:
                 if row.events > after:
+                    if await self.store.records(run_id, after, 1):
+                        # they came since it was looked for them
+                        continue
                     yield Line(row.events, gap(row, after + 1, row.events))
                 return
             if self.store.alone():

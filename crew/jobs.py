@@ -8,7 +8,7 @@ drains; so the loop around its job manager is ours: it outlives the database's r
 import asyncio
 import contextlib
 import logging
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -29,10 +29,15 @@ QUEUE = "crew"
 HEARTBEAT_SECONDS = 1.0
 STALLED_SECONDS = 5.0
 SWEEP_SECONDS = 1.0
+LATE_SECONDS = 2.5
 # how often a free worker looks for a job that it was not told of
 POLL_SECONDS = 0.5
 AGAIN_SECONDS = 0.5
 TIMEOUT_SECONDS = 5.0
+# for a connection that is free
+WAIT_SECONDS = 1.5
+# a server that is gone without a word is noticed after some ten seconds
+KEEP_ALIVE = {"keepalives_idle": 5, "keepalives_interval": 2, "keepalives_count": 3}
 # rows of workers that died so long ago are forgotten
 FORGET_SECONDS = 7 * 86_400.0
 FAILURES = (ConnectorException, psycopg.Error, psycopg_pool.PoolTimeout, OSError, TimeoutError)
@@ -81,7 +86,15 @@ class JobQueue:
 
     def __init__(self, url: str, connections: int = 2) -> None:
         """`url`: of the runs' database, prepared by `prepare_queue`; `connections`: at most so many at once."""
-        connector = PsycopgConnector(conninfo=url, min_size=0, max_size=connections, timeout=TIMEOUT_SECONDS)
+        connector = PsycopgConnector(
+            conninfo=url,
+            kwargs={"connect_timeout": int(TIMEOUT_SECONDS), **KEEP_ALIVE},
+            min_size=0,
+            max_size=connections,
+            # the pool's waits between tries grow, and who waits for it is not woken when it gives up; ours are short
+            timeout=WAIT_SECONDS,
+            reconnect_timeout=AGAIN_SECONDS,
+        )
         self.app = App(connector=connector)
         self.manager = self.app.job_manager
 
@@ -108,7 +121,7 @@ class JobQueue:
         except AlreadyEnqueued:
             return
         except FAILURES as error:
-            log.warning("run %s could not be queued, and is found when the database can be used again: %s", run_id, error)
+            log.warning("run %s is queued when the database can be used again: %s", run_id, " ".join(str(error).split()))
 
     async def has(self, run_id: str) -> bool:
         """See crew.starting.Queue."""
@@ -133,16 +146,17 @@ class Worker:
         self.manager = queue.manager
         self.jobs: dict[int, asyncio.Task[None]] = {}
         self._id = 0
+        self._failing = False
         self._more = asyncio.Event()
         # a job is being fetched, or those that this worker should have are being looked at
         self._fetching = asyncio.Lock()
-        # since when the database has answered without fail
-        self._steady_since = 0.0
+        # when it last gave a sign of life, and since when it has given each in time: only then may it miss those of others
+        self._beaten = self._steady_since = 0.0
 
     async def run(self) -> None:
         """Work until this is cancelled; by then nothing may go on that takes long."""
-        self._steady_since = asyncio.get_running_loop().time()
         self._id = await self._registered()
+        self._beaten = self._steady_since = _now()
         try:
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(self._beat())
@@ -169,7 +183,17 @@ class Worker:
     async def _beat(self) -> None:
         while True:
             await asyncio.sleep(HEARTBEAT_SECONDS)
-            await self._tried(self.manager.update_heartbeat(self._id))
+            await self._tried(self._beat_once())
+
+    async def _beat_once(self) -> None:
+        await self.manager.update_heartbeat(self._id)
+        if _now() - self._beaten > LATE_SECONDS:
+            self._steady_since = _now()
+        self._beaten = _now()
+
+    @property
+    def _steady(self) -> bool:
+        return _now() - self._beaten < LATE_SECONDS and _now() - self._steady_since > STALLED_SECONDS
 
     async def _listen(self) -> None:
         async def heard(**_: Any) -> None:
@@ -216,38 +240,46 @@ class Worker:
             mine = await self.manager.list_jobs_async(worker_id=self._id, status=Status.DOING.value)
             # it was given to this worker, but the answer was lost; or could not be ended when it was done
             lost = [job for job in mine if job.id not in self.jobs]
+            for job in lost:
+                log.info("run %s has a job that this worker was not told of, or could not end", job.lock)
+        stalled = await self.manager.get_stalled_jobs(queue=QUEUE, seconds_since_heartbeat=STALLED_SECONDS)
         # after the database was away nobody's sign of life is fresh
-        if asyncio.get_running_loop().time() - self._steady_since > STALLED_SECONDS:
-            lost += await self.manager.get_stalled_jobs(queue=QUEUE, seconds_since_heartbeat=STALLED_SECONDS)
+        for job in stalled if self._steady else ():
+            log.warning("run %s has lost its worker", job.lock)
+            lost.append(job)
         for job in lost:
-            if job.id is not None and await self._tried(self._finish(job.id)):
-                log.warning("run %s has lost its worker", job.lock)
+            if job.id is not None:
+                await self._finish(job.id)
         for orphan in await self.queue.app.connector.execute_query_all_async(ORPHANS):
             await self.queue.put(orphan["run_id"], orphan["epoch"])
 
-    async def _finish(self, job_id: int) -> bool:
-        """End a job; False if somebody has done so before."""
+    async def _finish(self, job_id: int) -> None:
+        """End a job; nothing if somebody has done so before."""
         try:
             await self.manager.finish_job_by_id_async(job_id, Status.SUCCEEDED, delete_job=True)
         except ConnectorException as error:
             if not isinstance(error.__cause__, psycopg.errors.RaiseException):
                 raise
-            return False
-        return True
 
     async def _tried(self, doing: Coroutine[Any, Any, Any]) -> Any:
         """What comes of it; None where the database fails."""
         try:
-            return await doing
+            done = await doing
+            self._failing = False
+            return done
         except FAILURES as error:
-            if asyncio.get_running_loop().time() - self._steady_since > STALLED_SECONDS:
-                log.warning("the queue cannot be used for now: %s", error)
-            self._steady_since = asyncio.get_running_loop().time()
+            if not self._failing:
+                log.warning("the queue cannot be used for now: %s", " ".join(str(error).split()))
+            self._failing = True
             return None
 
 
+def _now() -> float:
+    return asyncio.get_running_loop().time()
+
+
 @contextlib.contextmanager
-def _unavailable() -> Any:
+def _unavailable() -> Iterator[None]:
     try:
         yield
     except FAILURES as error:

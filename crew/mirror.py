@@ -1,6 +1,7 @@
 """A run that another process plays: its lines, read from the store once for all who follow it here."""
 
 import asyncio
+import contextvars
 import logging
 from collections.abc import Callable
 
@@ -24,7 +25,8 @@ class Mirror:
         self.store, self.run_id, self._gone = store, run_id, gone
         self.tail = Tail(after)
         self.followers = 0
-        self._task = asyncio.create_task(self._read(), name=f"mirror of {run_id}")
+        # of no one request
+        self._task = asyncio.create_task(self._read(), name=f"mirror of {run_id}", context=contextvars.Context())
 
     def close(self) -> None:
         """Read no more."""

@@ -100,6 +100,8 @@ def set_up(settings: Settings) -> None:
                 "asyncio": {"level": "WARNING"},
                 "httpx2": {"level": "WARNING"},
                 "openai": {"level": "WARNING"},
+                "procrastinate": {"level": "WARNING"},
+                "psycopg.pool": {"level": "ERROR"},
             },
         }
     )

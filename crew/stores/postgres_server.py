@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import contextvars
 import logging
 from collections import defaultdict
 from collections.abc import AsyncIterator, Iterator
@@ -27,6 +28,8 @@ TIMEOUT_SECONDS = 10.0
 AGAIN_SECONDS = 0.5
 # what may be otherwise in a moment: connections, resources, an operator's doing, the system, rollbacks, locks, a standby
 PASSING = ("08", "53", "57", "58", "40", "55P03", "25006")
+# the last is what it says of a connection that was lost at the wrong moment
+FAILURES = (OSError, TimeoutError, asyncpg.InterfaceError, asyncpg.PostgresError, asyncpg.InternalClientError)
 
 log = logging.getLogger(__name__)
 # of a pool, or by itself
@@ -39,7 +42,7 @@ class PostgresServer:
     def __init__(self, url: str, connections: int) -> None:
         """`url`: postgresql://…; `connections`: at most so many at once, besides the one that listens."""
         self.url, self.connections, self.name = url, connections, shown(url)
-        # why the newest write failed; None if it did not
+        # why it could not be used when it was last; None once something was written
         self.failing: str | None = None
         self._opening = asyncio.Lock()
         self._pool: asyncpg.Pool | None = None
@@ -58,8 +61,8 @@ class PostgresServer:
             pool = await self._opened()
             async with pool.acquire(timeout=TIMEOUT_SECONDS) as connection:
                 yield connection
-        except (OSError, TimeoutError, asyncpg.InterfaceError, asyncpg.PostgresError) as error:
-            raise self._failed(error, writes=writes) from error
+        except FAILURES as error:
+            raise self._failed(error) from error
         if writes:
             self.failing = None
 
@@ -68,13 +71,14 @@ class PostgresServer:
         if self._to_ring[-1:] != [text]:
             self._to_ring.append(text)
         if self._ringing is None or self._ringing.done():
-            self._ringing = asyncio.create_task(self._ring())
+            # in a context of its own: it is of no one request
+            self._ringing = asyncio.create_task(self._ring(), context=contextvars.Context())
 
     @contextmanager
     def watching(self, run_id: str) -> Iterator[Watch]:
         """See RunStore."""
         if self._listening is None or self._listening.done():
-            self._listening = asyncio.create_task(self._listen())
+            self._listening = asyncio.create_task(self._listen(), context=contextvars.Context())
         watch = Watch()
         self._watches[run_id].add(watch)
         try:
@@ -95,7 +99,7 @@ class PostgresServer:
             try:
                 async with asyncio.timeout(TIMEOUT_SECONDS):
                     await self._pool.close()
-            except (TimeoutError, OSError, asyncpg.PostgresError, asyncpg.InterfaceError):
+            except FAILURES:
                 self._pool.terminate()
 
     async def _opened(self) -> asyncpg.Pool:
@@ -106,11 +110,12 @@ class PostgresServer:
                 )
             return self._pool
 
-    def _failed(self, error: Exception, *, writes: bool) -> StoreError:
+    def _failed(self, error: Exception) -> StoreError:
         said = str(error) or type(error).__name__
         if isinstance(error, asyncpg.PostgresError) and not (error.sqlstate or "").startswith(PASSING):
             return StoreError(f"the database {self.name} failed: {said}")
-        self.failing = said if writes else self.failing
+        # a server that cannot be read now cannot be written either
+        self.failing = said
         return StoreUnavailable(f"the database {self.name} cannot be used for now: {said}")
 
     async def _ring(self) -> None:
@@ -124,7 +129,7 @@ class PostgresServer:
     async def _listen(self) -> None:
         """Hear what others ring, over a connection that is made anew whenever it breaks."""
         while True:
-            with contextlib.suppress(OSError, TimeoutError, asyncpg.InterfaceError, asyncpg.PostgresError):
+            with contextlib.suppress(*FAILURES):
                 connection = await asyncpg.connect(self.url, timeout=TIMEOUT_SECONDS)
                 broken = asyncio.Event()
                 try:
@@ -167,7 +172,7 @@ async def migrating(url: str) -> AsyncIterator[Connection]:
                 yield connection
         finally:
             connection.terminate()
-    except (OSError, TimeoutError, ValueError, asyncpg.InterfaceError, asyncpg.PostgresError) as error:
+    except (*FAILURES, ValueError) as error:
         raise StoreError(f"the database {shown(url)} cannot be used: {str(error) or type(error).__name__}") from error
 
 

@@ -1,28 +1,29 @@
-"""Kills the server at random named points under random runs, then holds every history against what is promised.
+"""Faults at random under random runs: every history is then held against what is promised.
 
-Run: python -m tests.faults.harness [--kills 500] [--seed 1] [--mutants]
+Run: python -m tests.faults.harness [--postgres] [--kills 500] [--restarts 100] [--runs 200] [--seed 1] [--mutants]
 """
 
 import argparse
 import json
-import os
 import random
 import re
-import socket
 import subprocess
 import sys
 import tempfile
 import threading
 import time
 from collections import Counter
-from dataclasses import dataclass, field
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import httpx2
 
-from tests.faults.crashing import POINTS
-from tests.stage import ROOT, clean_environment, write_crew
+from tests.faults.histories import History, Report, wrong_in
+from tests.faults.mutants import MUTANTS, mutated
+from tests.faults.processes import Processes
+from tests.postgres import Postgres
+from tests.stage import ROOT, write_crew
 
 ACTS = '''
 import json, os, re, urllib.request
@@ -64,7 +65,7 @@ RULES: list[dict[str, Any]] = [
     {"agent": "b", "say": 'pay("{{heard}}")'},
     {"agent": "c", "after": "note", "say": "c has noted {{heard}}"},
     {"agent": "c", "say": 'note("{{heard}}")'},
-    {"agent": "d", "hears": "go on", "say": "on we go [E]"},
+    {"agent": "d", "hears": "go on", "say": "{{heard}} we go [E]"},
     {"agent": "d", "say": "what now?"},
     {"agent": "e", "after": "pay", "say": "paid, and done"},
     {"agent": "e", "say": 'pay("{{heard}}")'},
@@ -93,123 +94,54 @@ def crew(folder: Path) -> Path:
     return folder
 
 
-@dataclass
-class History:
-    """What one client saw of one run, over all connections."""
-
-    key: str
-    run_id: str = ""
-    events: dict[int, str] = field(default_factory=dict)
-    # answers that were taken, by what they decided
-    decided: Counter[str] = field(default_factory=Counter)
-    wrong: list[str] = field(default_factory=list)
-    ended: bool = False
-    # when an event came last
-    heard: float = 0.0
-
-    def told(self, seq: int, data: str) -> None:
-        """An event; the same number is the same bytes."""
-        if seq not in self.events:
-            self.heard = time.monotonic()
-        if self.events.setdefault(seq, data) != data:
-            self.wrong.append(f"{self.key}: event {seq} was told in two ways")
-
-    def of(self, kind: str) -> list[dict[str, Any]]:
-        """The events of a type, in order."""
-        parsed = [json.loads(data) for _, data in sorted(self.events.items())]
-        return [event for event in parsed if event["type"] == kind]
-
-
-@dataclass
-class Report:
-    """What came of it."""
-
-    kills: int = 0
-    runs: int = 0
-    lost: int = 0
-    holes: int = 0
-    unknown: int = 0
-    effects: Counter[str] = field(default_factory=Counter)
-    twice: Counter[str] = field(default_factory=Counter)
-    longest_takeover: float = 0.0
-    wrong: list[str] = field(default_factory=list)
-
-    def __str__(self) -> str:
-        """One line."""
-        twice = ", ".join(f"{kind} {self.twice[kind]} of {self.effects[kind]}" for kind in ("read", "idempotent", "once"))
-        return (
-            f"faults {self.kills}, runs {self.runs}, lost {self.lost}, holes {self.holes}, made again: {twice}; "
-            f"unknown outcomes {self.unknown}, all asked about; longest take-over {self.longest_takeover:.1f} s; broken promises {len(self.wrong)}"
-        )
-
-
 class Harness:
-    """One server that is killed and started again, and the clients that never give up."""
+    """Processes to which faults happen, and the clients that never give up."""
 
-    def __init__(self, folder: Path, kills: int, seed: int, code: Path = ROOT) -> None:
+    def __init__(self, folder: Path, seed: int, code: Path = ROOT, postgres: Postgres | None = None) -> None:
         """`code`: where the packages of the server are; a mutant's, say."""
-        self.folder, self.kills, self.seed, self.code = folder, kills, seed, code
-        self.random = random.Random(seed)
+        self.folder, self.seed, self.code, self.postgres = folder, seed, code, postgres
         self.report = Report()
         self.histories: list[History] = []
         self.stopping = threading.Event()
         self.changed = threading.Condition()
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port = probe.getsockname()[1]
-        self.url = f"http://127.0.0.1:{self.port}"
 
-    def run(self) -> Report:
-        """Until so many kills have been survived and every run has ended."""
+    def run(self, faults: int, runs: int = 0, *, restarts: bool = False) -> Report:
+        """Until so many faults have been survived, and every run has ended; at least so many `runs`."""
         ledger = subprocess.Popen([sys.executable, Path(__file__).with_name("ledger.py")], stdout=subprocess.PIPE, text=True)
         assert ledger.stdout is not None
         self.ledger = f"http://127.0.0.1:{int(ledger.stdout.readline())}"
-        clients = [threading.Thread(target=self._clients, args=(n,)) for n in range(AT_ONCE)]
-        for client in clients:
-            client.start()
-        process = None
+        self.processes = Processes(self.folder, self.seed, self.ledger, self.code, self.postgres)
+        self.url = f"http://127.0.0.1:{self.processes.port}"
+        at_once = AT_ONCE if self.postgres is None else 2 * AT_ONCE
+        clients = [threading.Thread(target=self._clients, args=(n,)) for n in range(at_once)]
         try:
-            while self.report.kills < self.kills and not self._given_up():
-                point = f"{self.random.choice(POINTS)}:{self.random.randint(1, 30)}"
-                process = self._start(point)
-                while process.poll() is None and not self._given_up():
-                    self._wait(0.05)
-                died = time.monotonic()
-                self.report.kills += 1
-                self.killed_at = died
-            self.stopping.set()
-            if process is not None and process.poll() is None:
-                process.kill()
-                process.wait()
-            process = self._start("")
+            self.processes.begin(kills=not restarts, restarts=restarts)
             for client in clients:
-                client.join()
+                client.start()
+            while not self._given_up() and (self.processes.faults.total() < faults or len(self.histories) < runs):
+                self.processes.look()
+                self._wait(0.05)
+            self.stopping.set()
+            self.processes.settle()
+            while any(client.is_alive() for client in clients):
+                self.processes.look()
+                self._wait(0.05)
             self._check(httpx2.get(self.ledger, trust_env=False).json())
         finally:
             self.stopping.set()
-            for one in (process, ledger):
-                if one is not None:
-                    one.kill()
-                    one.wait()
+            for one in self.processes.all:
+                self.processes.end(one)
+            ledger.kill()
+            ledger.wait()
             ledger.stdout.close()
         return self.report
 
-    killed_at = 0.0
-
     def _given_up(self) -> bool:
-        return any(history.wrong for history in self.histories)
+        return bool(self.processes.wrong) or any(history.wrong for history in self.histories)
 
     def _wait(self, seconds: float) -> None:
         with self.changed:
             self.changed.wait(seconds)
-
-    def _start(self, fault: str) -> "subprocess.Popen[bytes]":
-        environment = clean_environment(
-            FAULT=fault, LEDGER=self.ledger, CREW_LOG_LEVEL="error", PYTHONPATH=f"{self.code}{os.pathsep}{ROOT}"
-        )
-        with (self.folder / "server.log").open("ab") as log:
-            command = [sys.executable, "-m", "tests.faults.server", str(self.folder), str(self.port)]
-            return subprocess.Popen(command, env=environment, stdout=log, stderr=log, cwd=self.code)
 
     def _clients(self, number: int) -> None:
         """One run after another, each to its end, whatever happens to the server."""
@@ -253,8 +185,8 @@ class Harness:
                 history.run_id, _, number = line.removeprefix("id: ").rpartition(":")
                 seq = int(number)
             elif line.startswith("data: ") and seq:
-                if history.heard < self.killed_at:
-                    self.report.longest_takeover = max(self.report.longest_takeover, time.monotonic() - self.killed_at)
+                if 0 < history.heard < self.processes.last_fault and seq not in history.events:
+                    self.report.longest_silence = max(self.report.longest_silence, time.monotonic() - history.heard)
                 history.told(seq, line.removeprefix("data: "))
                 seq = 0
 
@@ -300,7 +232,9 @@ class Harness:
                 history.decided[decision] += 1
 
     def _check(self, effects: list[dict[str, str]]) -> None:
-        report = self.report
+        report, processes = self.report, self.processes
+        report.faults, report.longest_drain = processes.faults, processes.longest_drain
+        report.wrong += processes.wrong
         report.runs = len(self.histories)
         counted = Counter((effect["kind"], effect["key"]) for effect in effects)
         for history in self.histories:
@@ -309,7 +243,7 @@ class Harness:
                 report.lost += 1
                 continue
             report.holes += sorted(history.events) != list(range(1, len(history.events) + 1))
-            report.wrong += _wrong(history)
+            report.wrong += wrong_in(history)
             report.unknown += sum(w["metadata"]["code"] == "unknown_outcome" for w in history.of("warning"))
             for kind, needed in (("read", 1), ("idempotent", 2), ("once", 2)):
                 made = counted[(kind, history.key)]
@@ -341,161 +275,45 @@ class Harness:
             after = {"after": page["next"]}
 
 
-def _wrong(history: History) -> list[str]:
-    """What a whole history must not have."""
-    events = [json.loads(data) for _, data in sorted(history.events.items())]
-    kinds = Counter(event["type"] for event in events)
-    wrong = []
-    if kinds["start"] != kinds["done"] + kinds["error"]:
-        wrong.append(f"{kinds['start']} starts, {kinds['done']} + {kinds['error']} ends")
-    ends = [event for event in events if event["type"] == "error" or event["metadata"].get("reason", "paused") != "paused"]
-    if len(ends) != 1 or ends[0] is not events[-1] or ends[0]["type"] == "error":
-        wrong.append(f"it ends with {[event['content'] for event in ends]}")
-    steps = Counter(
-        (e["metadata"]["agent_id"], e["metadata"].get("round"), e["type"])
-        for e in events
-        if e["type"] in ("agent_start", "agent_response")
-    )
-    # d speaks once before its pause, and once behind it, in rounds that count anew
-    wrong += [f"{step} was told {times} times" for step, times in steps.items() if times > (2 if step[0] == "d" else 1)]
-    results = Counter(e["metadata"]["call_id"] for e in events if e["type"] == "tool_result")
-    wrong += [f"call {call} has {times} results" for call, times in results.items() if times > 1]
-    calls = [call["call_id"] for e in events if e["type"] == "agent_response" for call in e["metadata"]["tool_calls"]]
-    if set(calls) != set(results):
-        wrong.append("not every call has its result")
-    starts = Counter(e["metadata"]["call_id"] for e in events if e["type"] == "tool_start")
-    retried = history.decided["retry"]
-    if sum(times - 1 for times in starts.values()) > retried:
-        wrong.append("a tool_start was told again, unasked")
-    if wrong:
-        told = [
-            (e["metadata"]["seq"], e["type"], e["metadata"]["agent_id"], e["metadata"].get("round"), e["content"][:40])
-            for e in events
-        ]
-        wrong.append(f"its history: {told}")
-    return [f"{history.key}: {what}" for what in wrong]
-
-
-@dataclass(frozen=True)
-class Mutant:
-    """A mistake of ours that the harness must see."""
-
-    name: str
-    file: str
-    old: str
-    new: str
-
-
-MUTANTS = (
-    Mutant(
-        "an event is told before it is stored",
-        "crew/journal.py",
-        "        write = Write(self.run_id, records, row, epoch=self.epoch)\n",
-        "        write = Write(self.run_id, records, row, epoch=self.epoch)\n"
-        "        for record, event in batch:\n            self._told(record, event)\n        batch = []\n",
-    ),
-    Mutant(
-        "an answer to whichever pause there is",
-        "crew/starting.py",
-        "if answer.pause is not None and answer.pause != seq - 1:",
-        "if answer.pause == 0:",
-    ),
-    Mutant(
-        "an intent that is not awaited",
-        "crew/executor.py",
-        "            case ToolStarted(once=True):\n                self._record(event)\n                await self.journal.settled()",
-        "            case ToolStarted(once=True):\n                self._record(event)",
-    ),
-    Mutant("an intent that is forgotten", "crew/state.py", "begun[call.id] = once", "begun[call.id] = False"),
-    Mutant(
-        "the last event is not looked at",
-        "crew/recall.py",
-        "                state.apply(unpack(record.event))\n",
-        "                if record is not records[-1]:\n                    state.apply(unpack(record.event))\n",
-    ),
-    Mutant(
-        "a receipt that is not kept",
-        "crew/stores/sqlite.py",
-        "if receipt is not None:\n                sql",
-        "if receipt is not None and False:\n                sql",
-    ),
-    Mutant(
-        "a number that is left out",
-        "crew/journal.py",
-        "        self.seq += 1\n        return record",
-        "        self.seq += 1 + (self.seq % 7 == 6)\n        return record",
-    ),
-    Mutant(
-        "a start that is told again",
-        "crew/executor.py",
-        "round=main.rounds + (not main.speaking), announce=not main.speaking",
-        "round=main.rounds + (not main.speaking), announce=True",
-    ),
-    Mutant(
-        "members who are asked again",
-        "crew/state.py",
-        "            case AgentResponded():\n                self._branch(event.agent_id, event.group).responded(event)",
-        "            case AgentResponded():\n                if event.group is None:\n                    self._branch(event.agent_id, event.group).responded(event)",
-    ),
-    Mutant(
-        "runs that are not taken up",
-        "crew/runs.py",
-        "            ours = [row for row in rows if row.revision or row.crew == self.crew.name]\n",
-        "            ours = [row for row in rows if row.revision or row.crew == self.crew.name][1:]\n",
-    ),
-    Mutant(
-        "the row without its events",
-        "crew/stores/sqlite.py",
-        "[(run_id, r.seq, r.public, r.event) for r in write.records]",
-        "[(run_id, r.seq, r.public, r.event) for r in write.records[:9]][: None if row is None else -1]",
-    ),
-    Mutant(
-        "other bytes after a restart",
-        "crew/following.py",
-        "yield Line(record.seq, record.public)",
-        "yield Line(record.seq, record.public.replace('Z\"', '+00:00\"'))",
-    ),
-)
-
-
-def mutated(mutant: Mutant, folder: Path) -> Path:
-    """A copy of the packages with the mistake in it."""
-    for package in ("crew", "agents", "tools", "server"):
-        subprocess.run(["cp", "-r", ROOT / package, folder / package], check=True)
-    path = folder / mutant.file
-    text = path.read_text()
-    assert text.count(mutant.old) == 1, f"{mutant.name}: its place in {mutant.file} has changed"
-    path.write_text(text.replace(mutant.old, mutant.new))
-    return folder
-
-
-def play(kills: int, seed: int, code: Path = ROOT) -> Report:
-    """One harness from start to end, in a folder of its own."""
-    with tempfile.TemporaryDirectory() as made:
+def play(faults: int, seed: int, code: Path = ROOT, *, postgres: bool = False, restarts: bool = False, runs: int = 0) -> Report:
+    """One harness from start to end, in a folder of its own; `postgres`: with a database server of its own."""
+    with tempfile.TemporaryDirectory() as made, ExitStack() as stack:
+        database = stack.enter_context(Postgres()) if postgres else None
         folder = crew(Path(made) / "crew")
-        report = Harness(folder, kills, seed, code).run()
+        report = Harness(folder, seed, code, database).run(faults, runs, restarts=restarts)
         log = (folder / "server.log").read_text()
         if found := re.findall(r"Traceback.*?\n(\w[^\n]*)\n", log, re.DOTALL):
-            report.wrong.append(f"the server's log has {found[-1]}")
+            report.wrong.append(f"a process's log has {found[-1]}")
         return report
 
 
 def main() -> None:
     """Print the report, and what the mutants come to."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--kills", type=int, default=500)
+    parser.add_argument("--postgres", action="store_true", help="a server and two workers around a database, not one on SQLite")
+    parser.add_argument("--kills", type=int, default=0, help="faults of processes: killed, stopped, frozen")
+    parser.add_argument("--restarts", type=int, default=0, help="of the database; with --postgres")
+    parser.add_argument("--runs", type=int, default=0, help="at least so many")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--mutants", action="store_true", help="also see that mistakes of ours are seen")
+    parser.add_argument("--mutants", action="store_true", help="see that mistakes of ours are seen")
     given = parser.parse_args()
-    report = play(given.kills, given.seed)
-    print(f"SQLite, seed {given.seed}: {report}", *report.wrong[:20], sep="\n  ", flush=True)
-    missed = []
+    failed = False
+    for restarts in (False, True):
+        faults = given.restarts if restarts else given.kills
+        if faults:
+            report = play(faults, given.seed, postgres=given.postgres, restarts=restarts, runs=given.runs)
+            name = "PostgreSQL" if given.postgres else "SQLite"
+            print(f"{name}, seed {given.seed}: {report}", *report.wrong[:20], sep="\n  ", flush=True)
+            failed |= bool(report.wrong)
     for number, mutant in enumerate(MUTANTS if given.mutants else ()):
         with tempfile.TemporaryDirectory() as folder:
-            seen = play(40, given.seed + number, mutated(mutant, Path(folder)))
-        print(f"mutant: {mutant.name}: {seen.wrong[0] if seen.wrong else 'NOT SEEN'} (after {seen.kills} kills)", flush=True)
-        missed += [] if seen.wrong else [mutant.name]
-    sys.exit(1 if report.wrong or missed else 0)
+            seen = mutant.seen_by_suite(mutated(mutant, Path(folder)))
+            if seen is None:
+                report = play(40, given.seed + number, Path(folder), postgres=mutant.postgres)
+                seen = f"{report.wrong[0]} (after {report.faults.total()} faults)" if report.wrong else None
+        print(f"mutant: {mutant.name}: {seen or 'NOT SEEN'}", flush=True)
+        failed |= seen is None
+    sys.exit(failed)
 
 
 if __name__ == "__main__":

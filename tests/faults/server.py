@@ -1,50 +1,75 @@
-"""`crew serve` with a store and a connection that reach the crash points. Run: python -m tests.faults.server DIR PORT."""
+"""`crew serve` or `crew worker` with a store and a connection that reach the crash points.
+
+Run: python -m tests.faults.server serve|worker DIR PORT, with CREW_DATABASE_URL for PostgreSQL.
+"""
 
 import asyncio
 import os
 import random
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable
 from pathlib import Path
 
 from starlette.types import Message, Receive, Scope, Send
 
 from crew import load_crew
-from crew.stores.contract import Write
+from crew.jobs import JobQueue
+from crew.opening import open_queue
+from crew.stores.contract import RunStore, Write
+from crew.stores.postgres import PostgresStore
+from crew.stores.postgres_server import prepare
 from crew.stores.sqlite import SqliteStore
 from server.app import build_app
 from server.logs import set_up
 from server.serving import Server, listen
 from server.settings import Settings
+from server.working import build_worker
 from tests.faults.crashing import reach
 
 SLOW_SECONDS = 0.03
 
 
-class CrashingStore(SqliteStore):
-    """A SQLite store that may be the end of its process, before and after each write."""
+async def _slowly(writing: Awaitable[int]) -> int:
+    reach("before_store")
+    written = await writing
+    reach("after_store")
+    return written
+
+
+class CrashingSqlite(SqliteStore):
+    """A store that may be the end of its process, before and after each write."""
 
     def append(self, write: Write) -> "asyncio.Future[int]":
         """See RunStore."""
-        return asyncio.ensure_future(self._slowly(super().append, write))
+        return asyncio.ensure_future(self._slowly(write))
 
-    async def _slowly(self, append: Callable[[Write], Awaitable[int]], write: Write) -> int:
+    async def _slowly(self, write: Write) -> int:
         # as a disk under load: what must not happen before it is stored has time to happen
         await asyncio.sleep(random.random() * SLOW_SECONDS)
-        reach("before_store")
-        written = await append(write)
-        reach("after_store")
-        return written
+        return await _slowly(super().append(write))
+
+
+class CrashingPostgres(PostgresStore):
+    """The same, over a network that takes its time."""
+
+    async def _append(self, write: Write) -> int:
+        await asyncio.sleep(random.random() * SLOW_SECONDS)
+        return await _slowly(super()._append(write))
 
 
 def main() -> None:
-    """Serve until killed."""
-    folder, port = Path(sys.argv[1]), int(sys.argv[2])
+    """Serve, or work, until killed."""
+    role, folder, port = sys.argv[1], Path(sys.argv[2]), int(sys.argv[3])
     settings = Settings.read(os.environ, "127.0.0.1", port)
     set_up(settings)
     crew = load_crew(folder)
     listener = listen(settings)
-    app = build_app(crew, CrashingStore(folder / ".crew" / "crew.db"), settings)
+    queue, store = open_queue(settings.database_url), _crashing(settings, folder)
+    if role == "worker":
+        assert isinstance(queue, JobQueue), "a worker has one"
+        app = build_worker(crew, store, settings, queue, 20)
+    else:
+        app = build_app(crew, store, settings, queue=queue)
 
     async def crashing(scope: Scope, receive: Receive, send: Send) -> None:
         async def sending(message: Message) -> None:
@@ -60,6 +85,13 @@ def main() -> None:
     server = Server(app, settings)
     server.config.app = crashing
     server.run(sockets=[listener])
+
+
+def _crashing(settings: Settings, folder: Path) -> RunStore:
+    if settings.database_url is None:
+        return CrashingSqlite(folder / ".crew" / "crew.db")
+    asyncio.run(prepare(settings.database_url))
+    return CrashingPostgres(settings.database_url)
 
 
 if __name__ == "__main__":

@@ -1,28 +1,56 @@
-"""A slice of `make faults`: a few kills, and mistakes of ours that must be seen."""
+"""A slice of `make faults`: a few faults, and mistakes of ours that must be seen."""
 
 import tempfile
 from pathlib import Path
 
 import pytest
 
-from tests.faults.harness import MUTANTS, Mutant, mutated, play
+from tests.faults.harness import play
+from tests.faults.histories import Report
+from tests.faults.mutants import MUTANTS, Mutant, mutated
+from tests.postgres import needs_postgres
+
+pytestmark = pytest.mark.timeout(240)
 
 
-@pytest.mark.timeout(240)
-def test_nothing_is_lost():
-    """Killed at random points; every run ends, every history is whole, nothing is paid twice unasked."""
-    report = play(kills=8, seed=1)
+def whole(report: Report) -> None:
     assert report.wrong == []
     assert (report.lost, report.holes) == (0, 0)
     assert report.effects["once"] > 0
 
 
-@pytest.mark.timeout(240)
+def test_nothing_is_lost():
+    """Killed and stopped at random points; every run ends, every history is whole, nothing is paid twice unasked."""
+    whole(play(8, seed=1))
+
+
+@needs_postgres
+def test_nothing_is_lost_on_several_machines():
+    """A server and two workers, killed, stopped and frozen."""
+    whole(play(8, seed=3, postgres=True))
+
+
+@needs_postgres
+def test_nothing_is_lost_when_the_database_restarts():
+    """In the middle of everything."""
+    whole(play(4, seed=4, postgres=True, restarts=True))
+
+
 def test_a_mistake_is_seen():
     """One that the first run shows; `make faults` has them all."""
     (mutant,) = [mutant for mutant in MUTANTS if mutant.name == "a number that is left out"]
     with tempfile.TemporaryDirectory() as folder:
-        assert play(kills=8, seed=2, code=mutated(mutant, Path(folder))).wrong
+        assert play(8, seed=2, code=mutated(mutant, Path(folder))).wrong
+
+
+@needs_postgres
+def test_a_mistake_is_seen_by_the_suite_of_the_stores():
+    """One that only shows when two write the same run."""
+    (mutant,) = [mutant for mutant in MUTANTS if mutant.name == "a fence that is left out"]
+    with tempfile.TemporaryDirectory() as folder:
+        seen = mutant.seen_by_suite(mutated(mutant, Path(folder)))
+    assert seen is not None
+    assert "who_lost_a_run_writes_nothing" in seen
 
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)

@@ -1,0 +1,96 @@
+"""What clients saw of each run, held against what is promised."""
+
+import json
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass
+class History:
+    """What one client saw of one run, over all connections."""
+
+    key: str
+    run_id: str = ""
+    events: dict[int, str] = field(default_factory=dict)
+    # answers that were taken, by what they decided
+    decided: Counter[str] = field(default_factory=Counter)
+    wrong: list[str] = field(default_factory=list)
+    ended: bool = False
+    # when an event came last
+    heard: float = 0.0
+
+    def told(self, seq: int, data: str) -> None:
+        """An event; the same number is the same bytes."""
+        if seq not in self.events:
+            self.heard = time.monotonic()
+        if self.events.setdefault(seq, data) != data:
+            self.wrong.append(f"{self.key}: event {seq} was told in two ways")
+
+    def of(self, kind: str) -> list[dict[str, Any]]:
+        """The events of a type, in order."""
+        parsed = [json.loads(data) for _, data in sorted(self.events.items())]
+        return [event for event in parsed if event["type"] == kind]
+
+
+@dataclass
+class Report:
+    """What came of it."""
+
+    faults: Counter[str] = field(default_factory=Counter)
+    runs: int = 0
+    lost: int = 0
+    holes: int = 0
+    unknown: int = 0
+    effects: Counter[str] = field(default_factory=Counter)
+    twice: Counter[str] = field(default_factory=Counter)
+    # of a run, with a fault in it
+    longest_silence: float = 0.0
+    longest_drain: float = 0.0
+    wrong: list[str] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        """One line."""
+        told = ", ".join(f"{kind} {times}" for kind, times in self.faults.items())
+        twice = ", ".join(f"{kind} {self.twice[kind]} of {self.effects[kind]}" for kind in ("read", "idempotent", "once"))
+        return (
+            f"faults {self.faults.total()} ({told}), runs {self.runs}, lost {self.lost}, holes {self.holes}, made again: {twice}; "
+            f"unknown outcomes {self.unknown}, all asked about; longest silence of a run {self.longest_silence:.1f} s, "
+            f"longest drain {self.longest_drain:.1f} s; broken promises {len(self.wrong)}"
+        )
+
+
+def wrong_in(history: History) -> list[str]:
+    """What a whole history must not have."""
+    events = [json.loads(data) for _, data in sorted(history.events.items())]
+    kinds = Counter(event["type"] for event in events)
+    wrong = []
+    if kinds["start"] != kinds["done"] + kinds["error"]:
+        wrong.append(f"{kinds['start']} starts, {kinds['done']} + {kinds['error']} ends")
+    ends = [event for event in events if event["type"] == "error" or event["metadata"].get("reason", "paused") != "paused"]
+    if len(ends) != 1 or ends[0] is not events[-1] or ends[0]["type"] == "error":
+        wrong.append(f"it ends with {[event['content'] for event in ends]}")
+    steps = Counter(
+        (e["metadata"]["agent_id"], e["metadata"].get("round"), e["type"])
+        for e in events
+        if e["type"] in ("agent_start", "agent_response")
+    )
+    # d speaks once before its pause, and once behind it, in rounds that count anew
+    wrong += [f"{step} was told {times} times" for step, times in steps.items() if times > (2 if step[0] == "d" else 1)]
+    results = Counter(e["metadata"]["call_id"] for e in events if e["type"] == "tool_result")
+    wrong += [f"call {call} has {times} results" for call, times in results.items() if times > 1]
+    calls = [call["call_id"] for e in events if e["type"] == "agent_response" for call in e["metadata"]["tool_calls"]]
+    if set(calls) != set(results):
+        wrong.append("not every call has its result")
+    starts = Counter(e["metadata"]["call_id"] for e in events if e["type"] == "tool_start")
+    retried = history.decided["retry"]
+    if sum(times - 1 for times in starts.values()) > retried:
+        wrong.append("a tool_start was told again, unasked")
+    if wrong:
+        told = [
+            (e["metadata"]["seq"], e["type"], e["metadata"]["agent_id"], e["metadata"].get("round"), e["content"][:40])
+            for e in events
+        ]
+        wrong.append(f"its history: {told}")
+    return [f"{history.key}: {what}" for what in wrong]

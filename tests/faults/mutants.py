@@ -1,0 +1,186 @@
+"""Mistakes of ours that the harness, or the conformance suite of the stores, must see."""
+
+import subprocess
+import sys
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.postgres import Postgres
+from tests.stage import ROOT, clean_environment
+
+# the suite on a store of each database, or of one PostgreSQL database, emptied each time
+SUITE = """
+import asyncio, sys, tempfile
+from pathlib import Path
+import asyncpg
+from crew.stores.conformance import CHECKS
+from crew.stores.postgres import PostgresStore
+from crew.stores.postgres_server import prepare
+from crew.stores.sqlite import SqliteStore
+
+async def one(check, url, folder):
+    if url:
+        connection = await asyncpg.connect(url)
+        await connection.execute("DROP SCHEMA public CASCADE; CREATE SCHEMA public")
+        await connection.close()
+        await prepare(url)
+    store = PostgresStore(url) if url else SqliteStore(Path(folder) / "x.db")
+    try:
+        await check(store)
+    finally:
+        await store.aclose()
+
+for check in CHECKS:
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            asyncio.run(one(check, sys.argv[1], folder))
+        except Exception as error:
+            print(check.__name__, type(error).__name__, error)
+            sys.exit(1)
+"""
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A mistake of ours that the harness must see."""
+
+    name: str
+    file: str
+    old: str
+    new: str
+    # of several machines
+    postgres: bool = False
+
+    def seen_by_suite(self, code: Path) -> str | None:
+        """What the conformance suite says of the stores in `code`, if they break a promise."""
+        with ExitStack() as stack:
+            url = stack.enter_context(Postgres()).database() if self.postgres else ""
+            suite = [sys.executable, "-c", SUITE, url]
+            ended = subprocess.run(suite, capture_output=True, text=True, cwd=code, env=clean_environment(PYTHONPATH=str(code)))
+        return None if ended.returncode == 0 else f"conformance: {ended.stdout.splitlines()[-1]}"
+
+
+MUTANTS = (
+    Mutant(
+        "an event is told before it is stored",
+        "crew/journal.py",
+        "        write = Write(self.run_id, records, row, epoch=self.epoch)\n",
+        "        write = Write(self.run_id, records, row, epoch=self.epoch)\n"
+        "        for record, event in batch:\n            self._told(record, event)\n        batch = []\n",
+    ),
+    Mutant(
+        "an answer to whichever pause there is",
+        "crew/starting.py",
+        "if answer.pause is not None and answer.pause != seq - 1:",
+        "if answer.pause == 0:",
+    ),
+    Mutant(
+        "an intent that is not awaited",
+        "crew/executor.py",
+        "            case ToolStarted(once=True):\n                self._record(event)\n                await self.journal.settled()",
+        "            case ToolStarted(once=True):\n                self._record(event)",
+    ),
+    Mutant("an intent that is forgotten", "crew/state.py", "begun[call.id] = once", "begun[call.id] = False"),
+    Mutant(
+        "the last event is not looked at",
+        "crew/recall.py",
+        "                state.apply(unpack(record.event))\n",
+        "                if record is not records[-1]:\n                    state.apply(unpack(record.event))\n",
+    ),
+    Mutant(
+        "a receipt that is not kept",
+        "crew/stores/sqlite.py",
+        "if receipt is not None:\n                sql",
+        "if receipt is not None and False:\n                sql",
+    ),
+    Mutant(
+        "a number that is left out",
+        "crew/journal.py",
+        "        self.seq += 1\n        return record",
+        "        self.seq += 1 + (self.seq % 7 == 6)\n        return record",
+    ),
+    Mutant(
+        "a start that is told again",
+        "crew/executor.py",
+        "round=main.rounds + (not main.speaking), announce=not main.speaking",
+        "round=main.rounds + (not main.speaking), announce=True",
+    ),
+    Mutant(
+        "members who are asked again",
+        "crew/state.py",
+        "            case AgentResponded():\n                self._branch(event.agent_id, event.group).responded(event)",
+        "            case AgentResponded():\n                if event.group is None:\n                    self._branch(event.agent_id, event.group).responded(event)",
+    ),
+    Mutant(
+        "runs that are not taken up",
+        "crew/runs.py",
+        "            ours = [row for row in rows if row.revision or row.crew == self.crew.name]\n",
+        "            ours = [row for row in rows if row.revision or row.crew == self.crew.name][1:]\n",
+    ),
+    Mutant(
+        "the row without its events",
+        "crew/stores/sqlite.py",
+        "[(run_id, r.seq, r.public, r.event) for r in write.records]",
+        "[(run_id, r.seq, r.public, r.event) for r in write.records[:9]][: None if row is None else -1]",
+    ),
+    Mutant(
+        "other bytes after a restart",
+        "crew/following.py",
+        "yield Line(record.seq, record.public)",
+        "yield Line(record.seq, record.public.replace('Z\"', '+00:00\"'))",
+    ),
+    Mutant(
+        "a fence that is left out",
+        "crew/stores/postgres.py",
+        "WITH held AS (SELECT FROM crew_runs WHERE run_id = $1 AND epoch = $2 FOR SHARE),",
+        "WITH held AS (SELECT FROM crew_runs WHERE run_id = $1 AND $2::bigint > 0 FOR SHARE),",
+        postgres=True,
+    ),
+    Mutant(
+        "an answer to a run that is not paused",
+        "crew/stores/postgres.py",
+        'if found is None or found["status"] != write.expected:',
+        "if found is None:",
+        postgres=True,
+    ),
+    Mutant(
+        "two who take one run",
+        "crew/stores/postgres.py",
+        "AND epoch = coalesce($2, epoch)",
+        "AND epoch >= coalesce($2, 0)",
+        postgres=True,
+    ),
+    Mutant(
+        "workers that died and are not missed",
+        "crew/jobs.py",
+        "        for job in stalled if self._steady else ():\n",
+        "        for job in ():\n",
+        postgres=True,
+    ),
+    Mutant(
+        "runs without a job that nobody finds",
+        "crew/jobs.py",
+        '            await self.queue.put(orphan["run_id"], orphan["epoch"])',
+        "            continue",
+        postgres=True,
+    ),
+    Mutant(
+        "a row without its events, in the other database",
+        "crew/stores/postgres.py",
+        "    records = write.records\n",
+        "    records = write.records[: None if write.row is None else -1]\n",
+        postgres=True,
+    ),
+)
+
+
+def mutated(mutant: Mutant, folder: Path) -> Path:
+    """A copy of the packages with the mistake in it."""
+    for package in ("crew", "agents", "tools", "server"):
+        subprocess.run(["cp", "-r", ROOT / package, folder / package], check=True)
+    path = folder / mutant.file
+    text = path.read_text()
+    assert text.count(mutant.old) == 1, f"{mutant.name}: its place in {mutant.file} has changed"
+    path.write_text(text.replace(mutant.old, mutant.new))
+    return folder
