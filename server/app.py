@@ -83,7 +83,12 @@ def build_app(
             log.warning("`crew run` is at work in the same database: runs that a crash left are taken up at the next start")
 
     def going_on() -> list[Doing]:
-        return [upkeep(house.runs, settings.keep), *([watch(house.reloader)] if watch is not None else [])]
+        doing = [upkeep(house.runs, settings.keep)]
+        if watch is not None:
+            doing.append(watch(house.reloader))
+        if store.shared:
+            doing.append(house.attendance.tell())
+        return doing
 
     return put_together(_routes(), house, settings, going_on, begin)
 

@@ -79,13 +79,14 @@ async def run(request: Request) -> Response:
     """POST /api/crew/run: the same, answered as one JSON document at the end."""
     here = house(request)
     begun = await _begin(request)
-    with here.attendance.listening(begun.run_id):
+    with here.attendance.listening(begun.run_id) as listening:
         left = asyncio.ensure_future(_left(request))
         ended = asyncio.ensure_future(_outcome(here, begun))
         try:
             await asyncio.wait({left, ended}, return_when=asyncio.FIRST_COMPLETED)
             if not ended.done():
                 return Response(status_code=499)
+            listening.over = True
             return Json(ended.result(), headers=REPLAYED if begun.replayed else None)
         except asyncio.CancelledError:
             # the run was left for the next process

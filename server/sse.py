@@ -50,13 +50,15 @@ class EventStream:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send the stream until the run ends or pauses, or the client leaves."""
-        with self.attendance.listening(self.run_id):
+        with self.attendance.listening(self.run_id) as listening:
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(_leave_with_client, receive, tasks.cancel_scope)
-                await self._send(send, tasks.cancel_scope)
+                listening.over = await self._send(send, tasks.cancel_scope)
                 tasks.cancel_scope.cancel()
 
-    async def _send(self, send: Send, scope: anyio.CancelScope) -> None:
+    async def _send(self, send: Send, scope: anyio.CancelScope) -> bool:
+        """Gives whether the stretch's end was sent."""
+
         async def write(body: bytes, *, more: bool = True) -> None:
             # a client that takes nothing is as good as gone
             async with asyncio.timeout(SEND_SECONDS):
@@ -86,7 +88,8 @@ class EventStream:
             await write(b"", more=False)
         except (TooSlow, TimeoutError):
             # cut off: it may come back by id
-            return
+            return False
+        return ended
 
 
 async def _leave_with_client(receive: Receive, scope: anyio.CancelScope) -> None:

@@ -200,6 +200,14 @@ class RunStore(Protocol):
         """Let those who watch the run in other processes have what is not kept, if they can be reached."""
         ...
 
+    async def attend(self, place: str, run_ids: Sequence[str], seconds: float) -> None:
+        """Say that a process has listeners of some runs, for so long; for those that share the store."""
+        ...
+
+    async def attended(self, run_id: str, place: str) -> bool:
+        """Whether another process than that of `place` has listeners of a run."""
+        ...
+
     async def probe(self) -> None:
         """Write something that changes nothing, to see whether the store can be written."""
         ...

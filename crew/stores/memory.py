@@ -1,5 +1,6 @@
 """A store that ends with its process."""
 
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 
 from crew.errors import LostRun, StoreError
@@ -126,6 +127,13 @@ class MemoryStore:
 
     def pass_on(self, run_id: str, public: str) -> None:
         """See RunStore: to nobody."""
+
+    async def attend(self, place: str, run_ids: Sequence[str], seconds: float) -> None:
+        """See RunStore: to nobody."""
+
+    async def attended(self, run_id: str, place: str) -> bool:
+        """See RunStore."""
+        return False
 
     async def probe(self) -> None:
         """See RunStore."""

@@ -1,6 +1,7 @@
 """A store in a PostgreSQL database, for any number of processes."""
 
 import asyncio
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -150,7 +151,21 @@ class PostgresStore:
             for run_id, last in old:
                 await connection.execute("DELETE FROM crew_events WHERE run_id = $1 AND seq <= $2", run_id, last)
                 await connection.execute("UPDATE crew_runs SET swept = greatest(swept, $2) WHERE run_id = $1", run_id, last)
+            await connection.execute("DELETE FROM crew_listeners WHERE until < now()")
         return len(gone) + len(old)
+
+    async def attend(self, place: str, run_ids: Sequence[str], seconds: float) -> None:
+        """See RunStore."""
+        # the database's clock, for those of several machines differ
+        sql = """INSERT INTO crew_listeners SELECT run_id, $1, now() + $3 * interval '1 second' FROM unnest($2::text[]) AS run_id
+            ON CONFLICT (run_id, place) DO UPDATE SET until = excluded.until"""
+        await self._execute(sql, place, run_ids, seconds)
+
+    async def attended(self, run_id: str, place: str) -> bool:
+        """See RunStore."""
+        sql = "SELECT EXISTS (SELECT FROM crew_listeners WHERE run_id = $1 AND place <> $2 AND until > now())"
+        async with self.server.connection() as connection:
+            return bool(await connection.fetchval(sql, run_id, place))
 
     async def probe(self) -> None:
         """See RunStore."""

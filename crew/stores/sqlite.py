@@ -2,6 +2,7 @@
 
 import asyncio
 import sqlite3
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
@@ -143,6 +144,13 @@ class SqliteStore:
             return len(gone) + len(old)
 
         return await self._file.do(work, writes=True)
+
+    async def attend(self, place: str, run_ids: Sequence[str], seconds: float) -> None:
+        """See RunStore: to nobody."""
+
+    async def attended(self, run_id: str, place: str) -> bool:
+        """See RunStore."""
+        return False
 
     async def probe(self) -> None:
         """See RunStore."""

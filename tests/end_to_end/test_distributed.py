@@ -226,3 +226,18 @@ def test_the_database_restarts(postgres: Postgres, fleet: Fleet):
     assert numbers == list(range(numbers[0], numbers[0] + len(numbers)))
     assert "has lost its worker" not in worker.log.read_text()
     until(lambda: http.get("/ready").status_code == 200)
+
+
+def test_a_run_that_nobody_listens_to_any_more(fleet: Fleet):
+    """It ends after its grace, counted over all replicas: one listener anywhere keeps it."""
+    rules = [{"say": "late", "delay_seconds": 60}]
+    write_crew(fleet.folder, {"a": {"is_terminal": True}}, rules, settings={"disconnect_grace_seconds": 2})
+    one, two = fleet.replica(), fleet.replica()
+    fleet.worker()
+    heard, left = begin(one), begin(one)
+    with two.stream("GET", f"/api/crew/runs/{heard}/events") as stream:
+        lines = stream.iter_lines()
+        next(line for line in lines if line.startswith("id: "))
+        until(lambda: status(one, left) == "cancelled")
+        assert status(one, heard) == "running"
+    until(lambda: status(one, heard) == "cancelled")

@@ -32,6 +32,14 @@ CREATE TABLE crew_receipts (
     before bigint NOT NULL
 );
 CREATE INDEX crew_receipts_of_runs ON crew_receipts (run_id);
+-- nothing is lost with it but a moment's patience
+CREATE UNLOGGED TABLE crew_listeners (
+    run_id text COLLATE "C" NOT NULL,
+    place text NOT NULL,
+    until timestamptz NOT NULL,
+    PRIMARY KEY (run_id, place)
+);
+CREATE INDEX crew_listeners_until ON crew_listeners (until);
 CREATE TABLE crew_probe (
     one boolean PRIMARY KEY CHECK (one),
     at timestamptz NOT NULL
