@@ -1,6 +1,7 @@
 """What a worker does with a run that waits: goes on with it until it has ended or is paused, or must be left."""
 
 import logging
+from collections import Counter
 
 from crew.errors import LostConfiguration, StoreError, StoreUnavailable
 from crew.runs import Runs
@@ -8,8 +9,10 @@ from crew.starting import Queue
 
 log = logging.getLogger(__name__)
 
-# until a run is tried again that cannot go on here; another worker may have what it needs
-LATER_SECONDS = 10.0
+# until a run is tried again that cannot go on here: soon, for another worker may have what it needs, then ever later
+LATER_SECONDS = 1.0
+LATEST_SECONDS = 60.0
+MOST_DECLINED = 10_000
 
 
 class Advance:
@@ -17,6 +20,8 @@ class Advance:
 
     def __init__(self, runs: Runs, queue: Queue) -> None:
         self.runs, self.queue = runs, queue
+        # how often each run could not go on here
+        self._declined: Counter[str] = Counter()
 
     async def __call__(self, run_id: str, epoch: int) -> None:
         """Returns when this process has no more to do with the run; nothing is held while it is paused."""
@@ -26,8 +31,7 @@ class Advance:
             log.warning("run %s waits for the store: %s", run_id, error, extra={"run_id": run_id})
             return
         except (StoreError, LostConfiguration) as error:
-            log.error("run %s cannot go on here: %s", run_id, error, extra={"run_id": run_id})
-            await self.queue.put(run_id, epoch, LATER_SECONDS)
+            await self._decline(run_id, epoch, error)
             return
         if run is None:
             return
@@ -35,3 +39,12 @@ class Advance:
         if self.runs.draining and run.executor.state.status == "running" and run.journal.epoch is not None:
             # at once, so that no other worker has to find it
             await self.queue.put(run_id, run.journal.epoch)
+
+    async def _decline(self, run_id: str, epoch: int, error: Exception) -> None:
+        times = self._declined[run_id]
+        if times == 0:
+            log.error("run %s cannot go on here, and is left to other workers: %s", run_id, error, extra={"run_id": run_id})
+        if len(self._declined) > MOST_DECLINED:
+            self._declined.clear()
+        self._declined[run_id] = times + 1
+        await self.queue.put(run_id, epoch, min(LATER_SECONDS * 2 ** min(times, 10), LATEST_SECONDS))

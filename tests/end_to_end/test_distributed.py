@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -16,7 +17,7 @@ import psycopg
 import pytest
 
 from tests.postgres import Postgres, needs_postgres
-from tests.stage import ServerProcess, client, serving, sse, write_crew
+from tests.stage import BIN, ServerProcess, clean_environment, client, serving, sse, write_crew
 
 pytestmark = [needs_postgres, pytest.mark.timeout(120)]
 
@@ -241,3 +242,65 @@ def test_a_run_that_nobody_listens_to_any_more(fleet: Fleet):
         until(lambda: status(one, left) == "cancelled")
         assert status(one, heard) == "running"
     until(lambda: status(one, heard) == "cancelled")
+
+
+def command(fleet: Fleet, *arguments: str) -> "subprocess.CompletedProcess[str]":
+    environment = clean_environment(CREW_DATABASE_URL=fleet.database)
+    return subprocess.run([BIN / "crew", *arguments], capture_output=True, text=True, env=environment, timeout=60)
+
+
+def test_the_terminal_is_a_client(fleet: Fleet):
+    """`crew run` queues its run and shows what the worker plays; it says when there is none; `crew runs` has it."""
+    pausing_crew(fleet.folder)
+    http = fleet.replica()
+    alone = subprocess.Popen(
+        [BIN / "crew", "run", fleet.folder, "x", "--json"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=clean_environment(CREW_DATABASE_URL=fleet.database),
+    )
+    assert alone.stderr is not None
+    assert "no worker is at work" in alone.stderr.readline()
+    alone.send_signal(signal.SIGINT)
+    alone.communicate(timeout=30)
+    (left,) = http.get("/api/crew/runs").json()["runs"]
+    assert (alone.returncode, left["status"]) == (130, "cancelled")
+    fleet.worker()
+    played = command(fleet, "run", str(fleet.folder), "x", "--json")
+    told = [json.loads(line) for line in played.stdout.splitlines()]
+    assert (played.returncode, told[-1]["metadata"]["reason"]) == (0, "paused")
+    run_id = told[0]["metadata"]["run_id"]
+    answered = command(fleet, "run", str(fleet.folder), "go on", "--answer", run_id)
+    assert (answered.returncode, "done" in answered.stdout) == (0, True)
+    listed = command(fleet, "runs", str(fleet.folder), "--json").stdout
+    assert json.loads(listed.splitlines()[0])["status"] == "completed"
+
+
+def test_a_worker_needs_a_database_that_is_shared(fleet: Fleet):
+    """It says which, and that one machine needs none."""
+    slow_crew(fleet.folder)
+    ended = subprocess.run(
+        [BIN / "crew", "worker", fleet.folder], capture_output=True, text=True, env=clean_environment(), timeout=60
+    )
+    assert ended.returncode == 2
+    assert "set CREW_DATABASE_URL=postgresql://" in ended.stderr
+
+
+def test_a_run_that_cannot_go_on_here_waits(fleet: Fleet):
+    """A worker that lacks a tool leaves the run to others; meanwhile it can be cancelled."""
+    tools = {"shout": {"kind": "python", "function": "own.py:shout"}}
+    source = 'def shout(text: str) -> str:\n    """Shout."""\n    return text.upper()\n'
+    rules = [{"after": "shout", "say": "{{heard}}"}, {"say": 'shout("hey")'}]
+    write_crew(fleet.folder, {"a": {"tools": ["shout"], "is_terminal": True}}, rules, tools)
+    (fleet.folder / "own.py").write_text(source)
+    http = fleet.replica()
+    lacking = fleet.folder.parent / "lacking"
+    write_crew(lacking, {"a": {"is_terminal": True}}, rules)
+    one = fleet.stack.enter_context(serving(lacking, command="worker", CREW_DATABASE_URL=fleet.database))
+    first, second = begin(http), begin(http)
+    until(lambda: one.log.read_text().count("cannot go on here") >= 2)
+    assert http.post(f"/api/crew/runs/{first}/cancel").status_code == 202
+    until(lambda: status(http, first) == "cancelled", 5)
+    fleet.worker()
+    until(lambda: status(http, second) == "completed")

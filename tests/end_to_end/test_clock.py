@@ -1,0 +1,51 @@
+"""The machine's clock jumps under a server: forwards, backwards, by a year."""
+
+import os
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.stage import client, serving, sse, write_crew
+
+LIBRARY = next(iter(sorted(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"))), None)
+if LIBRARY is None and os.environ.get("CI"):
+    raise AssertionError("CI needs faketime: .ci/run installs it")
+pytestmark = [
+    pytest.mark.skipif(LIBRARY is None, reason="there is no libfaketime on this machine"),
+    pytest.mark.timeout(120),
+]
+
+
+def test_a_clock_that_jumps(tmp_path: Path):
+    """Deadlines, durations, streams and the order of events do not care; the process lives, and ends in time."""
+    rules = [{"turn": 5, "say": "there"}, {"say": "", "calls": ["GetSystemInfo"], "delay_seconds": 0.5}]
+    folder = write_crew(tmp_path / "crew", {"a": {"tools": ["GetSystemInfo"]}}, rules)
+    jumps = tmp_path / "jumps"
+    jumps.write_text("+0")
+    faked = {
+        "LD_PRELOAD": str(LIBRARY),
+        "FAKETIME_TIMESTAMP_FILE": str(jumps),
+        "FAKETIME_DONT_FAKE_MONOTONIC": "1",
+        "FAKETIME_NO_CACHE": "1",
+    }
+    with serving(folder, **faked) as server, client(server) as http:
+        told: list[str] = []
+        began = time.monotonic()
+        reading = threading.Thread(target=lambda: told.append(http.post("/api/crew/stream", json={"query": "x"}).text))
+        reading.start()
+        for jump in ("+1d", "-1d", "+400d"):
+            reading.join(0.6)
+            jumps.write_text(jump)
+        reading.join()
+        taken = time.monotonic() - began
+        events = sse(told[0])
+        assert [event["metadata"]["seq"] for event in events] == list(range(1, len(events) + 1))
+        assert len({event["timestamp"][:10] for event in events}) > 2
+        assert events[-1]["metadata"]["reason"] == "no_next_agent"
+        assert 2 <= events[-1]["metadata"]["duration_seconds"] <= taken
+        jumps.write_text("-400d")
+        assert http.post("/api/crew/run", json={"query": "y"}).json()["status"] == "completed"
+        assert len(http.get("/api/crew/runs").json()["runs"]) == 2
+        assert server.stop() == 0
