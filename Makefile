@@ -35,8 +35,10 @@ check: $(VENV)/.dev  ## lint, types, the floors
 test: $(VENV)/.dev  ## install and run all tests, with branch coverage
 	$(BIN)/pytest -n auto --cov --cov-report=term $(ARGS)
 
-faults: $(VENV)/.dev  ## kill the server 500 times and see that nothing is lost, and that mistakes of ours would be seen
-	$(BIN)/python -m tests.faults.harness --kills 500 --mutants
+faults: $(VENV)/.dev  ## kill, stop and freeze servers and workers, restart databases, and see that nothing is lost and mistakes of ours are seen
+	$(BIN)/python -m tests.faults.harness --kills 500
+	$(BIN)/python -m tests.faults.harness --postgres --kills 500 --restarts 100 --runs 200
+	$(BIN)/python -m tests.faults.harness --mutants
 
 docs: $(VENV)/.dev  ## write the JSON Schemas and the page of all problems anew into configs
 	@mkdir -p configs/schemas

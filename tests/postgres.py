@@ -30,7 +30,9 @@ needs_postgres = pytest.mark.skipif(PROGRAMS is None, reason="there is no Postgr
 class Postgres:
     """A server; use it as a context manager."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, durable: bool = False) -> None:
+        """`durable`: it also outlives the machine, as a real one does, for measurements; tests kill only processes."""
+        self.durable = durable
         self.folder = Path(tempfile.mkdtemp(prefix="crew-postgres-"))
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
@@ -44,15 +46,16 @@ class Postgres:
 
     def __enter__(self) -> "Postgres":
         self._do("initdb", "--username", "crew", "--auth", "trust", "--no-sync", "--pgdata", self.folder / "data")
-        options = (
+        options = [
             "listen_addresses = '127.0.0.1'",
             f"port = {self.port}",
             "unix_socket_directories = ''",
             "max_connections = 200",
-        )
-        # these tests kill processes, not machines
+        ]
+        if not self.durable:
+            options += ["fsync = off", "full_page_writes = off"]
         with (self.folder / "more.conf").open("w") as more:
-            more.write("\n".join([*options, "fsync = off", "full_page_writes = off"]))
+            more.write("\n".join(options))
         (self.folder / "more.conf").chmod(0o644)
         self._do("sh", "-c", f"echo \"include '../more.conf'\" >> {self.folder}/data/postgresql.conf")
         self.start()
@@ -67,6 +70,11 @@ class Postgres:
     def start(self) -> None:
         """Start, and wait until it answers."""
         self._do("pg_ctl", "start", "--wait", "--pgdata", self.folder / "data", "--log", self.folder / "data" / "server.log")
+
+    @property
+    def pid(self) -> int:
+        """Of the server's first process."""
+        return int((self.folder / "data" / "postmaster.pid").read_text().split()[0])
 
     def stop(self, mode: str = "immediate") -> None:
         """Stop it: `immediate` as a crash does, `fast` as an operator does."""

@@ -39,8 +39,12 @@ WITH held AS (
     )
 SELECT count(*) FROM held
 """
-SET = """
-INSERT INTO crew_runs (run_id, epoch, status, row, ended_at, paused_until, events) VALUES ($1, $2, $3, $4, $5, $6, $7)
+BEGIN = """
+WITH added AS (
+        INSERT INTO crew_events SELECT $1, seq, public, event
+        FROM unnest($3::bigint[], $4::text[], $5::text[]) AS new (seq, public, event)
+    )
+INSERT INTO crew_runs (run_id, epoch, status, row, ended_at, paused_until, events) VALUES ($1, $2, $6, $7, $8, $9, $10)
 ON CONFLICT (run_id) DO UPDATE SET epoch = greatest(crew_runs.epoch, excluded.epoch), status = excluded.status,
     row = excluded.row, ended_at = excluded.ended_at, paused_until = excluded.paused_until, events = excluded.events
 RETURNING epoch
@@ -225,8 +229,15 @@ async def _go_on(connection: Connection, write: Write, epoch: int) -> int:
 
 async def _begin(connection: Connection, write: Write) -> int:
     """The first write of a stretch."""
+    if write.row is None:
+        sql = "INSERT INTO crew_events SELECT $1, * FROM unnest($2::bigint[], $3::text[], $4::text[])"
+        await connection.execute(sql, write.run_id, *_records(write))
+        return FIRST_EPOCH
+    epoch = FIRST_EPOCH
+    if write.expected is None and write.receipt is None:
+        # the usual one takes one trip
+        return await _begun(connection, write, write.row, epoch)
     async with connection.transaction():
-        epoch = FIRST_EPOCH
         if write.expected is not None:
             sql = "SELECT status, epoch FROM crew_runs WHERE run_id = $1 FOR UPDATE"
             found = await connection.fetchrow(sql, write.run_id)
@@ -237,11 +248,11 @@ async def _begin(connection: Connection, write: Write) -> int:
             sql = "INSERT INTO crew_receipts VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING RETURNING 1"
             if not await connection.fetchval(sql, receipt.key, receipt.fingerprint, receipt.run_id, receipt.before):
                 return 0
-        sql = "INSERT INTO crew_events SELECT $1, * FROM unnest($2::bigint[], $3::text[], $4::text[])"
-        await connection.execute(sql, write.run_id, *_records(write))
-        if write.row is not None:
-            epoch = await connection.fetchval(SET, write.run_id, epoch, *_columns(write.row))
-    return epoch
+        return await _begun(connection, write, write.row, epoch)
+
+
+async def _begun(connection: Connection, write: Write, row: RunRow, epoch: int) -> int:
+    return int(await connection.fetchval(BEGIN, write.run_id, epoch, *_records(write), *_columns(row)))
 
 
 async def _is_there(connection: Connection, write: Write) -> bool:

@@ -106,7 +106,13 @@ class PostgresServer:
         async with self._opening:
             if self._pool is None:
                 self._pool = await asyncpg.create_pool(
-                    self.url, min_size=0, max_size=self.connections, timeout=TIMEOUT_SECONDS, command_timeout=TIMEOUT_SECONDS
+                    self.url,
+                    min_size=0,
+                    max_size=self.connections,
+                    timeout=TIMEOUT_SECONDS,
+                    command_timeout=TIMEOUT_SECONDS,
+                    # nothing here outlives its transaction, so there is nothing to reset: half of all trips to the server
+                    reset=_as_it_is,
                 )
             return self._pool
 
@@ -149,6 +155,10 @@ class PostgresServer:
         run_id, *passed = str(payload).split("\n")
         for watch in self._watches.get(run_id, ()):
             watch.ring(passed[0] if passed else None)
+
+
+async def _as_it_is(connection: object) -> None:
+    """A connection that goes back to the pool."""
 
 
 def shown(url: str) -> str:
