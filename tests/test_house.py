@@ -175,3 +175,16 @@ def test_the_page_of_all_codes_is_in_step():
     code = "\n".join(path.read_text() for path in MODULES if path.name != "problems.py")
     for said in ERRORS | WARNINGS:
         assert f'"{said}"' in code, said
+
+
+def test_metrics_are_called_what_they_are():
+    """The README names each one, and the alert rules speak of no other."""
+    source = (ROOT / "server" / "metrics.py").read_text()
+    counters = {f"{name}_total" for name in re.findall(r'counter\(\s*"(crew_[a-z_]+)"', source)}
+    others = set(re.findall(r'(?:Gauge|histogram)\(\s*"(crew_[a-z_]+)"', source))
+    assert counters
+    assert others
+    for name in counters | others:
+        assert f"`{name}`" in README, name
+    rules = (ROOT / "configs" / "alerts.yml").read_text()
+    assert set(re.findall(r"\bcrew_[a-z_]+", rules)) <= counters | others

@@ -3,13 +3,15 @@
 import asyncio
 from collections import deque
 
+MOST_HEARD = 10_000
+
 
 class Watch:
     """What is heard of a run that another process writes: that there is more, and what is not kept."""
 
     def __init__(self) -> None:
-        # in the order it came: None for events that the store has, a text for what it does not keep
-        self.heard: deque[str | None] = deque()
+        # in the order it came: None for events that the store has, a text for what it does not keep; what is too much is lost
+        self.heard: deque[str | None] = deque(maxlen=MOST_HEARD)
         self._more = asyncio.Event()
 
     def ring(self, passed: str | None = None) -> None:
