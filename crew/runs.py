@@ -7,7 +7,7 @@ from types import TracebackType
 
 import anyio
 
-from crew.errors import LostConfiguration, NotPaused, RunEnded, StoreError, StoreUnavailable, UnknownRun
+from crew.errors import CrewError, Draining, LostConfiguration, NotPaused, RunEnded, StoreError, StoreUnavailable, UnknownRun
 from crew.mirror import PAGE
 from crew.query import Query
 from crew.recall import recall
@@ -105,7 +105,7 @@ class Runs(RunStarter):
         """End a run: one that is running here or paused, or nobody's, at once; another process is asked to.
 
         Raises:
-            UnknownRun, RunEnded, StoreError
+            UnknownRun, RunEnded, Draining, StoreError
         """
         while True:
             run = self.live.get(run_id)
@@ -115,6 +115,8 @@ class Runs(RunStarter):
             if run is not None:
                 # its end or pause is being stored
                 await run.stopped()
+            if self.draining:
+                raise Draining
             row = await self.row(run_id)
             if row.status not in ("running", "paused"):
                 raise RunEnded(f"run {run_id} is {row.status}")
@@ -133,8 +135,15 @@ class Runs(RunStarter):
         """End the runs that other processes were asked to end, as far as that is this one's matter."""
         for row in await self.store.to_cancel():
             if row.run_id in self.live or row.status == "paused" or await self._idle(row.run_id):
-                with contextlib.suppress(RunEnded, UnknownRun):
+                try:
                     await self.cancel(row.run_id)
+                except StoreUnavailable:
+                    raise
+                except (RunEnded, UnknownRun, Draining):
+                    continue
+                except CrewError as error:
+                    # one that cannot be read must not keep the others waiting
+                    log.debug("run %s cannot be ended: %s", row.run_id, error, extra={"run_id": row.run_id})
 
     async def _idle(self, run_id: str) -> bool:
         """Whether no process plays a run."""

@@ -36,6 +36,21 @@ async def what_is_written_is_read(store: RunStore) -> None:
     assert await store.records("none") == []
 
 
+async def what_was_asked_for_is_written(store: RunStore) -> None:
+    """Also when who asked for it waits no longer."""
+
+    async def asking() -> None:
+        await store.append(Write("r1", some_records(1, 2), a_row("r1")))
+
+    asked = asyncio.create_task(asking())
+    await asyncio.sleep(0)
+    asked.cancel()
+    async with asyncio.timeout(10):
+        while await store.row("r1") is None:  # noqa: ASYNC110 # a store rings for nobody who wrote
+            await asyncio.sleep(0.01)
+    assert await store.records("r1") == some_records(1, 2)
+
+
 async def a_status_is_compared_and_swapped(store: RunStore) -> None:
     """A wrong expectation writes nothing; of many at once one wins."""
     await store.append(Write("r1", some_records(1, 1), a_row("r1", "paused")))
@@ -188,6 +203,7 @@ async def configurations_are_kept(store: RunStore) -> None:
 
 CHECKS: tuple[Callable[[RunStore], Awaitable[None]], ...] = (
     what_is_written_is_read,
+    what_was_asked_for_is_written,
     a_status_is_compared_and_swapped,
     a_number_is_given_once,
     who_lost_a_run_writes_nothing,

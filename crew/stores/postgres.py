@@ -77,7 +77,8 @@ class PostgresStore:
         task = asyncio.create_task(self._append(write))
         self._writing.add(task)
         task.add_done_callback(self._writing.discard)
-        return task
+        # who no longer waits must not cancel it
+        return asyncio.shield(task)
 
     async def _append(self, write: Write) -> int:
         async with self.server.connection(writes=True) as connection:
