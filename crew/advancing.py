@@ -11,7 +11,7 @@ log = logging.getLogger(__name__)
 
 # until a run is tried again that cannot go on here: soon, for another worker may have what it needs, then ever later
 LATER_SECONDS = 1.0
-LATEST_SECONDS = 60.0
+LATEST_SECONDS = 8.0
 MOST_DECLINED = 10_000
 
 

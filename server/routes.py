@@ -14,7 +14,7 @@ from starlette.responses import Response
 
 from crew.config import Settings
 from crew.crew import Crew
-from crew.errors import AlreadyBegun, Draining, StoreError
+from crew.errors import AlreadyBegun, Draining, StoreError, StoreUnavailable
 from crew.run import Run
 from crew.runs import Runs
 from crew.starting import Queue
@@ -27,10 +27,12 @@ from server.metrics import Metrics
 from server.reloading import Reloader
 from server.replies import Json, Refusal, crew_view, listed, warning, whole
 from server.requests import answered, asked, event_id, flag, no_body, once_of, parameters
-from server.sse import EventStream
+from server.sse import CANNOT_READ, RETRY_MILLIS, EventStream
 
 DRAINING = "this server is going down; try again at another one, or in a moment"
 RETRY_AFTER = {"Retry-After": "5"}
+NO_CACHE = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
+LAST_EVENT_ID = "Last-Event-ID"
 # to a request that had begun what it asks for when it came before
 REPLAYED = {"Idempotency-Replayed": "true"}
 
@@ -70,7 +72,7 @@ async def stream(request: Request) -> EventStream | Response:
     _no_head(request)
     if (last := request.headers.get("last-event-id")) is not None:
         deltas = request.query_params.get("deltas") == "1"
-        return await _again(request, *event_id(last, None, "Last-Event-ID"), "Last-Event-ID", deltas=deltas)
+        return await _again(request, *event_id(last, None, LAST_EVENT_ID), LAST_EVENT_ID, deltas=deltas)
     begun = await _begin(request)
     return _events(request, begun.run_id, begun.before, deltas=begun.deltas, replayed=begun.replayed)
 
@@ -139,13 +141,13 @@ async def events(request: Request) -> EventStream | Response:
     """GET /api/crew/runs/{id}/events: its events, from the start, or behind one."""
     _no_head(request)
     run_id = request.path_params["run_id"]
-    await house(request).runs.row(run_id)
     given = parameters(request, frozenset({"after", "deltas", "access_token"}))
     deltas = flag(given, "deltas")
     if (last := request.headers.get("last-event-id")) is not None:
-        return await _again(request, *event_id(last, run_id, "Last-Event-ID"), "Last-Event-ID", deltas=deltas)
+        return await _again(request, *event_id(last, run_id, LAST_EVENT_ID), LAST_EVENT_ID, deltas=deltas)
     if "after" in given:
         return await _again(request, *event_id(given["after"], run_id, "after"), "after", deltas=deltas)
+    await house(request).runs.row(run_id)
     return _events(request, run_id, 0, deltas=deltas)
 
 
@@ -260,8 +262,14 @@ async def _again(request: Request, run_id: str, after: int, field: str, *, delta
     """Go on reading a run behind event `after`; 204 when there is nothing more to come."""
     here = house(request)
     resumes = here.metrics.resumes
-    row = await here.runs.row(run_id)
-    newest = await here.runs.last_seq(run_id)
+    try:
+        row = await here.runs.row(run_id)
+        newest = await here.runs.last_seq(run_id)
+    except StoreUnavailable:
+        if field != LAST_EVENT_ID:
+            raise
+        # a browser's EventSource gives up at a 503; after an answer that ends it comes back
+        return Response(b"retry: %d\n\n: %s\n\n" % (RETRY_MILLIS, CANNOT_READ), media_type="text/event-stream", headers=NO_CACHE)
     if after > newest:
         resumes.labels("refused").inc()
         raise Refusal(400, f"{field}: {run_id}:{after} is ahead of the newest event, {newest}", [(field, "is ahead of the log")])

@@ -21,6 +21,7 @@ HEADERS = [
 ]
 # for one write to a client's connection
 SEND_SECONDS = 30.0
+CANNOT_READ = b"the events cannot be read now; come back later"
 FAREWELL = b": this server is going down; come back with the id of the last event\n\n"
 
 
@@ -82,7 +83,7 @@ class EventStream:
                     if ended and self.replayed:
                         break
             except CrewError:
-                await write(b": the events cannot be read now; come back later\n\n")
+                await write(b": %s\n\n" % CANNOT_READ)
             if self.runs.draining and not ended:
                 await write(FAREWELL)
             await write(b"", more=False)

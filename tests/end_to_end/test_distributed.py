@@ -213,13 +213,16 @@ def test_the_database_restarts(postgres: Postgres, fleet: Fleet):
     worker = fleet.worker()
     with http.stream("POST", "/api/crew/stream", json={"query": "x"}) as stream:
         lines = stream.iter_lines()
-        next(line for line in lines if line.startswith("id: "))
+        first = next(line for line in lines if line.startswith("id: "))
         postgres.stop()
         with client(ServerProcess(worker.process, worker.url, worker.log)) as beside:
             until(lambda: beside.get("/ready").status_code == 503)
             assert beside.get("/health").status_code == 200
             until(lambda: "crew_store_writable 0.0" in beside.get("/metrics").text)
         assert http.post("/api/crew/run", json={"query": "y"}).status_code == 503
+        # a browser that comes back now is told to come back once more; it would not after a 503
+        coming = http.get("/api/crew/stream", headers={"Last-Event-ID": first.removeprefix("id: ")})
+        assert (coming.status_code, coming.text.partition("\n")[0]) == (200, "retry: 3000")
         postgres.start()
         told = [json.loads(line.removeprefix("data: ")) for line in lines if line.startswith("data: ")]
     assert told[-1]["type"] == "done"
@@ -302,5 +305,7 @@ def test_a_run_that_cannot_go_on_here_waits(fleet: Fleet):
     until(lambda: one.log.read_text().count("cannot go on here") >= 2)
     assert http.post(f"/api/crew/runs/{first}/cancel").status_code == 202
     until(lambda: status(http, first) == "cancelled", 5)
+    # beside the other it would have to be the quicker one, each time
+    one.kill()
     fleet.worker()
     until(lambda: status(http, second) == "completed")
