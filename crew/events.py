@@ -182,9 +182,11 @@ def pack(event: Stored) -> str:
 
 
 def unpack(packed: str) -> Stored:
-    """The event that was packed."""
+    """The event that was packed; raises ValueError for one that this version does not know."""
     name, _, rest = packed[2:].partition('",')
     adapter = ADAPTERS.get(name)
+    if adapter is None and name not in STORED_TYPES:
+        raise ValueError(f"{name} is no event that this version knows")
     if adapter is None:
         adapter = ADAPTERS[name] = TypeAdapter(STORED_TYPES[name])
     event: Stored = adapter.validate_json(rest[:-1])

@@ -1,13 +1,17 @@
 """What runs have told and go on telling: from the latest lines here, from the store, or as another process writes it."""
 
+import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 from crew.errors import UnknownRun
 from crew.mirror import PAGE, Mirror
 from crew.run import Line, Run, Tail
 from crew.stores.contract import RunRow, RunStore
 from crew.wire import gap
+
+# how long a run that was handed to others is listened to though nobody follows it
+EXPECT_SECONDS = 5.0
 
 
 class RunReader:
@@ -74,6 +78,14 @@ class RunReader:
             await self.row(run_id)
         while True:
             run = self.live.get(run_id)
+            if run is None and self._mirror_behind(run_id, after) is not None:
+                known = after
+                async for line in self._told_elsewhere(run_id, after, idle_seconds, cut):
+                    after = line.seq if line is not None and line.seq is not None else after
+                    yield line
+                if after > known:
+                    # its stretch is over; there may be a next one
+                    continue
             place = run.tail.place_after(after) if run is not None else None
             if run is not None and place is not None:
                 async for line in run.tail.follow(place, idle_seconds, cut):
@@ -100,33 +112,47 @@ class RunReader:
             if self.store.alone():
                 # nobody has it: what would be told is told when it is taken up again
                 return
-            with self._mirrored(run_id, after) as tail:
-                place = tail.place_after(after)
-                if place is None:
-                    # it is further on, and what lies between is in the store
-                    continue
-                async for line in tail.follow(place, idle_seconds, cut):
-                    # this one may have read further than it had
-                    if line is None or line.seq is None or line.seq > after:
-                        yield line
+            async for line in self._told_elsewhere(run_id, after, idle_seconds, cut):
+                after = line.seq if line is not None and line.seq is not None else after
+                yield line
+
+    async def _told_elsewhere(
+        self, run_id: str, after: int, idle_seconds: float | None, cut: Callable[[], None] | None
+    ) -> AsyncIterator[Line | None]:
+        """What another process tells from now on, until its stretch is over; nothing where that is further on already."""
+        with self._mirrored(run_id, after) as tail:
+            place = tail.place_after(after)
+            if place is None:
                 return
+            async for line in tail.follow(place, idle_seconds, cut):
+                # this follower may have read further than the mirror had
+                if line is None or line.seq is None or line.seq > after:
+                    yield line
+
+    def expect(self, run_id: str, after: int) -> None:
+        """Hear of a run that another process is about to play, before anybody follows it here."""
+        waiting = ExitStack()
+        waiting.enter_context(self._mirrored(run_id, after))
+        asyncio.get_running_loop().call_later(EXPECT_SECONDS, waiting.close)
 
     @contextmanager
     def _mirrored(self, run_id: str, after: int) -> Iterator[Tail]:
         """What another process plays, as long as somebody here follows it."""
-        mirror = self.mirrors.get(run_id)
+        mirror = self._mirror_behind(run_id, after)
         if mirror is None:
-            mirror = self.mirrors[run_id] = Mirror(self.store, run_id, after, self._unmirrored)
+            mirror = self.mirrors[run_id] = Mirror(self.store, run_id, after)
         mirror.followers += 1
         try:
             yield mirror.tail
         finally:
             mirror.followers -= 1
             if mirror.followers == 0:
-                # at once, so that who comes next gets one of his own
-                self._unmirrored(mirror)
                 mirror.close()
+                if self.mirrors.get(run_id) is mirror:
+                    # at once, so that who comes next gets one of his own
+                    del self.mirrors[run_id]
 
-    def _unmirrored(self, mirror: Mirror) -> None:
-        if self.mirrors.get(mirror.run_id) is mirror:
-            del self.mirrors[mirror.run_id]
+    def _mirror_behind(self, run_id: str, after: int) -> Mirror | None:
+        """The mirror that has, or will have, what comes behind an event; one of an earlier stretch has not."""
+        mirror = self.mirrors.get(run_id)
+        return None if mirror is not None and mirror.tail.closed and after >= mirror.tail.seq else mirror

@@ -1,46 +1,37 @@
-"""The queue of runs that wait for a worker, and who works at it: Procrastinate's tables in the runs' own PostgreSQL.
+"""The queue of runs that wait for a worker: Procrastinate's tables in the runs' own PostgreSQL.
 
 A job is `advance(run_id, epoch)`: one at a time of each run, by its lock. Procrastinate keeps the jobs, gives each to one
-worker and knows which workers have died. Its own worker ends when its connection breaks, and shows no sign of life while it
-drains; so the loop around its job manager is ours: it outlives the database's restarts, and runs go on meanwhile.
+worker and knows which workers have died.
 """
 
 import asyncio
 import contextlib
 import logging
-from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, LiteralString
 
 import psycopg
 import psycopg_pool
 from procrastinate import App, PsycopgConnector
 from procrastinate.exceptions import AlreadyEnqueued, ConnectorException
-from procrastinate.jobs import Job, Status
 from procrastinate.schema import SchemaManager
 
 from crew.errors import StoreError, StoreUnavailable
-from crew.stores.postgres_server import migrating
+from crew.stores.postgres_server import migrating, stands_at
 
 log = logging.getLogger(__name__)
 
 QUEUE = "crew"
-# a worker's sign of life, how long others wait for it, and how often they look
-HEARTBEAT_SECONDS = 1.0
+# how long a worker's sign of life is waited for before its runs go to others
 STALLED_SECONDS = 5.0
-SWEEP_SECONDS = 1.0
-LATE_SECONDS = 2.5
-# how often a free worker looks for a job that it was not told of
-POLL_SECONDS = 0.5
-AGAIN_SECONDS = 0.5
+# for an answer; for a connection that is free; between tries to connect
 TIMEOUT_SECONDS = 5.0
-# for a connection that is free
 WAIT_SECONDS = 1.5
-# a server that is gone without a word is noticed after some ten seconds
-KEEP_ALIVE = {"keepalives_idle": 5, "keepalives_interval": 2, "keepalives_count": 3}
-# rows of workers that died so long ago are forgotten
-FORGET_SECONDS = 7 * 86_400.0
-FAILURES = (ConnectorException, psycopg.Error, psycopg_pool.PoolTimeout, OSError, TimeoutError)
+AGAIN_SECONDS = 0.5
+# a server that is gone without a word is noticed after some ten seconds, also while something was sent to it
+KEEP_ALIVE = {"keepalives_idle": 5, "keepalives_interval": 2, "keepalives_count": 3, "tcp_user_timeout": 10_000}
+FAILURES = (ConnectorException, StoreUnavailable, psycopg.Error, psycopg_pool.PoolTimeout, OSError, TimeoutError)
 
 # of Procrastinate's tables, in order
 MIGRATIONS = sorted(Path(SchemaManager.get_migrations_path()).glob("*.sql"))
@@ -52,6 +43,14 @@ SELECT run_id, epoch FROM crew_runs AS run WHERE status = 'running'
     AND NOT EXISTS (SELECT FROM procrastinate_jobs WHERE queueing_lock = run.run_id AND status = 'todo')
 LIMIT 500
 """
+# a run that a worker has which is alive
+HELD = """
+SELECT EXISTS (
+    SELECT FROM procrastinate_jobs AS job JOIN procrastinate_workers AS worker ON worker.id = job.worker_id
+    WHERE job.lock = %(run_id)s AND job.status = 'doing' AND worker.last_heartbeat > now() - %(seconds)s * interval '1 second'
+) AS held
+"""
+KNOWN = "SELECT EXISTS (SELECT FROM procrastinate_workers WHERE id = %(id)s) AS known"
 COUNTS = """
 SELECT (SELECT count(*) FROM procrastinate_workers WHERE last_heartbeat > now() - %(seconds)s * interval '1 second') AS workers,
     (SELECT count(*) FROM procrastinate_jobs WHERE status = 'todo' AND queue_name = %(queue)s) AS waiting
@@ -65,6 +64,8 @@ async def prepare_queue(url: str) -> None:
         StoreError: the database cannot be reached, or its tables are of a later Procrastinate.
     """
     newest = MIGRATIONS[-1].name
+    if await stands_at(url, "crew_queue_schema", "max(newest)") == newest:
+        return
     async with migrating(url) as connection:
         await connection.execute("CREATE TABLE IF NOT EXISTS crew_queue_schema (newest text NOT NULL)")
         found: str = await connection.fetchval("SELECT coalesce(max(newest), '') FROM crew_queue_schema")
@@ -117,165 +118,37 @@ class JobQueue:
             allow_unknown=True,
         )
         try:
-            await task.defer_async(run_id=run_id, epoch=epoch)
+            async with asyncio.timeout(TIMEOUT_SECONDS):
+                await task.defer_async(run_id=run_id, epoch=epoch)
         except AlreadyEnqueued:
             return
         except FAILURES as error:
-            log.warning("run %s is queued when the database can be used again: %s", run_id, " ".join(str(error).split()))
+            log.warning("run %s is queued when the database can be used again: %s", run_id, said(error))
 
     async def has(self, run_id: str) -> bool:
         """See crew.starting.Queue."""
-        with _unavailable():
-            return bool(await self.manager.list_jobs_async(lock=run_id, status=Status.DOING.value))
+        return bool((await self._asked(HELD, run_id=run_id, seconds=STALLED_SECONDS))["held"])
 
     async def counts(self) -> tuple[int, int]:
         """See crew.starting.Queue."""
-        with _unavailable():
-            found = await self.app.connector.execute_query_one_async(COUNTS, seconds=STALLED_SECONDS, queue=QUEUE)
+        found = await self._asked(COUNTS, seconds=STALLED_SECONDS, queue=QUEUE)
         return found["workers"], found["waiting"]
 
+    async def knows(self, worker_id: int) -> bool:
+        """Whether a worker is registered; raises StoreError."""
+        return bool((await self._asked(KNOWN, id=worker_id))["known"])
 
-class Worker:
-    """Takes jobs from the queue and does them, as many at once as it may."""
+    async def orphans(self) -> list[tuple[str, int]]:
+        """Runs that go on and have no job, with their epochs; raises StoreError."""
+        with _unavailable():
+            async with asyncio.timeout(TIMEOUT_SECONDS):
+                found = await self.app.connector.execute_query_all_async(ORPHANS)
+        return [(orphan["run_id"], orphan["epoch"]) for orphan in found]
 
-    def __init__(
-        self, queue: JobQueue, advance: Callable[[str, int], Awaitable[None]], takes: Callable[[], bool], at_once: int
-    ) -> None:
-        """`advance` is given a run_id and an epoch, and sees to its own errors; `takes`: whether jobs may still be taken."""
-        self.queue, self.advance, self.takes, self.at_once = queue, advance, takes, at_once
-        self.manager = queue.manager
-        self.jobs: dict[int, asyncio.Task[None]] = {}
-        self._id = 0
-        self._failing = False
-        self._more = asyncio.Event()
-        # a job is being fetched, or those that this worker should have are being looked at
-        self._fetching = asyncio.Lock()
-        # when it last gave a sign of life, and since when it has given each in time: only then may it miss those of others
-        self._beaten = self._steady_since = 0.0
-
-    async def run(self) -> None:
-        """Work until this is cancelled; by then nothing may go on that takes long."""
-        self._id = await self._registered()
-        self._beaten = self._steady_since = _now()
-        try:
-            async with asyncio.TaskGroup() as tasks:
-                tasks.create_task(self._beat())
-                tasks.create_task(self._listen())
-                tasks.create_task(self._fetch())
-                tasks.create_task(self._sweep())
-        finally:
-            if self.jobs:
-                # their runs have been left, and are put back
-                await asyncio.wait(self.jobs.values(), timeout=TIMEOUT_SECONDS)
-            await self._tried(self.manager.unregister_worker(self._id))
-
-    async def _registered(self) -> int:
-        while True:
-            number = await self._tried(self._register())
-            if number is not None:
-                return int(number)
-            await asyncio.sleep(AGAIN_SECONDS)
-
-    async def _register(self) -> int:
-        await self.manager.prune_stalled_workers(FORGET_SECONDS)
-        return await self.manager.register_worker()
-
-    async def _beat(self) -> None:
-        while True:
-            await asyncio.sleep(HEARTBEAT_SECONDS)
-            await self._tried(self._beat_once())
-
-    async def _beat_once(self) -> None:
-        await self.manager.update_heartbeat(self._id)
-        if _now() - self._beaten > LATE_SECONDS:
-            self._steady_since = _now()
-        self._beaten = _now()
-
-    @property
-    def _steady(self) -> bool:
-        return _now() - self._beaten < LATE_SECONDS and _now() - self._steady_since > STALLED_SECONDS
-
-    async def _listen(self) -> None:
-        async def heard(**_: Any) -> None:
-            self._more.set()
-
-        while True:
-            await self._tried(self.manager.listen_for_jobs(on_notification=heard, queues=[QUEUE]))
-            await asyncio.sleep(AGAIN_SECONDS)
-
-    async def _fetch(self) -> None:
-        while True:
-            job = None
-            self._more.clear()
-            if len(self.jobs) < self.at_once and self.takes():
-                async with self._fetching:
-                    job = await self._tried(self.manager.fetch_job(queues=[QUEUE], worker_id=self._id))
-                    if job is not None and job.id is not None:
-                        self.jobs[job.id] = asyncio.create_task(self._do(job))
-            if job is None:
-                with contextlib.suppress(TimeoutError):
-                    async with asyncio.timeout(POLL_SECONDS):
-                        await self._more.wait()
-
-    async def _do(self, job: Job) -> None:
-        assert job.id is not None, "it was fetched"
-        try:
-            await self.advance(str(job.task_kwargs["run_id"]), int(str(job.task_kwargs["epoch"])))
-        except Exception:
-            log.exception("a job broke, and its run is found again")
-        finally:
-            # where this fails, the next sweep does it
-            await self._tried(self._finish(job.id))
-            del self.jobs[job.id]
-            self._more.set()
-
-    async def _sweep(self) -> None:
-        while True:
-            await asyncio.sleep(SWEEP_SECONDS)
-            await self._tried(self._swept())
-
-    async def _swept(self) -> None:
-        """End jobs that nobody does, and put runs into the queue that have none."""
-        async with self._fetching:
-            mine = await self.manager.list_jobs_async(worker_id=self._id, status=Status.DOING.value)
-            # it was given to this worker, but the answer was lost; or could not be ended when it was done
-            lost = [job for job in mine if job.id not in self.jobs]
-            for job in lost:
-                log.info("run %s has a job that this worker was not told of, or could not end", job.lock)
-        stalled = await self.manager.get_stalled_jobs(queue=QUEUE, seconds_since_heartbeat=STALLED_SECONDS)
-        # after the database was away nobody's sign of life is fresh
-        for job in stalled if self._steady else ():
-            log.warning("run %s has lost its worker", job.lock)
-            lost.append(job)
-        for job in lost:
-            if job.id is not None:
-                await self._finish(job.id)
-        for orphan in await self.queue.app.connector.execute_query_all_async(ORPHANS):
-            await self.queue.put(orphan["run_id"], orphan["epoch"])
-
-    async def _finish(self, job_id: int) -> None:
-        """End a job; nothing if somebody has done so before."""
-        try:
-            await self.manager.finish_job_by_id_async(job_id, Status.SUCCEEDED, delete_job=True)
-        except ConnectorException as error:
-            if not isinstance(error.__cause__, psycopg.errors.RaiseException):
-                raise
-
-    async def _tried(self, doing: Coroutine[Any, Any, Any]) -> Any:
-        """What comes of it; None where the database fails."""
-        try:
-            done = await doing
-            self._failing = False
-            return done
-        except FAILURES as error:
-            if not self._failing:
-                log.warning("the queue cannot be used for now: %s", " ".join(str(error).split()))
-            self._failing = True
-            return None
-
-
-def _now() -> float:
-    return asyncio.get_running_loop().time()
+    async def _asked(self, query: LiteralString, **values: Any) -> dict[str, Any]:
+        with _unavailable():
+            async with asyncio.timeout(TIMEOUT_SECONDS):
+                return await self.app.connector.execute_query_one_async(query, **values)
 
 
 @contextlib.contextmanager
@@ -283,4 +156,9 @@ def _unavailable() -> Iterator[None]:
     try:
         yield
     except FAILURES as error:
-        raise StoreUnavailable(f"the queue cannot be used for now: {error}") from error
+        raise StoreUnavailable(f"the queue cannot be used for now: {said(error)}") from error
+
+
+def said(error: Exception) -> str:
+    """Why, on one line; the library's own errors have the cause behind them."""
+    return " ".join(str(error.__cause__ or error).split()) or type(error).__name__

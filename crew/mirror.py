@@ -3,7 +3,6 @@
 import asyncio
 import contextvars
 import logging
-from collections.abc import Callable
 
 from crew.errors import StoreError
 from crew.run import Tail
@@ -20,11 +19,12 @@ POLL_SECONDS = 1.0
 class Mirror:
     """Fills a tail with what the store gets, until the stretch ends or nobody has the run any more."""
 
-    def __init__(self, store: RunStore, run_id: str, after: int, gone: "Callable[[Mirror], None]") -> None:
-        """`after`: the number of the event before the first line; `gone` is called when no line will follow."""
-        self.store, self.run_id, self._gone = store, run_id, gone
+    def __init__(self, store: RunStore, run_id: str, after: int) -> None:
+        """`after`: the number of the event before the first line."""
+        self.store, self.run_id = store, run_id
         self.tail = Tail(after)
         self.followers = 0
+        self._failing = False
         # of no one request
         self._task = asyncio.create_task(self._read(), name=f"mirror of {run_id}", context=contextvars.Context())
 
@@ -40,36 +40,49 @@ class Mirror:
         try:
             with self.store.watching(self.run_id) as watch:
                 # what came before it was watched
-                watch.ring()
+                watch.ring(None)
                 while True:
                     await watch.wait(POLL_SECONDS)
                     while watch.heard:
-                        passed = watch.heard.popleft()
-                        if passed is not None:
-                            self.tail.add(None, passed)
-                        elif await self._caught_up():
+                        heard = watch.heard.popleft()
+                        if isinstance(heard, str):
+                            self.tail.add(None, heard)
+                        elif await self._caught_up(heard):
                             return
         finally:
             self.tail.close()
-            self._gone(self)
 
-    async def _caught_up(self) -> bool:
-        """Read what is new; True when no more is to come."""
+    async def _caught_up(self, last: int | None) -> bool:
+        """Read what is new, up to event `last` so that what is not kept comes in its place; True when no more is to come."""
         try:
-            fresh = False
-            while records := await self.store.records(self.run_id, self.tail.seq, PAGE):
-                fresh = True
-                for record in records:
-                    self.tail.add(record.seq, record.public)
-                    if ends(record.public):
-                        return True
-                if len(records) < PAGE:
-                    break
-            if fresh:
-                return False
+            ended, fresh = await self._read_on(last)
+            if ended or fresh or last is not None:
+                return ended
             row = await self.store.row(self.run_id)
+            if row is not None and row.status == "running" and not self.store.alone():
+                return False
+            # what was stored since, with its end
+            await self._read_on(None)
         except StoreError as error:
+            if not self._failing:
+                log.warning("the events of run %s cannot be read for now: %s", self.run_id, error)
             # who follows waits with us
-            log.warning("the events of run %s cannot be read for now: %s", self.run_id, error)
+            self._failing = True
             return False
-        return row is None or row.status != "running" or self.store.alone()
+        return True
+
+    async def _read_on(self, last: int | None) -> tuple[bool, bool]:
+        """Whether the stretch has ended, and whether there was anything new."""
+        fresh = False
+        while last is None or last > self.tail.seq:
+            limit = PAGE if last is None else min(PAGE, last - self.tail.seq)
+            records = await self.store.records(self.run_id, self.tail.seq, limit)
+            self._failing = False
+            for record in records:
+                fresh = True
+                self.tail.add(record.seq, record.public)
+                if ends(record.public):
+                    return True, True
+            if len(records) < limit:
+                break
+        return False, fresh

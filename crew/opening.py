@@ -16,13 +16,14 @@ POSTGRES = ("postgresql://", "postgres://")
 CONNECTIONS = 5
 
 
-def open_store(url: str | None, folder: Path, connections: int = CONNECTIONS) -> RunStore:
+def open_store(url: str | None, folder: Path, connections: int = CONNECTIONS, crew: str | None = None) -> RunStore:
     """The store that a URL names; its schema is brought up to date. Not from within an event loop.
 
     Args:
         url: `sqlite:///file`, `memory:`, `postgresql://…`, or None for `.crew/crew.db` in the crew's folder.
         folder: the crew's.
         connections: to a PostgreSQL server, at most so many at once.
+        crew: the name of the crew whose runs are to be in it; several crews do not share a PostgreSQL database.
 
     Raises:
         StoreError: the URL names no store, or the store cannot be opened.
@@ -35,7 +36,7 @@ def open_store(url: str | None, folder: Path, connections: int = CONNECTIONS) ->
         # as SQLAlchemy has it: three slashes and a relative path, four and an absolute one
         return SqliteStore(Path(url.removeprefix("sqlite:///")))
     if url.startswith(POSTGRES):
-        asyncio.run(_optional("crew.stores.postgres_server").prepare(url))
+        asyncio.run(_optional("crew.stores.postgres_server").prepare(url, crew))
         store: RunStore = _optional("crew.stores.postgres").PostgresStore(url, connections)
         return store
     # only its scheme is told: a URL may hold a password

@@ -7,24 +7,27 @@ from crew.events import unpack
 from crew.mirror import PAGE
 from crew.state import RunState
 from crew.stores.contract import RunStore
-from tools.deadline import Limits
 
 log = logging.getLogger(__name__)
 
 
-async def recall(store: RunStore, run_id: str, limits: Limits) -> tuple[RunState, int]:
-    """The state, and the number of the last event.
+async def recall(store: RunStore, state: RunState, seq: int = 0) -> int:
+    """Bring a state up to the last event that the store has of its run; gives that event's number.
+
+    Args:
+        store: has the events.
+        state: of the run, up to event `seq`.
+        seq: 0 for a state that is new.
 
     Raises:
         StoreError: the store fails, or has an event that another version wrote.
     """
-    state, seq = RunState(run_id, limits), 0
     try:
-        while records := await store.records(run_id, seq, PAGE):
+        while records := await store.records(state.run_id, seq, PAGE):
             for record in records:
                 state.apply(unpack(record.event))
                 seq = record.seq
     except ValueError as error:
-        log.debug("event %d of run %s: %s", seq + 1, run_id, error)
-        raise StoreError(f"event {seq + 1} of run {run_id} was written by another version, and cannot be read") from error
-    return state, seq
+        log.debug("event %d of run %s: %s", seq + 1, state.run_id, error)
+        raise StoreError(f"event {seq + 1} of run {state.run_id} was written by another version, and cannot be read") from error
+    return seq

@@ -89,17 +89,20 @@ class Runs(RunStarter):
         row = await self.store.row(run_id)
         if run_id in self.live or row is None or row.status != "running" or self.draining:
             return None
-        crew = await self.revisions.take(row.revision, or_current=or_current)
+        # what cannot be read is not taken
+        crew, state, seq = await self._stored(row, or_current=or_current)
         try:
             taken = await self.store.take(run_id, epoch)
             if taken is None:
                 self.revisions.release(crew)
                 return None
-            state, seq = await recall(self.store, run_id, crew.tool_limits)
+            # what whoever had it wrote meanwhile
+            seq = await recall(self.store, state, seq)
         except BaseException:
             self.revisions.release(crew)
             raise
-        return self._live(crew, taken.row, state, seq, taken.epoch, stream=state.deltas)
+        run = self.live[run_id] = self._made(crew, taken.row, state, seq, taken.epoch, stream=state.deltas)
+        return run
 
     async def cancel(self, run_id: str, request_id: str = "") -> None:
         """End a run: one that is running here or paused, or nobody's, at once; another process is asked to.
@@ -107,6 +110,7 @@ class Runs(RunStarter):
         Raises:
             UnknownRun, RunEnded, Draining, StoreError
         """
+        asked = False
         while True:
             run = self.live.get(run_id)
             if run is not None and run.executor.state.status == "running":
@@ -118,11 +122,15 @@ class Runs(RunStarter):
             if self.draining:
                 raise Draining
             row = await self.row(run_id)
+            if asked and row.status == "cancelled":
+                # another process has heeded it
+                return
             if row.status not in ("running", "paused"):
                 raise RunEnded(f"run {run_id} is {row.status}")
             if not self.store.alone():
                 # also of a paused one, should another process take it up before it has ended here
                 await self.store.ask_to_cancel(run_id)
+                asked = True
             if row.status == "running" and not await self._idle(run_id):
                 return
             # what happened meanwhile is looked at again

@@ -95,13 +95,14 @@ class RunStarter(RunReader):
         event = RunStarted(crew.name, first, crew.name_of(first), request_id, False, query)
         row = RunRow(run_id, crew.name, "running", query.text, now(), request_id, crew.revision)
         state = RunState(run_id, crew.tool_limits)
-        run = self._live(crew, row, state, 0, stream=query.deltas)
+        run = self._made(crew, row, state, 0, stream=query.deltas)
         if once is not None or self.queue is not None:
             await self._begin(run, event, row, None, once)
             state.apply(event)
             await self._play(run)
             return run
         state.apply(event)
+        self.live[run_id] = run
         # the loop takes its first step before what it records is written: both are one transaction
         run.start()
         run.journal.record(event, row)
@@ -164,8 +165,8 @@ class RunStarter(RunReader):
             raise NotPaused(f"run {run_id} is not in the pause of event {answer.pause}")
         event = RunStarted(row.crew, state.asked, crew.name_of(state.asked), request_id, True, answer, expired)
         running = row.going_on(request_id)
-        run = self._live(crew, running, state, seq, stream=answer.deltas)
-        await self._begin(run, event, running, "paused", once)
+        run = self._made(crew, running, state, seq, stream=answer.deltas)
+        await self._begin(run, event, running, "paused", once, here=ending)
         state.apply(event)
         if ending:
             run.cancel()
@@ -181,11 +182,20 @@ class RunStarter(RunReader):
             return
         assert run.journal.epoch is not None, "it has begun"
         self._gone(run)
+        # who follows it from the start must hear its first words
+        self.expect(run.id, run.before)
         await self.queue.put(run.id, run.journal.epoch)
 
-    async def _begin(self, run: Run, event: RunStarted, row: RunRow, expected: Status | None, once: Once | None) -> None:
-        """Store the first event of a stretch before anything of it happens, or raise why it does not begin."""
+    async def _begin(
+        self, run: Run, event: RunStarted, row: RunRow, expected: Status | None, once: Once | None, *, here: bool = False
+    ) -> None:
+        """Store the first event of a stretch before anything of it happens, or raise why it does not begin.
+
+        Without a queue, or with `here`, the run is alive from now on.
+        """
         began = False
+        if here or self.queue is None:
+            self.live[run.id] = run
         receipt = None if once is None else Receipt(once.key, once.fingerprint, run.id, run.before)
         try:
             began = await run.journal.begin(event, row, expected, receipt)
@@ -216,18 +226,17 @@ class RunStarter(RunReader):
         """A stored run's crew, which is held; its state; and the number of its last event."""
         crew = await self.revisions.take(row.revision, or_current=or_current)
         try:
-            return crew, *await recall(self.store, row.run_id, crew.tool_limits)
+            state = RunState(row.run_id, crew.tool_limits)
+            return crew, state, await recall(self.store, state)
         except BaseException:
             self.revisions.release(crew)
             raise
 
-    def _live(self, crew: Crew, row: RunRow, state: RunState, seq: int, epoch: int | None = None, *, stream: bool = False) -> Run:
+    def _made(self, crew: Crew, row: RunRow, state: RunState, seq: int, epoch: int | None = None, *, stream: bool = False) -> Run:
         tail = Tail(seq)
         journal = Journal(row.run_id, row.request_id, self.store, tail.add, self.listeners, seq, epoch)
         executor = CrewExecutor(crew.agents, crew.routing, crew.limits, state, journal, row, stream=stream)
-        run = Run(row.run_id, crew, executor, journal, tail, self._gone)
-        self.live[row.run_id] = run
-        return run
+        return Run(row.run_id, crew, executor, journal, tail, self._gone)
 
     def _gone(self, run: Run) -> None:
         # what has a queue is found by it
@@ -235,4 +244,4 @@ class RunStarter(RunReader):
             self.left.add(run.id)
         if self.live.get(run.id) is run:
             del self.live[run.id]
-            self.revisions.release(run.crew)
+        self.revisions.release(run.crew)

@@ -6,7 +6,6 @@ import time
 from dataclasses import dataclass
 
 import anyio
-import anyio.lowlevel
 
 from crew.errors import CrewError, StoreError
 from crew.runs import Runs
@@ -50,9 +49,9 @@ async def upkeep(runs: Runs, keep: Keep) -> None:
             for row in due:
                 if later.get(row.run_id, 0.0) <= time.monotonic() and not await _expire(runs, row):
                     later[row.run_id] = time.monotonic() + SWEEP_SECONDS
-            if time.monotonic() - swept >= SWEEP_SECONDS:
+            # a piece each round, so that nobody who waits for the rest is kept waiting
+            if time.monotonic() - swept >= SWEEP_SECONDS and not await sweep_some(runs, keep):
                 swept = time.monotonic()
-                await sweep(runs, keep)
         except StoreError as error:
             log.warning("the store fails: %s", error)
         except Exception:
@@ -79,8 +78,6 @@ async def _expire(runs: Runs, row: RunRow) -> bool:
     return True
 
 
-async def sweep(runs: Runs, keep: Keep) -> None:
-    """Forget what is old, in pieces, so that runs are not kept waiting."""
-    before = (now(-3600 * keep.events_hours), keep.events, now(-86_400 * keep.runs_days))
-    while await runs.store.sweep(*before):
-        await anyio.lowlevel.checkpoint()
+async def sweep_some(runs: Runs, keep: Keep) -> bool:
+    """Forget some of what is old; whether there may be more."""
+    return await runs.store.sweep(now(-3600 * keep.events_hours), keep.events, now(-86_400 * keep.runs_days)) > 0

@@ -87,7 +87,7 @@ def build_app(
         if watch is not None:
             doing.append(watch(house.reloader))
         if store.shared:
-            doing.append(house.attendance.tell())
+            doing += [house.attendance.tell(), _listen(store)]
         return doing
 
     return put_together(_routes(), house, settings, going_on, begin)
@@ -149,6 +149,12 @@ def put_together(
         Exception: _broke,
     }
     return Starlette(routes=paths, middleware=middleware, exception_handlers=handlers, lifespan=lifespan)
+
+
+async def _listen(store: RunStore) -> None:
+    """Have the store listen before there is something to hear: the first words of a run come at once."""
+    with store.watching(""):
+        await asyncio.get_running_loop().create_future()
 
 
 def _routes() -> list[Route | Mount]:

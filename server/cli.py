@@ -97,7 +97,7 @@ def serve(
     # first of all, so that no run is taken up by a server that cannot serve
     listener = serving.listen(settings)
     queue = open_queue(settings.database_url)
-    store = open_store(settings.database_url, folder, settings.database_connections)
+    store = open_store(settings.database_url, folder, settings.database_connections, crew.name)
     serving.serve(application.build_app(crew, store, settings, watch, queue), settings, listener)
 
 
@@ -126,7 +126,7 @@ def worker(
     logs, serving, working = _web("logs", "serving", "working")
     logs.set_up(settings)
     listener = serving.listen(settings)
-    store = open_store(settings.database_url, folder, settings.database_connections)
+    store = open_store(settings.database_url, folder, settings.database_connections, crew.name)
     serving.serve(working.build_worker(crew, store, settings, queue, at_once), settings, listener)
 
 
@@ -158,7 +158,7 @@ def run(
     if flaw is not None and (decision is None or query):
         fail(f"QUERY {flaw}", 2)
     url = os.environ.get("CREW_DATABASE_URL")
-    queue, store = open_queue(url), open_store(url, folder)
+    queue, store = open_queue(url), open_store(url, folder, crew=crew.name)
     store.claim(serves=False)
     asked = Query(query, decision=decision.value if decision is not None else None)
     row, asks = anyio.run(play, Runs(crew, store, queue=queue), asked, answer, as_lines)

@@ -15,6 +15,7 @@ from crew.query import Query, Verdict
 from crew.runs import Runs
 from crew.stores.contract import RunRow, RunStore
 from crew.upkeep import heed
+from crew.wire import ends
 from server.terminal import RunView
 
 
@@ -48,6 +49,8 @@ async def play(runs: Runs, asked: Query, answer: str | None, as_lines: bool) -> 
                         print(line.public, flush=True)
                     elif line is not None:
                         view.show(line.public)
+                    if line is not None and ends(line.public):
+                        break
                 row = await runs.row(started.id)
                 if row.status != "paused" or not interactive:
                     return row, view.asks

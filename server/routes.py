@@ -33,6 +33,8 @@ DRAINING = "this server is going down; try again at another one, or in a moment"
 RETRY_AFTER = {"Retry-After": "5"}
 NO_CACHE = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
 LAST_EVENT_ID = "Last-Event-ID"
+# who asks how it is does not wait for a database that hangs
+ASK_SECONDS = 2.0
 # to a request that had begun what it asks for when it came before
 REPLAYED = {"Idempotency-Replayed": "true"}
 
@@ -72,9 +74,9 @@ async def stream(request: Request) -> EventStream | Response:
     _no_head(request)
     if (last := request.headers.get("last-event-id")) is not None:
         deltas = request.query_params.get("deltas") == "1"
-        return await _again(request, *event_id(last, None, LAST_EVENT_ID), LAST_EVENT_ID, deltas=deltas)
+        return await _again(request, *event_id(last, None, LAST_EVENT_ID), LAST_EVENT_ID, deltas=deltas, stretch=True)
     begun = await _begin(request)
-    return _events(request, begun.run_id, begun.before, deltas=begun.deltas, replayed=begun.replayed)
+    return _events(request, begun.run_id, begun.before, deltas=begun.deltas, stretch=True, replayed=begun.replayed)
 
 
 async def run(request: Request) -> Response:
@@ -184,7 +186,11 @@ async def ready(request: Request) -> Response:
         return Json({"status": "store failing", "detail": failing}, 503, headers=RETRY_AFTER)
     told: dict[str, Any] = {"status": "ready", "crew": house(request).runs.crew.name, "config": house(request).reloader.summary()}
     if (queue := house(request).runs.queue) is not None:
-        told["workers"], told["runs_waiting"] = await queue.counts()
+        try:
+            async with asyncio.timeout(ASK_SECONDS):
+                told["workers"], told["runs_waiting"] = await queue.counts()
+        except TimeoutError:
+            return Json({"status": "store failing", "detail": "the queue does not answer"}, 503, headers=RETRY_AFTER)
     return Json(told)
 
 
@@ -192,10 +198,11 @@ async def metrics(request: Request) -> Response:
     """GET /metrics: Prometheus text, or JSON."""
     kept, runs = house(request).metrics, house(request).runs
     # what cannot be asked keeps its last value: a database that is away must not hide the other numbers
-    with contextlib.suppress(StoreError):
-        kept.pauses.set(await runs.store.count("paused"))
-        if runs.queue is not None:
-            kept.tell_queue(*await runs.queue.counts())
+    with contextlib.suppress(StoreError, TimeoutError):
+        async with asyncio.timeout(ASK_SECONDS):
+            kept.pauses.set(await runs.store.count("paused"))
+            if runs.queue is not None:
+                kept.tell_queue(*await runs.queue.counts())
     match parameters(request, frozenset({"format", "access_token"})).get("format", "prometheus"):
         case "prometheus":
             return Response(generate_latest(kept.registry), media_type=CONTENT_TYPE_LATEST)
@@ -238,7 +245,7 @@ async def _begin(request: Request) -> _Begun:
     except AlreadyBegun as error:
         receipt = error.receipt
         live = here.runs.live.get(receipt.run_id)
-        ours = live if live is not None and live.before == receipt.before else None
+        ours = live if live is not None and live.here and live.before == receipt.before else None
         return _Begun(receipt.run_id, receipt.before, deltas, ours, replayed=True)
     return _Begun(run.id, run.before, deltas, run if run.here else None)
 
@@ -258,7 +265,9 @@ async def _outcome(here: House, begun: _Begun) -> dict[str, Any]:
     return outcome_of(row)
 
 
-async def _again(request: Request, run_id: str, after: int, field: str, *, deltas: bool) -> EventStream | Response:
+async def _again(
+    request: Request, run_id: str, after: int, field: str, *, deltas: bool, stretch: bool = False
+) -> EventStream | Response:
     """Go on reading a run behind event `after`; 204 when there is nothing more to come."""
     here = house(request)
     resumes = here.metrics.resumes
@@ -277,13 +286,16 @@ async def _again(request: Request, run_id: str, after: int, field: str, *, delta
         resumes.labels("up_to_date").inc()
         return Response(status_code=204)
     resumes.labels("resumed").inc()
-    return _events(request, run_id, after, deltas=deltas)
+    return _events(request, run_id, after, deltas=deltas, stretch=stretch)
 
 
-def _events(request: Request, run_id: str, after: int, *, deltas: bool, replayed: bool = False) -> EventStream:
+def _events(
+    request: Request, run_id: str, after: int, *, deltas: bool, stretch: bool = False, replayed: bool = False
+) -> EventStream:
     here = house(request)
     seconds = here.settings.sse_keep_alive_seconds
-    return EventStream(here.runs, here.attendance, run_id, after, deltas=deltas, keep_alive_seconds=seconds, replayed=replayed)
+    kinds = {"deltas": deltas, "stretch": stretch, "replayed": replayed}
+    return EventStream(here.runs, here.attendance, run_id, after, keep_alive_seconds=seconds, **kinds)
 
 
 def _accepted(run_id: str, headers: Mapping[str, str] | None = None) -> Response:

@@ -43,11 +43,12 @@ class EventStream:
         *,
         deltas: bool,
         keep_alive_seconds: float,
+        stretch: bool = False,
         replayed: bool = False,
     ) -> None:
-        """`replayed`: of one stretch only, which an earlier request has begun."""
+        """`stretch`: end with the first stretch; `replayed`: an earlier request has begun it."""
         self.runs, self.attendance, self.run_id, self.after = runs, attendance, run_id, after
-        self.deltas, self.keep_alive_seconds, self.replayed = deltas, keep_alive_seconds, replayed
+        self.deltas, self.keep_alive_seconds, self.stretch, self.replayed = deltas, keep_alive_seconds, stretch, replayed
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send the stream until the run ends or pauses, or the client leaves."""
@@ -80,7 +81,7 @@ class EventStream:
                         continue
                     ended = ends(line.public)
                     await write(frame(self.run_id, line))
-                    if ended and self.replayed:
+                    if ended and self.stretch:
                         break
             except CrewError:
                 await write(b": %s\n\n" % CANNOT_READ)

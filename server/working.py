@@ -1,17 +1,23 @@
 """The process that plays what `crew serve` processes accept: takes runs from the queue, and tells how it is."""
 
+import logging
+import signal
+
 from starlette.applications import Starlette
 from starlette.routing import Route
 
 from crew.advancing import Advance
 from crew.crew import Crew
-from crew.jobs import JobQueue, Worker
+from crew.jobs import JobQueue
 from crew.stores.contract import RunStore
 from crew.upkeep import upkeep
+from crew.worker import Worker
 from server import routes
 from server.app import Doing, put_together
 from server.routes import House
 from server.settings import Settings
+
+log = logging.getLogger(__name__)
 
 
 def build_worker(crew: Crew, store: RunStore, settings: Settings, queue: JobQueue, at_once: int) -> Starlette:
@@ -26,9 +32,17 @@ def build_worker(crew: Crew, store: RunStore, settings: Settings, queue: JobQueu
     """
     house = House.of(crew, store, queue)
 
+    runs = house.runs
+
+    async def work() -> None:
+        try:
+            await Worker(queue, Advance(runs, queue), lambda: not runs.draining, at_once).run()
+        except Exception:
+            log.exception("the worker broke; its process ends, so that whoever started it starts it anew")
+            signal.raise_signal(signal.SIGTERM)
+
     def going_on() -> list[Doing]:
-        runs = house.runs
-        return [upkeep(runs, settings.keep), Worker(queue, Advance(runs, queue), lambda: not runs.draining, at_once).run()]
+        return [upkeep(runs, settings.keep), work()]
 
     paths = [Route("/health", routes.health), Route("/ready", routes.ready), Route("/metrics", routes.metrics)]
     return put_together([*paths], house, settings, going_on)

@@ -135,8 +135,8 @@ class RunStore(Protocol):
         """Ask whichever process has the run to end it."""
         ...
 
-    async def to_cancel(self, limit: int = 50) -> list[RunRow]:
-        """Runs that somebody has asked to end, and that have not ended."""
+    async def to_cancel(self, limit: int = 500) -> list[RunRow]:
+        """Runs that somebody has asked to end, and that have not ended; newest first."""
         ...
 
     async def receipt(self, key: str) -> Receipt | None:

@@ -59,9 +59,9 @@ class MemoryStore:
         """See RunStore."""
         self._to_cancel.add(run_id)
 
-    async def to_cancel(self, limit: int = 50) -> list[RunRow]:
+    async def to_cancel(self, limit: int = 500) -> list[RunRow]:
         """See RunStore."""
-        rows = [row for run_id in sorted(self._to_cancel) if (row := self._rows.get(run_id)) is not None]
+        rows = [row for run_id in sorted(self._to_cancel, reverse=True) if (row := self._rows.get(run_id)) is not None]
         return [row for row in rows if row.ended_at is None][:limit]
 
     async def receipt(self, key: str) -> Receipt | None:

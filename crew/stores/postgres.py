@@ -65,7 +65,6 @@ class PostgresStore:
         self.server = PostgresServer(url, connections)
         # what is written is written, also when nobody waits for it
         self._writing: set[asyncio.Task[int]] = set()
-        self._passed = 0
 
     @property
     def failing(self) -> str | None:
@@ -90,7 +89,7 @@ class PostgresStore:
                     raise StoreError(f"run {write.run_id}: event {write.records[0].seq} is there already") from error
                 epoch = write.epoch
         if epoch:
-            self.server.ring(write.run_id)
+            self.server.ring(write.run_id, write.records[-1].seq)
         return epoch
 
     async def take(self, run_id: str, epoch: int | None = None) -> Taken | None:
@@ -103,9 +102,11 @@ class PostgresStore:
         """See RunStore."""
         await self._execute("UPDATE crew_runs SET to_cancel = true WHERE run_id = $1", run_id)
 
-    async def to_cancel(self, limit: int = 50) -> list[RunRow]:
+    async def to_cancel(self, limit: int = 500) -> list[RunRow]:
         """See RunStore."""
-        return await self._rows("SELECT row FROM crew_runs WHERE to_cancel AND ended_at IS NULL LIMIT $1", limit)
+        return await self._rows(
+            "SELECT row FROM crew_runs WHERE to_cancel AND ended_at IS NULL ORDER BY run_id DESC LIMIT $1", limit
+        )
 
     async def row(self, run_id: str) -> RunRow | None:
         """See RunStore."""
@@ -201,9 +202,7 @@ class PostgresStore:
     def pass_on(self, run_id: str, public: str) -> None:
         """See RunStore."""
         if len(public.encode()) + len(run_id) < MOST_PAYLOAD_BYTES:
-            # PostgreSQL takes two alike in one transaction for one
-            self._passed += 1
-            self.server.ring(f"{run_id}\n{public}\n{self._passed}")
+            self.server.ring(run_id, None, public)
 
     async def aclose(self) -> None:
         """See RunStore."""

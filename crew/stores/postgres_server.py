@@ -17,13 +17,15 @@ from crew.stores.watch import Watch
 
 # One script a version, in the order of their names; a database of a later version is refused.
 MIGRATIONS = tuple(path.read_text() for path in sorted((Path(__file__).parent / "migrations" / "postgres").glob("*.sql")))
-# of the advisory lock under which schemas are changed: "crewline" in letters of five bits, as good as any
+# of the advisory lock under which schemas are changed; any number that nobody else takes
 MIGRATION_LOCK = 0x1A4B7
 CHANNEL = "crew_runs"
-# longer payloads are refused by PostgreSQL
-MOST_PAYLOAD_BYTES = 7900
+# longer payloads are refused by PostgreSQL; some of it goes before what is passed
+MOST_PAYLOAD_BYTES = 7800
 # for a connection, and for one statement
 TIMEOUT_SECONDS = 10.0
+# how often the connection that listens is asked whether it is still there
+PROBE_SECONDS = 5.0
 # between tries to listen again
 AGAIN_SECONDS = 0.5
 # what may be otherwise in a moment: connections, resources, an operator's doing, the system, rollbacks, locks, a standby
@@ -49,6 +51,7 @@ class PostgresServer:
         self._watches: defaultdict[str, set[Watch]] = defaultdict(set)
         self._listening: asyncio.Task[None] | None = None
         self._to_ring: list[str] = []
+        self._rung = 0
         self._ringing: asyncio.Task[None] | None = None
         self._closed = False
 
@@ -66,10 +69,11 @@ class PostgresServer:
         if writes:
             self.failing = None
 
-    def ring(self, text: str) -> None:
-        """Tell every process that watches, soon: that a run has more, by its id; or, on a second line, what is passed of it."""
-        if self._to_ring[-1:] != [text]:
-            self._to_ring.append(text)
+    def ring(self, run_id: str, seq: int | None, passed: str = "") -> None:
+        """Tell every process that watches, soon: up to which event a run has more; or, without one, what is passed of it."""
+        # the first line is the same for no two: PostgreSQL takes two alike in one transaction for one
+        self._rung += 1
+        self._to_ring.append(f"{run_id} {self._rung} {'' if seq is None else seq}\n{passed}")
         if self._ringing is None or self._ringing.done():
             # in a context of its own: it is of no one request
             self._ringing = asyncio.create_task(self._ring(), context=contextvars.Context())
@@ -144,17 +148,22 @@ class PostgresServer:
                     # what was rung meanwhile was not heard
                     for watches in list(self._watches.values()):
                         for watch in watches:
-                            watch.ring()
-                    await broken.wait()
-                    log.info("the connection that listens to the database was lost")
+                            watch.ring(None)
+                    while not broken.is_set():
+                        with contextlib.suppress(TimeoutError):
+                            async with asyncio.timeout(PROBE_SECONDS):
+                                await broken.wait()
+                        # one that is silent may be dead
+                        await connection.execute("SELECT 1", timeout=TIMEOUT_SECONDS)
                 finally:
                     connection.terminate()
             await asyncio.sleep(AGAIN_SECONDS)
 
     def _heard(self, connection: object, pid: int, channel: str, payload: object) -> None:
-        run_id, *passed = str(payload).split("\n")
+        first, _, passed = str(payload).partition("\n")
+        run_id, _, seq = first.split(" ")
         for watch in self._watches.get(run_id, ()):
-            watch.ring(passed[0] if passed else None)
+            watch.ring(int(seq) if seq else passed)
 
 
 async def _as_it_is(connection: object) -> None:
@@ -163,35 +172,75 @@ async def _as_it_is(connection: object) -> None:
 
 def shown(url: str) -> str:
     """A URL without what may be secret in it."""
-    parts = urlsplit(url)
     try:
-        port = f":{parts.port}" if parts.port else ""
+        parts = urlsplit(url)
+        place = f"{parts.hostname or ''}{f':{parts.port}' if parts.port else ''}{parts.path}"
     except ValueError:
-        port = ""
-    return f"postgresql://{parts.hostname or ''}{port}{parts.path}"
+        place = "@"
+    # a password with special characters ends up anywhere
+    return "postgresql://…" if "@" in place or "@" in url.partition("?")[2] else f"postgresql://{place}"
+
+
+@asynccontextmanager
+async def _connected(url: str) -> AsyncIterator[Connection]:
+    """A connection by itself; what goes wrong is raised as StoreError."""
+    try:
+        connection = await asyncpg.connect(url, timeout=TIMEOUT_SECONDS)
+        try:
+            yield connection
+        finally:
+            connection.terminate()
+    except (ValueError, asyncpg.ClientConfigurationError):
+        # what the parser says may quote the password
+        raise StoreError(
+            "CREW_DATABASE_URL cannot be read: write postgresql://user:password@host:5432/database, "
+            "with every special character of the password percent-encoded"
+        ) from None
+    except FAILURES as error:
+        raise StoreError(f"the database {shown(url)} cannot be used: {str(error) or type(error).__name__}") from error
 
 
 @asynccontextmanager
 async def migrating(url: str) -> AsyncIterator[Connection]:
-    """A connection that changes the schema while no other process does; what goes wrong is raised as StoreError."""
-    try:
-        connection = await asyncpg.connect(url, timeout=TIMEOUT_SECONDS)
-        try:
-            async with connection.transaction():
-                await connection.execute("SELECT pg_advisory_xact_lock($1)", MIGRATION_LOCK)
-                yield connection
-        finally:
-            connection.terminate()
-    except (*FAILURES, ValueError) as error:
-        raise StoreError(f"the database {shown(url)} cannot be used: {str(error) or type(error).__name__}") from error
+    """A connection that changes the schema while no other process does; raises StoreError."""
+    async with _connected(url) as connection, connection.transaction():
+        await connection.execute("SELECT pg_advisory_xact_lock($1)", MIGRATION_LOCK)
+        yield connection
 
 
-async def prepare(url: str) -> None:
+async def stands_at(url: str, table: str, version: str) -> object:
+    """What a table of versions says, without a right to change anything; None if there is no such table. Raises StoreError."""
+    async with _connected(url) as connection:
+        if await connection.fetchval("SELECT to_regclass($1)", table) is None:
+            return None
+        return await connection.fetchval(f"SELECT {version} FROM {table}")  # noqa: S608 # names of ours
+
+
+async def prepare(url: str, crew: str | None = None) -> None:
     """Bring the database's schema up to date; several processes may do so at once.
 
+    Args:
+        url: postgresql://…
+        crew: whose runs are to be in it; None for whoever only looks.
+
     Raises:
-        StoreError: the database cannot be reached, or is of a later version.
+        StoreError: the database cannot be reached, is of a later version, or has the runs of another crew.
     """
+    if await stands_at(url, "crew_schema", "max(version)") != len(MIGRATIONS):
+        await _migrate(url)
+    if crew is None:
+        return
+    async with _connected(url) as connection:
+        await connection.execute("INSERT INTO crew_house VALUES (true, $1) ON CONFLICT DO NOTHING", crew)
+        found: str = await connection.fetchval("SELECT crew FROM crew_house")
+    if found != crew:
+        raise StoreError(
+            f"the database {shown(url)} has the runs of the crew {found!r}, and this is {crew!r}: give each crew a database of "
+            "its own; if this is that crew under another name, write the name into the table crew_house"
+        )
+
+
+async def _migrate(url: str) -> None:
     async with migrating(url) as connection:
         await connection.execute("CREATE TABLE IF NOT EXISTS crew_schema (version int NOT NULL)")
         version: int = await connection.fetchval("SELECT coalesce(max(version), 0) FROM crew_schema")

@@ -86,9 +86,9 @@ class SqliteStore:
         sql = "UPDATE runs SET to_cancel = 1 WHERE run_id = ?"
         await self._file.do(lambda c: c.execute(sql, (run_id,)).rowcount, writes=True)
 
-    async def to_cancel(self, limit: int = 50) -> list[RunRow]:
+    async def to_cancel(self, limit: int = 500) -> list[RunRow]:
         """See RunStore."""
-        sql = "SELECT row FROM runs WHERE to_cancel AND ended_at IS NULL LIMIT ?"
+        sql = "SELECT row FROM runs WHERE to_cancel AND ended_at IS NULL ORDER BY run_id DESC LIMIT ?"
         found = await self._file.do(lambda c: c.execute(sql, (limit,)).fetchall())
         return [ROW.validate_json(text) for (text,) in found]
 

@@ -7,17 +7,20 @@ MOST_HEARD = 10_000
 
 
 class Watch:
-    """What is heard of a run that another process writes: that there is more, and what is not kept."""
+    """What is heard of a run that another process writes: up to which event there is more, and what is not kept."""
 
     def __init__(self) -> None:
-        # in the order it came: None for events that the store has, a text for what it does not keep; what is too much is lost
-        self.heard: deque[str | None] = deque(maxlen=MOST_HEARD)
+        # in the order it came: the number of the newest event, a text that is not kept, or None for whatever there is;
+        # what is too much is lost
+        self.heard: deque[int | str | None] = deque(maxlen=MOST_HEARD)
         self._more = asyncio.Event()
 
-    def ring(self, passed: str | None = None) -> None:
+    def ring(self, what: int | str | None) -> None:
         """Something has come."""
-        if passed is not None or not self.heard or self.heard[-1] is not None:
-            self.heard.append(passed)
+        if isinstance(what, int) and self.heard and isinstance(self.heard[-1], int):
+            self.heard[-1] = what
+        else:
+            self.heard.append(what)
         self._more.set()
 
     async def wait(self, seconds: float) -> None:

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from crew import Crew, MemoryStore, Query, Runs
-from crew.errors import RunEnded
-from crew.events import RunDone, unpack
+from crew.errors import Draining, RunEnded, StoreError
+from crew.events import RunDone, RunStarted, pack, unpack
 from crew.stores.contract import Record, RunRow, Write
 from tests.stage import crew_of
 from tools import Tool, tool
@@ -121,3 +121,22 @@ async def test_a_left_run_is_taken_up_once(tmp_path: Path, both: tuple[str, str]
         assert sum(isinstance(unpack(record.event), RunDone) for record in kept) == 1
         assert runs.live == {}
         assert all(task.exception() is None or isinstance(task.exception(), RunEnded) for task in tasks)
+
+
+async def test_what_cannot_be_read_holds_up_nobody(tmp_path: Path):
+    """An event of a later version: the run is neither taken up nor ended; others that are to end do."""
+    crew = crew_of(tmp_path, {"a": {}}, [{"say": "x"}])
+    store = MemoryStore()
+    for run_id in ("r1", "r2", "r3"):
+        row = RunRow(run_id, crew.name, "running", "go", "2026-01-01T00:00:00.000Z", "")
+        event = pack(RunStarted(crew.name, "a", "A", "", False, Query("go")))
+        await store.append(Write(run_id, [Record(1, "{}", '["FromTheFuture",{}]' if run_id == "r2" else event)], row))
+        await store.ask_to_cancel(run_id)
+    async with Runs(crew, store) as runs:
+        with pytest.raises(StoreError, match="written by another version"):
+            await runs.take_up("r2")
+        await runs.heed()
+        assert [(await runs.row(run_id)).status for run_id in ("r1", "r2", "r3")] == ["cancelled", "running", "cancelled"]
+        await runs.drain(0)
+        with pytest.raises(Draining):
+            await runs.cancel("r2")

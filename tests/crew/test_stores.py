@@ -161,10 +161,47 @@ async def test_what_was_written_though_nobody_heard_so_is_written(postgres: Post
     await store.aclose()
 
 
-@pytest.mark.parametrize("url", ["postgresql://me:secret@127.0.0.1:1/db", "postgresql://me:secret@127.0.0.1:notaport/db"])
-def test_a_database_that_cannot_be_reached(url: str, tmp_path: Path):
-    """Where, and why, without the password."""
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [
+        ("postgresql://me:secret@127.0.0.1:1/db", r"postgresql://127\.0\.0\.1:1/db cannot be used"),
+        ("postgresql://me:secret@127.0.0.1:port/db", "percent-encoded"),
+        ("postgresql://me:sec/secret@127.0.0.1/db", "percent-encoded|…"),
+        ("postgresql://me:sec?secret@127.0.0.1/db", "percent-encoded|…"),
+        ("postgresql://me:sec[secret@127.0.0.1/db", "percent-encoded|…"),
+        ("postgresql://me:sec#secret@127.0.0.1/db", "percent-encoded|…"),
+    ],
+)
+def test_a_database_that_cannot_be_reached(url: str, said: str, tmp_path: Path):
+    """Where, and why, without the password, however it is written."""
     for opening in (open_queue, lambda url: open_store(url, tmp_path)):
-        with pytest.raises(StoreError, match=r"127\.0\.0\.1") as caught:
+        with pytest.raises(StoreError, match=said) as caught:
             opening(url)
-        assert "secret" not in str(caught.value)
+        assert "sec" not in str(caught.value).replace("seconds", "")
+
+
+@needs_postgres
+async def test_who_only_looks_needs_no_right_to_change(postgres: Postgres):
+    """A role that may read opens what is up to date."""
+    url = postgres.database()
+    await prepare(url)
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("DROP ROLE IF EXISTS reader")
+        connection.execute("CREATE ROLE reader LOGIN")
+        connection.execute("GRANT SELECT ON ALL TABLES IN SCHEMA public TO reader")
+    reading = url.replace("crew@", "reader@")
+    await prepare(reading)
+    store = PostgresStore(reading)
+    assert await store.rows() == []
+    await store.aclose()
+
+
+@needs_postgres
+async def test_a_database_has_the_runs_of_one_crew(postgres: Postgres):
+    """Another's workers would play them with tools of their own."""
+    url = postgres.database()
+    await prepare(url, "one")
+    await prepare(url, "one")
+    await prepare(url)
+    with pytest.raises(StoreError, match="has the runs of the crew 'one', and this is 'two'"):
+        await prepare(url, "two")

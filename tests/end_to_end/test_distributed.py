@@ -29,12 +29,13 @@ class Fleet:
     folder: Path
     database: str
     stack: ExitStack
-    clients: list[httpx2.Client] = field(default_factory=list)
+    processes: list[ServerProcess] = field(default_factory=list)
 
     def start(self, command: str, *options: str, **environment: str) -> ServerProcess:
         made: ServerProcess = self.stack.enter_context(
             serving(self.folder, *options, command=command, CREW_DATABASE_URL=self.database, **environment)
         )
+        self.processes.append(made)
         return made
 
     def replica(self, **environment: str) -> httpx2.Client:
@@ -107,14 +108,47 @@ def test_any_replica_streams_any_run(fleet: Fleet):
 
 
 def test_words_cross_machines(fleet: Fleet):
-    """Deltas are told at the replica as the worker's model writes them."""
+    """Deltas are told at the replica as the worker's model writes them, from the first one on."""
     write_crew(fleet.folder, {"a": {"is_terminal": True}}, [{"say": "one two three four"}])
     http = fleet.replica()
     fleet.worker()
-    told = sse(http.post("/api/crew/stream", json={"query": "x", "deltas": True}).text)
-    words = "".join(event["content"] for event in told if event["type"] == "agent_delta")
-    assert words == "one two three four"
-    assert [event["type"] for event in told if event["id"]] == ["start", "agent_start", "agent_response", "done"]
+    for _ in range(20):
+        told = sse(http.post("/api/crew/stream", json={"query": "x", "deltas": True}).text)
+        words = "".join(event["content"] for event in told if event["type"] == "agent_delta")
+        assert words == "one two three four"
+        assert [event["type"] for event in told if event["id"]] == ["start", "agent_start", "agent_response", "done"]
+
+
+def test_a_stream_has_one_end(fleet: Fleet):
+    """However soon a pause is answered and however many stream at once, each stream is its own stretch, to its end."""
+    pausing_crew(fleet.folder)
+    http, address = fleet.replica(), "/api/crew/stream"
+    fleet.worker("--at-once", "50")
+    told: list[list[dict[str, Any]]] = []
+
+    def play() -> None:
+        with client(ServerProcess(fleet.processes[0].process, str(http.base_url), fleet.processes[0].log)) as own:
+            for _ in range(5):
+                with own.stream("POST", address, json={"query": "x"}) as stream:
+                    mine = []
+                    for line in stream.iter_lines():
+                        if line.startswith("data: "):
+                            mine.append(json.loads(line.removeprefix("data: ")))
+                            if mine[-1]["type"] == "pause":
+                                resume = f"/api/crew/runs/{mine[-1]['metadata']['run_id']}/resume"
+                                answered = own.post(resume, json={"query": "go on"}).status_code
+                                while answered == 409:
+                                    answered = own.post(resume, json={"query": "go on"}).status_code
+                    told.append(mine)
+
+    both = [threading.Thread(target=play) for _ in range(8)]
+    for thread in both:
+        thread.start()
+    for thread in both:
+        thread.join()
+    kinds = [[event["type"] for event in mine] for mine in told]
+    assert len(kinds) == 40
+    assert all(mine[0] == "start" and mine[-1] == "done" and mine.count("done") == 1 for mine in kinds), kinds
 
 
 def test_a_pause_is_answered_anywhere(fleet: Fleet):
@@ -172,24 +206,40 @@ def records(fleet: Fleet, run_id: str) -> list[Any]:
 
 
 def test_cancel_reaches_the_other_machine(fleet: Fleet):
-    """A run that a worker plays, one that waits for a worker, one that is paused."""
-    write_crew(
-        fleet.folder,
-        {"a": {"is_terminal": True}},
-        [{"say": "late", "delay_seconds": 60}],
-        settings={"disconnect_grace_seconds": -1},
-    )
+    """A run that waits for a worker, one that a worker plays, one whose only worker is dead, one that is paused."""
+    rules = [{"hears": "ask", "say": "what?"}, {"say": "late", "delay_seconds": 60}]
+    routing = {"agent_behaviors": {"a": {"wait_for_signal": True}}, "signals": {"a": [{"signal": "[A]", "target": "a"}]}}
+    write_crew(fleet.folder, {"a": {}}, rules, routing=routing, settings={"disconnect_grace_seconds": -1})
     http = fleet.replica()
-    waiting = begin(http)
-    assert http.post(f"/api/crew/runs/{waiting}/cancel").status_code == 202
-    until(lambda: status(http, waiting) == "cancelled")
-    fleet.worker()
-    played = begin(http)
-    until(lambda: len(records(fleet, played)) > 1)
-    assert http.post(f"/api/crew/runs/{played}/cancel").status_code == 202
-    until(lambda: status(http, played) == "cancelled", 5)
-    assert http.post(f"/api/crew/runs/{played}/cancel").status_code == 409
-    assert [event["type"] for event in events(http, played)].count("done") == 1
+
+    def ends(run_id: str, seconds: float) -> None:
+        assert http.post(f"/api/crew/runs/{run_id}/cancel").status_code == 202
+        until(lambda: status(http, run_id) == "cancelled", seconds)
+        assert http.post(f"/api/crew/runs/{run_id}/cancel").status_code == 409
+        assert events(http, run_id)[-1]["metadata"]["reason"] == "cancelled"
+
+    ends(begin(http), 5)
+    worker = fleet.worker()
+    played, orphaned = begin(http), begin(http)
+    paused = http.post("/api/crew/run", json={"query": "ask"}).json()["run_id"]
+    for run_id in (played, orphaned):
+        until(lambda: len(records(fleet, run_id)) > 1)  # noqa: B023 # it is awaited at once
+    ends(played, 5)
+    worker.kill()
+    ends(paused, 5)
+    ends(orphaned, 15)
+
+
+def test_a_worker_whose_registration_is_gone(fleet: Fleet):
+    """As after the restoring of a backup: it registers again, and works."""
+    slow_crew(fleet.folder)
+    http = fleet.replica()
+    worker = fleet.worker()
+    until(lambda: http.get("/ready").json()["workers"] == 1)
+    with psycopg.connect(fleet.database, autocommit=True) as connection:
+        connection.execute("DELETE FROM procrastinate_workers")
+    assert http.post("/api/crew/run", json={"query": "x"}).json()["status"] == "completed"
+    assert "registers again" in worker.log.read_text()
 
 
 def test_a_worker_that_goes_hands_over(fleet: Fleet):

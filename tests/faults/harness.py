@@ -19,6 +19,7 @@ from typing import Any
 
 import httpx2
 
+from crew.wire import ends
 from tests.faults.histories import History, Report, wrong_in
 from tests.faults.mutants import MUTANTS, mutated
 from tests.faults.processes import Processes
@@ -179,8 +180,9 @@ class Harness:
         self._answer(http, history, chance)
 
     def _listen(self, stream: httpx2.Response, history: History) -> None:
-        seq = 0
+        seq, last, farewell = 0, "", False
         for line in stream.iter_lines():
+            farewell |= line.startswith(": ")
             if line.startswith("id: "):
                 history.run_id, _, number = line.removeprefix("id: ").rpartition(":")
                 seq = int(number)
@@ -188,7 +190,10 @@ class Harness:
                 if 0 < history.heard < self.processes.last_fault and seq not in history.events:
                     self.report.longest_silence = max(self.report.longest_silence, time.monotonic() - history.heard)
                 history.told(seq, line.removeprefix("data: "))
-                seq = 0
+                seq, last = 0, line.removeprefix("data: ")
+        # one that is cut off raises; one that ends by itself says why
+        if last and not ends(last) and not farewell:
+            history.wrong.append(f"{history.key}: a stream ended without an end: {last[:80]}")
 
     def _answer(self, http: httpx2.Client, history: History, chance: random.Random) -> None:
         """End with the run, or answer its pause; twice at once, of which one counts."""

@@ -153,16 +153,23 @@ MUTANTS = (
     ),
     Mutant(
         "workers that died and are not missed",
-        "crew/jobs.py",
+        "crew/worker.py",
         "        for job in stalled if self._steady else ():\n",
         "        for job in ():\n",
         postgres=True,
     ),
     Mutant(
         "runs without a job that nobody finds",
-        "crew/jobs.py",
-        '            await self.queue.put(orphan["run_id"], orphan["epoch"])',
-        "            continue",
+        "crew/worker.py",
+        "            await self.queue.put(run_id, epoch)\n",
+        "            continue\n",
+        postgres=True,
+    ),
+    Mutant(
+        "what came with the end is not read",
+        "crew/mirror.py",
+        "            # what was stored since, with its end\n            await self._read_on(None)\n",
+        "            # what was stored since, with its end\n",
         postgres=True,
     ),
     Mutant(

@@ -40,6 +40,11 @@ CREATE UNLOGGED TABLE crew_listeners (
     PRIMARY KEY (run_id, place)
 );
 CREATE INDEX crew_listeners_until ON crew_listeners (until);
+-- whose runs these are; one row
+CREATE TABLE crew_house (
+    one boolean PRIMARY KEY CHECK (one),
+    crew text NOT NULL
+);
 CREATE TABLE crew_probe (
     one boolean PRIMARY KEY CHECK (one),
     at timestamptz NOT NULL
