@@ -38,6 +38,7 @@ class Advance:
         await run.stopped()
         if self.runs.draining and run.executor.state.status == "running" and run.journal.epoch is not None:
             # at once, so that no other worker has to find it
+            log.info("run %s is handed over", run_id, extra={"run_id": run_id})
             await self.queue.put(run_id, run.journal.epoch)
 
     async def _decline(self, run_id: str, epoch: int, error: Exception) -> None:

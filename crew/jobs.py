@@ -53,7 +53,10 @@ SELECT EXISTS (
 KNOWN = "SELECT EXISTS (SELECT FROM procrastinate_workers WHERE id = %(id)s) AS known"
 COUNTS = """
 SELECT (SELECT count(*) FROM procrastinate_workers WHERE last_heartbeat > now() - %(seconds)s * interval '1 second') AS workers,
-    (SELECT count(*) FROM procrastinate_jobs WHERE status = 'todo' AND queue_name = %(queue)s) AS waiting
+    (SELECT count(*) FROM crew_runs AS run WHERE status = 'running' AND NOT EXISTS (
+        SELECT FROM procrastinate_jobs AS job JOIN procrastinate_workers AS worker ON worker.id = job.worker_id
+        WHERE job.lock = run.run_id AND job.status = 'doing' AND worker.last_heartbeat > now() - %(seconds)s * interval '1 second'
+    )) AS waiting
 """
 
 
@@ -89,7 +92,7 @@ class JobQueue:
         """`url`: of the runs' database, prepared by `prepare_queue`; `connections`: at most so many at once."""
         connector = PsycopgConnector(
             conninfo=url,
-            kwargs={"connect_timeout": int(TIMEOUT_SECONDS), **KEEP_ALIVE},
+            kwargs={"application_name": "crew queue", "connect_timeout": int(TIMEOUT_SECONDS), **KEEP_ALIVE},
             min_size=0,
             max_size=connections,
             # the pool's waits between tries grow, and who waits for it is not woken when it gives up; ours are short
@@ -131,7 +134,7 @@ class JobQueue:
 
     async def counts(self) -> tuple[int, int]:
         """See crew.starting.Queue."""
-        found = await self._asked(COUNTS, seconds=STALLED_SECONDS, queue=QUEUE)
+        found = await self._asked(COUNTS, seconds=STALLED_SECONDS)
         return found["workers"], found["waiting"]
 
     async def knows(self, worker_id: int) -> bool:

@@ -24,7 +24,6 @@ class Mirror:
         self.store, self.run_id = store, run_id
         self.tail = Tail(after)
         self.followers = 0
-        self._failing = False
         # of no one request
         self._task = asyncio.create_task(self._read(), name=f"mirror of {run_id}", context=contextvars.Context())
 
@@ -64,10 +63,8 @@ class Mirror:
             # what was stored since, with its end
             await self._read_on(None)
         except StoreError as error:
-            if not self._failing:
-                log.warning("the events of run %s cannot be read for now: %s", self.run_id, error)
-            # who follows waits with us
-            self._failing = True
+            # upkeep warns once; who follows waits with us
+            log.debug("the events of run %s cannot be read for now: %s", self.run_id, error)
             return False
         return True
 
@@ -77,7 +74,6 @@ class Mirror:
         while last is None or last > self.tail.seq:
             limit = PAGE if last is None else min(PAGE, last - self.tail.seq)
             records = await self.store.records(self.run_id, self.tail.seq, limit)
-            self._failing = False
             for record in records:
                 fresh = True
                 self.tail.add(record.seq, record.public)

@@ -80,7 +80,7 @@ class Runs(RunStarter):
         async with self._one_at_a_time(run_id):
             run = await self._taken(run_id, epoch)
             if run is not None:
-                log.info("run %s is taken up", run_id, extra={"run_id": run_id})
+                log.info("run %s goes on here behind event %d", run_id, run.before, extra={"run_id": run_id})
                 run.start()
             return run
 

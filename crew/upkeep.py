@@ -36,6 +36,7 @@ async def upkeep(runs: Runs, keep: Keep) -> None:
     swept = -SWEEP_SECONDS
     # when those that could not go on are tried again
     later: dict[str, float] = {}
+    failing = ""
     while not runs.draining:
         try:
             if runs.store.failing is not None:
@@ -52,8 +53,14 @@ async def upkeep(runs: Runs, keep: Keep) -> None:
             # a piece each round, so that nobody who waits for the rest is kept waiting
             if time.monotonic() - swept >= SWEEP_SECONDS and not await sweep_some(runs, keep):
                 swept = time.monotonic()
+            if failing:
+                log.info("the store can be used again")
+            failing = ""
         except StoreError as error:
-            log.warning("the store fails: %s", error)
+            if not failing:
+                # once, not each second
+                log.warning("the store fails: %s", error)
+            failing = str(error)
         except Exception:
             # whatever one run is, the others must not wait for ever
             log.exception("upkeep broke, and goes on")

@@ -147,7 +147,7 @@ class Worker:
         for job in stalled if self._steady else ():
             if job.id in self.jobs:
                 continue
-            log.warning("run %s has lost its worker", job.lock)
+            log.warning("run %s has lost its worker %s", job.lock, job.worker_id, extra={"run_id": job.lock})
             lost.append(job)
         for job in lost:
             if job.id is not None:

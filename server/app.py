@@ -1,6 +1,7 @@
 """Puts the HTTP house together: routes, middleware, what errors become, and the life of it all."""
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
@@ -25,6 +26,7 @@ from crew.errors import (
     NotPaused,
     RunEnded,
     StoreError,
+    StoreUnavailable,
     UnknownAgent,
     UnknownRun,
 )
@@ -35,12 +37,14 @@ from crew.upkeep import upkeep
 from server import routes
 from server.guard import Guard, RequestIds
 from server.reloading import Reloader
-from server.replies import ProblemReply, Refusal
+from server.replies import RETRY_AFTER, ProblemReply, Refusal
 from server.routes import House
 from server.settings import Settings, SettingsError
 
 log = logging.getLogger(__name__)
 
+# how often a replica looks whether there are workers
+LOOK_SECONDS = 5.0
 CONSOLE = Path(__file__).parent / "console"
 CONSOLE_HEADERS = {
     "Content-Security-Policy": "default-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
@@ -88,6 +92,8 @@ def build_app(
             doing.append(watch(house.reloader))
         if store.shared:
             doing += [house.attendance.tell(), _listen(store)]
+        if queue is not None:
+            doing.append(_miss_workers(queue))
         return doing
 
     return put_together(_routes(), house, settings, going_on, begin)
@@ -151,6 +157,21 @@ def put_together(
     return Starlette(routes=paths, middleware=middleware, exception_handlers=handlers, lifespan=lifespan)
 
 
+async def _miss_workers(queue: Queue) -> None:
+    """Say in the log when nobody is there to play what is accepted, and when somebody is again."""
+    missed = False
+    while True:
+        await asyncio.sleep(LOOK_SECONDS)
+        # a queue that fails is told of elsewhere
+        with contextlib.suppress(StoreError):
+            workers, waiting = await queue.counts()
+            if (workers == 0) != missed:
+                missed = workers == 0
+                log.log(
+                    logging.WARNING if missed else logging.INFO, "%d workers are at work, %d runs wait for one", workers, waiting
+                )
+
+
 async def _listen(store: RunStore) -> None:
     """Have the store listen before there is something to hear: the first words of a run come at once."""
     with store.watching(""):
@@ -188,7 +209,7 @@ async def _refused(request: Request, error: Exception) -> Response:
 
 
 async def _draining(request: Request, error: Exception) -> Response:
-    return ProblemReply(Refusal(503, routes.DRAINING, headers=routes.RETRY_AFTER))
+    return ProblemReply(Refusal(503, routes.DRAINING, headers=RETRY_AFTER))
 
 
 async def _misconfigured(request: Request, error: Exception) -> Response:
@@ -211,7 +232,9 @@ def _first(error: ConfigurationError) -> str:
 
 
 async def _store_failed(request: Request, error: Exception) -> Response:
-    return ProblemReply(Refusal(503, str(error), headers=routes.RETRY_AFTER))
+    # the log has it whole; a client need not know where the database is
+    detail = "the store cannot be used for now; try again" if isinstance(error, StoreUnavailable) else str(error)
+    return ProblemReply(Refusal(503, detail, headers=RETRY_AFTER))
 
 
 async def _http(request: Request, error: Exception) -> Response:

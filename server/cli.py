@@ -157,7 +157,7 @@ def run(
     )
     if flaw is not None and (decision is None or query):
         fail(f"QUERY {flaw}", 2)
-    url = os.environ.get("CREW_DATABASE_URL")
+    url = Settings.read(os.environ, "127.0.0.1", 0).database_url
     queue, store = open_queue(url), open_store(url, folder, crew=crew.name)
     store.claim(serves=False)
     asked = Query(query, decision=decision.value if decision is not None else None)
@@ -182,7 +182,7 @@ def runs(
     """
     if not folder.is_dir():
         fail(f"there is no folder {folder}")
-    url = os.environ.get("CREW_DATABASE_URL")
+    url = Settings.read(os.environ, "127.0.0.1", 0).database_url
     if not url and not (folder / ".crew" / "crew.db").exists():
         # looking must not make a database
         if run_id is not None:

@@ -20,6 +20,7 @@ HOST = re.compile(r"([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?")
 REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,128}")
 # what a page of another site must not call, and a stranger not without a token
 GUARDED = ("/api/", "/metrics")
+PROBES = frozenset({"/health", "/ready"})
 SILENT = frozenset({"/health", "/ready", "/metrics"})
 
 
@@ -76,7 +77,9 @@ class Guard:
         host = HOST.fullmatch(headers.get("host", ""))
         if host is None:
             return Refusal(400, "Host: is no host name")
-        if settings.hosts is not None and host[1].strip("[]").lower() not in settings.hosts:
+        # a probe or a scraper asks by whatever address it has: it is told nothing, or needs a token anyway
+        by_address = scope["path"] in PROBES or (scope["path"] == "/metrics" and settings.tokens)
+        if settings.hosts is not None and not by_address and host[1].strip("[]").lower() not in settings.hosts:
             return Refusal(421, f"Host: {host[1]!r} is not a name of this server; CREW_ALLOWED_HOSTS can allow it")
         if not scope["path"].startswith(GUARDED):
             return None

@@ -12,6 +12,7 @@ from crew.problems import Problem as FileProblem
 from crew.stores.contract import RunRow
 from crew.wire import outcome_of
 
+RETRY_AFTER = {"Retry-After": "5"}
 TITLES = {
     400: "Bad request",
     401: "Unauthorized",
@@ -135,3 +136,17 @@ def crew_view(crew: Crew, *, prompts: bool) -> dict[str, Any]:
 def warning(problem: FileProblem) -> dict[str, Any]:
     """A warning of the crew's files."""
     return {"file": problem.file, "line": problem.line, "code": problem.code, "message": problem.message}
+
+
+def goes_on(run_id: str) -> Refusal:
+    """To who waits for a run while this server goes down: it was accepted, and must not be begun again."""
+    url = f"/api/crew/runs/{run_id}"
+    detail = f"this server is going down, and run {run_id} goes on: do not begin it again, but ask {url}"
+    more = {"run_id": run_id, "url": url, "events": f"{url}/events"}
+    return Refusal(503, detail, headers={**RETRY_AFTER, "Location": url}, more=more)
+
+
+def accepted(run_id: str, headers: Mapping[str, str] | None = None) -> Response:
+    """What was asked for will be done; where to see it."""
+    url = f"/api/crew/runs/{run_id}"
+    return Json({"run_id": run_id, "url": url, "events": f"{url}/events"}, 202, headers={"Location": url, **(headers or {})})

@@ -3,8 +3,8 @@
 import asyncio
 import contextlib
 import importlib.metadata
+import logging
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, get_args
 
@@ -14,7 +14,7 @@ from starlette.responses import Response
 
 from crew.config import Settings
 from crew.crew import Crew
-from crew.errors import AlreadyBegun, Draining, StoreError, StoreUnavailable
+from crew.errors import AlreadyBegun, StoreError, StoreUnavailable
 from crew.run import Run
 from crew.runs import Runs
 from crew.starting import Queue
@@ -25,18 +25,20 @@ from server.attendance import Attendance
 from server.logs import log_event
 from server.metrics import Metrics
 from server.reloading import Reloader
-from server.replies import Json, Refusal, crew_view, listed, warning, whole
+from server.replies import RETRY_AFTER, Json, Refusal, accepted, crew_view, goes_on, listed, warning, whole
 from server.requests import answered, asked, event_id, flag, no_body, once_of, parameters
 from server.sse import CANNOT_READ, RETRY_MILLIS, EventStream
 
 DRAINING = "this server is going down; try again at another one, or in a moment"
-RETRY_AFTER = {"Retry-After": "5"}
 NO_CACHE = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
 LAST_EVENT_ID = "Last-Event-ID"
 # who asks how it is does not wait for a database that hangs
 ASK_SECONDS = 2.0
 # to a request that had begun what it asks for when it came before
 REPLAYED = {"Idempotency-Replayed": "true"}
+
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
@@ -94,7 +96,7 @@ async def run(request: Request) -> Response:
             return Json(ended.result(), headers=REPLAYED if begun.replayed else None)
         except asyncio.CancelledError:
             # the run was left for the next process
-            raise Draining from None
+            raise goes_on(begun.run_id) from None
         finally:
             left.cancel()
             ended.cancel()
@@ -161,8 +163,8 @@ async def resume(request: Request) -> Response:
     try:
         await here.runs.resume(run_id, answer, request.state.request_id, once)
     except AlreadyBegun as error:
-        return _accepted(error.receipt.run_id, REPLAYED)
-    return _accepted(run_id)
+        return accepted(error.receipt.run_id, REPLAYED)
+    return accepted(run_id)
 
 
 async def cancel(request: Request) -> Response:
@@ -170,7 +172,7 @@ async def cancel(request: Request) -> Response:
     run_id = request.path_params["run_id"]
     await no_body(request, house(request).settings, "cancel")
     await house(request).runs.cancel(run_id, request.state.request_id)
-    return _accepted(run_id)
+    return accepted(run_id)
 
 
 async def health(request: Request) -> Response:
@@ -183,7 +185,8 @@ async def ready(request: Request) -> Response:
     if house(request).runs.draining:
         return Json({"status": "draining"}, 503, headers=RETRY_AFTER)
     if (failing := house(request).runs.store.failing) is not None:
-        return Json({"status": "store failing", "detail": failing}, 503, headers=RETRY_AFTER)
+        log.debug("not ready: %s", failing)
+        return Json({"status": "store failing", "detail": "runs cannot be stored; the log says why"}, 503, headers=RETRY_AFTER)
     told: dict[str, Any] = {"status": "ready", "crew": house(request).runs.crew.name, "config": house(request).reloader.summary()}
     if (queue := house(request).runs.queue) is not None:
         try:
@@ -259,7 +262,7 @@ async def _outcome(here: House, begun: _Begun) -> dict[str, Any]:
             return came_out
     row = await here.runs.row(begun.run_id)
     if row.status == "running" and here.runs.draining:
-        raise Draining
+        raise goes_on(begun.run_id)
     if row.status == "running":
         raise Refusal(409, f"run {row.run_id} was left, and nobody goes on with it; the log says why, and it can be cancelled")
     return outcome_of(row)
@@ -296,11 +299,6 @@ def _events(
     seconds = here.settings.sse_keep_alive_seconds
     kinds = {"deltas": deltas, "stretch": stretch, "replayed": replayed}
     return EventStream(here.runs, here.attendance, run_id, after, keep_alive_seconds=seconds, **kinds)
-
-
-def _accepted(run_id: str, headers: Mapping[str, str] | None = None) -> Response:
-    url = f"/api/crew/runs/{run_id}"
-    return Json({"run_id": run_id, "url": url, "events": f"{url}/events"}, 202, headers={"Location": url, **(headers or {})})
 
 
 async def _left(request: Request) -> None:

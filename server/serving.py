@@ -74,8 +74,10 @@ class Server(uvicorn.Server):
 
     async def _drain(self) -> None:
         house: House = self.app.state.house
-        log.info("draining: %d runs have up to %g s", len(house.runs.live), self.settings.drain_seconds)
+        played, listeners = len(house.runs.live), house.attendance.total
+        log.info("draining: %d runs and %d listeners have up to %g s", played, listeners, self.settings.drain_seconds)
         await house.runs.drain(self.settings.drain_seconds)
+        log.info("drained")
         self.should_exit = True
 
 

@@ -79,7 +79,7 @@ class Settings:
             # a page of another site may point its own name at this machine: only loopback's names are answered there
             hosts=hosts | LOOPBACK if hosts or host in LOOPBACK else None,
             database_url=environment.get("CREW_DATABASE_URL") or None,
-            database_connections=int(_number(environment, "CREW_DATABASE_CONNECTIONS", CONNECTIONS, 100, "connections")) or 1,
+            database_connections=int(_number(environment, "CREW_DATABASE_CONNECTIONS", CONNECTIONS, 100, "connections", 1)),
             drain_seconds=_number(environment, "CREW_DRAIN_SECONDS", 30, 3600, "seconds"),
             keep=Keep(
                 events_hours=_number(environment, "CREW_KEEP_EVENTS_HOURS", 24, 87_600, "hours"),
@@ -105,14 +105,14 @@ def _origins(text: str | None) -> frozenset[str]:
     return origins
 
 
-def _number(environment: Mapping[str, str], name: str, default: float, most: float, unit: str) -> float:
+def _number(environment: Mapping[str, str], name: str, default: float, most: float, unit: str, least: float = 0) -> float:
     text = environment.get(name) or str(default)
     try:
         number = float(text)
     except ValueError:
         number = -1.0
-    if not 0 <= number <= most:
-        raise SettingsError(f"{name} is {text!r}; write a number of {unit} from 0 to {most:g}")
+    if not least <= number <= most:
+        raise SettingsError(f"{name} is {text!r}; write a number of {unit} from {least:g} to {most:g}")
     return number
 
 

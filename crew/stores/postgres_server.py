@@ -115,6 +115,7 @@ class PostgresServer:
                     max_size=self.connections,
                     timeout=TIMEOUT_SECONDS,
                     command_timeout=TIMEOUT_SECONDS,
+                    server_settings={"application_name": "crew"},
                     # nothing here outlives its transaction, so there is nothing to reset: half of all trips to the server
                     reset=_as_it_is,
                 )
@@ -140,7 +141,8 @@ class PostgresServer:
         """Hear what others ring, over a connection that is made anew whenever it breaks."""
         while True:
             with contextlib.suppress(*FAILURES):
-                connection = await asyncpg.connect(self.url, timeout=TIMEOUT_SECONDS)
+                listening = {"application_name": "crew listening"}
+                connection = await asyncpg.connect(self.url, timeout=TIMEOUT_SECONDS, server_settings=listening)
                 broken = asyncio.Event()
                 try:
                     connection.add_termination_listener(lambda _, broken=broken: broken.set())
@@ -178,13 +180,15 @@ def shown(url: str) -> str:
     except ValueError:
         place = "@"
     # a password with special characters ends up anywhere
-    return "postgresql://…" if "@" in place or "@" in url.partition("?")[2] else f"postgresql://{place}"
+    return "postgresql://…" if "@" in place or url.count("@") > 1 or "@" in url.partition("?")[2] else f"postgresql://{place}"
 
 
 @asynccontextmanager
 async def _connected(url: str) -> AsyncIterator[Connection]:
     """A connection by itself; what goes wrong is raised as StoreError."""
     try:
+        if not urlsplit(url).path.strip("/"):
+            raise StoreError(f"CREW_DATABASE_URL names no database: write postgresql://user@host/database, not {shown(url)}")
         connection = await asyncpg.connect(url, timeout=TIMEOUT_SECONDS)
         try:
             yield connection

@@ -251,7 +251,7 @@ def test_a_worker_that_goes_hands_over(fleet: Fleet):
     until(lambda: len(records(fleet, run_id)) > 1)
     staying = fleet.worker()
     assert going.stop() == 0
-    assert "taken up" in going.log.read_text()
+    assert "is handed over" in going.log.read_text()
     until(lambda: status(http, run_id) == "completed", 10)
     assert "has lost its worker" not in staying.log.read_text()
 
@@ -359,3 +359,52 @@ def test_a_run_that_cannot_go_on_here_waits(fleet: Fleet):
     one.kill()
     fleet.worker()
     until(lambda: status(http, second) == "completed")
+
+
+def test_what_was_accepted_is_not_begun_again(fleet: Fleet):
+    """A replica that goes down while somebody waits for a run says that it goes on, and where."""
+    slow_crew(fleet.folder)
+    going, http = fleet.start("serve", CREW_DRAIN_SECONDS="0"), fleet.replica()
+    fleet.worker()
+    answers: list[httpx2.Response] = []
+    with client(going) as leaving:
+        waiting = threading.Thread(target=lambda: answers.append(leaving.post("/api/crew/run", json={"query": "x"})))
+        waiting.start()
+        until(lambda: bool(http.get("/api/crew/runs").json()["runs"]))
+        assert going.stop() == 0
+        waiting.join()
+    told = answers[0].json()
+    assert (answers[0].status_code, answers[0].headers["Location"]) == (503, told["url"])
+    assert "do not begin it again" in told["detail"]
+    until(lambda: http.get(told["url"]).json()["status"] == "completed")
+
+
+def test_it_is_told_how_many_wait(fleet: Fleet):
+    """What no living worker has, whatever became of its job; the log says when nobody is at work."""
+    rules = [{"say": "late", "delay_seconds": 60}]
+    write_crew(fleet.folder, {"a": {"is_terminal": True}}, rules, settings={"disconnect_grace_seconds": -1})
+    replica = fleet.start("serve")
+    with client(replica) as http:
+
+        def waiting() -> tuple[int, int]:
+            ready = http.get("/ready").json()
+            return ready["workers"], ready["runs_waiting"]
+
+        first = begin(http)
+        assert waiting() == (0, 1)
+        http.post(f"/api/crew/runs/{first}/cancel")
+        until(lambda: waiting() == (0, 0))
+        until(lambda: "0 workers are at work" in replica.log.read_text())
+        worker = fleet.worker()
+        second = begin(http)
+        until(lambda: waiting() == (1, 0))
+        until(lambda: "1 workers are at work" in replica.log.read_text())
+        until(lambda: len(records(fleet, second)) > 1)
+        worker.kill()
+        until(lambda: waiting() == (0, 1))
+        told = http.get("/metrics").text
+        assert "crew_workers 0.0" in told
+        assert "crew_runs_waiting 1.0" in told
+        # a probe asks by whatever address it has
+        assert http.get("/ready", headers={"Host": "10.0.0.7"}).status_code == 200
+        assert http.get("/metrics", headers={"Host": "10.0.0.7"}).status_code == 421
