@@ -1,6 +1,7 @@
 """What an operator types: serve, worker, run, runs; and the commands about files."""
 
 import importlib
+import importlib.metadata
 import io
 import os
 import signal
@@ -29,7 +30,6 @@ from server.settings import Settings, SettingsError
 
 app = typer.Typer(
     name="crew",
-    help="Run crews of AI agents that are described in YAML.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     add_completion=False,
@@ -48,6 +48,19 @@ class Decision(StrEnum):
     deny = "deny"
     retry = "retry"
     skip = "skip"
+
+
+def _tell_version(wanted: bool) -> None:  # typer gives it so
+    if wanted:
+        print(importlib.metadata.version("crewline"))
+        raise typer.Exit
+
+
+@app.callback()
+def _crew(
+    version: Annotated[bool, typer.Option("--version", help="Print the version.", callback=_tell_version, is_eager=True)] = False,
+) -> None:
+    """Run crews of AI agents that are described in YAML."""
 
 
 def main() -> None:

@@ -1,7 +1,6 @@
 """A run in the terminal, from the query to the answer; and the runs that were kept."""
 
 import asyncio
-import contextlib
 import json
 import sys
 from dataclasses import replace
@@ -12,6 +11,7 @@ from rich.console import Console
 from crew.errors import CrewError, UnknownRun
 from crew.following import RunReader
 from crew.query import Query, Verdict
+from crew.run import Run
 from crew.runs import Runs
 from crew.stores.contract import RunRow, RunStore
 from crew.upkeep import heed
@@ -38,11 +38,12 @@ async def play(runs: Runs, asked: Query, answer: str | None, as_lines: bool) -> 
     async with runs:
         if answer is not None and asked.decision is None:
             asked = replace(asked, decision=await _decision(runs, answer, asked.text))
-        started = await (runs.start(asked) if answer is None else runs.resume(answer, asked))
         heeding = asyncio.create_task(heed(runs))
-        if runs.queue is not None and not (await runs.queue.counts())[0]:
-            print("crew: no worker is at work; the run waits for one: start `crew worker DIR` beside this", file=sys.stderr)
+        started: Run | None = None
         try:
+            started = await (runs.start(asked) if answer is None else runs.resume(answer, asked))
+            if runs.queue is not None and not (await runs.queue.counts())[0]:
+                print("crew: no worker is at work; the run waits for one: start `crew worker DIR` beside this", file=sys.stderr)
             while True:
                 async for line in runs.follow(started.id, started.before):
                     if line is not None and as_lines:
@@ -51,7 +52,7 @@ async def play(runs: Runs, asked: Query, answer: str | None, as_lines: bool) -> 
                         view.show(line.public)
                     if line is not None and ends(line.public):
                         break
-                row = await runs.row(started.id)
+                row = await (started.outcome() if started.here else runs.row(started.id))
                 if row.status != "paused" or not interactive:
                     return row, view.asks
                 text = await anyio.to_thread.run_sync(console.input, view.prompt, abandon_on_cancel=True)
@@ -59,13 +60,21 @@ async def play(runs: Runs, asked: Query, answer: str | None, as_lines: bool) -> 
                 started = await runs.resume(started.id, Query(text if decided is None else "", deltas=deltas, decision=decided))
         except BaseException:
             # Ctrl-C, or a reader that has gone: nobody would see the rest
-            with anyio.CancelScope(shield=True), contextlib.suppress(CrewError):
-                if (await runs.row(started.id)).status == "running":
-                    await runs.cancel(started.id)
-                await started.stopped()
+            if started is not None:
+                with anyio.CancelScope(shield=True):
+                    await _end(runs, started)
             raise
         finally:
             heeding.cancel()
+
+
+async def _end(runs: Runs, started: Run) -> None:
+    try:
+        if (await runs.row(started.id)).status == "running":
+            await runs.cancel(started.id)
+        await started.stopped()
+    except CrewError as error:
+        print(f"crew: run {started.id} could not be ended, and goes on: {error}", file=sys.stderr)
 
 
 async def _decision(runs: Runs, run_id: str, text: str) -> Verdict | None:

@@ -1,5 +1,6 @@
 """What an operator types and sees: each command as a process of its own, its output, its exit code."""
 
+import importlib.metadata
 import json
 import os
 import pty
@@ -318,3 +319,19 @@ def test_codes_are_explained():
 def test_options_that_do_not_go_together(options: tuple[str, ...], tmp_path: Path):
     """Wrong usage, said so."""
     assert crew("validate", write_crew(tmp_path, {"a": {}}), *options).returncode == 2
+
+
+def test_the_version():
+    """As the package has it."""
+    ended = subprocess.run([BIN / "crew", "--version"], capture_output=True, text=True, check=True)
+    assert ended.stdout.strip() == importlib.metadata.version("crewline")
+
+
+def test_a_misspelt_variable_is_told_by_every_command(tmp_path: Path):
+    """It would be taken for no variable at all, and another database be used."""
+    for command in (["run", str(tmp_path), "x"], ["runs", str(tmp_path)]):
+        environment = clean_environment(CREW_DATABSE_URL="sqlite:///x.db")
+        write_crew(tmp_path, {"a": {}})
+        ended = subprocess.run([BIN / "crew", *command], capture_output=True, text=True, env=environment)
+        assert ended.returncode == 2
+        assert "did you mean CREW_DATABASE_URL?" in ended.stderr
