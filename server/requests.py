@@ -203,7 +203,8 @@ def _from_url(request: Request) -> dict[str, Any]:
     if "deltas" in given:
         data["deltas"] = flag(given, "deltas")
     if "q" not in given:
-        raise _refusal([("q", "is missing")])
+        followed = f"; to follow a run, GET /api/crew/runs/{data['run_id']}/events" if "run_id" in data else ""
+        raise _refusal([("q", f"is missing{followed}")])
     return {**data, **_object_or_text(given["q"])}
 
 
