@@ -106,7 +106,8 @@ class Processes:
             points = [point for point in POINTS if not point.endswith(never)]
             point = f"{self.random.choice(points)}:{self.random.randint(1, 30)}"
         elif fault:
-            due = time.monotonic() + self.random.uniform(1.5, 4)
+            # before it serves, a signal ends it as it ends any program
+            due = time.monotonic() + self.random.uniform(4, 7)
         environment = clean_environment(
             FAULT=point,
             LEDGER=self.ledger,
