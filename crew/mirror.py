@@ -58,15 +58,12 @@ class Mirror:
             if ended or fresh or last is not None:
                 return ended
             row = await self.store.row(self.run_id)
-            if row is not None and row.status == "running" and not self.store.alone():
-                return False
-            # what was stored since, with its end
-            await self._read_on(None)
         except StoreError as error:
             # upkeep warns once; who follows waits with us
             log.debug("the events of run %s cannot be read for now: %s", self.run_id, error)
             return False
-        return True
+        # who follows looks once more for what was stored since
+        return row is None or row.status != "running" or self.store.alone()
 
     async def _read_on(self, last: int | None) -> tuple[bool, bool]:
         """Whether the stretch has ended, and whether there was anything new."""

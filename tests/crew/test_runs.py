@@ -11,8 +11,10 @@ import pytest
 
 from crew import MemoryStore, Query, Runs, Said, SqliteStore, load_crew
 from crew.errors import Draining, NotPaused, RunEnded, StoreError, UnknownRun
+from crew.following import RunReader
 from crew.run import new_run_id
-from crew.stores.contract import Write
+from crew.stores.conformance import a_row, some_records
+from crew.stores.contract import Record, Write
 from tests.stage import completion, crew_of, http, model_server, play, write_crew
 from tools import PermanentError, tool
 
@@ -486,3 +488,21 @@ def test_run_ids_sort_by_time():
     assert len(set(ids)) == 50
     assert [run_id[:12] for run_id in ids] == sorted(run_id[:12] for run_id in ids)
     assert all(re.fullmatch(r"[A-Za-z0-9_-]{1,128}", run_id) for run_id in ids)
+
+
+class Late(MemoryStore):
+    """A store that shows a run's events only from the second look on, as if they came between two."""
+
+    looks = 0
+
+    async def records(self, run_id: str, after: int = 0, limit: int = 500) -> list[Record]:
+        """See RunStore."""
+        self.looks += 1
+        return [] if self.looks == 1 else await super().records(run_id, after, limit)
+
+
+async def test_what_came_between_two_looks_is_told():
+    """A run that ended meanwhile has its events; they are not taken for swept ones."""
+    store = Late()
+    await store.append(Write("r1", some_records(1, 3), a_row("r1", "completed", events=3)))
+    assert [line.seq async for line in RunReader(store).follow("r1") if line] == [1, 2, 3]
