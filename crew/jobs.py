@@ -130,28 +130,27 @@ class JobQueue:
 
     async def has(self, run_id: str) -> bool:
         """See crew.starting.Queue."""
-        return bool((await self._asked(HELD, run_id=run_id, seconds=STALLED_SECONDS))["held"])
+        (found,) = await self._asked(HELD, run_id=run_id, seconds=STALLED_SECONDS)
+        return bool(found["held"])
 
     async def counts(self) -> tuple[int, int]:
         """See crew.starting.Queue."""
-        found = await self._asked(COUNTS, seconds=STALLED_SECONDS)
+        (found,) = await self._asked(COUNTS, seconds=STALLED_SECONDS)
         return found["workers"], found["waiting"]
 
     async def knows(self, worker_id: int) -> bool:
         """Whether a worker is registered; raises StoreError."""
-        return bool((await self._asked(KNOWN, id=worker_id))["known"])
+        (found,) = await self._asked(KNOWN, id=worker_id)
+        return bool(found["known"])
 
     async def orphans(self) -> list[tuple[str, int]]:
         """Runs that go on and have no job, with their epochs; raises StoreError."""
-        with _unavailable():
-            async with asyncio.timeout(TIMEOUT_SECONDS):
-                found = await self.app.connector.execute_query_all_async(ORPHANS)
-        return [(orphan["run_id"], orphan["epoch"]) for orphan in found]
+        return [(orphan["run_id"], orphan["epoch"]) for orphan in await self._asked(ORPHANS)]
 
-    async def _asked(self, query: LiteralString, **values: Any) -> dict[str, Any]:
+    async def _asked(self, query: LiteralString, **values: Any) -> list[dict[str, Any]]:
         with _unavailable():
             async with asyncio.timeout(TIMEOUT_SECONDS):
-                return await self.app.connector.execute_query_one_async(query, **values)
+                return await self.app.connector.execute_query_all_async(query, **values)
 
 
 @contextlib.contextmanager

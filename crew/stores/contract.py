@@ -87,7 +87,7 @@ class Write:
     expected: Status | None = None
     # its key must be new
     receipt: Receipt | None = None
-    # since when the writer writes the run; None for the first write of a stretch
+    # since when the writer writes the run; None for the first write of a stretch, which has the row
     epoch: int | None = None
 
 

@@ -19,36 +19,31 @@ from crew.stores.watch import Watch
 AFTER_ALL = "~"
 ROW: TypeAdapter[RunRow] = TypeAdapter(RunRow)
 
-# the lock on the row keeps others from taking the run before what is written is there
-ADD = """
-WITH held AS (SELECT FROM crew_runs WHERE run_id = $1 AND epoch = $2 FOR SHARE),
-    added AS (
-        INSERT INTO crew_events SELECT $1, seq, public, event
-        FROM unnest($3::bigint[], $4::text[], $5::text[]) AS new (seq, public, event) WHERE EXISTS (SELECT FROM held)
-    )
-SELECT count(*) FROM held
+EVENTS = """
+INSERT INTO crew_events SELECT $1, seq, public, event
+FROM unnest($3::bigint[], $4::text[], $5::text[]) AS new (seq, public, event)
 """
-ADD_AND_SET = """
+# the lock on the row keeps others from taking the run before what is written is there
+ADD = f"""
+WITH held AS (SELECT FROM crew_runs WHERE run_id = $1 AND epoch = $2 FOR SHARE),
+    added AS ({EVENTS} WHERE EXISTS (SELECT FROM held))
+SELECT count(*) FROM held
+"""  # noqa: S608 # made of texts of ours
+ADD_AND_SET = f"""
 WITH held AS (
         UPDATE crew_runs SET status = $6, row = $7, ended_at = $8, paused_until = $9, events = $10
         WHERE run_id = $1 AND epoch = $2 RETURNING 1
     ),
-    added AS (
-        INSERT INTO crew_events SELECT $1, seq, public, event
-        FROM unnest($3::bigint[], $4::text[], $5::text[]) AS new (seq, public, event) WHERE EXISTS (SELECT FROM held)
-    )
+    added AS ({EVENTS} WHERE EXISTS (SELECT FROM held))
 SELECT count(*) FROM held
-"""
-BEGIN = """
-WITH added AS (
-        INSERT INTO crew_events SELECT $1, seq, public, event
-        FROM unnest($3::bigint[], $4::text[], $5::text[]) AS new (seq, public, event)
-    )
+"""  # noqa: S608 # made of texts of ours
+BEGIN = f"""
+WITH added AS ({EVENTS})
 INSERT INTO crew_runs (run_id, epoch, status, row, ended_at, paused_until, events) VALUES ($1, $2, $6, $7, $8, $9, $10)
 ON CONFLICT (run_id) DO UPDATE SET epoch = greatest(crew_runs.epoch, excluded.epoch), status = excluded.status,
     row = excluded.row, ended_at = excluded.ended_at, paused_until = excluded.paused_until, events = excluded.events
 RETURNING epoch
-"""
+"""  # noqa: S608 # as above
 TAKE = """
 UPDATE crew_runs SET epoch = epoch + 1 WHERE run_id = $1 AND status = 'running' AND epoch = coalesce($2, epoch)
 RETURNING row, epoch
@@ -157,7 +152,8 @@ class PostgresStore:
             for run_id, last in old:
                 await connection.execute("DELETE FROM crew_events WHERE run_id = $1 AND seq <= $2", run_id, last)
                 await connection.execute("UPDATE crew_runs SET swept = greatest(swept, $2) WHERE run_id = $1", run_id, last)
-            await connection.execute("DELETE FROM crew_listeners WHERE until < now()")
+            over = "SELECT run_id, place FROM crew_listeners WHERE until < now() FOR UPDATE SKIP LOCKED"
+            await connection.execute(f"DELETE FROM crew_listeners WHERE (run_id, place) IN ({over})")  # noqa: S608 # a text of ours
         return len(gone) + len(old)
 
     async def attend(self, place: str, run_ids: Sequence[str], seconds: float) -> None:
@@ -229,10 +225,7 @@ async def _go_on(connection: Connection, write: Write, epoch: int) -> int:
 
 async def _begin(connection: Connection, write: Write) -> int:
     """The first write of a stretch."""
-    if write.row is None:
-        sql = "INSERT INTO crew_events SELECT $1, * FROM unnest($2::bigint[], $3::text[], $4::text[])"
-        await connection.execute(sql, write.run_id, *_records(write))
-        return FIRST_EPOCH
+    assert write.row is not None, "a stretch begins with its row"
     epoch = FIRST_EPOCH
     if write.expected is None and write.receipt is None:
         # the usual one takes one trip
