@@ -1,4 +1,7 @@
-"""A live agent: its prompt, its model, its tools; built from the configuration, which it never reads again."""
+"""A live agent: its prompt, its model, its tools.
+
+Built from the configuration, which it never reads again.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -46,7 +46,9 @@ class Budget:
         if limits.max_tokens_per_call is not None:
             estimate = sum(estimate_tokens(m) for m in request.messages) + (request.max_tokens or 0)
             if estimate > limits.max_tokens_per_call:
-                await self._over("max_tokens_per_call", f"about {estimate} tokens in one call", hear)
+                await self._over(
+                    "max_tokens_per_call", f"about {estimate} tokens in one call", hear
+                )
         await self._hold_day(hear)
         reply = await self.model.reply(request, hear)
         cost = (
@@ -69,7 +71,10 @@ class Budget:
         limits, spent = self.limits, self.spent
         if limits.max_tokens_per_day is not None and spent.tokens >= limits.max_tokens_per_day:
             await self._over("max_tokens_per_day", f"{spent.tokens} tokens used today", hear)
-        if limits.max_cost_per_day_usd is not None and spent.cost_usd >= limits.max_cost_per_day_usd:
+        if (
+            limits.max_cost_per_day_usd is not None
+            and spent.cost_usd >= limits.max_cost_per_day_usd
+        ):
             await self._over("max_cost_per_day_usd", f"{spent.cost_usd:.4f} USD spent today", hear)
 
     async def _over(self, key: str, what: str, hear: Hear) -> None:
@@ -80,11 +85,16 @@ class Budget:
 
     async def _alert(self, hear: Hear) -> None:
         limits, part = self.limits, self.limits.alert_threshold
-        for key, used in (("max_tokens_per_day", self.spent.tokens), ("max_cost_per_day_usd", self.spent.cost_usd)):
+        for key, used in (
+            ("max_tokens_per_day", self.spent.tokens),
+            ("max_cost_per_day_usd", self.spent.cost_usd),
+        ):
             limit = getattr(limits, key)
             if limit is not None and used >= part * limit:
                 await self._once(
-                    f"alert {key}", f"{used:.6g} of cost_limits.{key} = {limit} used today (alert_threshold {part})", hear
+                    f"alert {key}",
+                    f"{used:.6g} of cost_limits.{key} = {limit} used today (alert_threshold {part})",
+                    hear,
                 )
 
     async def _once(self, key: str, message: str, hear: Hear) -> None:

@@ -68,7 +68,10 @@ class CostLimits(Shape):
     @classmethod
     def _aliases(cls, data: Any) -> Any:
         if isinstance(data, dict) and "enforce" in data and "block_on_cost_exceed" not in data:
-            return {("block_on_cost_exceed" if key == "enforce" else key): value for key, value in data.items()}
+            return {
+                ("block_on_cost_exceed" if key == "enforce" else key): value
+                for key, value in data.items()
+            }
         return data
 
 
@@ -88,7 +91,8 @@ class AgentConfig(Shape):
     backstory: str = ""
     """Who it is; `{{backstory}}` in prompts. May hold the other variables."""
     system_prompt: str = ""
-    """Its instructions, with `{{name}} {{role}} {{description}} {{backstory}} {{language}} {{organization}} {{tools}}
+    """Its instructions, with `{{name}} {{role}} {{description}} {{backstory}} {{language}}
+    {{organization}} {{tools}}
     {{signals}} {{today}}`. Built from the other keys unless given."""
     model: str = "gpt-4o-mini"
     """The model's name at its provider; `primary` beats it."""
@@ -113,7 +117,10 @@ class AgentConfig(Shape):
     handoff_targets: list[str] | None = None
     """Where to go when no signal was found; an empty list: nowhere by itself."""
     tool_call_mode: ToolCallMode = "auto"
-    """`native`: the provider's tool calls; `text`: `Name(args)` at the start of a line; `auto`: native, and text as well."""
+    """`native`: the provider's tool calls; `text`: `Name(args)` at the start of a line.
+
+    `auto`: native, and text as well.
+    """
     cost_limits: CostLimits = CostLimits()
     """What it may use."""
 

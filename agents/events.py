@@ -50,7 +50,10 @@ class AgentResponded:
 
 @dataclass(frozen=True, slots=True)
 class AgentFailed:
-    """A model call has failed for good; told, never stored (the run's error, or a member's warning, is)."""
+    """A model call has failed for good.
+
+    Told, never stored (the run's error, or a member's warning, is).
+    """
 
     agent_id: str
     agent: str
@@ -111,6 +114,14 @@ class Warned:
 
 
 AgentEvent = (
-    AgentStarted | AgentDelta | AgentResponded | AgentFailed | ToolStarted | ToolReturned | ToolRetried | ModelCalled | Warned
+    AgentStarted
+    | AgentDelta
+    | AgentResponded
+    | AgentFailed
+    | ToolStarted
+    | ToolReturned
+    | ToolRetried
+    | ModelCalled
+    | Warned
 )
 Tell = Callable[[AgentEvent], Awaitable[None]]

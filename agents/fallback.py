@@ -34,4 +34,6 @@ class Fallback:
             return await self.backup.reply(request, hear)
         except ModelError as error:
             message = f"{first}; backup: {error}"
-            raise ModelError(error.code, message, retry_after_seconds=error.retry_after_seconds) from first
+            raise ModelError(
+                error.code, message, retry_after_seconds=error.retry_after_seconds
+            ) from first

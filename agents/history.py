@@ -1,4 +1,7 @@
-"""What of the conversation an agent is shown, and what is left out when it outgrows the context window."""
+"""What of the conversation an agent is shown.
+
+And what is left out when it outgrows the context window.
+"""
 
 from collections.abc import Sequence
 from typing import Any
@@ -13,11 +16,15 @@ from tools.output import BLOCK_HEAD, as_block
 MESSAGE_TOKENS = 4
 
 
-def view(history: Sequence[Message], agent_id: str, *, client_system: bool = False) -> list[WireMessage]:
+def view(
+    history: Sequence[Message], agent_id: str, *, client_system: bool = False
+) -> list[WireMessage]:
     """The conversation in the form of chat completions, as seen by one agent.
 
-    Its own words are `assistant`, everyone else's `user`, led by `[name]: ` for other agents. Other agents' calls are
-    left out; their results are text. `client_system`: whether system messages of the client are sent.
+    Its own words are `assistant`, everyone else's `user`, led by `[name]: ` for other agents. Other
+    agents' calls are
+    left out; their results are text. `client_system`: whether system messages of the client are
+    sent.
     """
     out: list[WireMessage] = []
     for message in history:
@@ -35,9 +42,20 @@ def view(history: Sequence[Message], agent_id: str, *, client_system: bool = Fal
             case ToolMessage(results=results) if message.native and message.agent_id == agent_id:
                 for result in results:
                     failed = "" if result.status == "success" else "Error: "
-                    out.append({"role": "tool", "tool_call_id": result.call_id, "content": failed + result.output})
+                    out.append(
+                        {
+                            "role": "tool",
+                            "tool_call_id": result.call_id,
+                            "content": failed + result.output,
+                        }
+                    )
             case ToolMessage(results=results):
-                out.append({"role": "user", "content": as_block([(r.tool, r.status, r.output) for r in results])})
+                out.append(
+                    {
+                        "role": "user",
+                        "content": as_block([(r.tool, r.status, r.output) for r in results]),
+                    }
+                )
     return out
 
 
@@ -50,7 +68,11 @@ def _own(message: AgentMessage) -> WireMessage:
                 **call.extra,
                 "id": call.id,
                 "type": "function",
-                "function": {**call.extra.get("function", {}), "name": call.tool, "arguments": to_json(call.arguments).decode()},
+                "function": {
+                    **call.extra.get("function", {}),
+                    "name": call.tool,
+                    "arguments": to_json(call.arguments).decode(),
+                },
             }
             for call in message.calls
         ]
@@ -58,29 +80,40 @@ def _own(message: AgentMessage) -> WireMessage:
 
 
 def estimate_tokens(message: WireMessage) -> int:
-    """About how many tokens a message is: a quarter of its UTF-8 bytes, a third where few of them are Latin."""
+    """About how many tokens a message is.
+
+    A quarter of its UTF-8 bytes, a third where few of them are Latin.
+    """
     text = message.get("content") or ""
     if "tool_calls" in message:
-        text += "".join(call["function"]["name"] + call["function"]["arguments"] for call in message["tool_calls"])
+        text += "".join(
+            call["function"]["name"] + call["function"]["arguments"]
+            for call in message["tool_calls"]
+        )
     size = len(text) if text.isascii() else len(text.encode())
     return MESSAGE_TOKENS + (size // 4 if size == len(text) else size // 3)
 
 
-def fit(messages: list[WireMessage], window_tokens: int, trim_percent: float, fixed_tokens: int = 0) -> list[WireMessage]:
+def fit(
+    messages: list[WireMessage], window_tokens: int, trim_percent: float, fixed_tokens: int = 0
+) -> list[WireMessage]:
     """The messages, or, where they outgrow the window, the first, a note and the newest.
 
     Args:
         messages: what `view` made.
-        window_tokens: how much fits; over it the middle is dropped, down to (100 - trim_percent) % of it.
+        window_tokens: how much fits; over it the middle is dropped, down to (100 -
+            trim_percent) % of it.
         trim_percent: 0 to 100.
         fixed_tokens: what the system prompt and the tools take of the window.
 
-    The first message and the newest block stay however large they are; a call and its results are one block.
+    The first message and the newest block stay however large they are; a call and its results are
+    one block.
     """
-    # most conversations are far from the window: no character is less than half a token by the estimate, at 4 bytes / 3 at most
-    if fixed_tokens + sum(len(m.get("content") or "") * 2 + 64 for m in messages) <= window_tokens and not any(
-        "tool_calls" in m for m in messages
-    ):
+    # most conversations are far from the window: no character is less than half a token by the
+    # estimate, at 4 bytes / 3 at most
+    if fixed_tokens + sum(
+        len(m.get("content") or "") * 2 + 64 for m in messages
+    ) <= window_tokens and not any("tool_calls" in m for m in messages):
         return messages
     sizes = [estimate_tokens(m) for m in messages]
     if fixed_tokens + sum(sizes) <= window_tokens:
@@ -97,13 +130,18 @@ def fit(messages: list[WireMessage], window_tokens: int, trim_percent: float, fi
     cut = blocks[kept].start - blocks[0].stop
     if cut == 0:
         return messages
-    note = {"role": "user", "content": f"[{cut} earlier message{'s' if cut > 1 else ''} left out to fit the context window]"}
+    note = {
+        "role": "user",
+        "content": f"[{cut} earlier message{'s' if cut > 1 else ''} left out to fit the context window]",
+    }
     return [*messages[blocks[0]], note, *messages[blocks[kept].start :]]
 
 
 def _answers(message: dict[str, Any]) -> bool:
     """Whether a message holds the results of the calls before it."""
-    return message["role"] == "tool" or (message["role"] == "user" and str(message["content"]).startswith(BLOCK_HEAD))
+    return message["role"] == "tool" or (
+        message["role"] == "user" and str(message["content"]).startswith(BLOCK_HEAD)
+    )
 
 
 def _blocks(messages: Sequence[dict[str, Any]]) -> list[slice]:

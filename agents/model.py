@@ -33,7 +33,10 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class ModelRequest:
-    """One call of a model. The tools are in the form of chat completions; None of a sampling value means: not sent."""
+    """One call of a model. The tools are in the form of chat completions.
+
+    None of a sampling value means: not sent.
+    """
 
     agent_id: str
     messages: Sequence[WireMessage]
@@ -89,7 +92,10 @@ Hear = Callable[[ModelEvent], Awaitable[None]]
 
 
 class Model(Protocol):
-    """Something that answers. One that wraps another (retrying, fallback, budget) is a Model too."""
+    """Something that answers. One that wraps another (retrying, fallback.
+
+    Budget) is a Model too.
+    """
 
     @property
     def name(self) -> str:

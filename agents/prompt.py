@@ -1,15 +1,31 @@
-"""An agent's system prompt: `{{variables}}` replaced once, or built whole where the agent has none."""
+"""An agent's system prompt: `{{variables}}` replaced once.
+
+Or built whole where the agent has none.
+"""
 
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 VARIABLE = re.compile(r"\{\{\s*([A-Za-z_]\w*)\s*\}\}")
-VARIABLES = ("name", "role", "description", "backstory", "language", "organization", "tools", "signals", "today")
+VARIABLES = (
+    "name",
+    "role",
+    "description",
+    "backstory",
+    "language",
+    "organization",
+    "tools",
+    "signals",
+    "today",
+)
 
 
 def fill(template: str, values: Mapping[str, str]) -> str:
-    """Replace the known variables; what was put in is not looked at again, unknown ones stay as written."""
+    """Replace the known variables.
+
+    What was put in is not looked at again, unknown ones stay as written.
+    """
     return VARIABLE.sub(lambda found: values.get(found[1], found[0]), template)
 
 
@@ -44,7 +60,9 @@ class Prompt:
     def _filled(self, today: str) -> str:
         values = {**self.values, "today": today}
         # a backstory that names itself keeps that as written
-        values["backstory"] = fill(values["backstory"], {k: v for k, v in values.items() if k != "backstory"})
+        values["backstory"] = fill(
+            values["backstory"], {k: v for k, v in values.items() if k != "backstory"}
+        )
         body = fill(self.template, values) if self.template.strip() else self._built(values)
         return "\n\n".join((body.rstrip(), *self.sections))
 

@@ -15,7 +15,10 @@ LONGEST_WAIT_SECONDS = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Retrying:
-    """Asks `model` up to `retries` times more, waiting `Retry-After` or, without one, ever longer with jitter."""
+    """Asks `model` up to `retries` times more, waiting `Retry-After` or, without one.
+
+    Ever longer with jitter.
+    """
 
     model: Model
     retries: int
@@ -36,13 +39,21 @@ class Retrying:
         """Answer, or raise the last try's ModelError."""
         for attempt in range(self.retries + 1):
             try:
-                return await self.model.reply(replace(request, attempt=attempt) if attempt else request, hear)
+                return await self.model.reply(
+                    replace(request, attempt=attempt) if attempt else request, hear
+                )
             except ModelError as error:
                 wait = error.retry_after_seconds
-                if not error.retryable or attempt == self.retries or (wait or 0) > LONGEST_WAIT_SECONDS:
+                if (
+                    not error.retryable
+                    or attempt == self.retries
+                    or (wait or 0) > LONGEST_WAIT_SECONDS
+                ):
                     raise
                 if wait is None:
-                    wait = backoff_seconds(attempt, self.backoff_min_seconds, self.backoff_max_seconds, random.random())
+                    wait = backoff_seconds(
+                        attempt, self.backoff_min_seconds, self.backoff_max_seconds, random.random()
+                    )
                 await hear(Notice("model_retry", f"{error}; trying again in {wait:.1f} s"))
                 await anyio.sleep(wait)
         raise AssertionError("the last attempt returns or raises")

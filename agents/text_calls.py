@@ -26,9 +26,11 @@ def find_calls(text: str, tools: Mapping[str, Sequence[str]]) -> list[ToolCall]:
 
     Args:
         text: the answer.
-        tools: the agent's own tools: name to the names of its parameters in the order of its schema.
+        tools: the agent's own tools: name to the names of its parameters in the order of its
+            schema.
 
-    Positional arguments take the parameters in order. Arguments that cannot be read give a call with a `flaw`.
+    Positional arguments take the parameters in order. Arguments that cannot be read give a call
+    with a `flaw`.
     Linear in the text; never raises.
     """
     if not tools:
@@ -86,7 +88,9 @@ class _Reader:
                 name = parameters[position]
                 position += 1
             else:
-                raise Unreadable(f"it takes {len(parameters)} argument{'s' * (len(parameters) != 1)}")
+                raise Unreadable(
+                    f"it takes {len(parameters)} argument{'s' * (len(parameters) != 1)}"
+                )
             if name in out:
                 raise Unreadable(f"{name} is given twice")
             out[name] = self._value(")", 0)
@@ -110,7 +114,11 @@ class _Reader:
         if found == ",":
             self.at += 1
         elif found != closing:
-            raise Unreadable(f"expected ',' or '{closing}', found {found!r}" if found else f"no closing '{closing}'")
+            raise Unreadable(
+                f"expected ',' or '{closing}', found {found!r}"
+                if found
+                else f"no closing '{closing}'"
+            )
 
     def _value(self, closing: str, depth: int) -> Any:
         if depth > MAX_DEPTH:
@@ -170,7 +178,10 @@ class _Reader:
         return found[0]
 
     def _bare(self, closing: str) -> Any:
-        """A number, true, false, null, or words without quotes, up to the next comma on this line; their brackets must match."""
+        """A number, true, false, null, or words without quotes.
+
+        Up to the next comma on this line; their brackets must match.
+        """
         start = self.at
         open_brackets: list[str] = []
         while self.at < len(self.text):

@@ -34,7 +34,9 @@ class Turn:
     group: str | None
     tell: Tell
 
-    async def speak(self, history: Sequence[Message], *, round: int, announce: bool, stream: bool) -> None:
+    async def speak(
+        self, history: Sequence[Message], *, round: int, announce: bool, stream: bool
+    ) -> None:
         """Ask the model once and tell its answer.
 
         Args:
@@ -83,15 +85,28 @@ class Turn:
         conversation = view(history, agent.id, client_system=agent.allow_client_system)
         fixed = estimate_tokens(system) + agent.offer_tokens
         fitted = fit(conversation, agent.context_window_tokens, agent.context_trim_percent, fixed)
-        return ModelRequest(agent.id, [system, *fitted], agent.offers, agent.temperature, agent.top_p, agent.max_tokens, stream)
+        return ModelRequest(
+            agent.id,
+            [system, *fitted],
+            agent.offers,
+            agent.temperature,
+            agent.top_p,
+            agent.max_tokens,
+            stream,
+        )
 
     def _calls(self, reply: ModelReply, round: int) -> tuple[tuple[ToolCall, ...], bool]:
         """The calls of an answer, and whether they came natively."""
         if reply.calls or self.agent.tool_call_mode == "native":
             return reply.calls, True
-        takes = {tool.name: list(tool.parameters.get("properties", ())) for tool in self.agent.tools.values()}
+        takes = {
+            tool.name: list(tool.parameters.get("properties", ()))
+            for tool in self.agent.tools.values()
+        }
         found = find_calls(reply.content, takes)
-        return tuple(replace(call, id=f"{self.agent.id}-{round}-{n}") for n, call in enumerate(found, 1)), not found
+        return tuple(
+            replace(call, id=f"{self.agent.id}-{round}-{n}") for n, call in enumerate(found, 1)
+        ), not found
 
     async def _hear(self, event: ModelEvent) -> None:
         agent = self.agent
@@ -101,13 +116,17 @@ class Turn:
             case Called():
                 await self.tell(ModelCalled(agent.id, agent.name, event))
             case Notice(code, message):
-                await self.tell(Warned(code, message, agent.id, agent.name, self.group, retryable=True))
+                await self.tell(
+                    Warned(code, message, agent.id, agent.name, self.group, retryable=True)
+                )
 
     async def _tell_call(self, event: CallEvent) -> None:
         agent = self.agent
         match event:
             case CallStarted(call, timeout_seconds, once):
-                await self.tell(ToolStarted(agent.id, agent.name, self.group, call, timeout_seconds, once))
+                await self.tell(
+                    ToolStarted(agent.id, agent.name, self.group, call, timeout_seconds, once)
+                )
             case CallRetried():
                 await self.tell(ToolRetried(agent.id, agent.name, event))
             case ToolResult():

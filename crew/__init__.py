@@ -1,13 +1,21 @@
 """Who speaks next, and what is remembered: the third floor.
 
-Rooms, in reading order: `crew` (the front door: a folder becomes a crew), `starting` (runs begin and go on), `runs` (they
-are taken up, ended, left), `revisions` (the crew of each run), `run` (one of them), `following` (what they tell), `mirror`
-(what one tells that another process plays), `recall` (a stored run as it stands), `executor` (the loop), `parallel` (a
-group), `calls` (what a person decides on), `routing` and `signals` (where words lead), `state` (a run between two steps),
-`query`, `events`, `wire`, `journal`, `stores`, `upkeep` (what time asks for); `jobs`, `worker` and `advancing` (a queue of
-runs, who works at it, and what is done with one), `opening` (from a URL to a store and a queue); `sources`, `loader`,
-`reading`, `shaping` (files, their places, their shapes), `config`, `validator`, `inert` (what can have no effect),
-`allowing` (warnings that are meant), `repair`, `graph`, `pictures`, `plan`, `assembly`, `problems`, `masking` (what may be
+Rooms, in reading order: `crew` (the front door: a folder becomes a crew), `starting` (runs begin
+and go on), `runs` (they
+are taken up, ended, left), `revisions` (the crew of each run), `run` (one of them), `following`
+(what they tell), `mirror`
+(what one tells that another process plays), `recall` (a stored run as it stands), `executor` (the
+loop), `parallel` (a
+group), `calls` (what a person decides on), `routing` and `signals` (where words lead), `state` (a
+run between two steps),
+`query`, `events`, `wire`, `journal`, `stores`, `upkeep` (what time asks for); `jobs`, `worker` and
+`advancing` (a queue of
+runs, who works at it, and what is done with one), `opening` (from a URL to a store and a queue);
+`sources`, `loader`,
+`reading`, `shaping` (files, their places, their shapes), `config`, `validator`, `inert` (what can
+have no effect),
+`allowing` (warnings that are meant), `repair`, `graph`, `pictures`, `plan`, `assembly`, `problems`,
+`masking` (what may be
 shown), `errors`.
 """
 

@@ -1,4 +1,7 @@
-"""`# crew: allow <code>`: warnings that the operator has seen and means, allowed where they stand."""
+"""`# crew: allow <code>`: warnings that the operator has seen and means.
+
+Allowed where they stand.
+"""
 
 import re
 from bisect import bisect_right
@@ -28,16 +31,30 @@ class Allowed:
 
 
 def without_allowed(documents: Iterable[Document], problems: Iterable[Problem]) -> list[Problem]:
-    """The problems but for warnings that are allowed at their line; and a warning for each allowance that allows nothing."""
+    """The problems but for warnings that are allowed at their line.
+
+    And a warning for each allowance that allows nothing.
+    """
     found = list(problems)
-    comments = [one for document in documents if "crew:" in document.text.lower() for one in _read(document, found)]
+    comments = [
+        one
+        for document in documents
+        if "crew:" in document.text.lower()
+        for one in _read(document, found)
+    ]
     allowed = {(one.file, one.about, one.code) for one in comments}
     kept = [p for p in found if p.severity == "error" or (p.file, p.line, p.code) not in allowed]
     used = {(p.file, p.line, p.code) for p in found}
     if not failed(found):
         # with an error not every check is made, so nothing is known to be unused
         kept += [
-            Problem(one.file, one.line, one.column, "unused-allow", f"there is no {one.code} here to allow; remove the comment")
+            Problem(
+                one.file,
+                one.line,
+                one.column,
+                "unused-allow",
+                f"there is no {one.code} here to allow; remove the comment",
+            )
             for one in comments
             if (one.file, one.about, one.code) not in used
         ]
@@ -55,7 +72,11 @@ def _read(document: Document, problems: list[Problem]) -> Iterator[Allowed]:
             if code in WARNINGS:
                 yield Allowed(document.file, line, column, code, about)
                 continue
-            why = f"{code} is an error, which cannot be allowed" if code in ERRORS else f"there is no warning {code!r}"
+            why = (
+                f"{code} is an error, which cannot be allowed"
+                if code in ERRORS
+                else f"there is no warning {code!r}"
+            )
             near = None if code in ERRORS else document.near(code, WARNINGS)
             problems.append(Problem(document.file, line, column, "unused-allow", why, near))
         if not written:
@@ -75,14 +96,22 @@ def _next_lines(lines: list[str]) -> dict[int, int]:
 
 def _comments(text: str, lines: list[str]) -> Iterator[tuple[int, int, str]]:
     """Line, column and text of each comment that speaks to us; what stands in a text is none."""
-    found = [(n, m.start() + 1, line[m.start() :]) for n, line in enumerate(lines, 1) for m in COMMENT.finditer(line)]
+    found = [
+        (n, m.start() + 1, line[m.start() :])
+        for n, line in enumerate(lines, 1)
+        for m in COMMENT.finditer(line)
+    ]
     spans: list[tuple[tuple[int, int], tuple[int, int]]] = []
     try:
         for token in yaml.scan(text, Loader) if found else ():
             if isinstance(token, yaml.ScalarToken):
                 start, end = token.start_mark, token.end_mark
                 # a block's own header line may have a comment
-                first = (start.line + 2, 1) if token.style in ("|", ">") else (start.line + 1, start.column + 1)
+                first = (
+                    (start.line + 2, 1)
+                    if token.style in ("|", ">")
+                    else (start.line + 1, start.column + 1)
+                )
                 spans.append((first, (end.line + 1, end.column + 1)))
     except yaml.YAMLError:
         # told already; what was read until there counts

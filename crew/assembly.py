@@ -27,7 +27,9 @@ from tools.tool import Tool
 
 
 def make_tools(files: CrewFiles, given: Sequence[Tool]) -> tuple[dict[str, Tool], list[Problem]]:
-    """Every tool of a crew by name: built-in, given by a program, of its files; and what keeps any of the last from being made.
+    """Every tool of a crew by name: built-in, given by a program, of its files.
+
+    And what keeps any of the last from being made.
 
     Python tools are imported, which runs their files.
     """
@@ -38,7 +40,12 @@ def make_tools(files: CrewFiles, given: Sequence[Tool]) -> tuple[dict[str, Tool]
         if name in tools:
             kind = "a built-in tool" if name in BUILTIN_TOOLS else "a tool that the program gives"
             problems.append(
-                document.problem(("tools", name), "tool-twice", f"{name} is {kind} already; choose another name", key=True)
+                document.problem(
+                    ("tools", name),
+                    "tool-twice",
+                    f"{name} is {kind} already; choose another name",
+                    key=True,
+                )
             )
             continue
         try:
@@ -96,18 +103,32 @@ def make_agents(
         try:
             model = _model(config, catalog, provider, spent.setdefault(agent_id, Spent()))
         except ProviderError as error:
-            problems.append(files.agent_files[agent_id].problem(("provider",), "provider", f"agent {agent_id}: {error}"))
+            problems.append(
+                files.agent_files[agent_id].problem(
+                    ("provider",), "provider", f"agent {agent_id}: {error}"
+                )
+            )
             continue
         agents[agent_id] = Agent(
             id=agent_id,
             name=config.name,
             role=config.role,
             description=config.description,
-            prompt=_prompt(config, settings, own, routing.routes.get(agent_id, ()), is_terminal=is_terminal(files, agent_id)),
+            prompt=_prompt(
+                config,
+                settings,
+                own,
+                routing.routes.get(agent_id, ()),
+                is_terminal=is_terminal(files, agent_id),
+            ),
             model=model,
             tools=own,
-            offers=() if config.tool_call_mode == "text" else tuple(_offer(tool) for tool in own.values()),
-            offer_tokens=0 if config.tool_call_mode == "text" else sum(len(str(_offer(tool))) // 4 for tool in own.values()),
+            offers=()
+            if config.tool_call_mode == "text"
+            else tuple(_offer(tool) for tool in own.values()),
+            offer_tokens=0
+            if config.tool_call_mode == "text"
+            else sum(len(str(_offer(tool))) // 4 for tool in own.values()),
             tool_call_mode=config.tool_call_mode,
             executor=executor,
             temperature=config.temperature,
@@ -122,11 +143,20 @@ def make_agents(
 
 def _offer(tool: Tool) -> dict[str, Any]:
     """A tool in the form of chat completions."""
-    return {"type": "function", "function": {"name": tool.name, "description": tool.description, "parameters": tool.parameters}}
+    return {
+        "type": "function",
+        "function": {
+            "name": tool.name,
+            "description": tool.description,
+            "parameters": tool.parameters,
+        },
+    }
 
 
 def _model(config: AgentConfig, catalog: Catalog, provider: str | None, spent: Spent) -> Model:
-    primary = config.primary or ModelConfig(model=config.model, provider=config.provider, provider_url=config.provider_url)
+    primary = config.primary or ModelConfig(
+        model=config.model, provider=config.provider, provider_url=config.provider_url
+    )
     if provider is not None:
         model = catalog.model(ModelConfig(model=primary.model, provider=provider))
     elif config.backup is not None:
@@ -137,7 +167,12 @@ def _model(config: AgentConfig, catalog: Catalog, provider: str | None, spent: S
 
 
 def _prompt(
-    config: AgentConfig, settings: Settings, tools: Mapping[str, Tool], routes: Sequence[Route], *, is_terminal: bool
+    config: AgentConfig,
+    settings: Settings,
+    tools: Mapping[str, Tool],
+    routes: Sequence[Route],
+    *,
+    is_terminal: bool,
 ) -> Prompt:
     described = {name: _described(tool) for name, tool in tools.items()}
     values = {
@@ -153,21 +188,34 @@ def _prompt(
     used = variables(config.system_prompt)
     sections: list[str] = []
     if config.tool_call_mode == "text" and tools:
-        unnamed = [text for name, text in described.items() if "tools" not in used and name not in config.system_prompt]
+        unnamed = [
+            text
+            for name, text in described.items()
+            if "tools" not in used and name not in config.system_prompt
+        ]
         listed = "\n".join(f"- {text}" for text in unnamed)
         sections.append(
-            "To call a tool, write Name(arguments) on a line of its own." + (f" Your tools:\n{listed}" if unnamed else "")
+            "To call a tool, write Name(arguments) on a line of its own."
+            + (f" Your tools:\n{listed}" if unnamed else "")
         )
     hinted = _hinted(config, settings, routes, mentions_all="signals" in used)
     if hinted:
         listed = "\n".join(f"- {_hint(route)}" for route in hinted)
-        sections.append(f"To hand over, write one of these texts exactly as it stands in your answer:\n{listed}")
+        sections.append(
+            f"To hand over, write one of these texts exactly as it stands in your answer:\n{listed}"
+        )
     return Prompt(
-        config.system_prompt, values, is_terminal, lambda: datetime.datetime.now(datetime.UTC).date().isoformat(), tuple(sections)
+        config.system_prompt,
+        values,
+        is_terminal,
+        lambda: datetime.datetime.now(datetime.UTC).date().isoformat(),
+        tuple(sections),
     )
 
 
-def _hinted(config: AgentConfig, settings: Settings, routes: Sequence[Route], *, mentions_all: bool) -> list[Route]:
+def _hinted(
+    config: AgentConfig, settings: Settings, routes: Sequence[Route], *, mentions_all: bool
+) -> list[Route]:
     """The signals that the runtime tells an agent of."""
     if settings.route_hints == "never":
         return []
@@ -188,4 +236,6 @@ def _hint(route: Route) -> str:
 
 def _described(tool: Tool) -> str:
     takes = ", ".join(tool.parameters.get("properties", ()))
-    return f"{tool.name}({takes}): {tool.description.splitlines()[0] if tool.description else ''}".rstrip(": ")
+    return f"{tool.name}({takes}): {tool.description.splitlines()[0] if tool.description else ''}".rstrip(
+        ": "
+    )

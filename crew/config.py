@@ -28,11 +28,32 @@ IGNORED_CREW_KEYS = frozenset(
 # Settings of go-agentic's without effect here.
 IGNORED_SETTINGS = frozenset(
     {
-        *("config_mode", "enforce_quotas", "block_on_quota_exceed", "graceful_shutdown_check_millis"),
+        *(
+            "config_mode",
+            "enforce_quotas",
+            "block_on_quota_exceed",
+            "graceful_shutdown_check_millis",
+        ),
         *("client_cache_ttl_minutes", "stream_buffer_size", "stream_chunk_timeout_millis"),
-        *("max_stored_requests", "request_store_cleanup_minutes", "min_agent_id_length", "max_agent_id_length"),
-        *("max_memory_mb", "max_memory_per_call_mb", "max_daily_memory_gb", "max_memory_per_day_gb", "memory_alert_percent"),
-        *("max_errors_per_hour", "max_errors_per_day", "max_consecutive_errors", "slow_call_threshold_seconds"),
+        *(
+            "max_stored_requests",
+            "request_store_cleanup_minutes",
+            "min_agent_id_length",
+            "max_agent_id_length",
+        ),
+        *(
+            "max_memory_mb",
+            "max_memory_per_call_mb",
+            "max_daily_memory_gb",
+            "max_memory_per_day_gb",
+            "memory_alert_percent",
+        ),
+        *(
+            "max_errors_per_hour",
+            "max_errors_per_day",
+            "max_consecutive_errors",
+            "slow_call_threshold_seconds",
+        ),
         *("max_calls_per_minute", "max_calls_per_hour", "max_calls_per_day"),
         *("max_tokens_per_call", "max_tokens_per_day", "max_cost_per_day", "cost_alert_threshold"),
     }
@@ -45,7 +66,10 @@ class Settings(Shape):
     ignored = IGNORED_SETTINGS
 
     max_handoffs: Annotated[int, Field(ge=0, le=1000)] = 5
-    """Changes of the current agent that a run may make; entering a group is one, leaving it another."""
+    """Changes of the current agent that a run may make.
+
+    Entering a group is one, leaving it another.
+    """
     max_rounds: Annotated[int, Field(ge=1, le=1000)] = 10
     """Model calls of the main loop that a run may make; a group counts as one."""
     timeout_seconds: Seconds = 300
@@ -102,7 +126,10 @@ class SignalConfig(Shape):
     """A text that an agent emits, and where it leads."""
 
     signal: Annotated[str, Field(min_length=1)]
-    """Looked for without regard to case and white space; `[SUCH]` with its brackets, others as whole words."""
+    """Looked for without regard to case and white space.
+
+    `[SUCH]` with its brackets, others as whole words.
+    """
     target: str | None = None
     """An agent, a group, or empty: the run ends."""
     description: str = ""
@@ -115,7 +142,10 @@ class BehaviorConfig(Shape):
     wait_for_signal: bool = False
     """Without a signal in its answer the run pauses for a person."""
     wait_timeout_seconds: Annotated[float, Field(gt=0, le=31_536_000)] | None = None
-    """How long a pause of this agent waits for an answer; for ever unless given. Calls that wait for a yes are denied then."""
+    """How long a pause of this agent waits for an answer; for ever unless given.
+
+    Calls that wait for a yes are denied then.
+    """
     on_wait_timeout: str | None = None
     """Where to go when nobody has answered in time: an agent or a group; empty: the run ends."""
     auto_route: bool = True

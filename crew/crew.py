@@ -27,7 +27,10 @@ from tools.tool import Tool
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """What was read of a crew's files, its tools by name, and everything that is wrong with it, ordered by place."""
+    """What was read of a crew's files, its tools by name, and everything that is wrong with it.
+
+    Ordered by place.
+    """
 
     files: CrewFiles
     tools: Mapping[str, Tool]
@@ -48,12 +51,19 @@ class Recipe:
     spent: dict[str, Spent] = field(default_factory=dict, compare=False)
 
     def check(self, sources: Sources, *, imports: bool = True) -> Checked:
-        """Read a crew's files and tell everything that is wrong with them; `imports`: runs Python tools too."""
+        """Read a crew's files and tell everything that is wrong with them.
+
+        `imports`: runs Python tools too.
+        """
         files = read_files(sources, os.environ if self.environment is None else self.environment)
         given = {tool.name: tool for tool in self.tools}
-        made, problems = make_tools(files, self.tools) if imports else ({**BUILTIN_TOOLS, **given}, [])
+        made, problems = (
+            make_tools(files, self.tools) if imports else ({**BUILTIN_TOOLS, **given}, [])
+        )
         found = [*files.problems, *problems, *validate(files, made)]
-        return Checked(files, made, tuple(ordered(without_allowed(files.documents.values(), found))))
+        return Checked(
+            files, made, tuple(ordered(without_allowed(files.documents.values(), found)))
+        )
 
     def load(self, sources: Sources) -> "Crew":
         """The crew of these files.
@@ -65,9 +75,18 @@ class Recipe:
         files = checked.files
         if files.crew is None or failed(checked.problems):
             raise ConfigurationError(checked.problems, files.texts)
-        crew, settings, limits, routing = files.crew, files.crew.settings, tool_limits(files.crew.settings), routing_of(files)
-        catalog = Catalog(crew.providers, files.script, limits.backoff_min_seconds, limits.backoff_max_seconds)
-        agents, problems = make_agents(files, routing, checked.tools, catalog, limits, self.provider, self.spent)
+        crew, settings, limits, routing = (
+            files.crew,
+            files.crew.settings,
+            tool_limits(files.crew.settings),
+            routing_of(files),
+        )
+        catalog = Catalog(
+            crew.providers, files.script, limits.backoff_min_seconds, limits.backoff_max_seconds
+        )
+        agents, problems = make_agents(
+            files, routing, checked.tools, catalog, limits, self.provider, self.spent
+        )
         if problems:
             raise ConfigurationError(problems, files.texts)
         run_limits = RunLimits(settings.max_handoffs, settings.max_rounds, settings.timeout_seconds)
@@ -130,7 +149,11 @@ class Crew:
 
 
 def check(
-    folder: Path | str, *, tools: Sequence[Tool] = (), imports: bool = True, environment: Mapping[str, str] | None = None
+    folder: Path | str,
+    *,
+    tools: Sequence[Tool] = (),
+    imports: bool = True,
+    environment: Mapping[str, str] | None = None,
 ) -> Checked:
     """Read a crew's folder and tell everything that is wrong with it.
 
@@ -144,14 +167,19 @@ def check(
 
 
 def load_crew(
-    folder: Path | str, *, tools: Sequence[Tool] = (), provider: str | None = None, environment: Mapping[str, str] | None = None
+    folder: Path | str,
+    *,
+    tools: Sequence[Tool] = (),
+    provider: str | None = None,
+    environment: Mapping[str, str] | None = None,
 ) -> Crew:
     """The crew of a folder.
 
     Args:
         folder: with crew.yaml and agents/*.yaml.
         tools: tools that the program gives to the crew, beside those of tools.yaml.
-        provider: used for every agent instead of its own: "openai", "ollama", "scripted" or one of crew.yaml's.
+        provider: used for every agent instead of its own: "openai", "ollama", "scripted" or one
+            of crew.yaml's.
         environment: for `${NAME}`; the process's unless given.
 
     Raises:

@@ -35,7 +35,10 @@ class ConfigurationError(CrewError):
 
 
 class LostConfiguration(ConfigurationError):
-    """What a run was started with makes no crew here any more: a Python tool or a variable is missing, say."""
+    """What a run was started with makes no crew here any more.
+
+    A Python tool or a variable is missing, say.
+    """
 
 
 class UnknownRun(CrewError):

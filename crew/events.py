@@ -1,6 +1,7 @@
 """All that a run can say: the union, the envelope, the wire names.
 
-An event is stored as it is (`event`, for the runtime to go on from) and as it is told (`public`, for clients); what is
+An event is stored as it is (`event`, for the runtime to go on from) and as it is told (`public`,
+for clients); what is
 only told (`Passing`) has no number and is not stored.
 """
 
@@ -25,7 +26,16 @@ from agents.model import Usage
 from crew.query import Query
 from tools.calls import ToolCall
 
-DoneReason = Literal["terminal", "signal", "no_next_agent", "paused", "max_handoffs", "max_rounds", "cancelled", "no_answer"]
+DoneReason = Literal[
+    "terminal",
+    "signal",
+    "no_next_agent",
+    "paused",
+    "max_handoffs",
+    "max_rounds",
+    "cancelled",
+    "no_answer",
+]
 ErrorReason = Literal["timeout", "model", "internal"]
 SYSTEM = "system"
 
@@ -91,7 +101,10 @@ class Approval:
 
 @dataclass(frozen=True, slots=True)
 class UnknownOutcome:
-    """Why the run is paused: these calls had begun when the process died, and must not be made twice unasked."""
+    """Why the run is paused: these calls had begun when the process died.
+
+    And must not be made twice unasked.
+    """
 
     calls: tuple[ToolCall, ...]
     kind: Literal["unknown_outcome"] = "unknown_outcome"

@@ -9,10 +9,29 @@ import anyio
 
 from agents.agent import Agent
 from agents.errors import ModelError
-from agents.events import AgentDelta, AgentFailed, AgentStarted, ModelCalled, ToolRetried, ToolReturned, ToolStarted, Warned
+from agents.events import (
+    AgentDelta,
+    AgentFailed,
+    AgentStarted,
+    ModelCalled,
+    ToolRetried,
+    ToolReturned,
+    ToolStarted,
+    Warned,
+)
 from agents.turn import Turn
 from crew.calls import ask_first, settle_answered
-from crew.events import DoneReason, ErrorReason, Event, HandedOff, Paused, Question, RunDone, RunFailed, Stored
+from crew.events import (
+    DoneReason,
+    ErrorReason,
+    Event,
+    HandedOff,
+    Paused,
+    Question,
+    RunDone,
+    RunFailed,
+    Stored,
+)
 from crew.journal import Journal
 from crew.parallel import GroupFailed, GroupRunner
 from crew.routing import (
@@ -60,7 +79,10 @@ class CrewExecutor:
         *,
         stream: bool,
     ) -> None:
-        """`state` and `row` are the run's as stored; both go on with its events. `stream`: tell words as they are written."""
+        """`state` and `row` are the run's as stored; both go on with its events.
+
+        `stream`: tell words as they are written.
+        """
         self.agents, self.routing, self.limits, self.state, self.journal, self.row, self.stream = (
             agents,
             routing,
@@ -106,19 +128,26 @@ class CrewExecutor:
     def crash(self) -> None:
         """Record that the run broke by a mistake of ours; the log tells which."""
         if self.state.status == "running":
-            self._fail("internal", "internal", "the runtime made a mistake; the server's log has it under this run's id")
+            self._fail(
+                "internal",
+                "internal",
+                "the runtime made a mistake; the server's log has it under this run's id",
+            )
 
     async def tell(self, event: Event) -> None:
         """Record an event and go on by it.
 
-        An act that must not be repeated waits until it is stored; so do words as they are written, which are told at once
-        and must not come before what goes before them. A model call does not wait: at worst it is made again.
+        An act that must not be repeated waits until it is stored; so do words as they are written,
+        which are told at once
+        and must not come before what goes before them. A model call does not wait: at worst it is
+        made again.
         """
         match event:
             case AgentDelta() | AgentFailed() | ModelCalled() | ToolRetried():
                 self.journal.pass_on(event)
             case ToolStarted(once=False) if self.state.has_begun(event):
-                # made again after a crash; what was told is not told again. One that must not be made twice is made again
+                # made again after a crash; what was told is not told again. One that must not be
+                # made twice is made again
                 # only by a person's word, and then as a new act with an intent of its own
                 pass
             case ToolStarted(once=True):
@@ -141,14 +170,34 @@ class CrewExecutor:
         group = self.routing.groups.get(main.agent_id)
         if state.group is not None and state.group.ended:
             self._go(
-                decide_group(self.routing, self.routing.groups[state.group.name], state.group.answers, state.origin, state.spoken)
+                decide_group(
+                    self.routing,
+                    self.routing.groups[state.group.name],
+                    state.group.answers,
+                    state.origin,
+                    state.spoken,
+                )
             )
         elif group is not None:
             open_members = (
-                [] if state.group is None else [m for m in state.group.members.values() if m.answer is None and m.failed is None]
+                []
+                if state.group is None
+                else [
+                    m for m in state.group.members.values() if m.answer is None and m.failed is None
+                ]
             )
-            if (state.group is not None or not self._no_round_left()) and not self._asks(open_members):
-                await GroupRunner(self.agents, self.routing, group, state, self.tell, self.limits.max_rounds, self.stream).run()
+            if (state.group is not None or not self._no_round_left()) and not self._asks(
+                open_members
+            ):
+                await GroupRunner(
+                    self.agents,
+                    self.routing,
+                    group,
+                    state,
+                    self.tell,
+                    self.limits.max_rounds,
+                    self.stream,
+                ).run()
         elif main.calls:
             if not self._asks([main]) and main.open_calls:
                 await Turn(self.agents[main.agent_id], None, self.tell).act(main.open_calls)
@@ -159,11 +208,17 @@ class CrewExecutor:
         elif not self._no_round_left():
             turn = Turn(self.agents[main.agent_id], None, self.tell)
             await turn.speak(
-                main.history, round=main.rounds + (not main.speaking), announce=not main.speaking, stream=self.stream
+                main.history,
+                round=main.rounds + (not main.speaking),
+                announce=not main.speaking,
+                stream=self.stream,
             )
 
     def _asks(self, branches: Sequence[Branch]) -> bool:
-        """Pause if a person has to decide on calls of the branches first; settle what a person has decided."""
+        """Pause if a person has to decide on calls of the branches first.
+
+        Settle what a person has decided.
+        """
         state = self.state
         if state.verdict is not None:
             question, verdict = state.question, state.verdict
@@ -203,7 +258,9 @@ class CrewExecutor:
         state, main = self.state, self.state.main
         decided_by, answer = None, state.last_answer
         if state.group is not None and reason.why == "signal":
-            decided_by = deciding_member(self.routing, self.routing.groups[state.group.name], state.group.answers)
+            decided_by = deciding_member(
+                self.routing, self.routing.groups[state.group.name], state.group.answers
+            )
             answer = state.group.answers[decided_by] if decided_by else answer
         if state.handoffs >= self.limits.max_handoffs:
             bound = f"settings.max_handoffs = {self.limits.max_handoffs}"
@@ -213,7 +270,18 @@ class CrewExecutor:
             return
         leader = self.agents.get(decided_by or main.agent_id)
         name = leader.name if leader else main.agent_id
-        self._record(HandedOff(main.agent_id, to, reason.why, reason.signal, reason.also_found, reason.source, name, decided_by))
+        self._record(
+            HandedOff(
+                main.agent_id,
+                to,
+                reason.why,
+                reason.signal,
+                reason.also_found,
+                reason.source,
+                name,
+                decided_by,
+            )
+        )
 
     def _no_round_left(self) -> bool:
         main = self.state.main
@@ -241,20 +309,48 @@ class CrewExecutor:
     def _active_seconds(self) -> float:
         return self.state.active_seconds + time.monotonic() - self.began
 
-    def _done(self, reason: DoneReason, agent_id: str, answer: str, until: str | None = None) -> None:
+    def _done(
+        self, reason: DoneReason, agent_id: str, answer: str, until: str | None = None
+    ) -> None:
         state = self.state
         self._end(
-            RunDone(reason, agent_id, answer, state.main.rounds, state.handoffs, state.usage, self._active_seconds()),
+            RunDone(
+                reason,
+                agent_id,
+                answer,
+                state.main.rounds,
+                state.handoffs,
+                state.usage,
+                self._active_seconds(),
+            ),
             agent_id,
             answer,
             until,
         )
 
-    def _fail(self, reason: ErrorReason, code: str, message: str, *, agent: Agent | None = None, retryable: bool = False) -> None:
+    def _fail(
+        self,
+        reason: ErrorReason,
+        code: str,
+        message: str,
+        *,
+        agent: Agent | None = None,
+        retryable: bool = False,
+    ) -> None:
         agent_id, name = (agent.id, agent.name) if agent is not None else (None, "system")
-        self._end(RunFailed(reason, code, message, agent_id, name, retryable, self._active_seconds()), agent_id, message)
+        self._end(
+            RunFailed(reason, code, message, agent_id, name, retryable, self._active_seconds()),
+            agent_id,
+            message,
+        )
 
-    def _end(self, event: RunDone | RunFailed, agent_id: str | None, answer: str, until: str | None = None) -> None:
+    def _end(
+        self,
+        event: RunDone | RunFailed,
+        agent_id: str | None,
+        answer: str,
+        until: str | None = None,
+    ) -> None:
         state = self.state
         state.apply(event)
         paused = state.status == "paused"

@@ -1,4 +1,7 @@
-"""What runs have told and go on telling: from the latest lines here, from the store, or as another process writes it."""
+"""What runs have told and go on telling.
+
+From the latest lines here, from the store, or as another process writes it.
+"""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -32,7 +35,10 @@ class RunReader:
         return row
 
     async def outcome(self, run_id: str) -> RunRow:
-        """Wait until a run has ended or is paused, wherever it goes on; raises UnknownRun, StoreError."""
+        """Wait until a run has ended or is paused, wherever it goes on.
+
+        Raises UnknownRun, StoreError.
+        """
         if (run := self.live.get(run_id)) is not None:
             return await run.outcome()
         async for _ in self.follow(run_id, await self.last_seq(run_id)):
@@ -62,14 +68,17 @@ class RunReader:
         cut: Callable[[], None] | None = None,
         stored: bool = False,
     ) -> AsyncIterator[Line | None]:
-        """A run's lines behind event `after`: first what is stored, then what comes, until it ends or pauses.
+        """A run's lines behind event `after`.
+
+        First what is stored, then what comes, until it ends or pauses.
 
         Args:
             run_id: the run.
             after: the number of the last event that is known; 0 for none.
             idle_seconds: None is given after each so long without a line.
             stored: only what is stored now; nothing that is to come.
-            cut: called when the follower falls more than MAX_WAITING lines behind, also while it is busy with one.
+            cut: called when the follower falls more than MAX_WAITING lines behind, also while
+                it is busy with one.
 
         Raises:
             UnknownRun, TooSlow, StoreError
@@ -93,7 +102,9 @@ class RunReader:
                 return
             records = await self.store.records(run_id, after, PAGE)
             if records and records[0].seq > after + 1:
-                yield Line(records[0].seq - 1, gap(await self.row(run_id), after + 1, records[0].seq - 1))
+                yield Line(
+                    records[0].seq - 1, gap(await self.row(run_id), after + 1, records[0].seq - 1)
+                )
             for record in records:
                 after = record.seq
                 yield Line(record.seq, record.public)
@@ -119,7 +130,10 @@ class RunReader:
     async def _told_elsewhere(
         self, run_id: str, after: int, idle_seconds: float | None, cut: Callable[[], None] | None
     ) -> AsyncIterator[Line | None]:
-        """What another process tells from now on, until its stretch is over; nothing where that is further on already."""
+        """What another process tells from now on, until its stretch is over.
+
+        Nothing where that is further on already.
+        """
         with self._mirrored(run_id, after) as tail:
             place = tail.place_after(after)
             if place is None:
@@ -153,6 +167,13 @@ class RunReader:
                     del self.mirrors[run_id]
 
     def _mirror_behind(self, run_id: str, after: int) -> Mirror | None:
-        """The mirror that has, or will have, what comes behind an event; one of an earlier stretch has not."""
+        """The mirror that has, or will have, what comes behind an event.
+
+        One of an earlier stretch has not.
+        """
         mirror = self.mirrors.get(run_id)
-        return None if mirror is not None and mirror.tail.closed and after >= mirror.tail.seq else mirror
+        return (
+            None
+            if mirror is not None and mirror.tail.closed and after >= mirror.tail.seq
+            else mirror
+        )

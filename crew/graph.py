@@ -31,7 +31,8 @@ class RoutingGraph:
     edges: tuple[Edge, ...]
     # without the ways from a group to its members, which are no handoffs
     digraph: "nx.DiGraph[str]"
-    # agents that can be the current one, and groups; an agent that only speaks as a member is not among them
+    # agents that can be the current one, and groups; an agent that only speaks as a member is not
+    # among them
     entered: frozenset[str]
 
     @classmethod
@@ -41,33 +42,53 @@ class RoutingGraph:
         digraph: nx.DiGraph[str] = nx.DiGraph()
         digraph.add_nodes_from((*routing.agents, *routing.groups, END))
         digraph.add_edges_from((edge.from_, edge.to) for edge in edges if edge.kind != "member")
-        return cls(routing, entry_point, edges, digraph, _entered(routing, entry_point, edges, digraph))
+        return cls(
+            routing, entry_point, edges, digraph, _entered(routing, entry_point, edges, digraph)
+        )
 
     def unreachable(self) -> list[str]:
         """Agents and groups that no way leads to, in the order of crew.yaml."""
         reached = self.entered | self.members_only()
-        return [name for name in (*self.routing.agents, *self.routing.groups) if name not in reached]
+        return [
+            name for name in (*self.routing.agents, *self.routing.groups) if name not in reached
+        ]
 
     def members_only(self) -> set[str]:
-        """Agents that only speak as members: where they themselves would lead on to is never looked at."""
+        """Agents that only speak as members.
+
+        Where they themselves would lead on to is never looked at.
+        """
         groups = (group for group in self.routing.groups.values() if group.name in self.entered)
         return {member for group in groups for member in group.agents} - self.entered
 
     def traps(self) -> list[list[str]]:
-        """Sets of agents and groups that can be entered and never left: no end, no pause, no way out."""
+        """Sets of agents and groups that can be entered and never left.
+
+        No end, no pause, no way out.
+        """
         graph: nx.DiGraph[str] = nx.DiGraph(self.digraph)
         graph.add_edges_from((agent, END) for agent in self.routing.waits if agent in graph)
         ended: set[str] = nx.ancestors(graph, END)
-        return [sorted(part) for part in nx.weakly_connected_components(graph.subgraph(self.entered - ended))]
+        return [
+            sorted(part)
+            for part in nx.weakly_connected_components(graph.subgraph(self.entered - ended))
+        ]
 
     def loops(self) -> list[list[str]]:
-        """For each knot of ways that lead back: one shortest way round, first name first again at the end."""
-        order = {name: place for place, name in enumerate((*self.routing.agents, *self.routing.groups))}
+        """For each knot of ways that lead back.
+
+        One shortest way round, first name first again at the end.
+        """
+        order = {
+            name: place for place, name in enumerate((*self.routing.agents, *self.routing.groups))
+        }
         # a copy: views look every node up again
         entered: nx.DiGraph[str] = nx.DiGraph(self.digraph.subgraph(self.entered))
         if not self.routing.waits:
             # the order leads nobody back: it goes to those who have not spoken since a person has
-            kept = {(edge.from_, edge.to) for edge in self.edges if edge.kind not in ("order", "member")}
+            kept = {
+                (edge.from_, edge.to) for edge in self.edges if edge.kind not in ("order", "member")
+            }
             entered.remove_edges_from([edge for edge in entered.edges if edge not in kept])
         out = []
         for part in nx.strongly_connected_components(entered):
@@ -80,19 +101,26 @@ class RoutingGraph:
 
     def _way_round(self, knot: "nx.DiGraph[str]", start: str) -> list[str]:
         # shortest ways from everywhere back to the start: one search along the reversed arrows
-        back: dict[str, list[str]] = dict(nx.single_source_shortest_path(knot.reverse(copy=False), start))
+        back: dict[str, list[str]] = dict(
+            nx.single_source_shortest_path(knot.reverse(copy=False), start)
+        )
         shortest = min((back[after] for after in knot.successors(start)), key=len)
         return [start, *shortest[::-1]]
 
 
-def _entered(routing: Routing, entry_point: str, edges: Iterable[Edge], digraph: "nx.DiGraph[str]") -> frozenset[str]:
+def _entered(
+    routing: Routing, entry_point: str, edges: Iterable[Edge], digraph: "nx.DiGraph[str]"
+) -> frozenset[str]:
     """What can be reached, also where the order leads past agents that have spoken."""
     if entry_point not in digraph:
         return frozenset()
     graph: nx.DiGraph[str | int] = nx.DiGraph(digraph)
     members = {member for group in routing.groups.values() for member in group.agents}
-    again = {name for part in nx.strongly_connected_components(digraph) if len(part) > 1 for name in part}
-    # a number stands for a place in the order, from which the agent there is next, or the place behind it
+    again = {
+        name for part in nx.strongly_connected_components(digraph) if len(part) > 1 for name in part
+    }
+    # a number stands for a place in the order, from which the agent there is next, or the place
+    # behind it
     for place, name in enumerate(routing.agents):
         graph.add_edge(place, name)
         if name in again or name in members or name == entry_point:
@@ -128,7 +156,10 @@ def _edges(routing: Routing, entry_point: str) -> Iterator[Edge]:
 
 
 def group_origins(routing: Routing) -> dict[str, set[str]]:
-    """The agents whose defaults, targets and place in the order say where each group goes on, if nothing else does."""
+    """The agents whose defaults, targets and place in the order say where each group goes on.
+
+    If nothing else does.
+    """
     origins: dict[str, set[str]] = {group: set() for group in routing.groups}
     for agent in routing.agents:
         for name in _targets(routing, agent):
@@ -159,7 +190,11 @@ def _targets(routing: Routing, agent: str) -> list[str]:
 
 
 def _fallback(
-    routing: Routing, entry_point: str, places: Mapping[str, int], agent: str, group: Group | None = None
+    routing: Routing,
+    entry_point: str,
+    places: Mapping[str, int],
+    agent: str,
+    group: Group | None = None,
 ) -> Iterator[Edge]:
     """Where an agent's words lead when they hold no signal, or a group that it led to."""
     from_ = agent if group is None else group.name
@@ -173,11 +208,16 @@ def _fallback(
     else:
         # the order leads to agents that have not spoken, so it comes to its end
         if agent not in routing.no_auto_route and routing.handoff_targets.get(agent) is None:
-            yield from (Edge(from_, name, "order", "next") for name in _next(routing, entry_point, places, agent, group))
+            yield from (
+                Edge(from_, name, "order", "next")
+                for name in _next(routing, entry_point, places, agent, group)
+            )
         yield Edge(from_, END, "default", "no next")
 
 
-def _next(routing: Routing, entry_point: str, places: Mapping[str, int], agent: str, group: Group | None) -> Iterator[str]:
+def _next(
+    routing: Routing, entry_point: str, places: Mapping[str, int], agent: str, group: Group | None
+) -> Iterator[str]:
     """The next agents in the order of crew.yaml: the first that may not have spoken."""
     spoken = frozenset(group.agents) if group is not None else frozenset()
     for place in range(places[agent] + 1, len(routing.agents)):

@@ -1,6 +1,7 @@
 """The queue of runs that wait for a worker: Procrastinate's tables in the runs' own PostgreSQL.
 
-A job is `advance(run_id, epoch)`: one at a time of each run, by its lock. Procrastinate keeps the jobs, gives each to one
+A job is `advance(run_id, epoch)`: one at a time of each run, by its lock. Procrastinate keeps the
+jobs, gives each to one
 worker and knows which workers have died.
 """
 
@@ -29,9 +30,22 @@ STALLED_SECONDS = 5.0
 TIMEOUT_SECONDS = 5.0
 WAIT_SECONDS = 1.5
 AGAIN_SECONDS = 0.5
-# a server that is gone without a word is noticed after some ten seconds, also while something was sent to it
-KEEP_ALIVE = {"keepalives_idle": 5, "keepalives_interval": 2, "keepalives_count": 3, "tcp_user_timeout": 10_000}
-FAILURES = (ConnectorException, StoreUnavailable, psycopg.Error, psycopg_pool.PoolTimeout, OSError, TimeoutError)
+# a server that is gone without a word is noticed after some ten seconds, also while something was
+# sent to it
+KEEP_ALIVE = {
+    "keepalives_idle": 5,
+    "keepalives_interval": 2,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 10_000,
+}
+FAILURES = (
+    ConnectorException,
+    StoreUnavailable,
+    psycopg.Error,
+    psycopg_pool.PoolTimeout,
+    OSError,
+    TimeoutError,
+)
 
 # of Procrastinate's tables, in order
 MIGRATIONS = sorted(Path(SchemaManager.get_migrations_path()).glob("*.sql"))
@@ -70,10 +84,16 @@ async def prepare_queue(url: str) -> None:
     if await stands_at(url, "crew_queue_schema", "max(newest)") == newest:
         return
     async with migrating(url) as connection:
-        await connection.execute("CREATE TABLE IF NOT EXISTS crew_queue_schema (newest text NOT NULL)")
-        found: str = await connection.fetchval("SELECT coalesce(max(newest), '') FROM crew_queue_schema")
+        await connection.execute(
+            "CREATE TABLE IF NOT EXISTS crew_queue_schema (newest text NOT NULL)"
+        )
+        found: str = await connection.fetchval(
+            "SELECT coalesce(max(newest), '') FROM crew_queue_schema"
+        )
         if found > newest:
-            raise StoreError(f"the queue's tables are of {found}, newer than this program's {newest}: update procrastinate")
+            raise StoreError(
+                f"the queue's tables are of {found}, newer than this program's {newest}: update procrastinate"
+            )
         if found:
             for script in MIGRATIONS:
                 if script.name > found:
@@ -89,13 +109,21 @@ class JobQueue:
     """Puts runs into the queue; use it as an async context manager."""
 
     def __init__(self, url: str, connections: int = 2) -> None:
-        """`url`: of the runs' database, prepared by `prepare_queue`; `connections`: at most so many at once."""
+        """`url`: of the runs' database, prepared by `prepare_queue`.
+
+        `connections`: at most so many at once.
+        """
         connector = PsycopgConnector(
             conninfo=url,
-            kwargs={"application_name": "crew queue", "connect_timeout": int(TIMEOUT_SECONDS), **KEEP_ALIVE},
+            kwargs={
+                "application_name": "crew queue",
+                "connect_timeout": int(TIMEOUT_SECONDS),
+                **KEEP_ALIVE,
+            },
             min_size=0,
             max_size=connections,
-            # the pool's waits between tries grow, and who waits for it is not woken when it gives up; ours are short
+            # the pool's waits between tries grow, and who waits for it is not woken when it gives
+            # up; ours are short
             timeout=WAIT_SECONDS,
             reconnect_timeout=AGAIN_SECONDS,
         )
@@ -126,7 +154,9 @@ class JobQueue:
         except AlreadyEnqueued:
             return
         except FAILURES as error:
-            log.warning("run %s is queued when the database can be used again: %s", run_id, said(error))
+            log.warning(
+                "run %s is queued when the database can be used again: %s", run_id, said(error)
+            )
 
     async def has(self, run_id: str) -> bool:
         """See crew.starting.Queue."""

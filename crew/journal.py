@@ -1,4 +1,7 @@
-"""Numbers an event, stores it, then tells it; nothing is told that is not stored, and nothing leaves the process before."""
+"""Numbers an event, stores it, then tells it.
+
+Nothing is told that is not stored, and nothing leaves the process before.
+"""
 
 import asyncio
 import contextvars
@@ -15,7 +18,10 @@ from crew.wire import now, public
 
 
 class Listener(Protocol):
-    """Someone who is told every event of every run, such as the metrics; must not raise nor wait."""
+    """Someone who is told every event of every run, such as the metrics.
+
+    Must not raise nor wait.
+    """
 
     def __call__(self, run_id: str, event: Event) -> None:
         """Take notice of an event."""
@@ -36,9 +42,11 @@ current_run: ContextVar[tuple[str, str] | None] = ContextVar("current_run", defa
 
 
 class Journal:
-    """The book of one run. Events that are recorded without a wait between them are stored together.
+    """The book of one run. Events that are recorded without a wait between them are stored
+    together.
 
-    Driven by callbacks, without a task of its own: writing goes on whatever happens to the run's task.
+    Driven by callbacks, without a task of its own: writing goes on whatever happens to the run's
+    task.
     """
 
     def __init__(
@@ -51,11 +59,20 @@ class Journal:
         seq: int = 0,
         epoch: int | None = None,
     ) -> None:
-        """`seq`: the number of the last event that the store has; `epoch`: since when this process writes the run."""
+        """`seq`: the number of the last event that the store has.
+
+        `epoch`: since when this process writes the run.
+        """
         # what is done for the run is done in it, whoever asked for it
         self.context = contextvars.copy_context()
         self.context.run(current_run.set, (run_id, request_id))
-        self.run_id, self.store, self.tell, self.listeners, self.seq = run_id, store, tell, listeners, seq
+        self.run_id, self.store, self.tell, self.listeners, self.seq = (
+            run_id,
+            store,
+            tell,
+            listeners,
+            seq,
+        )
         self.epoch = epoch
         self._waiting: list[tuple[Record, Stored]] = []
         self._row: RunRow | None = None
@@ -72,7 +89,10 @@ class Journal:
         self._settled: list[asyncio.Future[None]] = []
 
     def record(self, event: Stored, row: RunRow | None = None) -> None:
-        """Take an event down, and the run's row with it if it changes; it is stored and then told soon."""
+        """Take an event down, and the run's row with it if it changes.
+
+        It is stored and then told soon.
+        """
         self._waiting.append((self._numbered(event), event))
         self._row = row or self._row
         if not self._busy:
@@ -80,10 +100,17 @@ class Journal:
             # not at once, so that what is recorded next goes into the same transaction
             asyncio.get_running_loop().call_soon(self._write, context=self.context)
 
-    async def begin(self, event: Stored, row: RunRow, expected: Status | None, receipt: Receipt | None = None) -> bool:
-        """Store the first event of a stretch; False, and nothing stored, where the store says so (see RunStore.append)."""
+    async def begin(
+        self, event: Stored, row: RunRow, expected: Status | None, receipt: Receipt | None = None
+    ) -> bool:
+        """Store the first event of a stretch.
+
+        False, and nothing stored, where the store says so (see RunStore.append).
+        """
         record = self._numbered(event)
-        self.epoch = await self.store.append(Write(self.run_id, [record], row, expected, receipt)) or None
+        self.epoch = (
+            await self.store.append(Write(self.run_id, [record], row, expected, receipt)) or None
+        )
         if self.epoch is None:
             return False
         self._begun = True
@@ -100,7 +127,10 @@ class Journal:
             listener(self.run_id, event)
 
     async def settled(self) -> None:
-        """Wait until all that was recorded is stored and told; raises StoreError if it could not be."""
+        """Wait until all that was recorded is stored and told.
+
+        Raises StoreError if it could not be.
+        """
         while self._busy:
             future = asyncio.get_running_loop().create_future()
             self._settled.append(future)
@@ -111,7 +141,10 @@ class Journal:
             raise StoreError(str(self._failed)) from self._failed
 
     def hurry(self) -> None:
-        """Wait for the store no longer: what it cannot take now is left to the next process, which makes those steps again."""
+        """Wait for the store no longer.
+
+        What it cannot take now is left to the next process, which makes those steps again.
+        """
         self.patience_seconds = 0.0
         if self._again is not None:
             self._again.cancel()
@@ -150,14 +183,20 @@ class Journal:
         records = [record for record, _ in batch]
         write = Write(self.run_id, records, row, epoch=self.epoch)
         self._writing = asyncio.ensure_future(self.store.append(write))  # held as an attribute
-        self._writing.add_done_callback(lambda done: self._written(done, batch, row), context=self.context)
+        self._writing.add_done_callback(
+            lambda done: self._written(done, batch, row), context=self.context
+        )
 
-    def _written(self, done: "asyncio.Future[int]", batch: list[tuple[Record, Stored]], row: RunRow | None) -> None:
+    def _written(
+        self, done: "asyncio.Future[int]", batch: list[tuple[Record, Stored]], row: RunRow | None
+    ) -> None:
         # a cancelled write (the loop ends) is one that failed
         self._failed = StoreError("the write was cut off") if done.cancelled() else done.exception()
         if isinstance(self._failed, StoreUnavailable) and self._waits():
             self._failed = None
-            again = asyncio.get_running_loop().call_later(AGAIN_SECONDS, self._store, batch, row, context=self.context)
+            again = asyncio.get_running_loop().call_later(
+                AGAIN_SECONDS, self._store, batch, row, context=self.context
+            )
             self._again = again
             return
         if self._failed is None:
@@ -167,7 +206,10 @@ class Journal:
         self._write()
 
     def _waits(self) -> bool:
-        """Whether a store that cannot be written is worth waiting for: by a run that was accepted, for a while."""
+        """Whether a store that cannot be written is worth waiting for.
+
+        By a run that was accepted, for a while.
+        """
         now = asyncio.get_running_loop().time()
         if self._since is None:
             self._since = now

@@ -67,9 +67,16 @@ def _read(files: CrewFiles, name: str) -> Document:
 
 
 def _shaped(
-    files: CrewFiles, document: Document, kind: type[S], variables: tuple[Path, ...], environment: Mapping[str, str]
+    files: CrewFiles,
+    document: Document,
+    kind: type[S],
+    variables: tuple[Path, ...],
+    environment: Mapping[str, str],
 ) -> S | None:
-    """The document as a `kind`, or None; `variables`: the parts that are filled from the environment."""
+    """The document as a `kind`, or None.
+
+    `variables`: the parts that are filled from the environment.
+    """
     unset = fill_environment(document, variables, environment)
     shaped, problems = shape(document, kind)
     # what a missing variable leaves behind is no second mistake
@@ -96,15 +103,24 @@ def _read_agents(files: CrewFiles, environment: Mapping[str, str]) -> None:
             files.agent_files[pathlib.Path(problem.file).stem] = Document(problem.file, "")
     for file in files.sources.agents:
         document, stem = _read(files, file), pathlib.Path(file).stem
-        urls: tuple[Path, ...] = (("provider_url",), ("primary", "provider_url"), ("backup", "provider_url"))
+        urls: tuple[Path, ...] = (
+            ("provider_url",),
+            ("primary", "provider_url"),
+            ("backup", "provider_url"),
+        )
         agent = _shaped(files, document, AgentConfig, urls, environment)
         if agent is None:
-            # known by what it says of itself, or its file's name, so that nothing else seems to be missing
+            # known by what it says of itself, or its file's name, so that nothing else seems to be
+            # missing
             said = document.data.get("id") if isinstance(document.data, dict) else None
             files.agent_files.setdefault(str(said) if isinstance(said, str) else stem, document)
         elif agent.id in files.agents:
             first = files.agent_files[agent.id].file
-            files.problems.append(document.problem(("id",), "agent-twice", f"agent {agent.id} is defined in {first} already"))
+            files.problems.append(
+                document.problem(
+                    ("id",), "agent-twice", f"agent {agent.id} is defined in {first} already"
+                )
+            )
         else:
             files.agents[agent.id], files.agent_files[agent.id] = agent, document
             if agent.id != stem:
@@ -119,7 +135,12 @@ def _read_tools(files: CrewFiles, name: str, environment: Mapping[str, str]) -> 
         if name in files.tools:
             where = files.tool_files[name].file
             files.problems.append(
-                document.problem(("tools", name), "tool-twice", f"tool {name} is defined in {where} already", key=True)
+                document.problem(
+                    ("tools", name),
+                    "tool-twice",
+                    f"tool {name} is defined in {where} already",
+                    key=True,
+                )
             )
         else:
             files.tools[name], files.tool_files[name] = tool, document
@@ -145,4 +166,6 @@ def unknown(
     """The problem of a name that nothing has; `what`: a key of UNKNOWN."""
     near = document.near(name, known)
     listed = f"; known: {', '.join(sorted(known)[:12])}" if known and near is None else ""
-    return document.problem(path, UNKNOWN[what], f"unknown {what} {name!r}{listed}", key=key, suggestion=near)
+    return document.problem(
+        path, UNKNOWN[what], f"unknown {what} {name!r}{listed}", key=key, suggestion=near
+    )

@@ -1,4 +1,7 @@
-"""The lines of a crew's files as they may be shown: what may be a secret is masked, and every column keeps its place."""
+"""The lines of a crew's files as they may be shown.
+
+What may be a secret is masked, and every column keeps its place.
+"""
 
 import re
 from functools import lru_cache

@@ -1,4 +1,7 @@
-"""A run that another process plays: its lines, read from the store once for all who follow it here."""
+"""A run that another process plays.
+
+Its lines, read from the store once for all who follow it here.
+"""
 
 import asyncio
 import contextvars
@@ -17,7 +20,10 @@ POLL_SECONDS = 1.0
 
 
 class Mirror:
-    """Fills a tail with what the store gets, until the stretch ends or nobody has the run any more."""
+    """Fills a tail with what the store gets.
+
+    Until the stretch ends or nobody has the run any more.
+    """
 
     def __init__(self, store: RunStore, run_id: str, after: int) -> None:
         """`after`: the number of the event before the first line."""
@@ -25,7 +31,9 @@ class Mirror:
         self.tail = Tail(after)
         self.followers = 0
         # of no one request
-        self._task = asyncio.create_task(self._read(), name=f"mirror of {run_id}", context=contextvars.Context())
+        self._task = asyncio.create_task(
+            self._read(), name=f"mirror of {run_id}", context=contextvars.Context()
+        )
 
     def close(self) -> None:
         """Read no more."""
@@ -52,7 +60,10 @@ class Mirror:
             self.tail.close()
 
     async def _caught_up(self, last: int | None) -> bool:
-        """Read what is new, up to event `last` so that what is not kept comes in its place; True when no more is to come."""
+        """Read what is new, up to event `last` so that what is not kept comes in its place.
+
+        True when no more is to come.
+        """
         try:
             ended, fresh = await self._read_on(last)
             if ended or fresh or last is not None:

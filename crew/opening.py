@@ -16,14 +16,18 @@ POSTGRES = ("postgresql://", "postgres://")
 CONNECTIONS = 5
 
 
-def open_store(url: str | None, folder: Path, connections: int = CONNECTIONS, crew: str | None = None) -> RunStore:
+def open_store(
+    url: str | None, folder: Path, connections: int = CONNECTIONS, crew: str | None = None
+) -> RunStore:
     """The store that a URL names; its schema is brought up to date. Not from within an event loop.
 
     Args:
-        url: `sqlite:///file`, `memory:`, `postgresql://…`, or None for `.crew/crew.db` in the crew's folder.
+        url: `sqlite:///file`, `memory:`, `postgresql://…`, or None for `.crew/crew.db` in the
+            crew's folder.
         folder: the crew's.
         connections: to a PostgreSQL server, at most so many at once.
-        crew: the name of the crew whose runs are to be in it; several crews do not share a PostgreSQL database.
+        crew: the name of the crew whose runs are to be in it; several crews do not share a
+            PostgreSQL database.
 
     Raises:
         StoreError: the URL names no store, or the store cannot be opened.
@@ -46,7 +50,9 @@ def open_store(url: str | None, folder: Path, connections: int = CONNECTIONS, cr
 
 
 def open_queue(url: str | None) -> Queue | None:
-    """The queue beside a store that several processes share; None for one that a process has to itself.
+    """The queue beside a store that several processes share.
+
+    None for one that a process has to itself.
 
     Raises:
         StoreError: the database cannot be used.
@@ -64,4 +70,6 @@ def _optional(module: str) -> ModuleType:
     try:
         return importlib.import_module(module)
     except ModuleNotFoundError as error:
-        raise StoreError(f"PostgreSQL needs {error.name}: pip install 'crewline[distributed]'") from None
+        raise StoreError(
+            f"PostgreSQL needs {error.name}: pip install 'crewline[distributed]'"
+        ) from None

@@ -35,7 +35,13 @@ class GroupRunner:
         max_rounds: int,
         stream: bool,
     ) -> None:
-        self.agents, self.routing, self.group, self.state, self.tell = agents, routing, group, state, tell
+        self.agents, self.routing, self.group, self.state, self.tell = (
+            agents,
+            routing,
+            group,
+            state,
+            tell,
+        )
         self.max_rounds, self.stream = max_rounds, stream
 
     async def run(self) -> None:
@@ -57,7 +63,8 @@ class GroupRunner:
 
     def _met(self, members: Mapping[str, Branch]) -> bool:
         return not self.group.wait_for_all and any(
-            branch.answer is not None and settles(self.routing, self.group, branch.agent_id, branch.answer)
+            branch.answer is not None
+            and settles(self.routing, self.group, branch.agent_id, branch.answer)
             for branch in members.values()
         )
 
@@ -71,7 +78,9 @@ class GroupRunner:
                     await self._step(turn, branch)
         except TimeoutError:
             await self._fail(
-                agent, "member_timeout", f"{agent.name} had no answer within the group's {self.group.timeout_seconds:g} s"
+                agent,
+                "member_timeout",
+                f"{agent.name} had no answer within the group's {self.group.timeout_seconds:g} s",
             )
         except ModelError as error:
             await self._fail(agent, "member_failed", str(error))
@@ -87,11 +96,15 @@ class GroupRunner:
             await turn.act(branch.open_calls)
         elif branch.rounds - branch.speaking >= self.max_rounds:
             await self._fail(
-                turn.agent, "member_failed", f"{turn.agent.name} has no answer after settings.max_rounds = {self.max_rounds}"
+                turn.agent,
+                "member_failed",
+                f"{turn.agent.name} has no answer after settings.max_rounds = {self.max_rounds}",
             )
         else:
             number = branch.rounds + (not branch.speaking)
-            await turn.speak(branch.history, round=number, announce=not branch.speaking, stream=self.stream)
+            await turn.speak(
+                branch.history, round=number, announce=not branch.speaking, stream=self.stream
+            )
 
     async def _fail(self, agent: Agent, code: str, message: str) -> None:
         await self.tell(Warned(code, message, agent.id, agent.name, self.group.name))
@@ -104,11 +117,19 @@ class GroupRunner:
             await self.tell(ParallelEnded(self.group.name, (), tuple(failed), ""))
             late = all(code == "member_timeout" for code in failed.values())
             raise GroupFailed(
-                "timeout" if late else "model", f"no member of {self.group.name} has an answer: {', '.join(failed)} failed"
+                "timeout" if late else "model",
+                f"no member of {self.group.name} has an answer: {', '.join(failed)} failed",
             )
-        told = {agent_id: answers[agent_id] for agent_id in self.group.agents if agent_id in answers}
+        told = {
+            agent_id: answers[agent_id] for agent_id in self.group.agents if agent_id in answers
+        }
         await self.tell(
-            ParallelEnded(self.group.name, tuple(told), tuple(a for a in self.group.agents if a in failed), join(told))
+            ParallelEnded(
+                self.group.name,
+                tuple(told),
+                tuple(a for a in self.group.agents if a in failed),
+                join(told),
+            )
         )
 
 

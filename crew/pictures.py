@@ -60,15 +60,27 @@ def _marks(graph: RoutingGraph, name: str, members_only: Collection[str]) -> lis
 
 
 def as_mermaid(graph: RoutingGraph) -> str:
-    """The graph as a mermaid flowchart: signals on the arrows, defaults dashed, unreachable agents greyed."""
+    """The graph as a mermaid flowchart.
+
+    Signals on the arrows, defaults dashed, unreachable agents greyed.
+    """
     routing, unreachable, edges = graph.routing, graph.unreachable(), _drawn(graph)
     names: Sequence[str] = (*routing.agents, *routing.groups, END)
     ids = {name: f"n{place}" for place, name in enumerate(names)}
     lines = ["flowchart TD", f"  start(( )) --> {ids[graph.entry_point]}"]
     for name in routing.agents:
-        opening, closing = ("([", "])") if name in routing.terminal else ("[/", "/]") if name in routing.waits else ("[", "]")
+        opening, closing = (
+            ("([", "])")
+            if name in routing.terminal
+            else ("[/", "/]")
+            if name in routing.waits
+            else ("[", "]")
+        )
         lines.append(f'  {ids[name]}{opening}"{_quoted(name)}"{closing}')
-    lines += [f'  {ids[g.name]}[["{_quoted(g.name)}<br>{_quoted(", ".join(g.agents))}"]]' for g in routing.groups.values()]
+    lines += [
+        f'  {ids[g.name]}[["{_quoted(g.name)}<br>{_quoted(", ".join(g.agents))}"]]'
+        for g in routing.groups.values()
+    ]
     if any(edge.to == END for edge in edges):
         lines.append(f"  {ids[END]}(((end)))")
     for edge in edges:
@@ -89,7 +101,9 @@ def as_mermaid(graph: RoutingGraph) -> str:
 
 def _quoted(text: str) -> str:
     """Text inside quotes of mermaid: entities for what would end them or be markup."""
-    return "".join(f"#{ord(char)};" if char in '"#<>`\\' else " " if char in "\n\r" else char for char in text)
+    return "".join(
+        f"#{ord(char)};" if char in '"#<>`\\' else " " if char in "\n\r" else char for char in text
+    )
 
 
 def as_dot(graph: RoutingGraph) -> str:
@@ -98,14 +112,26 @@ def as_dot(graph: RoutingGraph) -> str:
     edges = _drawn(graph)
     lines = ["digraph crew {", "  rankdir=TB", '  node [shape=box, fontname="sans-serif"]']
     for name in (*routing.agents, *routing.groups):
-        shape = "component" if name in routing.groups else "doubleoctagon" if name in routing.terminal else "box"
+        shape = (
+            "component"
+            if name in routing.groups
+            else "doubleoctagon"
+            if name in routing.terminal
+            else "box"
+        )
         marks = [f"peripheries={2 if name == graph.entry_point else 1}", f"shape={shape}"] + (
             ['color="#999999"', 'fontcolor="#999999"'] if name in unreachable else []
         )
         label = json.dumps("\n".join([name, *_marks(graph, name, alone)]), ensure_ascii=False)
         lines.append(f"  {json.dumps(name)} [label={label}, {', '.join(marks)}]")
     for edge in edges:
-        style = "dotted" if edge.kind == "member" else "solid" if edge.kind in ("signal", "group") else "dashed"
+        style = (
+            "dotted"
+            if edge.kind == "member"
+            else "solid"
+            if edge.kind in ("signal", "group")
+            else "dashed"
+        )
         label = "" if edge.kind == "member" else _way(edge)
         lines.append(
             f"  {json.dumps(edge.from_)} -> {json.dumps(edge.to)} [label={json.dumps(label, ensure_ascii=False)}, style={style}]"
@@ -129,8 +155,16 @@ def as_json(graph: RoutingGraph) -> str:
         }
         for name in (*routing.agents, *routing.groups)
     ]
-    edges = [{"from": edge.from_, "to": edge.to, "kind": edge.kind, "label": edge.label} for edge in _drawn(graph)]
+    edges = [
+        {"from": edge.from_, "to": edge.to, "kind": edge.kind, "label": edge.label}
+        for edge in _drawn(graph)
+    ]
     return json.dumps({"nodes": nodes, "edges": edges}, ensure_ascii=False, indent=2)
 
 
-PICTURES: dict[str, Callable[[RoutingGraph], str]] = {"text": as_text, "mermaid": as_mermaid, "dot": as_dot, "json": as_json}
+PICTURES: dict[str, Callable[[RoutingGraph], str]] = {
+    "text": as_text,
+    "mermaid": as_mermaid,
+    "dot": as_dot,
+    "json": as_json,
+}

@@ -11,14 +11,21 @@ def is_terminal(files: CrewFiles, agent_id: str) -> bool:
     assert files.crew is not None, "only crews that were read have a plan"
     behavior = files.crew.routing.agent_behaviors.get(agent_id)
     agent = files.agents.get(agent_id)
-    return bool((behavior is not None and behavior.is_terminal) or (agent is not None and agent.is_terminal))
+    return bool(
+        (behavior is not None and behavior.is_terminal) or (agent is not None and agent.is_terminal)
+    )
 
 
 def entry_point(files: CrewFiles) -> str:
-    """Where a run starts: as configured, else the first agent that is not terminal, else the first."""
+    """Where a run starts: as configured, else the first agent that is not terminal.
+
+    Else the first.
+    """
     assert files.crew is not None, "only crews that were read have a plan"
     agents = files.crew.agents
-    return files.crew.entry_point or next((agent for agent in agents if not is_terminal(files, agent)), agents[0])
+    return files.crew.entry_point or next(
+        (agent for agent in agents if not is_terminal(files, agent)), agents[0]
+    )
 
 
 def routing_of(files: CrewFiles) -> Routing:
@@ -50,13 +57,17 @@ def routing_of(files: CrewFiles) -> Routing:
         },
         waits=frozenset(agent for agent, behavior in behaviors.items() if behavior.wait_for_signal),
         terminal=frozenset(agent for agent in crew.agents if is_terminal(files, agent)),
-        no_auto_route=frozenset(agent for agent, behavior in behaviors.items() if not behavior.auto_route),
+        no_auto_route=frozenset(
+            agent for agent, behavior in behaviors.items() if not behavior.auto_route
+        ),
         wait_seconds={
             agent: behavior.wait_timeout_seconds
             for agent, behavior in behaviors.items()
             if behavior.wait_timeout_seconds is not None
         },
-        unanswered={agent: behavior.on_wait_timeout or None for agent, behavior in behaviors.items()},
+        unanswered={
+            agent: behavior.on_wait_timeout or None for agent, behavior in behaviors.items()
+        },
         groups={
             name: Group(
                 name,

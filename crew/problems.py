@@ -105,7 +105,10 @@ class Problem:
 
 def ordered(problems: Iterable[Problem]) -> list[Problem]:
     """By place, each once."""
-    return sorted(set(problems), key=lambda p: (p.file != "crew.yaml", p.file, p.line, p.column, p.code, p.message))
+    return sorted(
+        set(problems),
+        key=lambda p: (p.file != "crew.yaml", p.file, p.line, p.column, p.code, p.message),
+    )
 
 
 def failed(problems: Iterable[Problem], *, strict: bool = False) -> bool:
@@ -133,7 +136,12 @@ def as_text(problem: Problem, texts: Mapping[str, str], prefix: str = "") -> str
     line = lines[problem.line - 1] if 0 < problem.line <= len(lines) else None
     if line is not None:
         start, shown = _window(line, problem.column - 1)
-        out += [f"    {shown}", "    " + "".join("\t" if c == "\t" else " " for c in line[start : problem.column - 1]) + "^"]
+        out += [
+            f"    {shown}",
+            "    "
+            + "".join("\t" if c == "\t" else " " for c in line[start : problem.column - 1])
+            + "^",
+        ]
     if problem.suggestion:
         out.append(f"    did you mean {problem.suggestion!r}?")
     return "\n".join(out)

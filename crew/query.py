@@ -4,7 +4,8 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-# all but line feed, carriage return and tab; and halves of surrogate pairs, which have no UTF-8 form
+# all but line feed, carriage return and tab; and halves of surrogate pairs, which have no UTF-8
+# form
 CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 Role = Literal["user", "assistant", "system"]
 Verdict = Literal["approve", "deny", "retry", "skip", "done"]
@@ -27,7 +28,10 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class Once:
-    """A request that begins nothing a second time: its client's key, and a fingerprint of what it asks."""
+    """A request that begins nothing a second time.
+
+    Its client's key, and a fingerprint of what it asks.
+    """
 
     key: str
     fingerprint: str

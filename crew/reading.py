@@ -1,4 +1,7 @@
-"""One YAML text -> plain data, the place of every key and value, and what is wrong with it; safe on any input."""
+"""One YAML text -> plain data, the place of every key and value, and what is wrong with it.
+
+Safe on any input.
+"""
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
@@ -16,7 +19,8 @@ MAX_NODES = 100_000
 MAX_DEPTH = 64
 # what plain YAML has, whether written or resolved; everything else would build objects
 TAGS = frozenset(
-    f"tag:yaml.org,2002:{name}" for name in ("str", "int", "float", "bool", "null", "timestamp", "value", "merge", "seq", "map")
+    f"tag:yaml.org,2002:{name}"
+    for name in ("str", "int", "float", "bool", "null", "timestamp", "value", "merge", "seq", "map")
 )
 NULLS = frozenset({"", "~", "null", "Null", "NULL"})
 
@@ -35,7 +39,8 @@ class Document:
     values: dict[Path, tuple[int, int]] = field(default_factory=dict)
     keys: dict[Path, tuple[int, int]] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
-    # how many names may still be compared to find what was meant; a hostile file has tens of thousands of mistakes
+    # how many names may still be compared to find what was meant; a hostile file has tens of
+    # thousands of mistakes
     comparisons: int = 10_000
 
     def value_at(self, path: Path) -> tuple[int, int]:
@@ -71,7 +76,13 @@ def read(file: str, content: bytes) -> Document:
     """Read a file's bytes; what cannot be read is told in `problems`, with `data` None."""
     document = Document(file, "")
     if len(content) > MAX_BYTES:
-        return _refuse(document, 1, 1, "too-large", f"the file has more than {MAX_BYTES:,} bytes, the most that are read")
+        return _refuse(
+            document,
+            1,
+            1,
+            "too-large",
+            f"the file has more than {MAX_BYTES:,} bytes, the most that are read",
+        )
     try:
         document.text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -86,11 +97,20 @@ def read(file: str, content: bytes) -> Document:
     except yaml.MarkedYAMLError as error:
         # a quote that is never closed is found where it opens, not at the end of the file
         unclosed = error.problem is not None and "unexpected end of stream" in error.problem
-        mark = error.context_mark if unclosed and error.context_mark else error.problem_mark or error.context_mark
+        mark = (
+            error.context_mark
+            if unclosed and error.context_mark
+            else error.problem_mark or error.context_mark
+        )
         line, column = _place(mark)
         return _refuse(document, line, column, "syntax", _plainly(error, document.text, line))
     except yaml.reader.ReaderError as error:
-        return _refuse(document, *_character(document.text), "syntax", f"a character that YAML does not allow: {error.reason}")
+        return _refuse(
+            document,
+            *_character(document.text),
+            "syntax",
+            f"a character that YAML does not allow: {error.reason}",
+        )
     except yaml.YAMLError as error:
         return _refuse(document, 1, 1, "syntax", " ".join(str(error).split()))
     if node is None:
@@ -103,7 +123,9 @@ def read(file: str, content: bytes) -> Document:
     if not isinstance(document.data, dict):
         document.data = None
         if not document.problems:
-            _refuse(document, 1, 1, "not-a-mapping", "the file must hold `key: value` lines at the top")
+            _refuse(
+                document, 1, 1, "not-a-mapping", "the file must hold `key: value` lines at the top"
+            )
     return document
 
 
@@ -142,7 +164,13 @@ def _refused(document: Document, error: _TooDeep | _TooMany) -> Document:
     line, column = error.args
     if isinstance(error, _TooDeep):
         return _refuse(document, line, column, "too-deep", f"nested more than {MAX_DEPTH} deep")
-    return _refuse(document, line, column, "too-many-nodes", f"more than {MAX_NODES:,} values after aliases are followed")
+    return _refuse(
+        document,
+        line,
+        column,
+        "too-many-nodes",
+        f"more than {MAX_NODES:,} values after aliases are followed",
+    )
 
 
 def _refuse(document: Document, line: int, column: int, code: Code, message: str) -> Document:
@@ -161,9 +189,7 @@ def _plainly(error: yaml.MarkedYAMLError, text: str, line: int) -> str:
         return "the quote that opens here is never closed"
     if "did not find expected" in said and error.context_mark is not None:
         began = error.context_mark.line + 1
-        return (
-            f"{said}; a line between {began} and {line} is indented otherwise than its neighbours, or lacks the space after '-'"
-        )
+        return f"{said}; a line between {began} and {line} is indented otherwise than its neighbours, or lacks the space after '-'"
     if "mapping values are not allowed" in said:
         return f"{said}; put quotes around a text that holds ': '"
     return said
@@ -193,14 +219,21 @@ class _Walk:
             # deeper than the text: by aliases
             raise _TooDeep(*_start(node))
         if node.tag not in TAGS:
-            return self._problem(node, "tag", f"the tag {node.tag} is not read; write plain text, numbers, lists and mappings")
+            return self._problem(
+                node,
+                "tag",
+                f"the tag {node.tag} is not read; write plain text, numbers, lists and mappings",
+            )
         if any(node is one for one in above):
             return self._problem(node, "recursive-alias", "an alias points at what it is part of")
         match node:
             case yaml.ScalarNode():
                 return self._scalar(node)
             case yaml.SequenceNode():
-                return [self.value(item, (*path, place), (*above, node)) for place, item in enumerate(node.value)]
+                return [
+                    self.value(item, (*path, place), (*above, node))
+                    for place, item in enumerate(node.value)
+                ]
             case yaml.MappingNode():
                 return self._mapping(node, path, above)
         return self._problem(node, "syntax", "this is neither text, list nor mapping")
@@ -211,7 +244,9 @@ class _Walk:
             return node.value
         return None if node.value in NULLS else Plain(node.value)
 
-    def _mapping(self, node: yaml.MappingNode, path: Path, above: tuple[yaml.Node, ...]) -> dict[str, Any]:
+    def _mapping(
+        self, node: yaml.MappingNode, path: Path, above: tuple[yaml.Node, ...]
+    ) -> dict[str, Any]:
         out: dict[str, Any] = {}
         merged: dict[str, Any] = {}
         seen: set[str] = set()
@@ -231,7 +266,8 @@ class _Walk:
             seen.add(key)
             self.document.keys[(*path, key)] = _start(key_node)
             out[key] = self.value(value_node, (*path, key), (*above, node))
-        # the places of merged keys that are overridden here were overwritten above, unless the merge came later
+        # the places of merged keys that are overridden here were overwritten above, unless the
+        # merge came later
         for key in seen & merged.keys():
             self._place_again(node, key, path)
         return {**merged, **out}
@@ -239,9 +275,14 @@ class _Walk:
     def _place_again(self, node: yaml.MappingNode, key: str, path: Path) -> None:
         for key_node, value_node in node.value:
             if isinstance(key_node, yaml.ScalarNode) and key_node.value == key:
-                self.document.keys[(*path, key)], self.document.values[(*path, key)] = _start(key_node), _start(value_node)
+                self.document.keys[(*path, key)], self.document.values[(*path, key)] = (
+                    _start(key_node),
+                    _start(value_node),
+                )
 
-    def _merge_sources(self, node: yaml.Node, above: tuple[yaml.Node, ...]) -> Iterator[yaml.MappingNode]:
+    def _merge_sources(
+        self, node: yaml.Node, above: tuple[yaml.Node, ...]
+    ) -> Iterator[yaml.MappingNode]:
         found = node.value if isinstance(node, yaml.SequenceNode) else [node]
         for source in found:
             self.nodes += 1

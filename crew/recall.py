@@ -29,5 +29,7 @@ async def recall(store: RunStore, state: RunState, seq: int = 0) -> int:
                 seq = record.seq
     except ValueError as error:
         log.debug("event %d of run %s: %s", seq + 1, state.run_id, error)
-        raise StoreError(f"event {seq + 1} of run {state.run_id} was written by another version, and cannot be read") from error
+        raise StoreError(
+            f"event {seq + 1} of run {state.run_id} was written by another version, and cannot be read"
+        ) from error
     return seq

@@ -1,4 +1,7 @@
-"""Mistakes that have one certain remedy, mended in the text: comments and layout stay. Everything else is the operator's."""
+"""Mistakes that have one certain remedy, mended in the text: comments and layout stay.
+
+Everything else is the operator's.
+"""
 
 import codecs
 import difflib
@@ -12,7 +15,8 @@ from crew.problems import Problem
 from crew.reading import Document
 from crew.sources import Sources
 
-# So alike must a word of a key and the one it is taken for be; difflib's ratio. `max` and `min`, or two units, never are.
+# So alike must a word of a key and the one it is taken for be; difflib's ratio. `max` and `min`, or
+# two units, never are.
 CERTAIN = 0.75
 # What may show when a mistake is mended that hid it; anything else was not meant.
 HIDDEN = frozenset({"unknown-key", "out-of-range", "unset-variable"})
@@ -39,7 +43,11 @@ class Edit:
 def repaired(sources: Sources) -> Sources:
     """The sources with all that is certain mended; the same ones if there is nothing."""
     done: set[tuple[str, int, str]] = set()
-    while edits := [edit for edit in _edits(read_files(sources, {})) if (edit.file, edit.line, edit.old) not in done]:
+    while edits := [
+        edit
+        for edit in _edits(read_files(sources, {}))
+        if (edit.file, edit.line, edit.old) not in done
+    ]:
         for file in dict.fromkeys(edit.file for edit in edits):
             own = [edit for edit in edits if edit.file == file]
             # all of a file at once; one by one where that does not help
@@ -55,15 +63,26 @@ def repaired(sources: Sources) -> Sources:
 
 
 def _helps(before: Sources, after: Sources, edits: Sequence[Edit]) -> bool:
-    """Whether nothing but what was hidden is wrong now: no mended line says something that does not fit."""
+    """Whether nothing but what was hidden is wrong now.
+
+    No mended line says something that does not fit.
+    """
     file, lines = edits[0].file, {edit.line for edit in edits}
     was, now = (
-        Counter((p.code, p.line) for p in read_files(one, {}).problems if p.file == file and p.severity == "error")
+        Counter(
+            (p.code, p.line)
+            for p in read_files(one, {}).problems
+            if p.file == file and p.severity == "error"
+        )
         for one in (before, after)
     )
     hides = any(edit.hides for edit in edits)
-    shown = [(code, line) for code, line in now - was if code not in HIDDEN or (hides and line in lines)]
-    return not shown and not any(code in ("syntax", "wrong-type") and line in lines for code, line in now)
+    shown = [
+        (code, line) for code, line in now - was if code not in HIDDEN or (hides and line in lines)
+    ]
+    return not shown and not any(
+        code in ("syntax", "wrong-type") and line in lines for code, line in now
+    )
 
 
 def _applied(sources: Sources, edits: Sequence[Edit]) -> Sources:
@@ -90,19 +109,41 @@ def _edits(files: CrewFiles) -> Iterator[Edit]:
 
 def _edit(problem: Problem, line: str) -> Iterator[Edit]:
     key = KEY.match(line[problem.column - 1 :])
-    if problem.code == "unknown-key" and problem.suggestion is not None and key and _certain(key[2], problem.suggestion):
-        yield Edit(problem.file, problem.line, problem.column, key[0], f"{key[1]}{problem.suggestion}{key[1]}")
-    elif problem.code == "wrong-type" and (text := SIGNAL.match(line)) and len(text[1]) == problem.column - 1:
+    if (
+        problem.code == "unknown-key"
+        and problem.suggestion is not None
+        and key
+        and _certain(key[2], problem.suggestion)
+    ):
+        yield Edit(
+            problem.file,
+            problem.line,
+            problem.column,
+            key[0],
+            f"{key[1]}{problem.suggestion}{key[1]}",
+        )
+    elif (
+        problem.code == "wrong-type"
+        and (text := SIGNAL.match(line))
+        and len(text[1]) == problem.column - 1
+    ):
         yield Edit(problem.file, problem.line, problem.column, text[2], f'"{text[2]}"')
-    elif problem.code == "syntax" and "mapping values are not allowed" in problem.message and (value := UNQUOTED.match(line)):
-        yield Edit(problem.file, problem.line, len(value[1]) + 1, value[2], f'"{value[2]}"', hides=True)
+    elif (
+        problem.code == "syntax"
+        and "mapping values are not allowed" in problem.message
+        and (value := UNQUOTED.match(line))
+    ):
+        yield Edit(
+            problem.file, problem.line, len(value[1]) + 1, value[2], f'"{value[2]}"', hides=True
+        )
 
 
 def _certain(written: str, meant: str) -> bool:
     """Whether a key can be no other: as many words, each the same but for a slip."""
     words, others = written.lower().split("_"), meant.split("_")
     return len(words) == len(others) and all(
-        word == other or (word[:1] == other[:1] and difflib.SequenceMatcher(None, word, other).ratio() >= CERTAIN)
+        word == other
+        or (word[:1] == other[:1] and difflib.SequenceMatcher(None, word, other).ratio() >= CERTAIN)
         for word, other in zip(words, others, strict=True)
     )
 

@@ -1,4 +1,7 @@
-"""The crew that new runs are given, and the earlier ones that older runs keep: a run ends as it was started."""
+"""The crew that new runs are given, and the earlier ones that older runs keep.
+
+A run ends as it was started.
+"""
 
 import asyncio
 from collections import Counter
@@ -26,7 +29,10 @@ class Revisions:
         self._close_unused(former)
 
     async def keep(self) -> None:
-        """See to it that runs with the current crew can go on in a later process; raises StoreError."""
+        """See to it that runs with the current crew can go on in a later process.
+
+        Raises StoreError.
+        """
         while (crew := self.current).revision not in self._kept:
             await self.store.keep_revision(crew.revision, crew.sources.packed())
             self._kept.add(crew.revision)
@@ -51,7 +57,9 @@ class Revisions:
             return self.hold(self.current)
         current = self.current
         try:
-            crew = await asyncio.to_thread(current.recipe.load, Sources.unpacked(current.sources.folder, files))
+            crew = await asyncio.to_thread(
+                current.recipe.load, Sources.unpacked(current.sources.folder, files)
+            )
         except ConfigurationError as error:
             if not or_current:
                 raise LostConfiguration(error.problems, error.texts) from error

@@ -90,7 +90,10 @@ class Pause:
 
 @dataclass(frozen=True, slots=True)
 class Finish:
-    """The run ends in good order; after a group, the answer is the deciding agent's or, if there is none, the joined text."""
+    """The run ends in good order.
+
+    After a group, the answer is the deciding agent's or, if there is none, the joined text.
+    """
 
     reason: EndReason
     agent_id: str
@@ -112,8 +115,14 @@ def decide(routing: Routing, agent_id: str, words: str, spoken: Collection[str])
     found = _found(routing, agent_id, words)
     if found:
         route = found[0]
-        reason = Reason("signal", route.signal.text, tuple(r.signal.text for r in found[1:]), route.source)
-        return Finish("signal", agent_id) if route.target is None else _go(routing, route.target, reason)
+        reason = Reason(
+            "signal", route.signal.text, tuple(r.signal.text for r in found[1:]), route.source
+        )
+        return (
+            Finish("signal", agent_id)
+            if route.target is None
+            else _go(routing, route.target, reason)
+        )
     if agent_id in routing.waits:
         return Pause(agent_id)
     if agent_id in routing.terminal:
@@ -124,10 +133,16 @@ def decide(routing: Routing, agent_id: str, words: str, spoken: Collection[str])
 def decide_unanswered(routing: Routing, agent_id: str) -> Decision:
     """Where to go when nobody has answered an agent's pause in time."""
     target = routing.unanswered.get(agent_id)
-    return Finish("no_answer", agent_id) if target is None else _go(routing, target, Reason("no_answer"))
+    return (
+        Finish("no_answer", agent_id)
+        if target is None
+        else _go(routing, target, Reason("no_answer"))
+    )
 
 
-def decide_group(routing: Routing, group: Group, answers: Mapping[str, str], origin: str, spoken: Collection[str]) -> Decision:
+def decide_group(
+    routing: Routing, group: Group, answers: Mapping[str, str], origin: str, spoken: Collection[str]
+) -> Decision:
     """Where to go after a group.
 
     Args:
@@ -145,7 +160,9 @@ def decide_group(routing: Routing, group: Group, answers: Mapping[str, str], ori
         for route in found:
             if route.target is not None:
                 also = tuple(r.signal.text for r in found if r is not route)
-                return _go(routing, route.target, Reason("signal", route.signal.text, also, route.source))
+                return _go(
+                    routing, route.target, Reason("signal", route.signal.text, also, route.source)
+                )
             ending = ending or Finish("signal", member)
     if ending is not None:
         return ending
@@ -155,14 +172,23 @@ def decide_group(routing: Routing, group: Group, answers: Mapping[str, str], ori
 
 def settles(routing: Routing, group: Group, agent_id: str, words: str) -> bool:
     """Whether a member's answer alone decides where a group goes that does not wait for all."""
-    return group.next_agent is not None or any(route.target is not None for route in _found(routing, agent_id, words))
+    return group.next_agent is not None or any(
+        route.target is not None for route in _found(routing, agent_id, words)
+    )
 
 
 def deciding_member(routing: Routing, group: Group, answers: Mapping[str, str]) -> str | None:
     """The member whose signal decides where the group goes, if one does."""
     if group.next_agent is not None:
         return None
-    return next((m for m in group.agents if any(r.target is not None for r in _found(routing, m, answers.get(m, "")))), None)
+    return next(
+        (
+            m
+            for m in group.agents
+            if any(r.target is not None for r in _found(routing, m, answers.get(m, "")))
+        ),
+        None,
+    )
 
 
 def _found(routing: Routing, agent_id: str, words: str) -> Sequence[Route]:
@@ -173,14 +199,20 @@ def _found(routing: Routing, agent_id: str, words: str) -> Sequence[Route]:
 def _without_signal(routing: Routing, agent_id: str, spoken: Collection[str]) -> Decision:
     if agent_id in routing.defaults:
         target = routing.defaults[agent_id]
-        return Finish("no_next_agent", agent_id) if target is None else _go(routing, target, Reason("default"))
+        return (
+            Finish("no_next_agent", agent_id)
+            if target is None
+            else _go(routing, target, Reason("default"))
+        )
     targets = routing.handoff_targets.get(agent_id)
     others = [target for target in targets or () if target != agent_id]
     if others:
         return _go(routing, others[0], Reason("handoff_target"))
     # a list of only itself counts as empty, and an empty one as given
     if agent_id not in routing.no_auto_route and targets is None:
-        place = routing.agents.index(agent_id) if agent_id in routing.agents else len(routing.agents)
+        place = (
+            routing.agents.index(agent_id) if agent_id in routing.agents else len(routing.agents)
+        )
         for later in routing.agents[place + 1 :]:
             if later not in spoken:
                 return _go(routing, later, Reason("order"))

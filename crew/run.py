@@ -1,4 +1,7 @@
-"""A run alive in this process: its latest lines for those who follow it, its outcome, and how to end it."""
+"""A run alive in this process.
+
+Its latest lines for those who follow it, its outcome, and how to end it.
+"""
 
 import asyncio
 import contextlib
@@ -89,8 +92,12 @@ class Tail:
                 return place if line.seq == seq + 1 else None
         return None
 
-    async def follow(self, place: int, idle_seconds: float | None, cut: Callable[[], None] | None) -> AsyncIterator[Line | None]:
-        """The lines from a place on, as they come, until the tail is closed; None after each `idle_seconds` without one.
+    async def follow(
+        self, place: int, idle_seconds: float | None, cut: Callable[[], None] | None
+    ) -> AsyncIterator[Line | None]:
+        """The lines from a place on, as they come, until the tail is closed.
+
+        None after each `idle_seconds` without one.
 
         Raises:
             TooSlow: the place is no longer there.
@@ -118,7 +125,10 @@ class Tail:
 
 
 async def _woken(follower: Follower, idle_seconds: float | None) -> bool:
-    """Wait for more; False if nothing came in time. A timer and a future: a silent stream must cost next to nothing."""
+    """Wait for more; False if nothing came in time.
+
+    A timer and a future: a silent stream must cost next to nothing.
+    """
     loop = asyncio.get_running_loop()
     follower.more = loop.create_future()
     idle = []
@@ -141,10 +151,23 @@ class Run:
     """One stretch of a run, from its start or its resumption to its end or its next pause."""
 
     def __init__(
-        self, run_id: str, crew: Crew, executor: CrewExecutor, journal: Journal, tail: Tail, gone: "Callable[[Run], None]"
+        self,
+        run_id: str,
+        crew: Crew,
+        executor: CrewExecutor,
+        journal: Journal,
+        tail: Tail,
+        gone: "Callable[[Run], None]",
     ) -> None:
         """`crew`: the one it was started with; `gone` is called when the stretch has ended."""
-        self.id, self.crew, self.executor, self.journal, self.tail, self._gone = run_id, crew, executor, journal, tail, gone
+        self.id, self.crew, self.executor, self.journal, self.tail, self._gone = (
+            run_id,
+            crew,
+            executor,
+            journal,
+            tail,
+            gone,
+        )
         # the number of the last event before this stretch
         self.before = journal.seq
         self._cancelled = False
@@ -154,7 +177,9 @@ class Run:
 
     def start(self) -> None:
         """Let the loop run, in a task of its own."""
-        self._task = asyncio.create_task(self._play(), name=f"run {self.id}", context=self.journal.context)
+        self._task = asyncio.create_task(
+            self._play(), name=f"run {self.id}", context=self.journal.context
+        )
         # its error is logged where it happens, and told to whoever waits for the outcome
         self._task.add_done_callback(lambda task: task.cancelled() or task.exception())
 
@@ -169,17 +194,24 @@ class Run:
         return await asyncio.shield(self._task)
 
     def cancel(self) -> None:
-        """End the run as cancelled, its model call and tools with it; nothing to one that has ended."""
+        """End the run as cancelled, its model call and tools with it.
+
+        Nothing to one that has ended.
+        """
         if self._task is not None and self._task.done():
             return
         self._cancelled = True
         self.leave()
 
     def leave(self) -> None:
-        """Stop the loop and leave the run `running` in the store, for the next process to take up."""
+        """Stop the loop and leave the run `running` in the store.
+
+        For the next process to take up.
+        """
         if self._task is not None and self._begun and not self._leaving:
             self._task.cancel()
-        # a task that is cancelled before its first step would end without a word; this one looks when it begins
+        # a task that is cancelled before its first step would end without a word; this one looks
+        # when it begins
         self._leaving = True
 
     async def stopped(self) -> None:
@@ -229,5 +261,8 @@ def _cause(error: Exception) -> Exception:
 
 
 def new_run_id() -> str:
-    """32 hex digits: the time in milliseconds, so that ids sort by it and stores append at their end, then chance."""
+    """32 hex digits: the time in milliseconds.
+
+    So that ids sort by it and stores append at their end, then chance.
+    """
     return f"{time.time_ns() // 1_000_000:012x}{secrets.token_hex(10)}"

@@ -1,4 +1,7 @@
-"""The runs of a crew: taken up where nobody has them, ended, and left in good order when the process goes."""
+"""The runs of a crew: taken up where nobody has them, ended.
+
+And left in good order when the process goes.
+"""
 
 import asyncio
 import contextlib
@@ -7,7 +10,16 @@ from types import TracebackType
 
 import anyio
 
-from crew.errors import CrewError, Draining, LostConfiguration, NotPaused, RunEnded, StoreError, StoreUnavailable, UnknownRun
+from crew.errors import (
+    CrewError,
+    Draining,
+    LostConfiguration,
+    NotPaused,
+    RunEnded,
+    StoreError,
+    StoreUnavailable,
+    UnknownRun,
+)
 from crew.mirror import PAGE
 from crew.query import Query
 from crew.recall import recall
@@ -21,7 +33,8 @@ log = logging.getLogger(__name__)
 class Runs(RunStarter):
     """A crew's runs, kept in a store; use it as an async context manager.
 
-    The runs belong to this object, not to whoever started or follows them. Leaving it stops those that still go on and
+    The runs belong to this object, not to whoever started or follows them. Leaving it stops those
+    that still go on and
     leaves them `running` in the store.
     """
 
@@ -30,7 +43,12 @@ class Runs(RunStarter):
             await self.queue.__aenter__()
         return self
 
-    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         with anyio.CancelScope(shield=True):
             await self.drain(0)
             await self.revisions.aclose()
@@ -39,7 +57,10 @@ class Runs(RunStarter):
                 await self.queue.__aexit__(kind, error, trace)
 
     async def recover(self) -> list[Run]:
-        """Take up every run that is `running` in the store and not alive here; for a process that has the store alone."""
+        """Take up every run that is `running` in the store and not alive here.
+
+        For a process that has the store alone.
+        """
         taken: list[Run] = []
         after: str | None = None
         while rows := await self.store.rows("running", PAGE, after):
@@ -63,7 +84,9 @@ class Runs(RunStarter):
             self.left.add(run_id)
         except (StoreError, LostConfiguration) as error:
             # one that cannot be read must not keep the others from going on
-            log.error("run %s cannot be taken up again: %s", run_id, error, extra={"run_id": run_id})
+            log.error(
+                "run %s cannot be taken up again: %s", run_id, error, extra={"run_id": run_id}
+            )
         return None
 
     async def take_up(self, run_id: str, epoch: int | None = None) -> Run | None:
@@ -80,11 +103,18 @@ class Runs(RunStarter):
         async with self._one_at_a_time(run_id):
             run = await self._taken(run_id, epoch)
             if run is not None:
-                log.info("run %s goes on here behind event %d", run_id, run.before, extra={"run_id": run_id})
+                log.info(
+                    "run %s goes on here behind event %d",
+                    run_id,
+                    run.before,
+                    extra={"run_id": run_id},
+                )
                 run.start()
             return run
 
-    async def _taken(self, run_id: str, epoch: int | None = None, *, or_current: bool = False) -> Run | None:
+    async def _taken(
+        self, run_id: str, epoch: int | None = None, *, or_current: bool = False
+    ) -> Run | None:
         """A running run that this process writes from now on."""
         row = await self.store.row(run_id)
         if run_id in self.live or row is None or row.status != "running" or self.draining:
@@ -101,11 +131,15 @@ class Runs(RunStarter):
         except BaseException:
             self.revisions.release(crew)
             raise
-        run = self.live[run_id] = self._made(crew, taken.row, state, seq, taken.epoch, stream=state.deltas)
+        run = self.live[run_id] = self._made(
+            crew, taken.row, state, seq, taken.epoch, stream=state.deltas
+        )
         return run
 
     async def cancel(self, run_id: str, request_id: str = "") -> None:
-        """End a run: one that is running here or paused, or nobody's, at once; another process is asked to.
+        """End a run: one that is running here or paused, or nobody's, at once.
+
+        Another process is asked to.
 
         Raises:
             UnknownRun, RunEnded, Draining, StoreError
@@ -140,7 +174,10 @@ class Runs(RunStarter):
                 return
 
     async def heed(self) -> None:
-        """End the runs that other processes were asked to end, as far as that is this one's matter."""
+        """End the runs that other processes were asked to end.
+
+        As far as that is this one's matter.
+        """
         for row in await self.store.to_cancel():
             if row.run_id in self.live or row.status == "paused" or await self._idle(row.run_id):
                 try:
@@ -151,7 +188,12 @@ class Runs(RunStarter):
                     continue
                 except CrewError as error:
                     # one that cannot be read must not keep the others waiting
-                    log.debug("run %s cannot be ended: %s", row.run_id, error, extra={"run_id": row.run_id})
+                    log.debug(
+                        "run %s cannot be ended: %s",
+                        row.run_id,
+                        error,
+                        extra={"run_id": row.run_id},
+                    )
 
     async def _idle(self, run_id: str) -> bool:
         """Whether no process plays a run."""
@@ -170,7 +212,10 @@ class Runs(RunStarter):
             return run
 
     async def drain(self, seconds: float) -> None:
-        """Take no new runs, give those alive some time, then leave the rest as the store has them."""
+        """Take no new runs, give those alive some time.
+
+        Then leave the rest as the store has them.
+        """
         self.draining = True
         with anyio.move_on_after(seconds):
             for run in list(self.live.values()):

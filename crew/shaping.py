@@ -1,4 +1,7 @@
-"""Plain data of a file -> its shape, or a Problem at the place of each mistake; and `${NAME}` from the environment."""
+"""Plain data of a file -> its shape, or a Problem at the place of each mistake.
+
+And `${NAME}` from the environment.
+"""
 
 import re
 import types
@@ -35,8 +38,13 @@ def shape(document: Document, kind: type[S]) -> tuple[S | None, list[Problem]]:
         return None, problems
 
 
-def fill_environment(document: Document, parts: tuple[Path, ...], environment: Mapping[str, str]) -> list[Problem]:
-    """Replace `${NAME}` and `${NAME:-default}` in the parts of a document at these paths; tells those that are not set."""
+def fill_environment(
+    document: Document, parts: tuple[Path, ...], environment: Mapping[str, str]
+) -> list[Problem]:
+    """Replace `${NAME}` and `${NAME:-default}` in the parts of a document at these paths.
+
+    Tells those that are not set.
+    """
     problems: list[Problem] = []
 
     def fill(value: Any, path: Path) -> Any:
@@ -63,7 +71,10 @@ def fill_environment(document: Document, parts: tuple[Path, ...], environment: M
             return fill(data, path)
         if not isinstance(data, dict):
             return data
-        return {key: walk(inner, path, at + 1) if key == path[at] else inner for key, inner in data.items()}
+        return {
+            key: walk(inner, path, at + 1) if key == path[at] else inner
+            for key, inner in data.items()
+        }
 
     for path in parts:
         document.data = walk(document.data, path, 0)
@@ -77,21 +88,43 @@ def _problem(document: Document, kind: type[Shape], detail: ErrorDetails) -> Pro
             fields, ignored = _fields(kind, path[:-1])
             near = document.near(str(path[-1]), fields) or document.near(str(path[-1]), ignored)
             inside = _belongs(kind, path)
-            known = f"; it belongs under {inside}" if inside else "" if near else f"; known here: {', '.join(fields)}"
+            known = (
+                f"; it belongs under {inside}"
+                if inside
+                else ""
+                if near
+                else f"; known here: {', '.join(fields)}"
+            )
             near = None if inside else near
-            return document.problem(path, "unknown-key", f"unknown key {str(path[-1])!r}{known}", key=True, suggestion=near)
+            return document.problem(
+                path,
+                "unknown-key",
+                f"unknown key {str(path[-1])!r}{known}",
+                key=True,
+                suggestion=near,
+            )
         case "missing":
-            return document.problem(path[:-1], "missing-key", f"the key {str(detail['loc'][-1])!r} is missing", key=True)
+            return document.problem(
+                path[:-1], "missing-key", f"the key {str(detail['loc'][-1])!r} is missing", key=True
+            )
         case "value_error":
-            return document.problem(path, "bad-value", _lower(detail["msg"].removeprefix("Value error, ")))
+            return document.problem(
+                path, "bad-value", _lower(detail["msg"].removeprefix("Value error, "))
+            )
         case "string_pattern_mismatch" if "{1,128}" in detail["msg"]:
-            return document.problem(path, "bad-name", "a name is 1 to 128 letters, digits, '_' and '-'")
+            return document.problem(
+                path, "bad-name", "a name is 1 to 128 letters, digits, '_' and '-'"
+            )
         case "string_pattern_mismatch":
             return document.problem(path, "bad-name", "no header can have this name", key=True)
         case "literal_error":
             wanted = detail.get("ctx", {}).get("expected", "")
             given = detail["input"]
-            near = document.near(given, re.findall(r"'([^']+)'", wanted)) if isinstance(given, str) else None
+            near = (
+                document.near(given, re.findall(r"'([^']+)'", wanted))
+                if isinstance(given, str)
+                else None
+            )
             return document.problem(path, "bad-value", f"expected {wanted}", suggestion=near)
         case (
             "greater_than"
@@ -130,7 +163,11 @@ def _expected(detail: ErrorDetails) -> str:
     # the value itself may have come from the environment, and be a secret
     what = {dict: "a mapping", list: "a list", type(None): "nothing"}.get(type(given))
     text = f"expected {EXPECTED[kind]}" + (f"; found {what}" if what else "")
-    return f"{text}; put quotes around a text in [brackets]" if kind == "string_type" and isinstance(given, list) else text
+    return (
+        f"{text}; put quotes around a text in [brackets]"
+        if kind == "string_type" and isinstance(given, list)
+        else text
+    )
 
 
 def _lower(text: str) -> str:
@@ -142,10 +179,18 @@ def _path(document: Document, loc: tuple[int | str, ...]) -> Path:
     path: Path = ()
     data = document.data
     for part in loc:
-        if (isinstance(data, dict) and part in data) or (isinstance(data, list) and isinstance(part, int) and part < len(data)):
+        if (isinstance(data, dict) and part in data) or (
+            isinstance(data, list) and isinstance(part, int) and part < len(data)
+        ):
             path = (*path, part)
             data = data[part]  # type: ignore[index] # part was looked up just above
-    return path if loc and ((path and path[-1] == loc[-1]) or loc[-1] == "[key]") else (*path, loc[-1]) if loc else path
+    return (
+        path
+        if loc and ((path and path[-1] == loc[-1]) or loc[-1] == "[key]")
+        else (*path, loc[-1])
+        if loc
+        else path
+    )
 
 
 def ignored_keys(document: Document, kind: type[Shape]) -> list[Problem]:
@@ -156,7 +201,9 @@ def ignored_keys(document: Document, kind: type[Shape]) -> list[Problem]:
         if isinstance(data, dict):
             for key, value in data.items():
                 if model is not None and key in model.ignored:
-                    yield document.problem((*path, key), "ignored-key", f"{key} has no effect here", key=True)
+                    yield document.problem(
+                        (*path, key), "ignored-key", f"{key} has no effect here", key=True
+                    )
                 else:
                     yield from walk(value, inside(kind, key), (*path, key))
         elif isinstance(data, list):
@@ -200,7 +247,14 @@ def inside(kind: Any, part: str | int) -> Any:
 
 def model_of(kind: Any) -> type[Shape] | None:
     """The shape among the options of a type."""
-    return next((option for option in _options(kind) if isinstance(option, type) and issubclass(option, Shape)), None)
+    return next(
+        (
+            option
+            for option in _options(kind)
+            if isinstance(option, type) and issubclass(option, Shape)
+        ),
+        None,
+    )
 
 
 def _options(kind: Any) -> tuple[Any, ...]:

@@ -36,7 +36,9 @@ class Sources:
 
     def named(self, name: str) -> str | None:
         """The file of this name, whichever of the endings it has."""
-        return next((found for ending in ENDINGS if (found := Path(name).stem + ending) in self.files), None)
+        return next(
+            (found for ending in ENDINGS if (found := Path(name).stem + ending) in self.files), None
+        )
 
     @property
     def agents(self) -> list[str]:
@@ -45,7 +47,9 @@ class Sources:
 
     def packed(self) -> str:
         """The files as JSON; only those of a crew without errors, which are UTF-8."""
-        return json.dumps({name: content.decode() for name, content in self.files.items()}, ensure_ascii=False)
+        return json.dumps(
+            {name: content.decode() for name, content in self.files.items()}, ensure_ascii=False
+        )
 
     @classmethod
     def unpacked(cls, folder: Path, text: str) -> "Sources":
@@ -54,7 +58,10 @@ class Sources:
 
 
 def gather(folder: Path) -> Sources:
-    """Read the files of a crew's folder. At most MAX_BYTES + 1 of each, enough to see that it is too large."""
+    """Read the files of a crew's folder.
+
+    At most MAX_BYTES + 1 of each, enough to see that it is too large.
+    """
     problems: list[Problem] = []
     files: dict[str, bytes] = {}
     for path in _paths(folder, problems):
@@ -63,7 +70,9 @@ def gather(folder: Path) -> Sources:
             with path.open("rb") as file:
                 files[name] = file.read(MAX_BYTES + 1)
         except OSError as error:
-            problems.append(Problem(name, 1, 1, "unreadable", f"the file cannot be read: {error.strerror}"))
+            problems.append(
+                Problem(name, 1, 1, "unreadable", f"the file cannot be read: {error.strerror}")
+            )
     if not any((folder / f"crew{ending}").is_file() for ending in ENDINGS):
         problems.append(Problem(CREW_FILE, 1, 1, "no-crew", _no_crew(folder)))
     return Sources(folder, files, tuple(problems))
@@ -71,16 +80,30 @@ def gather(folder: Path) -> Sources:
 
 def _paths(folder: Path, problems: list[Problem]) -> Iterator[Path]:
     for name in (CREW_FILE, TOOLS_FILE, SCRIPT_FILE):
-        found = [path for ending in ENDINGS if (path := folder / (Path(name).stem + ending)).is_file()]
+        found = [
+            path for ending in ENDINGS if (path := folder / (Path(name).stem + ending)).is_file()
+        ]
         yield from found[:1]
         problems += [
-            Problem(path.name, 1, 1, "ignored-file", f"{found[0].name} is there too, and is the one that is read")
+            Problem(
+                path.name,
+                1,
+                1,
+                "ignored-file",
+                f"{found[0].name} is there too, and is the one that is read",
+            )
             for path in found[1:]
         ]
-    yield from sorted(path for path in (folder / "agents").glob("*") if path.suffix in ENDINGS and path.is_file())
+    yield from sorted(
+        path for path in (folder / "agents").glob("*") if path.suffix in ENDINGS and path.is_file()
+    )
 
 
 def _no_crew(folder: Path) -> str:
     if folder.is_dir():
         return f"there is no crew.yaml in {folder}; `crew init DIR` makes one"
-    return f"{folder} is a file; give its folder, {folder.parent}" if folder.exists() else f"there is no folder {folder}"
+    return (
+        f"{folder} is a file; give its folder, {folder.parent}"
+        if folder.exists()
+        else f"there is no folder {folder}"
+    )

@@ -1,4 +1,7 @@
-"""Stretches of runs begin: with a query, with an answer, once for each key; played here, or handed to a queue of workers."""
+"""Stretches of runs begin: with a query, with an answer, once for each key.
+
+Played here, or handed to a queue of workers.
+"""
 
 import asyncio
 import contextlib
@@ -6,7 +9,15 @@ from typing import Protocol
 from weakref import WeakValueDictionary
 
 from crew.crew import Crew
-from crew.errors import AlreadyBegun, Draining, KeyReused, NotPaused, StoreError, UnknownAgent, UnknownRun
+from crew.errors import (
+    AlreadyBegun,
+    Draining,
+    KeyReused,
+    NotPaused,
+    StoreError,
+    UnknownAgent,
+    UnknownRun,
+)
 from crew.events import RunStarted
 from crew.executor import CrewExecutor
 from crew.following import RunReader
@@ -32,7 +43,9 @@ class Queue(Protocol):
         ...
 
     async def put(self, run_id: str, epoch: int, in_seconds: float = 0.0) -> None:
-        """Have a run played by whichever process comes first; what cannot be put now is found later by itself.
+        """Have a run played by whichever process comes first.
+
+        What cannot be put now is found later by itself.
 
         Args:
             run_id: the run.
@@ -53,7 +66,13 @@ class Queue(Protocol):
 class RunStarter(RunReader):
     """Begins runs, and goes on with those that are paused."""
 
-    def __init__(self, crew: Crew, store: RunStore, listeners: tuple[Listener, ...] = (), queue: Queue | None = None) -> None:
+    def __init__(
+        self,
+        crew: Crew,
+        store: RunStore,
+        listeners: tuple[Listener, ...] = (),
+        queue: Queue | None = None,
+    ) -> None:
         """`queue`: gets what is begun here; without one, this process plays it."""
         super().__init__(store)
         self.listeners, self.queue = listeners, queue
@@ -115,7 +134,9 @@ class RunStarter(RunReader):
             raise
         return run
 
-    async def resume(self, run_id: str, answer: Query, request_id: str = "", once: Once | None = None) -> Run:
+    async def resume(
+        self, run_id: str, answer: Query, request_id: str = "", once: Once | None = None
+    ) -> Run:
         """Go on with a paused run; the first answer wins. `once`: see `start`.
 
         Raises:
@@ -123,7 +144,9 @@ class RunStarter(RunReader):
             LostConfiguration: what it was started with makes no crew here any more.
         """
         # what is begun is done, also when the caller goes away meanwhile
-        return await asyncio.shield(asyncio.ensure_future(self._resume(run_id, answer, request_id, once)))
+        return await asyncio.shield(
+            asyncio.ensure_future(self._resume(run_id, answer, request_id, once))
+        )
 
     def _one_at_a_time(self, run_id: str) -> asyncio.Lock:
         return self._taking.setdefault(run_id, asyncio.Lock())
@@ -139,10 +162,19 @@ class RunStarter(RunReader):
         expired: bool = False,
     ) -> Run:
         async with self._one_at_a_time(run_id):
-            return await self._resumed(run_id, answer, request_id, once, ending=ending, expired=expired)
+            return await self._resumed(
+                run_id, answer, request_id, once, ending=ending, expired=expired
+            )
 
     async def _resumed(
-        self, run_id: str, answer: Query, request_id: str, once: Once | None, *, ending: bool, expired: bool
+        self,
+        run_id: str,
+        answer: Query,
+        request_id: str,
+        once: Once | None,
+        *,
+        ending: bool,
+        expired: bool,
     ) -> Run:
         if self.draining:
             raise Draining
@@ -159,11 +191,14 @@ class RunStarter(RunReader):
         if run_id in self.live or state.status != "paused":
             self.revisions.release(crew)
             raise NotPaused(f"run {run_id} has been answered already")
-        # only now: it may have gone on, and be paused again, while its events were read; `done` comes behind the pause
+        # only now: it may have gone on, and be paused again, while its events were read; `done`
+        # comes behind the pause
         if answer.pause is not None and answer.pause != seq - 1:
             self.revisions.release(crew)
             raise NotPaused(f"run {run_id} is not in the pause of event {answer.pause}")
-        event = RunStarted(row.crew, state.asked, crew.name_of(state.asked), request_id, True, answer, expired)
+        event = RunStarted(
+            row.crew, state.asked, crew.name_of(state.asked), request_id, True, answer, expired
+        )
         running = row.going_on(request_id)
         run = self._made(crew, running, state, seq, stream=answer.deltas)
         await self._begin(run, event, running, "paused", once, here=ending)
@@ -187,9 +222,18 @@ class RunStarter(RunReader):
         await self.queue.put(run.id, run.journal.epoch)
 
     async def _begin(
-        self, run: Run, event: RunStarted, row: RunRow, expected: Status | None, once: Once | None, *, here: bool = False
+        self,
+        run: Run,
+        event: RunStarted,
+        row: RunRow,
+        expected: Status | None,
+        once: Once | None,
+        *,
+        here: bool = False,
     ) -> None:
-        """Store the first event of a stretch before anything of it happens, or raise why it does not begin.
+        """Store the first event of a stretch before anything of it happens.
+
+        Or raise why it does not begin.
 
         Without a queue, or with `here`, the run is alive from now on.
         """
@@ -216,11 +260,18 @@ class RunStarter(RunReader):
             raise AlreadyBegun(receipt)
 
     async def expire(self, row: RunRow) -> None:
-        """Go on with a paused run that nobody has answered in time; nothing if somebody has meanwhile."""
+        """Go on with a paused run that nobody has answered in time.
+
+        Nothing if somebody has meanwhile.
+        """
         with contextlib.suppress(NotPaused, UnknownRun):
             text = f"nobody answered until {row.paused_until}"
             answer = Query(text, decision="deny", pause=row.events - 1)
-            await asyncio.shield(asyncio.ensure_future(self._resume(row.run_id, answer, row.request_id, expired=True)))
+            await asyncio.shield(
+                asyncio.ensure_future(
+                    self._resume(row.run_id, answer, row.request_id, expired=True)
+                )
+            )
 
     async def _stored(self, row: RunRow, *, or_current: bool) -> tuple[Crew, RunState, int]:
         """A stored run's crew, which is held; its state; and the number of its last event."""
@@ -232,10 +283,23 @@ class RunStarter(RunReader):
             self.revisions.release(crew)
             raise
 
-    def _made(self, crew: Crew, row: RunRow, state: RunState, seq: int, epoch: int | None = None, *, stream: bool = False) -> Run:
+    def _made(
+        self,
+        crew: Crew,
+        row: RunRow,
+        state: RunState,
+        seq: int,
+        epoch: int | None = None,
+        *,
+        stream: bool = False,
+    ) -> Run:
         tail = Tail(seq)
-        journal = Journal(row.run_id, row.request_id, self.store, tail.add, self.listeners, seq, epoch)
-        executor = CrewExecutor(crew.agents, crew.routing, crew.limits, state, journal, row, stream=stream)
+        journal = Journal(
+            row.run_id, row.request_id, self.store, tail.add, self.listeners, seq, epoch
+        )
+        executor = CrewExecutor(
+            crew.agents, crew.routing, crew.limits, state, journal, row, stream=stream
+        )
         return Run(row.run_id, crew, executor, journal, tail, self._gone)
 
     def _gone(self, run: Run) -> None:

@@ -1,4 +1,7 @@
-"""What a run is between two steps: made of its stored events alone, so that any process can go on with it."""
+"""What a run is between two steps.
+
+Made of its stored events alone, so that any process can go on with it.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -7,7 +10,17 @@ from typing import Literal
 from agents.events import AgentResponded, AgentStarted, ToolReturned, ToolStarted, Warned
 from agents.messages import AgentMessage, Message, Shown, SystemMessage, ToolMessage, UserMessage
 from agents.model import Usage
-from crew.events import HandedOff, ParallelEnded, ParallelStarted, Paused, Question, RunDone, RunFailed, RunStarted, Stored
+from crew.events import (
+    HandedOff,
+    ParallelEnded,
+    ParallelStarted,
+    Paused,
+    Question,
+    RunDone,
+    RunFailed,
+    RunStarted,
+    Stored,
+)
 from crew.query import Query
 from tools.calls import ToolCall, ToolResult
 from tools.deadline import Limits
@@ -48,7 +61,11 @@ class Branch:
 
     def responded(self, event: AgentResponded) -> None:
         """The agent has spoken."""
-        self.history.append(AgentMessage(event.agent_id, event.agent, event.content, event.calls, event.native, event.extra))
+        self.history.append(
+            AgentMessage(
+                event.agent_id, event.agent, event.content, event.calls, event.native, event.extra
+            )
+        )
         self.speaking, self.calls, self.native = False, event.calls, event.native
         self.results, self.begun = {}, {}
         self.answer = None if event.calls else event.content
@@ -60,7 +77,10 @@ class Branch:
         if not self.open_calls:
             results = [self.results[call.id] for call in self.calls]
             texts = shown(results, limits.output_chars, limits.total_output_chars)
-            told = tuple(Shown(r.call_id, r.tool, r.status, text) for r, text in zip(results, texts, strict=True))
+            told = tuple(
+                Shown(r.call_id, r.tool, r.status, text)
+                for r, text in zip(results, texts, strict=True)
+            )
             self.history.append(ToolMessage(self.agent_id, told, self.native))
             self.calls, self.results = (), {}
 
@@ -76,12 +96,20 @@ class GroupState:
     @property
     def answers(self) -> dict[str, str]:
         """What the members said, without those that failed or have not ended."""
-        return {agent_id: branch.answer for agent_id, branch in self.members.items() if branch.answer is not None}
+        return {
+            agent_id: branch.answer
+            for agent_id, branch in self.members.items()
+            if branch.answer is not None
+        }
 
     @property
     def failed(self) -> dict[str, str]:
         """The members that failed, and how."""
-        return {agent_id: branch.failed for agent_id, branch in self.members.items() if branch.failed is not None}
+        return {
+            agent_id: branch.failed
+            for agent_id, branch in self.members.items()
+            if branch.failed is not None
+        }
 
 
 @dataclass(slots=True)
@@ -148,7 +176,9 @@ class RunState:
                 self._hand_off(event)
             case ParallelStarted(group=name, agents=agents):
                 self.main.rounds += 1
-                self.group = GroupState(name, {agent: Branch(agent, list(self.main.history)) for agent in agents})
+                self.group = GroupState(
+                    name, {agent: Branch(agent, list(self.main.history)) for agent in agents}
+                )
             case ParallelEnded(joined=joined):
                 self.main.history.append(UserMessage(joined))
                 self.last_answer, self.last_agent = joined, self.origin
@@ -183,8 +213,16 @@ class RunState:
         self.main = Branch(event.agent_id, [*history, UserMessage(event.query.text)])
 
     def _resume(self, answer: Query, request_id: str, *, expired: bool) -> None:
-        """An answer about calls leaves them open; any other is the next words of the conversation, if there is one."""
-        self.status, self.request_id, self.expired, self.deltas = "running", request_id, expired, answer.deltas
+        """An answer about calls leaves them open.
+
+        Any other is the next words of the conversation, if there is one.
+        """
+        self.status, self.request_id, self.expired, self.deltas = (
+            "running",
+            request_id,
+            expired,
+            answer.deltas,
+        )
         if not expired:
             # only a person's answer lets them count anew
             self.handoffs, self.spoken, self.main.rounds = 0, set(), 0

@@ -68,7 +68,10 @@ async def upkeep(runs: Runs, keep: Keep) -> None:
 
 
 async def heed(runs: Runs) -> None:
-    """End the runs of this process that others were asked to end, until this is cancelled; where nobody sees to all upkeep."""
+    """End the runs of this process that others were asked to end, until this is cancelled.
+
+    Where nobody sees to all upkeep.
+    """
     while True:
         await anyio.sleep(DUE_SECONDS)
         with contextlib.suppress(StoreError):
@@ -80,11 +83,21 @@ async def _expire(runs: Runs, row: RunRow) -> bool:
         await runs.expire(row)
     except CrewError as error:
         # one that cannot go on must not keep the others waiting
-        log.error("run %s cannot go on without an answer: %s", row.run_id, error, extra={"run_id": row.run_id})
+        log.error(
+            "run %s cannot go on without an answer: %s",
+            row.run_id,
+            error,
+            extra={"run_id": row.run_id},
+        )
         return False
     return True
 
 
 async def sweep_some(runs: Runs, keep: Keep) -> bool:
     """Forget some of what is old; whether there may be more."""
-    return await runs.store.sweep(now(-3600 * keep.events_hours), keep.events, now(-86_400 * keep.runs_days)) > 0
+    return (
+        await runs.store.sweep(
+            now(-3600 * keep.events_hours), keep.events, now(-86_400 * keep.runs_days)
+        )
+        > 0
+    )

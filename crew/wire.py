@@ -17,7 +17,16 @@ from agents.events import (
     Warned,
 )
 from agents.model import Usage
-from crew.events import Event, HandedOff, ParallelEnded, ParallelStarted, Paused, RunDone, RunFailed, RunStarted
+from crew.events import (
+    Event,
+    HandedOff,
+    ParallelEnded,
+    ParallelStarted,
+    Paused,
+    RunDone,
+    RunFailed,
+    RunStarted,
+)
 from crew.stores.contract import RunRow
 from tools.calls import ToolCall
 
@@ -29,22 +38,42 @@ TOLD = ("reason", "answer", "rounds", "handoffs", "usage", "duration_seconds")
 
 
 def now(later_seconds: float = 0.0) -> str:
-    """This moment, or one later or earlier: RFC 3339, UTC, milliseconds; such texts sort by time."""
-    return (datetime.now(UTC) + timedelta(seconds=later_seconds)).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    """This moment, or one later or earlier: RFC 3339, UTC, milliseconds.
+
+    Such texts sort by time.
+    """
+    return (
+        (datetime.now(UTC) + timedelta(seconds=later_seconds))
+        .isoformat(timespec="milliseconds")
+        .replace("+00:00", "Z")
+    )
 
 
 def public(event: Event, run_id: str, seq: int | None, timestamp: str) -> str | None:
     """An event as clients are told it, as JSON on one line; None for one that they are not told.
 
-    The envelope is `{"type", "agent", "content", "timestamp", "metadata"}`; `seq` is None for what is not stored.
+    The envelope is `{"type", "agent", "content", "timestamp", "metadata"}`; `seq` is None for what
+    is not stored.
     """
     told = _wire(event)
     if told is None:
         return None
     type_, agent, content, agent_id, adds = told
-    metadata = {"run_id": run_id, **({} if seq is None else {"seq": seq}), "agent_id": agent_id, **adds}
+    metadata = {
+        "run_id": run_id,
+        **({} if seq is None else {"seq": seq}),
+        "agent_id": agent_id,
+        **adds,
+    }
     return to_json(
-        {"type": type_, "agent": agent, "content": content, "timestamp": timestamp, "metadata": metadata}, inf_nan_mode="null"
+        {
+            "type": type_,
+            "agent": agent,
+            "content": content,
+            "timestamp": timestamp,
+            "metadata": metadata,
+        },
+        inf_nan_mode="null",
     ).decode()
 
 
@@ -69,7 +98,10 @@ def ends(public: str) -> bool:
 
 
 def outcome_in(public: str) -> dict[str, Any] | None:
-    """The result that a `done` or a `gap` tells, in the form of `outcome_of`; None for another event."""
+    """The result that a `done` or a `gap` tells, in the form of `outcome_of`.
+
+    None for another event.
+    """
     event = from_json(public)
     data = event["metadata"]
     match event["type"]:
@@ -78,22 +110,51 @@ def outcome_in(public: str) -> dict[str, Any] | None:
             return snapshot
         case "done":
             status = {"paused": "paused", "cancelled": "cancelled"}.get(data["reason"], "completed")
-            return {"run_id": data["run_id"], "status": status, "agent_id": data["agent_id"], **{key: data[key] for key in TOLD}}
+            return {
+                "run_id": data["run_id"],
+                "status": status,
+                "agent_id": data["agent_id"],
+                **{key: data[key] for key in TOLD},
+            }
         case _:
             return None
 
 
 def gap(row: RunRow, first: int, last: int) -> str:
-    """What stands for the events from `first` to `last`, which are no longer kept: the run as it came out."""
-    metadata = {"run_id": row.run_id, "seq": last, "agent_id": None, "from": first, "to": last, "snapshot": outcome_of(row)}
+    """What stands for the events from `first` to `last`, which are no longer kept.
+
+    The run as it came out.
+    """
+    metadata = {
+        "run_id": row.run_id,
+        "seq": last,
+        "agent_id": None,
+        "from": first,
+        "to": last,
+        "snapshot": outcome_of(row),
+    }
     content = f"Events {first} to {last} are no longer kept"
-    told = {"type": "gap", "agent": SYSTEM, "content": content, "timestamp": row.ended_at, "metadata": metadata}
+    told = {
+        "type": "gap",
+        "agent": SYSTEM,
+        "content": content,
+        "timestamp": row.ended_at,
+        "metadata": metadata,
+    }
     return to_json(told).decode()
 
 
 def ping(run_id: str) -> str:
     """What a silent stream says so that nobody takes it for dead."""
-    return to_json({"type": "ping", "agent": SYSTEM, "content": "", "timestamp": now(), "metadata": {"run_id": run_id}}).decode()
+    return to_json(
+        {
+            "type": "ping",
+            "agent": SYSTEM,
+            "content": "",
+            "timestamp": now(),
+            "metadata": {"run_id": run_id},
+        }
+    ).decode()
 
 
 def usage_of(usage: Usage) -> dict[str, Any]:
@@ -150,7 +211,13 @@ def _wire(event: Event) -> tuple[str, str, str, str | None, dict[str, Any]] | No
                 "timeout_seconds": round(event.timeout_seconds, 3),
                 "group": event.group,
             }
-            return "tool_start", event.agent, f"[Tool] {call.tool} → Executing", event.agent_id, adds
+            return (
+                "tool_start",
+                event.agent,
+                f"[Tool] {call.tool} → Executing",
+                event.agent_id,
+                adds,
+            )
         case ToolReturned(result=result):
             adds = {
                 "tool": result.tool,
@@ -161,7 +228,13 @@ def _wire(event: Event) -> tuple[str, str, str, str | None, dict[str, Any]] | No
                 "group": event.group,
             }
             mark = "✅" if result.status == "success" else "❌"
-            return "tool_result", event.agent, f"{mark} [Tool] {result.tool} → {result.output}", event.agent_id, adds
+            return (
+                "tool_result",
+                event.agent,
+                f"{mark} [Tool] {result.tool} → {result.output}",
+                event.agent_id,
+                adds,
+            )
         case HandedOff():
             adds = {
                 "from": event.from_,
@@ -171,17 +244,44 @@ def _wire(event: Event) -> tuple[str, str, str, str | None, dict[str, Any]] | No
                 "also_found": event.also_found,
                 "source": event.source,
             }
-            return "handoff", event.agent, f"{event.from_} → {event.to}", event.decided_by or event.from_, adds
+            return (
+                "handoff",
+                event.agent,
+                f"{event.from_} → {event.to}",
+                event.decided_by or event.from_,
+                adds,
+            )
         case ParallelStarted():
-            return "parallel_start", SYSTEM, event.group, None, {"agents": event.agents, "failed": []}
+            return (
+                "parallel_start",
+                SYSTEM,
+                event.group,
+                None,
+                {"agents": event.agents, "failed": []},
+            )
         case ParallelEnded():
-            return "parallel_end", SYSTEM, event.group, None, {"agents": event.agents, "failed": event.failed}
+            return (
+                "parallel_end",
+                SYSTEM,
+                event.group,
+                None,
+                {"agents": event.agents, "failed": event.failed},
+            )
         case Paused(question=question):
             adds = {"paused_agent_id": event.agent_id}
             adds |= {"answer_until": event.until} if event.until is not None else {}
             if question is not None:
-                adds |= {"question": question.kind, "calls": [_call(call) for call in question.calls]}
-            return "pause", event.agent, f"[PAUSE:{event.agent_id}] Waiting for user input", event.agent_id, adds
+                adds |= {
+                    "question": question.kind,
+                    "calls": [_call(call) for call in question.calls],
+                }
+            return (
+                "pause",
+                event.agent,
+                f"[PAUSE:{event.agent_id}] Waiting for user input",
+                event.agent_id,
+                adds,
+            )
         case Warned():
             return (
                 "warning",

@@ -1,6 +1,9 @@
-"""Who works at the queue of runs: takes jobs, does them, gives signs of life, and misses those of others.
+"""Who works at the queue of runs.
 
-Procrastinate's own worker ends when its connection breaks, and shows no sign of life while it drains; so the loop around its
+Takes jobs, does them, gives signs of life, and misses those of others.
+
+Procrastinate's own worker ends when its connection breaks, and shows no sign of life while it
+drains; so the loop around its
 job manager is ours: it outlives the database's restarts, and runs go on meanwhile.
 """
 
@@ -14,11 +17,20 @@ import psycopg
 from procrastinate.exceptions import ConnectorException
 from procrastinate.jobs import Job, Status
 
-from crew.jobs import AGAIN_SECONDS, FAILURES, QUEUE, STALLED_SECONDS, TIMEOUT_SECONDS, JobQueue, said
+from crew.jobs import (
+    AGAIN_SECONDS,
+    FAILURES,
+    QUEUE,
+    STALLED_SECONDS,
+    TIMEOUT_SECONDS,
+    JobQueue,
+    said,
+)
 
 log = logging.getLogger(__name__)
 
-# how often it gives a sign of life, from when on one is late, and how often it looks for those of others
+# how often it gives a sign of life, from when on one is late, and how often it looks for those of
+# others
 HEARTBEAT_SECONDS = 1.0
 LATE_SECONDS = 2.5
 SWEEP_SECONDS = 1.0
@@ -34,9 +46,16 @@ class Worker:
     """Takes jobs from the queue and does them, as many at once as it may."""
 
     def __init__(
-        self, queue: JobQueue, advance: Callable[[str, int], Awaitable[None]], takes: Callable[[], bool], at_once: int
+        self,
+        queue: JobQueue,
+        advance: Callable[[str, int], Awaitable[None]],
+        takes: Callable[[], bool],
+        at_once: int,
     ) -> None:
-        """`advance` is given a run_id and an epoch, and sees to its own errors; `takes`: whether jobs may still be taken."""
+        """`advance` is given a run_id and an epoch, and sees to its own errors.
+
+        `takes`: whether jobs may still be taken.
+        """
         self.queue, self.advance, self.takes, self.at_once = queue, advance, takes, at_once
         self.manager = queue.manager
         self.jobs: dict[int, asyncio.Task[None]] = {}
@@ -45,7 +64,8 @@ class Worker:
         self._more = asyncio.Event()
         # a job is being fetched, or those that this worker should have are being looked at
         self._fetching = asyncio.Lock()
-        # when it last gave a sign of life, and since when it has given each in time: only then may it miss those of others
+        # when it last gave a sign of life, and since when it has given each in time: only then may
+        # it miss those of others
         self._beaten = self._steady_since = 0.0
 
     async def run(self) -> None:
@@ -88,7 +108,9 @@ class Worker:
 
     @property
     def _steady(self) -> bool:
-        return _now() - self._beaten < LATE_SECONDS and _now() - self._steady_since > STALLED_SECONDS
+        return (
+            _now() - self._beaten < LATE_SECONDS and _now() - self._steady_since > STALLED_SECONDS
+        )
 
     async def _listen(self) -> None:
         async def heard(**_: Any) -> None:
@@ -96,7 +118,9 @@ class Worker:
 
         while True:
             # it listens until its connection breaks
-            await self._tried(self.manager.listen_for_jobs(on_notification=heard, queues=[QUEUE]), within=None)
+            await self._tried(
+                self.manager.listen_for_jobs(on_notification=heard, queues=[QUEUE]), within=None
+            )
             await asyncio.sleep(AGAIN_SECONDS)
 
     async def _fetch(self) -> None:
@@ -105,7 +129,9 @@ class Worker:
             self._more.clear()
             if len(self.jobs) < self.at_once and self.takes():
                 async with self._fetching:
-                    job = await self._tried(self.manager.fetch_job(queues=[QUEUE], worker_id=self._id))
+                    job = await self._tried(
+                        self.manager.fetch_job(queues=[QUEUE], worker_id=self._id)
+                    )
                     if job is not None and job.id is not None:
                         self.jobs[job.id] = asyncio.create_task(self._do(job))
             if job is None:
@@ -138,16 +164,23 @@ class Worker:
             self._id = await self._register()
         async with self._fetching:
             mine = await self.manager.list_jobs_async(worker_id=self._id, status=Status.DOING.value)
-            # it was given to this worker, but the answer was lost; or could not be ended when it was done
+            # it was given to this worker, but the answer was lost; or could not be ended when it
+            # was done
             lost = [job for job in mine if job.id not in self.jobs]
             for job in lost:
-                log.info("run %s has a job that this worker was not told of, or could not end", job.lock)
-        stalled = await self.manager.get_stalled_jobs(queue=QUEUE, seconds_since_heartbeat=STALLED_SECONDS)
+                log.info(
+                    "run %s has a job that this worker was not told of, or could not end", job.lock
+                )
+        stalled = await self.manager.get_stalled_jobs(
+            queue=QUEUE, seconds_since_heartbeat=STALLED_SECONDS
+        )
         # after the database was away nobody's sign of life is fresh
         for job in stalled if self._steady else ():
             if job.id in self.jobs:
                 continue
-            log.warning("run %s has lost its worker %s", job.lock, job.worker_id, extra={"run_id": job.lock})
+            log.warning(
+                "run %s has lost its worker %s", job.lock, job.worker_id, extra={"run_id": job.lock}
+            )
             lost.append(job)
         for job in lost:
             if job.id is not None:
@@ -163,8 +196,13 @@ class Worker:
             if not isinstance(error.__cause__, psycopg.errors.RaiseException):
                 raise
 
-    async def _tried(self, doing: Coroutine[Any, Any, Any], within: float | None = TIMEOUT_SECONDS) -> Any:
-        """What comes of it; None where the database fails, or does not answer `within` so many seconds."""
+    async def _tried(
+        self, doing: Coroutine[Any, Any, Any], within: float | None = TIMEOUT_SECONDS
+    ) -> Any:
+        """What comes of it; None where the database fails.
+
+        Or does not answer `within` so many seconds.
+        """
         try:
             async with asyncio.timeout(within):
                 done = await doing

@@ -59,7 +59,11 @@ Doing = Coroutine[Any, Any, None]
 
 
 def build_app(
-    crew: Crew, store: RunStore, settings: Settings, watch: Watch | None = None, queue: Queue | None = None
+    crew: Crew,
+    store: RunStore,
+    settings: Settings,
+    watch: Watch | None = None,
+    queue: Queue | None = None,
 ) -> Starlette:
     """The application that serves a crew; its lifespan owns the crew, the store and the queue.
 
@@ -84,7 +88,9 @@ def build_app(
         if recovers:
             await house.runs.recover()
         elif queue is None:
-            log.warning("`crew run` is at work in the same database: runs that a crash left are taken up at the next start")
+            log.warning(
+                "`crew run` is at work in the same database: runs that a crash left are taken up at the next start"
+            )
 
     def going_on() -> list[Doing]:
         doing = [upkeep(house.runs, settings.keep)]
@@ -135,7 +141,13 @@ def put_together(
                 CORSMiddleware,
                 allow_origins=sorted(settings.origins),
                 allow_methods=["GET", "POST"],
-                allow_headers=["Authorization", "Content-Type", "Idempotency-Key", "Last-Event-ID", "X-Request-ID"],
+                allow_headers=[
+                    "Authorization",
+                    "Content-Type",
+                    "Idempotency-Key",
+                    "Last-Event-ID",
+                    "X-Request-ID",
+                ],
                 expose_headers=["X-Request-ID", "Location", "Retry-After", "Idempotency-Replayed"],
             )
         )
@@ -154,7 +166,9 @@ def put_together(
         HTTPException: _http,
         Exception: _broke,
     }
-    return Starlette(routes=paths, middleware=middleware, exception_handlers=handlers, lifespan=lifespan)
+    return Starlette(
+        routes=paths, middleware=middleware, exception_handlers=handlers, lifespan=lifespan
+    )
 
 
 async def _miss_workers(queue: Queue) -> None:
@@ -168,12 +182,18 @@ async def _miss_workers(queue: Queue) -> None:
             if (workers == 0) != missed:
                 missed = workers == 0
                 log.log(
-                    logging.WARNING if missed else logging.INFO, "%d workers are at work, %d runs wait for one", workers, waiting
+                    logging.WARNING if missed else logging.INFO,
+                    "%d workers are at work, %d runs wait for one",
+                    workers,
+                    waiting,
                 )
 
 
 async def _listen(store: RunStore) -> None:
-    """Have the store listen before there is something to hear: the first words of a run come at once."""
+    """Have the store listen before there is something to hear.
+
+    The first words of a run come at once.
+    """
     with store.watching(""):
         await asyncio.get_running_loop().create_future()
 
@@ -220,9 +240,7 @@ async def _misconfigured(request: Request, error: Exception) -> Response:
 
 async def _lost(request: Request, error: Exception) -> Response:
     assert isinstance(error, LostConfiguration), "registered for it"
-    detail = (
-        f"what this run was started with makes no crew here any more; bring back what is missing, or cancel it: {_first(error)}"
-    )
+    detail = f"what this run was started with makes no crew here any more; bring back what is missing, or cancel it: {_first(error)}"
     return ProblemReply(Refusal(409, detail, more=as_json(error.problems)))
 
 
@@ -233,7 +251,11 @@ def _first(error: ConfigurationError) -> str:
 
 async def _store_failed(request: Request, error: Exception) -> Response:
     # the log has it whole; a client need not know where the database is
-    detail = "the store cannot be used for now; try again" if isinstance(error, StoreUnavailable) else str(error)
+    detail = (
+        "the store cannot be used for now; try again"
+        if isinstance(error, StoreUnavailable)
+        else str(error)
+    )
     return ProblemReply(Refusal(503, detail, headers=RETRY_AFTER))
 
 
@@ -247,7 +269,9 @@ async def _broke(request: Request, error: Exception) -> Response:
     request_id = getattr(request.state, "request_id", "")
     return ProblemReply(
         Refusal(
-            500, f"the server made a mistake; its log has it under request_id {request_id}", headers={"X-Request-ID": request_id}
+            500,
+            f"the server made a mistake; its log has it under request_id {request_id}",
+            headers={"X-Request-ID": request_id},
         )
     )
 

@@ -1,4 +1,7 @@
-"""Who listens to which run, and the grace for those who left: a run that nobody listens to any more is cancelled after it."""
+"""Who listens to which run, and the grace for those who left.
+
+A run that nobody listens to any more is cancelled after it.
+"""
 
 import asyncio
 import contextlib
@@ -31,7 +34,10 @@ class Listening:
 
 
 class Attendance:
-    """Counts the listeners of each run in this process; where others may have some, it asks the store."""
+    """Counts the listeners of each run in this process.
+
+    Where others may have some, it asks the store.
+    """
 
     def __init__(self, runs: Runs) -> None:
         self.runs = runs
@@ -84,7 +90,9 @@ class Attendance:
         del self._timers[run.id]
         # the next stretch of the run, begun by another one's answer, is none of theirs who left
         if self.runs.live.get(run.id) is run and not self.runs.draining:
-            log.info("run is cancelled: nobody has listened for %g s", grace, extra={"run_id": run.id})
+            log.info(
+                "run is cancelled: nobody has listened for %g s", grace, extra={"run_id": run.id}
+            )
             run.cancel()
 
     async def _grace_elsewhere(self, run_id: str) -> None:
@@ -105,7 +113,9 @@ class Attendance:
         now = await self.runs.row(run_id)
         same = (now.status, now.request_id) == ("running", row.request_id)
         if same and run_id not in self.listeners and not self.runs.draining:
-            log.info("run is cancelled: nobody has listened for %g s", grace, extra={"run_id": run_id})
+            log.info(
+                "run is cancelled: nobody has listened for %g s", grace, extra={"run_id": run_id}
+            )
             await self.runs.cancel(run_id)
 
     async def _tell(self, run_ids: list[str]) -> None:

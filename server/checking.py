@@ -1,4 +1,7 @@
-"""What `crew validate` does: tells what is wrong with crews, as text, JSON or SARIF, and mends what is certain."""
+"""What `crew validate` does: tells what is wrong with crews, as text, JSON or SARIF.
+
+And mends what is certain.
+"""
 
 import difflib
 import json
@@ -60,8 +63,13 @@ def mend(folder: Path, *, unasked: bool) -> None:
         return
     for name in changed:
         # as they may be shown: a diff may be read by others, too
-        old, new = ([line or HIDDEN for line in shown_lines(one.files[name].decode("utf-8-sig"))] for one in (before, after))
-        for line in difflib.unified_diff(old, new, f"{folder / name}", f"{folder / name} (mended)", lineterm=""):
+        old, new = (
+            [line or HIDDEN for line in shown_lines(one.files[name].decode("utf-8-sig"))]
+            for one in (before, after)
+        )
+        for line in difflib.unified_diff(
+            old, new, f"{folder / name}", f"{folder / name} (mended)", lineterm=""
+        ):
             print(line)
     if not unasked and not sys.stdin.isatty():
         print("Nothing was written: give --yes to write it without being asked.", file=sys.stderr)

@@ -37,7 +37,10 @@ app = typer.Typer(
 )
 
 Provider = Annotated[
-    str | None, typer.Option(help="Use this provider for every agent: scripted, openai, ollama, or one of crew.yaml's.")
+    str | None,
+    typer.Option(
+        help="Use this provider for every agent: scripted, openai, ollama, or one of crew.yaml's."
+    ),
 ]
 
 
@@ -58,7 +61,10 @@ def _tell_version(wanted: bool) -> None:  # typer gives it so
 
 @app.callback()
 def _crew(
-    version: Annotated[bool, typer.Option("--version", help="Print the version.", callback=_tell_version, is_eager=True)] = False,
+    version: Annotated[
+        bool,
+        typer.Option("--version", help="Print the version.", callback=_tell_version, is_eager=True),
+    ] = False,
 ) -> None:
     """Run crews of AI agents that are described in YAML."""
 
@@ -90,10 +96,17 @@ def main() -> None:
 @app.command()
 def serve(
     folder: Folder = HERE,
-    host: Annotated[str, typer.Option(help="Address to listen on; any but loopback needs CREW_API_TOKENS.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="Port to listen on; 0 takes a free one.", min=0, max=65535)] = 8080,
+    host: Annotated[
+        str, typer.Option(help="Address to listen on; any but loopback needs CREW_API_TOKENS.")
+    ] = "127.0.0.1",
+    port: Annotated[
+        int, typer.Option(help="Port to listen on; 0 takes a free one.", min=0, max=65535)
+    ] = 8080,
     provider: Provider = None,
-    reload: Annotated[bool, typer.Option("--reload", help="Watch the crew's files; new runs get what they then say.")] = False,
+    reload: Annotated[
+        bool,
+        typer.Option("--reload", help="Watch the crew's files; new runs get what they then say."),
+    ] = False,
 ) -> None:
     """Serve a crew over HTTP: SSE streams, JSON, metrics and a web console.
 
@@ -117,12 +130,20 @@ def serve(
 @app.command()
 def worker(
     folder: Folder = HERE,
-    at_once: Annotated[int, typer.Option(help="How many runs it plays at once.", min=1, max=1000)] = 20,
-    host: Annotated[str, typer.Option(help="Address for /metrics, /ready and /health; see serve.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="Port for them; 0 takes a free one.", min=0, max=65535)] = 8081,
+    at_once: Annotated[
+        int, typer.Option(help="How many runs it plays at once.", min=1, max=1000)
+    ] = 20,
+    host: Annotated[
+        str, typer.Option(help="Address for /metrics, /ready and /health; see serve.")
+    ] = "127.0.0.1",
+    port: Annotated[
+        int, typer.Option(help="Port for them; 0 takes a free one.", min=0, max=65535)
+    ] = 8081,
     provider: Provider = None,
 ) -> None:
-    """Play the runs that any number of `crew serve` accept, beside other workers; all share one PostgreSQL database.
+    """Play the runs that any number of `crew serve` accept, beside other workers.
+
+    All share one PostgreSQL database.
 
     Example: [bold]CREW_DATABASE_URL=postgresql://crew@db/crew crew worker examples/it-support[/]
     """
@@ -145,13 +166,23 @@ def worker(
 
 @app.command()
 def run(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The crew's folder, with crew.yaml in it.")],
-    query: Annotated[str | None, typer.Argument(metavar="QUERY", help="What to ask the crew.", show_default=False)] = None,
-    as_lines: Annotated[bool, typer.Option("--json", help="Print the events as JSON, one a line.")] = False,
+    folder: Annotated[
+        Path, typer.Argument(metavar="DIR", help="The crew's folder, with crew.yaml in it.")
+    ],
+    query: Annotated[
+        str | None,
+        typer.Argument(metavar="QUERY", help="What to ask the crew.", show_default=False),
+    ] = None,
+    as_lines: Annotated[
+        bool, typer.Option("--json", help="Print the events as JSON, one a line.")
+    ] = False,
     provider: Provider = None,
-    answer: Annotated[str | None, typer.Option(metavar="RUN", help="QUERY is the answer to this paused run.")] = None,
+    answer: Annotated[
+        str | None, typer.Option(metavar="RUN", help="QUERY is the answer to this paused run.")
+    ] = None,
     decision: Annotated[
-        Decision | None, typer.Option(help="What --answer decides, where the pause asks about tool calls.")
+        Decision | None,
+        typer.Option(help="What --answer decides, where the pause asks about tool calls."),
     ] = None,
 ) -> None:
     """Run a crew in the terminal and show its events as they come; asks you at a pause.
@@ -159,14 +190,19 @@ def run(
     Example: [bold]crew run examples/it-support "Kiểm tra máy này"[/]
     """
     if decision is not None and answer is None:
-        raise typer.BadParameter("it decides on the calls of a paused run: give its id with --answer", param_hint="--decision")
+        raise typer.BadParameter(
+            "it decides on the calls of a paused run: give its id with --answer",
+            param_hint="--decision",
+        )
     if query is None and decision is None:
         raise typer.BadParameter("say what to ask the crew", param_hint="QUERY")
     query = query or ""
     crew = load_crew(folder, provider=provider)
     limit = int(crew.config.settings.max_input_size_kb * 1000)
     flaw = text_flaw(query) or (
-        f"has {len(query):,} characters; 1 to {limit:,} are taken" if not 0 < len(query) <= limit else None
+        f"has {len(query):,} characters; 1 to {limit:,} are taken"
+        if not 0 < len(query) <= limit
+        else None
     )
     if flaw is not None and (decision is None or query):
         fail(f"QUERY {flaw}", 2)
@@ -178,16 +214,23 @@ def run(
     if row.status == "failed":
         raise typer.Exit(1)
     if row.status == "paused" and not as_lines:
-        print(f"Paused. Answer with: crew run {folder} --answer {row.run_id} {asks}", file=sys.stderr)
+        print(
+            f"Paused. Answer with: crew run {folder} --answer {row.run_id} {asks}", file=sys.stderr
+        )
 
 
 @app.command()
 def runs(
     folder: Folder = HERE,
     run_id: Annotated[
-        str | None, typer.Argument(metavar="RUN", help="Show this run with its events.", show_default="list the newest")
+        str | None,
+        typer.Argument(
+            metavar="RUN", help="Show this run with its events.", show_default="list the newest"
+        ),
     ] = None,
-    as_document: Annotated[bool, typer.Option("--json", help="Print JSON, one object a line.")] = False,
+    as_document: Annotated[
+        bool, typer.Option("--json", help="Print JSON, one object a line.")
+    ] = False,
 ) -> None:
     """List the runs of a crew, or show one.
 
@@ -218,12 +261,26 @@ def _watching() -> ModuleType:
     try:
         return importlib.import_module("server.watching")
     except ModuleNotFoundError:
-        raise SettingsError("--reload needs watchfiles: pip install 'crewline[reload]'; or reload by SIGHUP") from None
+        raise SettingsError(
+            "--reload needs watchfiles: pip install 'crewline[reload]'; or reload by SIGHUP"
+        ) from None
 
 
 def _one_house() -> None:
-    """The four packages have common names; another distribution may have put its own in their place."""
-    homes = {Path(package.__file__ or "").resolve().parent.parent: package for package in (server, crew_package, agents, tools)}
+    """The four packages have common names.
+
+    Another distribution may have put its own in their place.
+    """
+    homes = {
+        Path(package.__file__ or "").resolve().parent.parent: package
+        for package in (server, crew_package, agents, tools)
+    }
     if len(homes) > 1:
-        intruders = [f"{package.__name__} ({home})" for home, package in homes.items() if package is not server]
-        fail(f"another package hides one of ours: {', '.join(intruders)}; install crewline into an environment of its own")
+        intruders = [
+            f"{package.__name__} ({home})"
+            for home, package in homes.items()
+            if package is not server
+        ]
+        fail(
+            f"another package hides one of ours: {', '.join(intruders)}; install crewline into an environment of its own"
+        )

@@ -10,7 +10,12 @@ import typer
 from crew.problems import Problem, as_text
 
 Folder = Annotated[
-    Path, typer.Argument(metavar="DIR", help="The crew's folder, with crew.yaml in it.", show_default="the current folder")
+    Path,
+    typer.Argument(
+        metavar="DIR",
+        help="The crew's folder, with crew.yaml in it.",
+        show_default="the current folder",
+    ),
 ]
 HERE = Path()
 

@@ -1,4 +1,7 @@
-"""Every code that a problem can have: what it means, what to do, and an example that shows it; the page of all codes."""
+"""Every code that a problem can have: what it means, what to do, and an example that shows it.
+
+The page of all codes.
+"""
 
 import tempfile
 from dataclasses import dataclass
@@ -24,7 +27,10 @@ B = "id: b\nname: B\nrole: helper\nprovider: scripted\nsystem_prompt: You help.\
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """A code. `example`: files by name; None for one that is not there, bytes for one that is no text."""
+    """A code. `example`: files by name.
+
+    None for one that is not there, bytes for one that is no text.
+    """
 
     code: str
     severity: Severity
@@ -47,7 +53,11 @@ class Explanation:
         parts = [f"## {self.code}", f"*{self.severity}*: {self.means} {self.remedy}"]
         for name, content in self.example.items():
             # what cannot be shown is described by what is said of it
-            if isinstance(content, str) and (name not in BASE or content != BASE[name]) and content != B:
+            if (
+                isinstance(content, str)
+                and (name not in BASE or content != BASE[name])
+                and content != B
+            ):
                 parts.append(f"```yaml\n# {name}\n{content.rstrip()}\n```")
         parts.append(f"```text\n{self.shown()[1]}\n```")
         return "\n\n".join(parts)
@@ -59,7 +69,10 @@ def explanations() -> dict[str, Explanation]:
     said = yaml.safe_load(FILE.read_text(encoding="utf-8"))
     severity: dict[str, Severity] = dict.fromkeys(get_args(ErrorCode), "error")
     severity |= dict.fromkeys(get_args(WarningCode), "warning")
-    return {code: Explanation(code, severity[code], **{"example": {}, **said[code]}) for code in severity}
+    return {
+        code: Explanation(code, severity[code], **{"example": {}, **said[code]})
+        for code in severity
+    }
 
 
 def page() -> str:
@@ -84,6 +97,8 @@ def _write(folder: Path, example: dict[str, Any]) -> None:
             case {"repeat": text, "times": times}:
                 path.write_text(text * times, encoding="utf-8")
             case {"numbered": key, "times": times}:
-                path.write_text("".join(f"{key}{number}: 1\n" for number in range(times)), encoding="utf-8")
+                path.write_text(
+                    "".join(f"{key}{number}: 1\n" for number in range(times)), encoding="utf-8"
+                )
             case {"link": target}:
                 path.symlink_to(target)

@@ -42,13 +42,23 @@ class SchemaKind(StrEnum):
 
 def validate(
     folders: Annotated[
-        list[Path] | None, typer.Argument(metavar="DIR...", help="Crews' folders.", show_default="the current folder")
+        list[Path] | None,
+        typer.Argument(metavar="DIR...", help="Crews' folders.", show_default="the current folder"),
     ] = None,
-    as_document: Annotated[bool, typer.Option("--json", help="Print the problems as JSON.")] = False,
-    sarif: Annotated[bool, typer.Option("--sarif", help="Print the problems as SARIF 2.1.0, for code hosts.")] = False,
+    as_document: Annotated[
+        bool, typer.Option("--json", help="Print the problems as JSON.")
+    ] = False,
+    sarif: Annotated[
+        bool, typer.Option("--sarif", help="Print the problems as SARIF 2.1.0, for code hosts.")
+    ] = False,
     strict: Annotated[bool, typer.Option(help="Warnings fail too.")] = False,
-    imports: Annotated[bool, typer.Option("--import/--no-import", help="Import Python tools, which runs their files.")] = True,
-    fix: Annotated[bool, typer.Option("--fix", help="Mend what is certain: shows a diff and asks first.")] = False,
+    imports: Annotated[
+        bool,
+        typer.Option("--import/--no-import", help="Import Python tools, which runs their files."),
+    ] = True,
+    fix: Annotated[
+        bool, typer.Option("--fix", help="Mend what is certain: shows a diff and asks first.")
+    ] = False,
     yes: Annotated[bool, typer.Option("--yes", help="With --fix: do not ask.")] = False,
 ) -> None:
     """Check crews and tell everything that is wrong with them, each with its line and its remedy.
@@ -58,7 +68,9 @@ def validate(
     if as_document and sarif:
         raise typer.BadParameter("give one of --json and --sarif", param_hint="--sarif")
     if fix and (as_document or sarif):
-        raise typer.BadParameter("it shows a diff; give it without --json and --sarif", param_hint="--fix")
+        raise typer.BadParameter(
+            "it shows a diff; give it without --json and --sarif", param_hint="--fix"
+        )
     if yes and not fix:
         raise typer.BadParameter("it answers what --fix asks", param_hint="--yes")
     # a process that ends at once need not look for garbage: a quarter of the time of a large crew
@@ -66,13 +78,21 @@ def validate(
     chosen = folders or [HERE]
     for folder in chosen if fix else ():
         mend(folder, unasked=yes)
-    if not told(chosen, "json" if as_document else "sarif" if sarif else "text", strict=strict, imports=imports):
+    if not told(
+        chosen,
+        "json" if as_document else "sarif" if sarif else "text",
+        strict=strict,
+        imports=imports,
+    ):
         raise typer.Exit(1)
 
 
 def explain(
     code: Annotated[
-        str | None, typer.Argument(metavar="CODE", help="A code of `crew validate`.", show_default="the page of all codes")
+        str | None,
+        typer.Argument(
+            metavar="CODE", help="A code of `crew validate`.", show_default="the page of all codes"
+        ),
     ] = None,
 ) -> None:
     """Tell what a code of `crew validate` means and what to do, with an example.
@@ -92,7 +112,9 @@ def explain(
 
 def graph(
     folder: Folder = HERE,
-    picture: Annotated[PictureFormat, typer.Option("--format", help="How to draw it.")] = PictureFormat.text,
+    picture: Annotated[
+        PictureFormat, typer.Option("--format", help="How to draw it.")
+    ] = PictureFormat.text,
 ) -> None:
     """Draw the routing of a crew.
 
@@ -114,7 +136,10 @@ def schema(kind: Annotated[SchemaKind, typer.Argument(help="The kind of file.")]
 
 def init(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="A new or empty folder.")],
-    full: Annotated[bool, typer.Option("--full", help="Write one with every key there is, to look things up in.")] = False,
+    full: Annotated[
+        bool,
+        typer.Option("--full", help="Write one with every key there is, to look things up in."),
+    ] = False,
 ) -> None:
     """Write a small crew that plays at once, without a key.
 
@@ -131,7 +156,9 @@ def init(
     except OSError as error:
         fail(f"{error.filename}: {error.strerror}")
     query = "Our web site is slow" if full else "How is this machine?"
-    print(f"Wrote {folder}. Try: crew run {folder} {query!r}{' --provider scripted' if full else ''}")
+    print(
+        f"Wrote {folder}. Try: crew run {folder} {query!r}{' --provider scripted' if full else ''}"
+    )
 
 
 ALL = (validate, explain, graph, schema, init)

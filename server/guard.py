@@ -1,4 +1,7 @@
-"""Who may come in: request ids, host names, origins, tokens; and the access log. Pure ASGI, so that streams pass untouched."""
+"""Who may come in: request ids, host names, origins, tokens; and the access log.
+
+Pure ASGI, so that streams pass untouched.
+"""
 
 import hmac
 import logging
@@ -25,7 +28,10 @@ SILENT = frozenset({"/health", "/ready", "/metrics"})
 
 
 class RequestIds:
-    """Gives every request an id (the client's own where it is a good one), tells it in the answer, writes the access log."""
+    """Gives every request an id (the client's own where it is a good one).
+
+    Tells it in the answer, writes the access log.
+    """
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -54,7 +60,13 @@ class RequestIds:
         finally:
             # the path without its query, which may hold a token and what users said
             if scope["path"] not in SILENT:
-                log.info("%s %s %s in %.3f s", scope["method"], scope["path"], status, time.monotonic() - began)
+                log.info(
+                    "%s %s %s in %.3f s",
+                    scope["method"],
+                    scope["path"],
+                    status,
+                    time.monotonic() - began,
+                )
 
 
 class Guard:
@@ -77,14 +89,24 @@ class Guard:
         host = HOST.fullmatch(headers.get("host", ""))
         if host is None:
             return Refusal(400, "Host: is no host name")
-        # a probe or a scraper asks by whatever address it has: it is told nothing, or needs a token anyway
+        # a probe or a scraper asks by whatever address it has: it is told nothing, or needs a token
+        # anyway
         by_address = scope["path"] in PROBES or (scope["path"] == "/metrics" and settings.tokens)
-        if settings.hosts is not None and not by_address and host[1].strip("[]").lower() not in settings.hosts:
-            return Refusal(421, f"Host: {host[1]!r} is not a name of this server; CREW_ALLOWED_HOSTS can allow it")
+        if (
+            settings.hosts is not None
+            and not by_address
+            and host[1].strip("[]").lower() not in settings.hosts
+        ):
+            return Refusal(
+                421,
+                f"Host: {host[1]!r} is not a name of this server; CREW_ALLOWED_HOSTS can allow it",
+            )
         if not scope["path"].startswith(GUARDED):
             return None
         if not self._same_site(headers):
-            return Refusal(403, "Origin: this page may not call the API; CREW_CORS_ORIGINS can allow it")
+            return Refusal(
+                403, "Origin: this page may not call the API; CREW_CORS_ORIGINS can allow it"
+            )
         if settings.tokens and not self._known(headers, scope):
             return Refusal(
                 401,
@@ -96,13 +118,26 @@ class Guard:
     def _same_site(self, headers: Mapping[str, str]) -> bool:
         origin = headers.get("origin")
         if origin is not None:
-            return origin in self.settings.origins or origin.partition("://")[2] == headers.get("host")
-        # what pages load without a script (an image, a frame) names no origin; a page of another port is of the same site
+            return origin in self.settings.origins or origin.partition("://")[2] == headers.get(
+                "host"
+            )
+        # what pages load without a script (an image, a frame) names no origin; a page of another
+        # port is of the same site
         return headers.get("sec-fetch-site", "none") in ("none", "same-origin")
 
     def _known(self, headers: Mapping[str, str], scope: Scope) -> bool:
         kind, _, shown = headers.get("authorization", "").partition(" ")
         # EventSource cannot send headers (RFC 6750, 2.3)
-        given = shown.strip() if kind.lower() == "bearer" else QueryParams(scope["query_string"]).get("access_token", "")
+        given = (
+            shown.strip()
+            if kind.lower() == "bearer"
+            else QueryParams(scope["query_string"]).get("access_token", "")
+        )
         # all are compared, so that time tells nothing
-        return sum(hmac.compare_digest(given.encode(), token.encode()) for token in self.settings.tokens) > 0
+        return (
+            sum(
+                hmac.compare_digest(given.encode(), token.encode())
+                for token in self.settings.tokens
+            )
+            > 0
+        )

@@ -1,4 +1,7 @@
-"""Log lines: text or JSON, each with the request and the run it belongs to; and the line that an event of a run makes."""
+"""Log lines: text or JSON, each with the request and the run it belongs to.
+
+And the line that an event of a run makes.
+"""
 
 import asyncio
 import logging
@@ -37,7 +40,9 @@ class Context(logging.Filter):
     """Puts `request_id` and `run_id` on every record."""
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Add them; keep every record but uvicorn's complaint about streams that were cut off on purpose."""
+        """Add them; keep every record but uvicorn's complaint about streams that were cut off on
+        purpose.
+        """
         run = current_run.get()
         if not hasattr(record, "run_id"):
             record.run_id = run[0] if run is not None else None
@@ -46,7 +51,9 @@ class Context(logging.Filter):
         # streams that were cut off on purpose, and those that a second signal ended
         cut = record.exc_info is not None and isinstance(record.exc_info[1], asyncio.CancelledError)
         return not (
-            cut or "without completing response" in str(record.msg) or "asyncio.exceptions.CancelledError" in str(record.msg)
+            cut
+            or "without completing response" in str(record.msg)
+            or "asyncio.exceptions.CancelledError" in str(record.msg)
         )
 
 
@@ -75,7 +82,11 @@ class TextFormatter(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """The line."""
-        adds = "".join(f" {key}={value}" for key in ("run_id", "request_id") if (value := getattr(record, key, None)))
+        adds = "".join(
+            f" {key}={value}"
+            for key in ("run_id", "request_id")
+            if (value := getattr(record, key, None))
+        )
         # a path or a tool may hold a line break, or a terminal's own commands
         message = UNPRINTABLE.sub(lambda found: repr(found[0])[1:-1], record.getMessage())
         text = f"{_time(record)[11:23]} {record.levelname:<7} {message}{adds}"
@@ -91,9 +102,16 @@ def set_up(settings: Settings) -> None:
             "disable_existing_loggers": False,
             "filters": {"context": {"()": Context}},
             "formatters": {"line": {"()": formatter}},
-            "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["context"]}},
+            "handlers": {
+                "stderr": {
+                    "class": "logging.StreamHandler",
+                    "formatter": "line",
+                    "filters": ["context"],
+                }
+            },
             "root": {"handlers": ["stderr"], "level": settings.log_level.upper()},
-            # uvicorn's own lines say what ours say better, but for its errors; the clients' lines tell every request
+            # uvicorn's own lines say what ours say better, but for its errors; the clients' lines
+            # tell every request
             "loggers": {
                 "uvicorn": {"level": "WARNING"},
                 "uvicorn.access": {"level": "CRITICAL"},
@@ -127,14 +145,21 @@ def log_event(run_id: str, event: Event) -> None:
                 log.debug("%s: %s", event.code, event.message)
         case RunFailed():
             said = "" if event.reason == "model" else f": {event.message}"
-            log.error("run failed%s", said, extra={"reason": event.reason, "code": event.code, "agent_id": event.agent_id})
+            log.error(
+                "run failed%s",
+                said,
+                extra={"reason": event.reason, "code": event.code, "agent_id": event.agent_id},
+            )
             if event.reason == "model":
                 log.debug("run failed: %s", event.message)
         case RunDone():
             log.info(
                 "run ended: %s",
                 event.reason,
-                extra={"rounds": event.rounds, "duration_seconds": round(event.duration_seconds, 3)},
+                extra={
+                    "rounds": event.rounds,
+                    "duration_seconds": round(event.duration_seconds, 3),
+                },
             )
 
 
@@ -144,4 +169,7 @@ def _printable(text: str) -> str:
 
 
 def _time(record: logging.LogRecord) -> str:
-    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created)) + f".{int(record.msecs):03d}Z"
+    return (
+        time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created))
+        + f".{int(record.msecs):03d}Z"
+    )

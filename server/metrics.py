@@ -1,4 +1,7 @@
-"""A listener that counts: Prometheus metrics, fed by the events of runs. Labels come from the configuration only."""
+"""A listener that counts: Prometheus metrics, fed by the events of runs.
+
+Labels come from the configuration only.
+"""
 
 from collections.abc import Callable
 from importlib.metadata import version
@@ -42,29 +45,64 @@ class Metrics:
             return Histogram(name, text, labels, registry=registry, buckets=SECONDS)
 
         self.runs = counter("crew_runs", "Runs that have ended.", "crew", "outcome")
-        self.run_seconds = histogram("crew_run_duration_seconds", "Active time of runs that have ended.")
+        self.run_seconds = histogram(
+            "crew_run_duration_seconds", "Active time of runs that have ended."
+        )
         self.turns = counter("crew_agent_turns", "Answers of agents.", "agent", "outcome")
-        self.turn_seconds = histogram("crew_agent_turn_duration_seconds", "Time to an agent's answer.", "agent")
-        self.requests = counter("crew_model_requests", "Requests to providers.", "provider", "model", "outcome")
-        self.request_seconds = histogram("crew_model_request_duration_seconds", "Time of a request to a provider.")
-        self.tokens = counter("crew_model_tokens", "Tokens, as providers counted them.", "model", "type")
+        self.turn_seconds = histogram(
+            "crew_agent_turn_duration_seconds", "Time to an agent's answer.", "agent"
+        )
+        self.requests = counter(
+            "crew_model_requests", "Requests to providers.", "provider", "model", "outcome"
+        )
+        self.request_seconds = histogram(
+            "crew_model_request_duration_seconds", "Time of a request to a provider."
+        )
+        self.tokens = counter(
+            "crew_model_tokens", "Tokens, as providers counted them.", "model", "type"
+        )
         self.cost = counter("crew_cost_usd", "Cost by the agents' prices.", "agent", "model")
-        self.tool_calls = counter("crew_tool_calls", "Tool calls that have their result.", "tool", "outcome")
-        self.tool_seconds = histogram("crew_tool_duration_seconds", "Time of a tool call with its retries.", "tool")
+        self.tool_calls = counter(
+            "crew_tool_calls", "Tool calls that have their result.", "tool", "outcome"
+        )
+        self.tool_seconds = histogram(
+            "crew_tool_duration_seconds", "Time of a tool call with its retries.", "tool"
+        )
         self.tool_retries = counter("crew_tool_retries", "Further attempts of tools.", "tool")
-        self.handoffs = counter("crew_handoffs", "Changes of the current agent.", "from", "to", "why")
+        self.handoffs = counter(
+            "crew_handoffs", "Changes of the current agent.", "from", "to", "why"
+        )
         self.pauses = Gauge("crew_pauses_open", "Runs that wait for a person.", registry=registry)
-        self.resumes = counter("crew_stream_resumes", "Streams that came back with Last-Event-ID.", "result")
+        self.resumes = counter(
+            "crew_stream_resumes", "Streams that came back with Last-Event-ID.", "result"
+        )
         self.active = Gauge("crew_runs_active", "Runs alive in this process.", registry=registry)
-        self.writable = Gauge("crew_store_writable", "Whether the newest write to the store succeeded.", registry=registry)
-        self.subscribers = Gauge("crew_stream_subscribers", "Streams that are open.", registry=registry)
-        self.reload = Gauge("crew_config_last_reload_successful", "Whether the newest files could be loaded.", registry=registry)
-        Gauge("crew_build_info", "The version that runs.", ("version",), registry=registry).labels(version("crewline")).set(1)
+        self.writable = Gauge(
+            "crew_store_writable",
+            "Whether the newest write to the store succeeded.",
+            registry=registry,
+        )
+        self.subscribers = Gauge(
+            "crew_stream_subscribers", "Streams that are open.", registry=registry
+        )
+        self.reload = Gauge(
+            "crew_config_last_reload_successful",
+            "Whether the newest files could be loaded.",
+            registry=registry,
+        )
+        Gauge("crew_build_info", "The version that runs.", ("version",), registry=registry).labels(
+            version("crewline")
+        ).set(1)
         for result in ("resumed", "up_to_date", "refused"):
             self.resumes.labels(result)
         self.adopt(crew)
 
-    def watch(self, active: Callable[[], int], subscribers: Callable[[], int], writable: Callable[[], bool]) -> None:
+    def watch(
+        self,
+        active: Callable[[], int],
+        subscribers: Callable[[], int],
+        writable: Callable[[], bool],
+    ) -> None:
         """Ask for these at each scrape."""
         self.writable.set_function(writable)
         self.active.set_function(active)
@@ -74,14 +112,21 @@ class Metrics:
         """How the queue stands; there are no such numbers where each process plays its own runs."""
         if self._queue is None:
             self._queue = (
-                Gauge("crew_workers", "Workers that are alive, of all machines.", registry=self.registry),
+                Gauge(
+                    "crew_workers",
+                    "Workers that are alive, of all machines.",
+                    registry=self.registry,
+                ),
                 Gauge("crew_runs_waiting", "Runs that wait for a worker.", registry=self.registry),
             )
         for gauge, value in zip(self._queue, (workers, waiting), strict=True):
             gauge.set(value)
 
     def adopt(self, crew: Crew) -> None:
-        """Count for this crew from now on; all series that it names begin at zero, so that none seems to be missing."""
+        """Count for this crew from now on.
+
+        All series that it names begin at zero, so that none seems to be missing.
+        """
         self.crew = crew
         self.reload.set(1)
         self.tools |= {name for agent in crew.agents.values() for name in agent.tools}
@@ -114,7 +159,9 @@ class Metrics:
             case RunDone(reason="paused"):
                 pass
             case RunDone():
-                self.runs.labels(self.crew.name, "cancelled" if event.reason == "cancelled" else "completed").inc()
+                self.runs.labels(
+                    self.crew.name, "cancelled" if event.reason == "cancelled" else "completed"
+                ).inc()
                 self.run_seconds.observe(event.duration_seconds)
             case RunFailed():
                 self.runs.labels(self.crew.name, "failed").inc()
@@ -123,7 +170,9 @@ class Metrics:
                 self.turns.labels(event.agent_id, "success").inc()
                 self.turn_seconds.labels(event.agent_id).observe(event.duration_seconds)
                 if event.usage.cost_usd:
-                    self.cost.labels(event.agent_id, self.models.get(event.agent_id, OTHER)).inc(event.usage.cost_usd)
+                    self.cost.labels(event.agent_id, self.models.get(event.agent_id, OTHER)).inc(
+                        event.usage.cost_usd
+                    )
             case AgentFailed():
                 self.turns.labels(event.agent_id, "error").inc()
             case ModelCalled(called=called):
@@ -148,5 +197,7 @@ class Metrics:
         out: dict[str, list[dict[str, Any]]] = {}
         for family in self.registry.collect():
             for sample in family.samples:
-                out.setdefault(sample.name, []).append({"labels": sample.labels, "value": sample.value})
+                out.setdefault(sample.name, []).append(
+                    {"labels": sample.labels, "value": sample.value}
+                )
         return out

@@ -43,7 +43,10 @@ async def play(runs: Runs, asked: Query, answer: str | None, as_lines: bool) -> 
         try:
             started = await (runs.start(asked) if answer is None else runs.resume(answer, asked))
             if runs.queue is not None and not (await runs.queue.counts())[0]:
-                print("crew: no worker is at work; the run waits for one: start `crew worker DIR` beside this", file=sys.stderr)
+                print(
+                    "crew: no worker is at work; the run waits for one: start `crew worker DIR` beside this",
+                    file=sys.stderr,
+                )
             while True:
                 async for line in runs.follow(started.id, started.before):
                     if line is not None and as_lines:
@@ -55,9 +58,14 @@ async def play(runs: Runs, asked: Query, answer: str | None, as_lines: bool) -> 
                 row = await (started.outcome() if started.here else runs.row(started.id))
                 if row.status != "paused" or not interactive:
                     return row, view.asks
-                text = await anyio.to_thread.run_sync(console.input, view.prompt, abandon_on_cancel=True)
+                text = await anyio.to_thread.run_sync(
+                    console.input, view.prompt, abandon_on_cancel=True
+                )
                 decided = view.decision(text)
-                started = await runs.resume(started.id, Query(text if decided is None else "", deltas=deltas, decision=decided))
+                started = await runs.resume(
+                    started.id,
+                    Query(text if decided is None else "", deltas=deltas, decision=decided),
+                )
         except BaseException:
             # Ctrl-C, or a reader that has gone: nobody would see the rest
             if started is not None:
@@ -106,7 +114,9 @@ async def show_runs(store: RunStore, run_id: str | None, as_document: bool) -> b
                         )
                     )
                 else:
-                    print(f"{row.run_id}  {row.started_at}  {row.status:<9}  {' '.join(row.query.split())[:60]}")
+                    print(
+                        f"{row.run_id}  {row.started_at}  {row.status:<9}  {' '.join(row.query.split())[:60]}"
+                    )
             return True
         view = RunView(console)
         try:

@@ -1,4 +1,7 @@
-"""Reads the crew's files again while it serves: a good edit is for new runs, a broken one changes nothing and is told."""
+"""Reads the crew's files again while it serves.
+
+A good edit is for new runs, a broken one changes nothing and is told.
+"""
 
 import asyncio
 import logging
@@ -50,19 +53,32 @@ class Reloader:
                 # one line each; what stands in the files is not repeated in the log
                 errors = [problem for problem in error.problems if problem.severity == "error"]
                 for p in errors:
-                    log.error("%s:%d:%d: error[%s]: %s", p.file, p.line, p.column, p.code, p.message)
-                log.error("not reloaded (%s): %d errors; revision %s goes on", why, len(errors), current.revision)
+                    log.error(
+                        "%s:%d:%d: error[%s]: %s", p.file, p.line, p.column, p.code, p.message
+                    )
+                log.error(
+                    "not reloaded (%s): %d errors; revision %s goes on",
+                    why,
+                    len(errors),
+                    current.revision,
+                )
                 raise
             self.runs.revisions.adopt(crew)
             self.metrics.adopt(crew)
             self.loaded_at, self.last = now(), Reload(now())
-            log.info("reloaded (%s): revision %s, %d warnings", why, crew.revision, len(crew.warnings))
+            log.info(
+                "reloaded (%s): revision %s, %d warnings", why, crew.revision, len(crew.warnings)
+            )
             return crew.revision != current.revision
 
     def summary(self) -> dict[str, Any]:
         """For whoever may ask whether this server is able to serve."""
         last = {"successful": not self.last.problems, "at": self.last.at}
-        return {"revision": self.runs.crew.revision, "loaded_at": self.loaded_at, "last_reload": last}
+        return {
+            "revision": self.runs.crew.revision,
+            "loaded_at": self.loaded_at,
+            "last_reload": last,
+        }
 
     def details(self) -> dict[str, Any]:
         """For those who may see the crew: with all problems."""

@@ -31,7 +31,10 @@ TITLES = {
 
 @dataclass(slots=True, eq=False)
 class Refusal(Exception):
-    """A request that is answered with a problem. `errors`: each (field, what is wrong with it); `more`: further members."""
+    """A request that is answered with a problem.
+
+    `errors`: each (field, what is wrong with it); `more`: further members.
+    """
 
     status: int
     detail: str
@@ -63,14 +66,25 @@ class ProblemReply(Json):
             "detail": refusal.detail,
         }
         if refusal.errors:
-            body["errors"] = [{"field": field, "message": message} for field, message in refusal.errors]
+            body["errors"] = [
+                {"field": field, "message": message} for field, message in refusal.errors
+            ]
         body |= refusal.more or {}
         super().__init__(body, refusal.status, headers=dict(refusal.headers or {}))
 
 
 def listed(row: RunRow) -> dict[str, Any]:
     """A run, as lists show it."""
-    keys = ("run_id", "status", "query", "reason", "answer", "started_at", "ended_at", "paused_agent_id")
+    keys = (
+        "run_id",
+        "status",
+        "query",
+        "reason",
+        "answer",
+        "started_at",
+        "ended_at",
+        "paused_agent_id",
+    )
     return {key: getattr(row, key) for key in keys}
 
 
@@ -99,18 +113,27 @@ def crew_view(crew: Crew, *, prompts: bool) -> dict[str, Any]:
             "role": live.role,
             "description": live.description,
             "model": live.model.name,
-            "tools": [{"name": t.name, "description": t.description, "parameters": t.parameters} for t in live.tools.values()],
+            "tools": [
+                {"name": t.name, "description": t.description, "parameters": t.parameters}
+                for t in live.tools.values()
+            ],
             "is_terminal": agent_id in routing.terminal,
             "waits_for_signal": agent_id in routing.waits,
             "behavior": behavior.description if behavior is not None else "",
             "signals": [
-                {"signal": route.signal.text, "target": route.target, "description": route.description}
+                {
+                    "signal": route.signal.text,
+                    "target": route.target,
+                    "description": route.description,
+                }
                 for route in routing.routes.get(agent_id, ())
             ],
         }
         return {**described, "system_prompt": live.prompt.text()} if prompts else described
 
-    edges = [{"from": e.from_, "to": e.to, "kind": e.kind, "label": e.label} for e in crew.graph.edges]
+    edges = [
+        {"from": e.from_, "to": e.to, "kind": e.kind, "label": e.label} for e in crew.graph.edges
+    ]
     groups = {
         g.name: {
             "agents": g.agents,
@@ -135,13 +158,23 @@ def crew_view(crew: Crew, *, prompts: bool) -> dict[str, Any]:
 
 def warning(problem: FileProblem) -> dict[str, Any]:
     """A warning of the crew's files."""
-    return {"file": problem.file, "line": problem.line, "code": problem.code, "message": problem.message}
+    return {
+        "file": problem.file,
+        "line": problem.line,
+        "code": problem.code,
+        "message": problem.message,
+    }
 
 
 def goes_on(run_id: str) -> Refusal:
-    """To who waits for a run while this server goes down: it was accepted, and must not be begun again."""
+    """To who waits for a run while this server goes down.
+
+    It was accepted, and must not be begun again.
+    """
     url = f"/api/crew/runs/{run_id}"
-    detail = f"this server is going down, and run {run_id} goes on: do not begin it again, but ask {url}"
+    detail = (
+        f"this server is going down, and run {run_id} goes on: do not begin it again, but ask {url}"
+    )
     more = {"run_id": run_id, "url": url, "events": f"{url}/events"}
     return Refusal(503, detail, headers={**RETRY_AFTER, "Location": url}, more=more)
 
@@ -149,4 +182,8 @@ def goes_on(run_id: str) -> Refusal:
 def accepted(run_id: str, headers: Mapping[str, str] | None = None) -> Response:
     """What was asked for will be done; where to see it."""
     url = f"/api/crew/runs/{run_id}"
-    return Json({"run_id": run_id, "url": url, "events": f"{url}/events"}, 202, headers={"Location": url, **(headers or {})})
+    return Json(
+        {"run_id": run_id, "url": url, "events": f"{url}/events"},
+        202,
+        headers={"Location": url, **(headers or {})},
+    )

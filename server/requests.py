@@ -83,7 +83,10 @@ class Asked:
 
 
 async def asked(request: Request, settings: Settings, agents: frozenset[str]) -> Asked:
-    """What a GET or POST of `/api/crew/stream` or `/api/crew/run` asks; raises Refusal with every problem."""
+    """What a GET or POST of `/api/crew/stream` or `/api/crew/run` asks.
+
+    Raises Refusal with every problem.
+    """
     if request.method == "POST":
         data = await body(request, settings)
     else:
@@ -94,13 +97,28 @@ async def asked(request: Request, settings: Settings, agents: frozenset[str]) ->
         raise _refusal([("run_id", "cannot be given together with resume_agent_id")])
     if checked.run_id is not None and checked.history:
         raise _refusal([("history", "is that of the run, when a run_id is given")])
-    if checked.run_id is None and (checked.decision is not None or checked.result or checked.pause is not None):
-        raise _refusal([("decision" if checked.pause is None else "pause", "answers a paused run; give its run_id")])
+    if checked.run_id is None and (
+        checked.decision is not None or checked.result or checked.pause is not None
+    ):
+        raise _refusal(
+            [
+                (
+                    "decision" if checked.pause is None else "pause",
+                    "answers a paused run; give its run_id",
+                )
+            ]
+        )
     if checked.resume_agent_id is not None and checked.resume_agent_id not in agents:
         raise _refusal([("resume_agent_id", f"there is no agent {checked.resume_agent_id!r}")])
     history = tuple(Said(said.role, said.content) for said in checked.history)
     query = Query(
-        checked.query, history, checked.resume_agent_id, checked.deltas, checked.decision, checked.result, checked.pause
+        checked.query,
+        history,
+        checked.resume_agent_id,
+        checked.deltas,
+        checked.decision,
+        checked.result,
+        checked.pause,
     )
     return Asked(query, checked.run_id)
 
@@ -111,7 +129,13 @@ async def answered(request: Request, settings: Settings) -> Query:
     _check_length(checked.query, settings)
     if not checked.query and checked.decision is None:
         raise _refusal([("query", "is missing")])
-    return Query(checked.query, deltas=checked.deltas, decision=checked.decision, result=checked.result, pause=checked.pause)
+    return Query(
+        checked.query,
+        deltas=checked.deltas,
+        decision=checked.decision,
+        result=checked.result,
+        pause=checked.pause,
+    )
 
 
 async def body(request: Request, settings: Settings) -> Any:
@@ -138,7 +162,10 @@ KEY = re.compile(r'"[!#-~ ]{1,255}"|[!#-~]{1,255}')
 
 
 def once_of(request: Request, query: Query, run_id: str | None) -> Once | None:
-    """The `Idempotency-Key` of a POST, with a fingerprint of what it asks; raises Refusal for one that is none."""
+    """The `Idempotency-Key` of a POST, with a fingerprint of what it asks.
+
+    Raises Refusal for one that is none.
+    """
     key = request.headers.get("idempotency-key")
     if key is None or request.method != "POST":
         return None
@@ -156,20 +183,33 @@ async def no_body(request: Request, settings: Settings, what: str) -> None:
 
 
 def parameters(request: Request, known: frozenset[str]) -> dict[str, str]:
-    """The query string's parameters, each at most once; raises Refusal for one that is not known or not UTF-8."""
+    """The query string's parameters, each at most once.
+
+    Raises Refusal for one that is not known or not UTF-8.
+    """
     try:
         pairs = parse_qsl(
-            request.scope["query_string"].decode("latin-1"), keep_blank_values=True, errors="strict", max_num_fields=100
+            request.scope["query_string"].decode("latin-1"),
+            keep_blank_values=True,
+            errors="strict",
+            max_num_fields=100,
         )
     except ValueError as error:
         raise _refusal(
-            [("query string", "is not valid UTF-8" if isinstance(error, UnicodeDecodeError) else str(error))]
+            [
+                (
+                    "query string",
+                    "is not valid UTF-8" if isinstance(error, UnicodeDecodeError) else str(error),
+                )
+            ]
         ) from None
     given: dict[str, str] = {}
     problems: list[tuple[str, str]] = []
     for key, value in pairs:
         if key not in known:
-            problems.append((key, f"is unknown; known: {', '.join(sorted(known - {'access_token'}))}"))
+            problems.append(
+                (key, f"is unknown; known: {', '.join(sorted(known - {'access_token'}))}")
+            )
         elif key in given:
             problems.append((key, "is given twice"))
         given[key] = value
@@ -199,11 +239,17 @@ def event_id(text: str, run_id: str | None, field: str) -> tuple[str, int]:
 
 def _from_url(request: Request) -> dict[str, Any]:
     given = parameters(request, STREAM_KEYS)
-    data: dict[str, Any] = {key: given[key] for key in ("run_id", "resume_agent_id") if key in given}
+    data: dict[str, Any] = {
+        key: given[key] for key in ("run_id", "resume_agent_id") if key in given
+    }
     if "deltas" in given:
         data["deltas"] = flag(given, "deltas")
     if "q" not in given:
-        followed = f"; to follow a run, GET /api/crew/runs/{data['run_id']}/events" if "run_id" in data else ""
+        followed = (
+            f"; to follow a run, GET /api/crew/runs/{data['run_id']}/events"
+            if "run_id" in data
+            else ""
+        )
         raise _refusal([("q", f"is missing{followed}")])
     return {**data, **_object_or_text(given["q"])}
 
@@ -230,7 +276,12 @@ def _check(kind: type[B], data: Any) -> B:
     try:
         return kind.model_validate(data)
     except ValidationError as error:
-        raise _refusal([(_field(e["loc"]), _message(e["type"], e["msg"])) for e in error.errors(include_url=False)]) from None
+        raise _refusal(
+            [
+                (_field(e["loc"]), _message(e["type"], e["msg"]))
+                for e in error.errors(include_url=False)
+            ]
+        ) from None
 
 
 def _field(loc: tuple[int | str, ...]) -> str:

@@ -25,7 +25,17 @@ from server.attendance import Attendance
 from server.logs import log_event
 from server.metrics import Metrics
 from server.reloading import Reloader
-from server.replies import RETRY_AFTER, Json, Refusal, accepted, crew_view, goes_on, listed, warning, whole
+from server.replies import (
+    RETRY_AFTER,
+    Json,
+    Refusal,
+    accepted,
+    crew_view,
+    goes_on,
+    listed,
+    warning,
+    whole,
+)
 from server.requests import answered, asked, event_id, flag, no_body, once_of, parameters
 from server.sse import CANNOT_READ, RETRY_MILLIS, EventStream
 
@@ -56,7 +66,9 @@ class House:
         metrics = Metrics(crew)
         runs = Runs(crew, store, (log_event, metrics), queue)
         attendance = Attendance(runs)
-        metrics.watch(lambda: len(runs.live), lambda: attendance.total, lambda: store.failing is None)
+        metrics.watch(
+            lambda: len(runs.live), lambda: attendance.total, lambda: store.failing is None
+        )
         return cls(runs, attendance, metrics, Reloader(runs, metrics))
 
     @property
@@ -72,13 +84,29 @@ def house(request: Request) -> House:
 
 
 async def stream(request: Request) -> EventStream | Response:
-    """GET, POST /api/crew/stream: start or resume a run and stream it; or, with Last-Event-ID, go on reading one."""
+    """GET, POST /api/crew/stream: start or resume a run and stream it.
+
+    Or, with Last-Event-ID, go on reading one.
+    """
     _no_head(request)
     if (last := request.headers.get("last-event-id")) is not None:
         deltas = request.query_params.get("deltas") == "1"
-        return await _again(request, *event_id(last, None, LAST_EVENT_ID), LAST_EVENT_ID, deltas=deltas, stretch=True)
+        return await _again(
+            request,
+            *event_id(last, None, LAST_EVENT_ID),
+            LAST_EVENT_ID,
+            deltas=deltas,
+            stretch=True,
+        )
     begun = await _begin(request)
-    return _events(request, begun.run_id, begun.before, deltas=begun.deltas, stretch=True, replayed=begun.replayed)
+    return _events(
+        request,
+        begun.run_id,
+        begun.before,
+        deltas=begun.deltas,
+        stretch=True,
+        replayed=begun.replayed,
+    )
 
 
 async def run(request: Request) -> Response:
@@ -107,17 +135,30 @@ async def crew(request: Request) -> Response:
     given = parameters(request, frozenset({"prompts", "access_token"}))
     wanted = flag(given, "prompts")
     if wanted and not house(request).settings.show_prompts:
-        raise Refusal(403, "prompts: settings.show_prompts is false", [("prompts", "settings.show_prompts is false")])
+        raise Refusal(
+            403,
+            "prompts: settings.show_prompts is false",
+            [("prompts", "settings.show_prompts is false")],
+        )
     here = house(request)
     return Json({**crew_view(here.runs.crew, prompts=wanted), "config": here.reloader.details()})
 
 
 async def reload(request: Request) -> Response:
-    """POST /api/crew/reload: read the crew's files again; new runs get what they say, if they hold together."""
+    """POST /api/crew/reload: read the crew's files again.
+
+    New runs get what they say, if they hold together.
+    """
     here = house(request)
     await no_body(request, here.settings, "reload")
     changed = await here.reloader.reload("asked for over HTTP")
-    return Json({"changed": changed, **here.reloader.summary(), "warnings": [warning(p) for p in here.runs.crew.warnings]})
+    return Json(
+        {
+            "changed": changed,
+            **here.reloader.summary(),
+            "warnings": [warning(p) for p in here.runs.crew.warnings],
+        }
+    )
 
 
 async def runs(request: Request) -> Response:
@@ -126,14 +167,23 @@ async def runs(request: Request) -> Response:
     status, limit, after = given.get("status"), given.get("limit", "50"), given.get("after")
     wanted = next((known for known in get_args(Status) if known == status), None)
     if status is not None and wanted is None:
-        raise Refusal(400, f"status: is one of {', '.join(get_args(Status))}", [("status", "is unknown")])
+        raise Refusal(
+            400, f"status: is one of {', '.join(get_args(Status))}", [("status", "is unknown")]
+        )
     if not re.fullmatch(r"[0-9]{1,3}", limit) or not 1 <= int(limit) <= 500:
-        raise Refusal(400, "limit: is a number from 1 to 500", [("limit", "is a number from 1 to 500")])
+        raise Refusal(
+            400, "limit: is a number from 1 to 500", [("limit", "is a number from 1 to 500")]
+        )
     if after is not None:
         await house(request).runs.row(after)
     rows = await house(request).runs.store.rows(wanted, int(limit) + 1, after)
     page = rows[: int(limit)]
-    return Json({"runs": [listed(row) for row in page], "next": page[-1].run_id if len(rows) > len(page) else None})
+    return Json(
+        {
+            "runs": [listed(row) for row in page],
+            "next": page[-1].run_id if len(rows) > len(page) else None,
+        }
+    )
 
 
 async def one_run(request: Request) -> Response:
@@ -148,9 +198,13 @@ async def events(request: Request) -> EventStream | Response:
     given = parameters(request, frozenset({"after", "deltas", "access_token"}))
     deltas = flag(given, "deltas")
     if (last := request.headers.get("last-event-id")) is not None:
-        return await _again(request, *event_id(last, run_id, LAST_EVENT_ID), LAST_EVENT_ID, deltas=deltas)
+        return await _again(
+            request, *event_id(last, run_id, LAST_EVENT_ID), LAST_EVENT_ID, deltas=deltas
+        )
     if "after" in given:
-        return await _again(request, *event_id(given["after"], run_id, "after"), "after", deltas=deltas)
+        return await _again(
+            request, *event_id(given["after"], run_id, "after"), "after", deltas=deltas
+        )
     await house(request).runs.row(run_id)
     return _events(request, run_id, 0, deltas=deltas)
 
@@ -186,21 +240,34 @@ async def ready(request: Request) -> Response:
         return Json({"status": "draining"}, 503, headers=RETRY_AFTER)
     if (failing := house(request).runs.store.failing) is not None:
         log.debug("not ready: %s", failing)
-        return Json({"status": "store failing", "detail": "runs cannot be stored; the log says why"}, 503, headers=RETRY_AFTER)
-    told: dict[str, Any] = {"status": "ready", "crew": house(request).runs.crew.name, "config": house(request).reloader.summary()}
+        return Json(
+            {"status": "store failing", "detail": "runs cannot be stored; the log says why"},
+            503,
+            headers=RETRY_AFTER,
+        )
+    told: dict[str, Any] = {
+        "status": "ready",
+        "crew": house(request).runs.crew.name,
+        "config": house(request).reloader.summary(),
+    }
     if (queue := house(request).runs.queue) is not None:
         try:
             async with asyncio.timeout(ASK_SECONDS):
                 told["workers"], told["runs_waiting"] = await queue.counts()
         except TimeoutError:
-            return Json({"status": "store failing", "detail": "the queue does not answer"}, 503, headers=RETRY_AFTER)
+            return Json(
+                {"status": "store failing", "detail": "the queue does not answer"},
+                503,
+                headers=RETRY_AFTER,
+            )
     return Json(told)
 
 
 async def metrics(request: Request) -> Response:
     """GET /metrics: Prometheus text, or JSON."""
     kept, runs = house(request).metrics, house(request).runs
-    # what cannot be asked keeps its last value: a database that is away must not hide the other numbers
+    # what cannot be asked keeps its last value: a database that is away must not hide the other
+    # numbers
     with contextlib.suppress(StoreError, TimeoutError):
         async with asyncio.timeout(ASK_SECONDS):
             kept.pauses.set(await runs.store.count("paused"))
@@ -212,13 +279,21 @@ async def metrics(request: Request) -> Response:
         case "json":
             return Json(kept.as_json())
         case other:
-            raise Refusal(400, f"format: is prometheus or json, not {other[:40]!r}", [("format", "is prometheus or json")])
+            raise Refusal(
+                400,
+                f"format: is prometheus or json, not {other[:40]!r}",
+                [("format", "is prometheus or json")],
+            )
 
 
 def _no_head(request: Request) -> None:
     """Starlette takes HEAD for GET; a link preview must not start a run."""
     if request.method == "HEAD":
-        raise Refusal(405, "HEAD: a stream has no head without its body; use GET", headers={"Allow": "GET, POST"})
+        raise Refusal(
+            405,
+            "HEAD: a stream has no head without its body; use GET",
+            headers={"Allow": "GET, POST"},
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,7 +339,10 @@ async def _outcome(here: House, begun: _Begun) -> dict[str, Any]:
     if row.status == "running" and here.runs.draining:
         raise goes_on(begun.run_id)
     if row.status == "running":
-        raise Refusal(409, f"run {row.run_id} was left, and nobody goes on with it; the log says why, and it can be cancelled")
+        raise Refusal(
+            409,
+            f"run {row.run_id} was left, and nobody goes on with it; the log says why, and it can be cancelled",
+        )
     return outcome_of(row)
 
 
@@ -281,10 +359,18 @@ async def _again(
         if field != LAST_EVENT_ID:
             raise
         # a browser's EventSource gives up at a 503; after an answer that ends it comes back
-        return Response(b"retry: %d\n\n: %s\n\n" % (RETRY_MILLIS, CANNOT_READ), media_type="text/event-stream", headers=NO_CACHE)
+        return Response(
+            b"retry: %d\n\n: %s\n\n" % (RETRY_MILLIS, CANNOT_READ),
+            media_type="text/event-stream",
+            headers=NO_CACHE,
+        )
     if after > newest:
         resumes.labels("refused").inc()
-        raise Refusal(400, f"{field}: {run_id}:{after} is ahead of the newest event, {newest}", [(field, "is ahead of the log")])
+        raise Refusal(
+            400,
+            f"{field}: {run_id}:{after} is ahead of the newest event, {newest}",
+            [(field, "is ahead of the log")],
+        )
     if after == newest and row.status != "running":
         resumes.labels("up_to_date").inc()
         return Response(status_code=204)
@@ -293,12 +379,20 @@ async def _again(
 
 
 def _events(
-    request: Request, run_id: str, after: int, *, deltas: bool, stretch: bool = False, replayed: bool = False
+    request: Request,
+    run_id: str,
+    after: int,
+    *,
+    deltas: bool,
+    stretch: bool = False,
+    replayed: bool = False,
 ) -> EventStream:
     here = house(request)
     seconds = here.settings.sse_keep_alive_seconds
     kinds = {"deltas": deltas, "stretch": stretch, "replayed": replayed}
-    return EventStream(here.runs, here.attendance, run_id, after, keep_alive_seconds=seconds, **kinds)
+    return EventStream(
+        here.runs, here.attendance, run_id, after, keep_alive_seconds=seconds, **kinds
+    )
 
 
 async def _left(request: Request) -> None:

@@ -15,7 +15,10 @@ from server.explanations import Explanation, explanations
 
 
 def as_sarif(found: Sequence[tuple[Path, Sequence[Problem]]]) -> dict[str, Any]:
-    """One run with the results of all crews; addresses are relative to the current folder where the crews' are."""
+    """One run with the results of all crews.
+
+    Addresses are relative to the current folder where the crews' are.
+    """
     explained = explanations()
     codes = sorted({problem.code for _, problems in found for problem in problems})
     driver = {
@@ -23,11 +26,17 @@ def as_sarif(found: Sequence[tuple[Path, Sequence[Problem]]]) -> dict[str, Any]:
         "version": version("crewline"),
         "rules": [_rule(explained[code]) for code in codes],
     }
-    results = [_result(folder, problem, codes.index(problem.code)) for folder, problems in found for problem in problems]
+    results = [
+        _result(folder, problem, codes.index(problem.code))
+        for folder, problems in found
+        for problem in problems
+    ]
     return {
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
         "version": "2.1.0",
-        "runs": [{"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}],
+        "runs": [
+            {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}
+        ],
     }
 
 
@@ -42,7 +51,11 @@ def _rule(explanation: Explanation) -> dict[str, Any]:
 
 def _result(folder: Path, problem: Problem, rule: int) -> dict[str, Any]:
     meant = f" Did you mean {problem.suggestion!r}?" if problem.suggestion else ""
-    uri = folder.resolve().as_uri() + "/" if folder.is_absolute() else quote("" if folder == Path() else f"{folder.as_posix()}/")
+    uri = (
+        folder.resolve().as_uri() + "/"
+        if folder.is_absolute()
+        else quote("" if folder == Path() else f"{folder.as_posix()}/")
+    )
     place = {
         "artifactLocation": {"uri": uri + quote(os.fsencode(problem.file))},
         "region": {"startLine": problem.line, "startColumn": problem.column},

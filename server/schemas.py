@@ -1,4 +1,7 @@
-"""JSON Schemas of the files that operators write, made from their shapes; editors check and complete with them."""
+"""JSON Schemas of the files that operators write, made from their shapes.
+
+Editors check and complete with them.
+"""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +14,12 @@ from crew.reading import read
 from crew.shaping import inside, model_of
 from tools.config import Shape, ToolsFile, resolve
 
-KINDS: dict[str, type[Shape]] = {"crew": CrewConfig, "agent": AgentConfig, "tools": ToolsFile, "script": Script}
+KINDS: dict[str, type[Shape]] = {
+    "crew": CrewConfig,
+    "agent": AgentConfig,
+    "tools": ToolsFile,
+    "script": Script,
+}
 # has every key, and so an example of each
 FULL = Path(__file__).parent / "starters" / "full"
 # of a list or a mapping, the first so many
@@ -24,10 +32,17 @@ def schema_of(kind: str) -> dict[str, Any]:
     schema = KINDS[kind].model_json_schema()
     shapes = {KINDS[kind].__name__: schema, **schema.get("$defs", {})}
     # those of its own file first
-    for model, key, value in (found for other in sorted(KINDS, key=lambda other: other != kind) for found in _examples(other)):
+    for model, key, value in (
+        found
+        for other in sorted(KINDS, key=lambda other: other != kind)
+        for found in _examples(other)
+    ):
         if model in shapes:
             shapes[model]["properties"][key].setdefault("examples", [_shortened(value)])
-    _open(schema, KINDS[kind].ignored | (frozenset(FLAT_COST_KEYS) if kind == "agent" else frozenset()))
+    _open(
+        schema,
+        KINDS[kind].ignored | (frozenset(FLAT_COST_KEYS) if kind == "agent" else frozenset()),
+    )
     for name, inner in schema.get("$defs", {}).items():
         _open(inner, Settings.ignored if name == "Settings" else frozenset())
     return {"$schema": DRAFT, **schema}
@@ -38,7 +53,9 @@ def _open(schema: dict[str, Any], ignored: frozenset[str]) -> None:
     if schema.get("additionalProperties") is False:
         schema["patternProperties"] = {"^x-": True}
         for name in sorted(ignored):
-            schema["properties"].setdefault(name, {"description": "Of go-agentic.", "deprecated": True})
+            schema["properties"].setdefault(
+                name, {"description": "Of go-agentic.", "deprecated": True}
+            )
     for field in schema.get("properties", {}).values():
         # a null means "not given" everywhere
         if "default" in field and "type" in field and isinstance(field["type"], str):

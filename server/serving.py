@@ -1,4 +1,7 @@
-"""The process that serves: from start to SIGTERM, which gives the runs their time and the streams a farewell."""
+"""The process that serves: from start to SIGTERM.
+
+Which gives the runs their time and the streams a farewell.
+"""
 
 import asyncio
 import contextlib
@@ -23,7 +26,10 @@ CLOSING_SECONDS = 2
 
 
 class Server(uvicorn.Server):
-    """uvicorn, but the first signal drains and only then stops: it keeps answering (503) meanwhile."""
+    """uvicorn, but the first signal drains and only then stops.
+
+    It keeps answering (503) meanwhile.
+    """
 
     def __init__(self, app: Starlette, settings: Settings) -> None:
         config = uvicorn.Config(
@@ -49,7 +55,9 @@ class Server(uvicorn.Server):
             asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, self.hang_up)
             port = sockets[0].getsockname()[1]
             log.info(
-                "serving on http://%s:%s", f"[{self.settings.host}]" if ":" in self.settings.host else self.settings.host, port
+                "serving on http://%s:%s",
+                f"[{self.settings.host}]" if ":" in self.settings.host else self.settings.host,
+                port,
             )
 
     def hang_up(self) -> None:
@@ -68,14 +76,21 @@ class Server(uvicorn.Server):
         """The first signal: drain. The second: stop at once; what is stored is not lost."""
         if self.draining is None and self.started:
             # a context of its own: the signal may have come in the middle of a run or a request
-            self.draining = asyncio.get_running_loop().create_task(self._drain(), context=contextvars.Context())
+            self.draining = asyncio.get_running_loop().create_task(
+                self._drain(), context=contextvars.Context()
+            )
         else:
             self.force_exit = self.should_exit = True
 
     async def _drain(self) -> None:
         house: House = self.app.state.house
         played, listeners = len(house.runs.live), house.attendance.total
-        log.info("draining: %d runs and %d listeners have up to %g s", played, listeners, self.settings.drain_seconds)
+        log.info(
+            "draining: %d runs and %d listeners have up to %g s",
+            played,
+            listeners,
+            self.settings.drain_seconds,
+        )
         await house.runs.drain(self.settings.drain_seconds)
         log.info("drained")
         self.should_exit = True
@@ -89,7 +104,9 @@ def listen(settings: Settings) -> socket.socket:
     """
     try:
         made = socket.create_server(
-            (settings.host, settings.port), family=socket.AF_INET6 if ":" in settings.host else socket.AF_INET, backlog=2048
+            (settings.host, settings.port),
+            family=socket.AF_INET6 if ":" in settings.host else socket.AF_INET,
+            backlog=2048,
         )
     except OSError as error:
         raise SettingsError(

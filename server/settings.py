@@ -48,11 +48,14 @@ class Settings:
     log_level: str = "info"
 
     @classmethod
-    def read(cls, environment: Mapping[str, str], host: str, port: int, *, terminal: bool = False) -> "Settings":
+    def read(
+        cls, environment: Mapping[str, str], host: str, port: int, *, terminal: bool = False
+    ) -> "Settings":
         """Read the environment.
 
         Raises:
-            SettingsError: an unknown `CREW_` variable, a wrong value, or an open address without a token.
+            SettingsError: an unknown `CREW_` variable, a wrong value, or an open address
+                without a token.
         """
         for name in environment:
             if name.startswith("CREW_") and name not in VARIABLES:
@@ -76,17 +79,24 @@ class Settings:
             port=port,
             tokens=tokens,
             origins=_origins(environment.get("CREW_CORS_ORIGINS")),
-            # a page of another site may point its own name at this machine: only loopback's names are answered there
+            # a page of another site may point its own name at this machine: only loopback's names
+            # are answered there
             hosts=hosts | LOOPBACK if hosts or host in LOOPBACK else None,
             database_url=environment.get("CREW_DATABASE_URL") or None,
-            database_connections=int(_number(environment, "CREW_DATABASE_CONNECTIONS", CONNECTIONS, 100, "connections", 1)),
+            database_connections=int(
+                _number(
+                    environment, "CREW_DATABASE_CONNECTIONS", CONNECTIONS, 100, "connections", 1
+                )
+            ),
             drain_seconds=_number(environment, "CREW_DRAIN_SECONDS", 30, 3600, "seconds"),
             keep=Keep(
                 events_hours=_number(environment, "CREW_KEEP_EVENTS_HOURS", 24, 87_600, "hours"),
                 events=int(_number(environment, "CREW_KEEP_EVENTS", 50_000, 10**9, "events")),
                 runs_days=_number(environment, "CREW_KEEP_RUNS_DAYS", 30, 36_500, "days"),
             ),
-            log_format=_format(environment.get("CREW_LOG_FORMAT") or ("text" if terminal else "json")),
+            log_format=_format(
+                environment.get("CREW_LOG_FORMAT") or ("text" if terminal else "json")
+            ),
             log_level=_level(environment.get("CREW_LOG_LEVEL") or "info"),
         )
 
@@ -105,14 +115,23 @@ def _origins(text: str | None) -> frozenset[str]:
     return origins
 
 
-def _number(environment: Mapping[str, str], name: str, default: float, most: float, unit: str, least: float = 0) -> float:
+def _number(
+    environment: Mapping[str, str],
+    name: str,
+    default: float,
+    most: float,
+    unit: str,
+    least: float = 0,
+) -> float:
     text = environment.get(name) or str(default)
     try:
         number = float(text)
     except ValueError:
         number = -1.0
     if not least <= number <= most:
-        raise SettingsError(f"{name} is {text!r}; write a number of {unit} from {least:g} to {most:g}")
+        raise SettingsError(
+            f"{name} is {text!r}; write a number of {unit} from {least:g} to {most:g}"
+        )
     return number
 
 

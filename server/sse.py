@@ -1,4 +1,7 @@
-"""A run's lines as server-sent events: frames, keep-alive, farewell, and the end of listeners who left or fell behind."""
+"""A run's lines as server-sent events.
+
+Frames, keep-alive, farewell, and the end of listeners who left or fell behind.
+"""
 
 import asyncio
 
@@ -32,7 +35,10 @@ def frame(run_id: str, line: Line) -> bytes:
 
 
 class EventStream:
-    """An answer that is a run's events: an ASGI application of its own, so that it knows when it begins and ends."""
+    """An answer that is a run's events.
+
+    An ASGI application of its own, so that it knows when it begins and ends.
+    """
 
     def __init__(
         self,
@@ -48,7 +54,12 @@ class EventStream:
     ) -> None:
         """`stretch`: end with the first stretch; `replayed`: an earlier request has begun it."""
         self.runs, self.attendance, self.run_id, self.after = runs, attendance, run_id, after
-        self.deltas, self.keep_alive_seconds, self.stretch, self.replayed = deltas, keep_alive_seconds, stretch, replayed
+        self.deltas, self.keep_alive_seconds, self.stretch, self.replayed = (
+            deltas,
+            keep_alive_seconds,
+            stretch,
+            replayed,
+        )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send the stream until the run ends or pauses, or the client leaves."""

@@ -1,4 +1,7 @@
-"""What `crew init` writes: a small crew that plays at once, or a full one with every key; schemas for editors beside it."""
+"""What `crew init` writes: a small crew that plays at once, or a full one with every key.
+
+Schemas for editors beside it.
+"""
 
 import json
 from pathlib import Path
@@ -14,6 +17,12 @@ def starter_files(name: str) -> dict[str, str]:
     """The files of a starter, `small` or `full`, by their names."""
     folder = STARTERS / name
     found = sorted(path for path in folder.rglob("*") if path.suffix in (".yaml", ".py"))
-    written = {path.relative_to(folder).as_posix(): path.read_text(encoding="utf-8") for path in found}
-    schemas = {f".crew/schemas/{kind}.json": json.dumps(schema_of(kind), indent=2, ensure_ascii=False) + "\n" for kind in KINDS}
+    written = {
+        path.relative_to(folder).as_posix(): path.read_text(encoding="utf-8") for path in found
+    }
+    schemas = {
+        f".crew/schemas/{kind}.json": json.dumps(schema_of(kind), indent=2, ensure_ascii=False)
+        + "\n"
+        for kind in KINDS
+    }
     return {**written, ".gitignore": GITIGNORE, **schemas}

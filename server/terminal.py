@@ -44,26 +44,35 @@ class RunView:
                 self._body(content)
             case "tool_start":
                 arguments = ", ".join(
-                    f"{key}={json.dumps(value, ensure_ascii=False)}" for key, value in data["arguments"].items()
+                    f"{key}={json.dumps(value, ensure_ascii=False)}"
+                    for key, value in data["arguments"].items()
                 )
-                self.console.print(f"  [dim]→ {escape(data['tool'])}({escape(arguments)})[/]", highlight=False)
+                self.console.print(
+                    f"  [dim]→ {escape(data['tool'])}({escape(arguments)})[/]", highlight=False
+                )
             case "tool_result":
                 self._result(content, data)
             case "handoff":
                 signal = f" {data['signal']}" if data["signal"] else ""
                 where = f", {data['source']}" if data["source"] else ""
                 self.console.print(
-                    f"  [bold]↪ {escape(content)}[/] [dim]({data['why']}{escape(signal)}{escape(where)})[/]", highlight=False
+                    f"  [bold]↪ {escape(content)}[/] [dim]({data['why']}{escape(signal)}{escape(where)})[/]",
+                    highlight=False,
                 )
             case "parallel_start" | "parallel_end":
                 word = "starts" if event["type"] == "parallel_start" else "has ended"
                 self.console.print(
-                    f"  [bold]⑂ {escape(content)} {word}[/] [dim]({', '.join(data['agents'])})[/]", highlight=False
+                    f"  [bold]⑂ {escape(content)} {word}[/] [dim]({', '.join(data['agents'])})[/]",
+                    highlight=False,
                 )
             case "warning":
-                self.console.print(f"  [yellow]⚠ {escape(content)}[/] [dim]({data['code']})[/]", highlight=False)
+                self.console.print(
+                    f"  [yellow]⚠ {escape(content)}[/] [dim]({data['code']})[/]", highlight=False
+                )
             case "error":
-                self.console.print(f"[bold red]✗ {escape(content)}[/] [dim]({data['reason']})[/]", highlight=False)
+                self.console.print(
+                    f"[bold red]✗ {escape(content)}[/] [dim]({data['reason']})[/]", highlight=False
+                )
             case "gap":
                 self.console.print(f"[dim]… {escape(content)}; it came out as:[/]", highlight=False)
                 self._body(data["snapshot"]["answer"] or "")
@@ -78,13 +87,19 @@ class RunView:
     @property
     def prompt(self) -> str:
         """What to ask the person at a pause."""
-        words = {None: "", "approval": "yes, or why not", "unknown_outcome": "retry or skip"}[self.question]
+        words = {None: "", "approval": "yes, or why not", "unknown_outcome": "retry or skip"}[
+            self.question
+        ]
         return f"[bold]{words}> [/]"
 
     @property
     def asks(self) -> str:
         """How the newest pause is answered on the command line."""
-        return {None: '"…"', "approval": "--decision approve|deny", "unknown_outcome": "--decision retry|skip"}[self.question]
+        return {
+            None: '"…"',
+            "approval": "--decision approve|deny",
+            "unknown_outcome": "--decision retry|skip",
+        }[self.question]
 
     def decision(self, text: str) -> Verdict | None:
         """What an answer decides; None where it is words for the agent, or a no with its reason."""
@@ -100,11 +115,16 @@ class RunView:
         for call in data.get("calls", ()):
             arguments = json.dumps(call["arguments"], ensure_ascii=False)
             asks = "needs your yes" if self.question == "approval" else "may have acted already"
-            self.console.print(f"  [bold yellow]? {escape(call['tool'])} {escape(arguments)} {asks}[/]", highlight=False)
+            self.console.print(
+                f"  [bold yellow]? {escape(call['tool'])} {escape(arguments)} {asks}[/]",
+                highlight=False,
+            )
 
     def _head(self, name: str, what: str) -> None:
         colour = self.colours.setdefault(name, COLOURS[len(self.colours) % len(COLOURS)])
-        self.console.print(f"\n[bold {colour}]● {escape(name)}[/] [dim]({escape(what)})[/]", highlight=False)
+        self.console.print(
+            f"\n[bold {colour}]● {escape(name)}[/] [dim]({escape(what)})[/]", highlight=False
+        )
 
     def _body(self, text: str) -> None:
         self._indented(Text(text.rstrip()), 2)
@@ -114,18 +134,26 @@ class RunView:
         mark, colour = ("✓", "green") if data["status"] == "success" else ("✗", "red")
         tries = f", {data['attempts']} attempts" if data["attempts"] > 1 else ""
         self.console.print(
-            f"  [{colour}]{mark} {escape(data['tool'])}[/] [dim]({data['duration_seconds']:.2f} s{tries})[/]", highlight=False
+            f"  [{colour}]{mark} {escape(data['tool'])}[/] [dim]({data['duration_seconds']:.2f} s{tries})[/]",
+            highlight=False,
         )
         lines = output.splitlines()
         more = [f"… {len(lines) - SHOWN_LINES} more lines"] if len(lines) > SHOWN_LINES else []
         self._indented(Text("\n".join((*lines[:SHOWN_LINES], *more)), style="dim"), 4)
 
     def _indented(self, text: Text, by: int) -> None:
-        """A terminal gets its lines wrapped within the indentation; anything else gets them as they are."""
+        """A terminal gets its lines wrapped within the indentation.
+
+        Anything else gets them as they are.
+        """
         if self.console.is_terminal:
             self.console.print(Padding(text, (0, 0, 0, by)))
         else:
-            self.console.print("\n".join(" " * by + line for line in text.plain.splitlines()), soft_wrap=True, markup=False)
+            self.console.print(
+                "\n".join(" " * by + line for line in text.plain.splitlines()),
+                soft_wrap=True,
+                markup=False,
+            )
 
     def _end(self, data: dict[str, Any]) -> None:
         tokens, cost = data["usage"]["total_tokens"], data["usage"].get("cost_usd")
@@ -134,9 +162,14 @@ class RunView:
         text = f"{counts}{money}, {data['duration_seconds']:.1f} s"
         if data["reason"] == "paused":
             self.console.print(
-                f"\n[bold yellow]⏸ paused: {escape(data['agent_id'])} waits for your answer[/] [dim]({text})[/]", highlight=False
+                f"\n[bold yellow]⏸ paused: {escape(data['agent_id'])} waits for your answer[/] [dim]({text})[/]",
+                highlight=False,
             )
         elif data["reason"] in ("max_handoffs", "max_rounds", "cancelled"):
-            self.console.print(f"\n[bold yellow]⚠ stopped: {data['reason']}[/] [dim]({text})[/]", highlight=False)
+            self.console.print(
+                f"\n[bold yellow]⚠ stopped: {data['reason']}[/] [dim]({text})[/]", highlight=False
+            )
         else:
-            self.console.print(f"\n[bold green]✔ {data['reason']}[/] [dim]({text})[/]", highlight=False)
+            self.console.print(
+                f"\n[bold green]✔ {data['reason']}[/] [dim]({text})[/]", highlight=False
+            )

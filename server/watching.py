@@ -23,14 +23,17 @@ async def watch(reloader: Reloader) -> None:
     folder = reloader.runs.crew.sources.folder.resolve()
 
     def counts(_: Change, path: str) -> bool:
-        # no filter by file name: a folder that Kubernetes mounts is changed by one link of another name
+        # no filter by file name: a folder that Kubernetes mounts is changed by one link of another
+        # name
         return not any(_unwatched(part) for part in Path(path).relative_to(folder).parts[:-1])
 
     seen = await asyncio.to_thread(_fingerprint, folder)
     if gather(folder).revision != reloader.runs.crew.revision:
         # edited since it was loaded
         seen = ""
-    async for _ in awatch(folder, watch_filter=counts, rust_timeout=LOOK_MILLIS, yield_on_timeout=True):
+    async for _ in awatch(
+        folder, watch_filter=counts, rust_timeout=LOOK_MILLIS, yield_on_timeout=True
+    ):
         if (found := await asyncio.to_thread(_fingerprint, folder)) == seen:
             continue
         seen = found
@@ -46,7 +49,10 @@ async def watch(reloader: Reloader) -> None:
 
 def _unwatched(folder: str) -> bool:
     """Folders of tools: the store's own, which changes all the time, caches, environments."""
-    return (folder.startswith(".") and not folder.startswith("..")) or folder in ("__pycache__", "node_modules")
+    return (folder.startswith(".") and not folder.startswith("..")) or folder in (
+        "__pycache__",
+        "node_modules",
+    )
 
 
 def _fingerprint(folder: Path) -> str:
@@ -60,5 +66,9 @@ def _fingerprint(folder: Path) -> str:
             except OSError:
                 # gone since it was listed
                 continue
-            digest.update(f"{path}\0{found.st_mtime_ns}\0{found.st_size}\0{found.st_ino}\0".encode(errors="surrogateescape"))
+            digest.update(
+                f"{path}\0{found.st_mtime_ns}\0{found.st_size}\0{found.st_ino}\0".encode(
+                    errors="surrogateescape"
+                )
+            )
     return digest.hexdigest()

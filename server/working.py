@@ -1,4 +1,7 @@
-"""The process that plays what `crew serve` processes accept: takes runs from the queue, and tells how it is."""
+"""The process that plays what `crew serve` processes accept.
+
+Takes runs from the queue, and tells how it is.
+"""
 
 import logging
 import signal
@@ -20,11 +23,14 @@ from server.settings import Settings
 log = logging.getLogger(__name__)
 
 
-def build_worker(crew: Crew, store: RunStore, settings: Settings, queue: JobQueue, at_once: int) -> Starlette:
+def build_worker(
+    crew: Crew, store: RunStore, settings: Settings, queue: JobQueue, at_once: int
+) -> Starlette:
     """The application of a worker; its lifespan owns the crew, the store and the queue.
 
     Args:
-        crew: whose tools it has; runs that were started with another revision of its files go on with that.
+        crew: whose tools it has; runs that were started with another revision of its files go
+            on with that.
         store: keeps the runs.
         settings: how to serve what it tells.
         queue: where runs wait.
@@ -38,11 +44,17 @@ def build_worker(crew: Crew, store: RunStore, settings: Settings, queue: JobQueu
         try:
             await Worker(queue, Advance(runs, queue), lambda: not runs.draining, at_once).run()
         except Exception:
-            log.exception("the worker broke; its process ends, so that whoever started it starts it anew")
+            log.exception(
+                "the worker broke; its process ends, so that whoever started it starts it anew"
+            )
             signal.raise_signal(signal.SIGTERM)
 
     def going_on() -> list[Doing]:
         return [upkeep(runs, settings.keep), work()]
 
-    paths = [Route("/health", routes.health), Route("/ready", routes.ready), Route("/metrics", routes.metrics)]
+    paths = [
+        Route("/health", routes.health),
+        Route("/ready", routes.ready),
+        Route("/metrics", routes.metrics),
+    ]
     return put_together([*paths], house, settings, going_on)

@@ -17,14 +17,20 @@ import pytest
 def _programs() -> Path | None:
     """Where the server's programs are; Debian keeps them off the path."""
     found = shutil.which("initdb")
-    places = [Path(found).parent] if found else sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
+    places = (
+        [Path(found).parent]
+        if found
+        else sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
+    )
     return next((place for place in places if (place / "initdb").exists()), None)
 
 
 PROGRAMS = _programs()
 if PROGRAMS is None and os.environ.get("CI"):
     raise AssertionError("CI needs PostgreSQL: .ci/run installs it")
-needs_postgres = pytest.mark.skipif(PROGRAMS is None, reason="there is no PostgreSQL server on this machine")
+needs_postgres = pytest.mark.skipif(
+    PROGRAMS is None, reason="there is no PostgreSQL server on this machine"
+)
 
 
 class Postgres:
@@ -45,7 +51,16 @@ class Postgres:
             os.chown(self.folder, owner.pw_uid, owner.pw_gid)
 
     def __enter__(self) -> "Postgres":
-        self._do("initdb", "--username", "crew", "--auth", "trust", "--no-sync", "--pgdata", self.folder / "data")
+        self._do(
+            "initdb",
+            "--username",
+            "crew",
+            "--auth",
+            "trust",
+            "--no-sync",
+            "--pgdata",
+            self.folder / "data",
+        )
         options = [
             "listen_addresses = '127.0.0.1'",
             f"port = {self.port}",
@@ -57,7 +72,9 @@ class Postgres:
         with (self.folder / "more.conf").open("w") as more:
             more.write("\n".join(options))
         (self.folder / "more.conf").chmod(0o644)
-        self._do("sh", "-c", f"echo \"include '../more.conf'\" >> {self.folder}/data/postgresql.conf")
+        self._do(
+            "sh", "-c", f"echo \"include '../more.conf'\" >> {self.folder}/data/postgresql.conf"
+        )
         self.start()
         return self
 
@@ -69,7 +86,15 @@ class Postgres:
 
     def start(self) -> None:
         """Start, and wait until it answers."""
-        self._do("pg_ctl", "start", "--wait", "--pgdata", self.folder / "data", "--log", self.folder / "data" / "server.log")
+        self._do(
+            "pg_ctl",
+            "start",
+            "--wait",
+            "--pgdata",
+            self.folder / "data",
+            "--log",
+            self.folder / "data" / "server.log",
+        )
 
     @property
     def pid(self) -> int:
@@ -102,4 +127,6 @@ class Postgres:
         command = [*self._user, str(path) if path.exists() else program, *map(str, arguments)]
         # pg_ctl's child keeps what it inherits: no pipes
         with (self.folder / "commands.log").open("ab") as log:
-            subprocess.run(command, check=True, stdout=log, stderr=log, stdin=subprocess.DEVNULL, cwd="/")
+            subprocess.run(
+                command, check=True, stdout=log, stderr=log, stdin=subprocess.DEVNULL, cwd="/"
+            )

@@ -55,7 +55,9 @@ def write_crew(
 
 
 def _dump(path: Path, data: Mapping[str, Any]) -> None:
-    path.write_text(yaml.safe_dump(dict(data), allow_unicode=True, sort_keys=False), encoding="utf-8")
+    path.write_text(
+        yaml.safe_dump(dict(data), allow_unicode=True, sort_keys=False), encoding="utf-8"
+    )
 
 
 @dataclass
@@ -80,7 +82,9 @@ class Played:
         return [event["metadata"]["agent_id"] for event in self.of("agent_response")]
 
 
-async def play(crew: Crew, *texts: str, query: Query | None = None, runs: Runs | None = None) -> Played:
+async def play(
+    crew: Crew, *texts: str, query: Query | None = None, runs: Runs | None = None
+) -> Played:
     """Run a crew on a query, and answer its pauses with the further texts."""
     here = runs or Runs(crew, MemoryStore())
     run = await here.start(query or Query(texts[0]))
@@ -94,7 +98,9 @@ async def play(crew: Crew, *texts: str, query: Query | None = None, runs: Runs |
     return Played(row, events)
 
 
-def crew_of(folder: Path, agents: Mapping[str, Any], rules: Sequence[Any], *given: Tool, **crew: Any) -> Crew:
+def crew_of(
+    folder: Path, agents: Mapping[str, Any], rules: Sequence[Any], *given: Tool, **crew: Any
+) -> Crew:
     """Write a scripted crew and load it."""
     return load_crew(write_crew(folder, agents, rules, **crew), tools=given)
 
@@ -108,11 +114,14 @@ def http(status: int, body: Any, headers: str = "") -> bytes:
     """A whole HTTP answer."""
     data = body if isinstance(body, bytes) else json.dumps(body).encode()
     return (
-        f"HTTP/1.1 {status} X\r\ncontent-type: application/json\r\ncontent-length: {len(data)}\r\n{headers}\r\n".encode() + data
+        f"HTTP/1.1 {status} X\r\ncontent-type: application/json\r\ncontent-length: {len(data)}\r\n{headers}\r\n".encode()
+        + data
     )
 
 
-def completion(content: str | None = "ok", calls: list[tuple[str, Any]] | None = None, **more: Any) -> dict[str, Any]:
+def completion(
+    content: str | None = "ok", calls: list[tuple[str, Any]] | None = None, **more: Any
+) -> dict[str, Any]:
     """A chat completion."""
     message: dict[str, Any] = {"role": "assistant", "content": content}
     if calls:
@@ -120,7 +129,10 @@ def completion(content: str | None = "ok", calls: list[tuple[str, Any]] | None =
             {
                 "id": f"c{n}",
                 "type": "function",
-                "function": {"name": name, "arguments": args if isinstance(args, str) else json.dumps(args)},
+                "function": {
+                    "name": name,
+                    "arguments": args if isinstance(args, str) else json.dumps(args),
+                },
             }
             for n, (name, args) in enumerate(calls)
         ]
@@ -137,12 +149,19 @@ def completion(content: str | None = "ok", calls: list[tuple[str, Any]] | None =
 
 def chunks(*deltas: dict[str, Any], finish: str | None = "stop", end: bool = True) -> bytes:
     """A streamed answer of these deltas."""
-    lines: list[dict[str, Any]] = [{"choices": [{"index": 0, "delta": delta, "finish_reason": None}]} for delta in deltas]
+    lines: list[dict[str, Any]] = [
+        {"choices": [{"index": 0, "delta": delta, "finish_reason": None}]} for delta in deltas
+    ]
     if finish is not None:
         lines.append({"choices": [{"index": 0, "delta": {}, "finish_reason": finish}]})
         lines.append({"choices": [], "usage": {"prompt_tokens": 10, "completion_tokens": 5}})
-    body = "".join(f"data: {json.dumps(line)}\n\n" for line in lines) + ("data: [DONE]\n\n" if end else "")
-    return b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n" + body.encode()
+    body = "".join(f"data: {json.dumps(line)}\n\n" for line in lines) + (
+        "data: [DONE]\n\n" if end else ""
+    )
+    return (
+        b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n"
+        + body.encode()
+    )
 
 
 @dataclass
@@ -229,12 +248,16 @@ class ServerProcess:
         self.process.wait()
 
 
-def start_server(folder: Path, *options: str, command: str = "serve", **environment: str) -> ServerProcess:
+def start_server(
+    folder: Path, *options: str, command: str = "serve", **environment: str
+) -> ServerProcess:
     """Start `crew serve`, or `crew worker`, on a free port and wait until it says where it is."""
     log = folder / f"{command}-{next(STARTED)}.log"
     with log.open("w") as out:
         arguments: list[str | Path] = [BIN / "crew", command, folder, "--port", "0", *options]
-        process = subprocess.Popen(arguments, stderr=out, stdout=out, text=True, env=clean_environment(**environment))
+        process = subprocess.Popen(
+            arguments, stderr=out, stdout=out, text=True, env=clean_environment(**environment)
+        )
     with log.open() as lines:
         while process.poll() is None:
             if found := re.search(r"serving on (http://\S+?)[\"\s]", lines.readline()):
@@ -255,7 +278,9 @@ def serving(folder: Path, *options: str, command: str = "serve", **environment: 
 
 def clean_environment(**more: str) -> dict[str, str]:
     """This process's environment without what would change a crew's behaviour."""
-    kept = {key: value for key, value in os.environ.items() if not key.startswith(("CREW_", "OPENAI_"))}
+    kept = {
+        key: value for key, value in os.environ.items() if not key.startswith(("CREW_", "OPENAI_"))
+    }
     return kept | more
 
 
@@ -263,7 +288,11 @@ def sse(text: str) -> list[dict[str, Any]]:
     """The events of an SSE body, each with its `id` (or None) beside the envelope."""
     events = []
     for block in text.split("\n\n"):
-        fields = dict(line.split(": ", 1) for line in block.splitlines() if ": " in line and not line.startswith(":"))
+        fields = dict(
+            line.split(": ", 1)
+            for line in block.splitlines()
+            if ": " in line and not line.startswith(":")
+        )
         if "data" in fields:
             events.append({"id": fields.get("id"), **json.loads(fields["data"])})
     return events

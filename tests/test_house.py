@@ -21,7 +21,11 @@ from tools.config import resolve
 
 FLOORS = ("tools", "agents", "crew", "server")
 MODULES = [path for floor in FLOORS for path in sorted((ROOT / floor).rglob("*.py"))]
-CREWS = sorted(path.parent for folder in ("examples", "server/starters") for path in (ROOT / folder).rglob("crew.yaml"))
+CREWS = sorted(
+    path.parent
+    for folder in ("examples", "server/starters")
+    for path in (ROOT / folder).rglob("crew.yaml")
+)
 README = (ROOT / "README.md").read_text()
 
 
@@ -38,7 +42,9 @@ def test_every_room_says_what_it_is_for(path: Path):
     assert len(text.splitlines()) <= 320
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            assert not any(isinstance(inner, ast.Import | ast.ImportFrom) for inner in ast.walk(node)), node.name
+            assert not any(
+                isinstance(inner, ast.Import | ast.ImportFrom) for inner in ast.walk(node)
+            ), node.name
     assert "TYPE_CHECKING" not in text
 
 
@@ -67,7 +73,9 @@ def test_the_test_folders_are_packages():
 def test_schemas_are_in_step(kind: str):
     """`make docs` writes them; every key has its words."""
     made = schema_of(kind)
-    assert json.loads((ROOT / "configs" / "schemas" / f"{kind}.json").read_text()) == json.loads(json.dumps(made))
+    assert json.loads((ROOT / "configs" / "schemas" / f"{kind}.json").read_text()) == json.loads(
+        json.dumps(made)
+    )
     for shape in (made, *made.get("$defs", {}).values()):
         for key, field in shape.get("properties", {}).items():
             assert field.get("description"), key
@@ -75,7 +83,11 @@ def test_schemas_are_in_step(kind: str):
 
 
 def yaml_files() -> list[Path]:
-    found = (path for folder in ("examples", "configs", "server/starters") for path in (ROOT / folder).rglob("*.y*ml"))
+    found = (
+        path
+        for folder in ("examples", "configs", "server/starters")
+        for path in (ROOT / folder).rglob("*.y*ml")
+    )
     return sorted(path for path in found if ".crew" not in path.parts and kind_of(path) in KINDS)
 
 
@@ -87,7 +99,9 @@ def kind_of(path: Path) -> str:
 def test_every_yaml_fits_its_schema(path: Path):
     """So that an editor with the schema agrees with us."""
     data = resolve(read(path.name, path.read_bytes()).data)
-    assert [error.message for error in validator_for(schema_of(kind_of(path))).iter_errors(data)] == []
+    assert [
+        error.message for error in validator_for(schema_of(kind_of(path))).iter_errors(data)
+    ] == []
 
 
 @pytest.mark.parametrize("folder", CREWS, ids=name_of)
@@ -136,17 +150,28 @@ def test_the_readme_plays(tmp_path: Path):
     for snippet in snippets("yaml"):
         if found := re.match(r"# (\S+\.yaml)\n", snippet):
             (crew / found[1]).write_text(snippet)
-    (crew / "services.py").write_text("def restart(service: str) -> str:\n    'Restart a service.'\n    return service\n")
+    (crew / "services.py").write_text(
+        "def restart(service: str) -> str:\n    'Restart a service.'\n    return service\n"
+    )
     assert check(crew).problems == ()
-    shutil.copytree(ROOT / "examples", tmp_path / "examples", ignore=shutil.ignore_patterns(".crew"))
+    shutil.copytree(
+        ROOT / "examples", tmp_path / "examples", ignore=shutil.ignore_patterns(".crew")
+    )
     for number, snippet in enumerate(snippets("python")):
         file = tmp_path / f"snippet{number}.py"
         file.write_text(snippet)
         ended = subprocess.run(
-            [BIN / "python", file], cwd=tmp_path, capture_output=True, text=True, env=clean_environment(), timeout=60
+            [BIN / "python", file],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            env=clean_environment(),
+            timeout=60,
         )
         assert ended.returncode == 0, ended.stderr
-    known = subprocess.run([BIN / "crew", "--help"], capture_output=True, text=True, check=True).stdout
+    known = subprocess.run(
+        [BIN / "crew", "--help"], capture_output=True, text=True, check=True
+    ).stdout
     for command in re.findall(r"^\s*(?:\$ )?crew (\w+)", "\n".join(snippets("sh")), re.MULTILINE):
         assert command in known
 

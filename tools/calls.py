@@ -38,11 +38,23 @@ class ToolResult:
     size: int
 
     @classmethod
-    def of(cls, call: "ToolCall", status: Status, output: str, attempts: int = 0, duration_seconds: float = 0.0) -> "ToolResult":
+    def of(
+        cls,
+        call: "ToolCall",
+        status: Status,
+        output: str,
+        attempts: int = 0,
+        duration_seconds: float = 0.0,
+    ) -> "ToolResult":
         """The result of a call, its output kept as far as MAX_OUTPUT_BYTES."""
-        # a lone surrogate (of an undecodable file name, say) has no UTF-8 form and could be neither stored nor sent
+        # a lone surrogate (of an undecodable file name, say) has no UTF-8 form and could be neither
+        # stored nor sent
         output = output.encode("utf-8", "replace").decode("utf-8")
-        kept = output if len(output) * 4 <= MAX_OUTPUT_BYTES else output.encode()[:MAX_OUTPUT_BYTES].decode(errors="ignore")
+        kept = (
+            output
+            if len(output) * 4 <= MAX_OUTPUT_BYTES
+            else output.encode()[:MAX_OUTPUT_BYTES].decode(errors="ignore")
+        )
         return cls(call.id, call.tool, status, kept, attempts, duration_seconds, len(output))
 
 
@@ -52,7 +64,8 @@ class CallStarted:
 
     call: ToolCall
     timeout_seconds: float
-    # the tool must not act twice: whoever is told has to write this down before the handler may start
+    # the tool must not act twice: whoever is told has to write this down before the handler may
+    # start
     once: bool
 
 

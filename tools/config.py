@@ -10,7 +10,10 @@ from tools.tool import Effect
 
 
 class Plain(str):
-    """A scalar without quotes in YAML: its text as written; the field it is for says what it means."""
+    """A scalar without quotes in YAML: its text as written.
+
+    The field it is for says what it means.
+    """
 
     __slots__ = ()
 
@@ -29,7 +32,14 @@ def resolve(value: Any) -> Any:
 
 
 def _scalar(text: Plain) -> Any:
-    if text.lower() in ("true", "false") and text in ("true", "True", "TRUE", "false", "False", "FALSE"):
+    if text.lower() in ("true", "false") and text in (
+        "true",
+        "True",
+        "TRUE",
+        "false",
+        "False",
+        "FALSE",
+    ):
         return text.lower() == "true"
     for kind in (int, float):
         try:
@@ -46,9 +56,14 @@ Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,128}$")]
 
 
 class Shape(BaseModel):
-    """A mapping in YAML: an unknown key is an error, one that begins with `x-` is ignored, null means not given."""
+    """A mapping in YAML: an unknown key is an error, one that begins with `x-` is ignored.
 
-    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True, allow_inf_nan=False)
+    Null means not given.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, use_attribute_docstrings=True, allow_inf_nan=False
+    )
 
     # keys of go-agentic that mean nothing here: left out, and the loader warns of each
     ignored: ClassVar[frozenset[str]] = frozenset()
@@ -59,18 +74,29 @@ class Shape(BaseModel):
         if not isinstance(data, dict):
             return data
         fields = cls.model_fields
-        meant = {key: value for key, value in data.items() if not key.startswith("x-") and key not in cls.ignored}
+        meant = {
+            key: value
+            for key, value in data.items()
+            if not key.startswith("x-") and key not in cls.ignored
+        }
         for key, field in fields.items():
             value = meant.get(key)
             if value is None and key in meant and not _nullable(field.annotation):
                 del meant[key]
             elif isinstance(value, dict) and _named_shapes(field.annotation):
-                meant[key] = {name: inner for name, inner in value.items() if inner is not None and not name.startswith("x-")}
+                meant[key] = {
+                    name: inner
+                    for name, inner in value.items()
+                    if inner is not None and not name.startswith("x-")
+                }
         return meant
 
 
 def _named_shapes(annotation: Any) -> bool:
-    """Whether this is a mapping of names to shapes, or to lists of them: in it too, null means not given."""
+    """Whether this is a mapping of names to shapes, or to lists of them.
+
+    In it too, null means not given.
+    """
     if typing.get_origin(annotation) is not dict:
         return False
     inner = typing.get_args(annotation)[-1]
@@ -79,7 +105,9 @@ def _named_shapes(annotation: Any) -> bool:
 
 
 def _nullable(annotation: Any) -> bool:
-    return typing.get_origin(annotation) in (typing.Union, types.UnionType) and type(None) in typing.get_args(annotation)
+    return typing.get_origin(annotation) in (typing.Union, types.UnionType) and type(
+        None
+    ) in typing.get_args(annotation)
 
 
 class PythonTool(Shape):
@@ -98,7 +126,10 @@ class PythonTool(Shape):
     retries: Annotated[int, Field(ge=0, le=20)] | None = None
     """After the first attempt; `settings.tool_retries` unless given."""
     effect: Effect | None = None
-    """`read` and `idempotent` may be tried again; `once` never, once it may have acted. `idempotent` unless given."""
+    """`read` and `idempotent` may be tried again; `once` never, once it may have acted.
+
+    `idempotent` unless given.
+    """
     requires_approval: bool | None = None
     """A person must approve each call: the run pauses before it."""
 

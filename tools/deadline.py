@@ -5,7 +5,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The limits of one sequence of calls (one answer's calls); times in seconds, sizes in characters."""
+    """The limits of one sequence of calls (one answer's calls).
+
+    Times in seconds, sizes in characters.
+    """
 
     # all calls of the sequence together
     sequence_seconds: float = 30.0
@@ -43,7 +46,9 @@ class Deadline:
         return max(0.0, self.ends_at - now)
 
     def allot(self, now: float, wanted: float) -> float | None:
-        """Seconds that an attempt which wants `wanted` may take, or None when too little is left to start one.
+        """Seconds that an attempt which wants `wanted` may take.
+
+        Or None when too little is left to start one.
 
         At least the minimum, never past the end of the sequence.
         """

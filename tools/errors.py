@@ -25,7 +25,10 @@ class PermanentError(ToolError):
 
 
 class ToolDefinitionError(ToolError):
-    """A tool cannot be made of what it was described by; `key`: the key of its entry that is to blame."""
+    """A tool cannot be made of what it was described by.
+
+    `key`: the key of its entry that is to blame.
+    """
 
     def __init__(self, message: str, key: str = "function") -> None:
         super().__init__(message)

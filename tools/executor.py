@@ -18,7 +18,8 @@ from tools.tool import Tool
 
 log = logging.getLogger(__name__)
 
-# Handlers that went on after their deadline; held so that the event loop does not lose them while they do.
+# Handlers that went on after their deadline; held so that the event loop does not lose them while
+# they do.
 _abandoned: set["asyncio.Task[str]"] = set()
 
 
@@ -28,10 +29,13 @@ class ToolExecutor:
     def __init__(self, limits: Limits | None = None) -> None:
         self.limits = limits or Limits()
 
-    async def run(self, calls: Sequence[ToolCall], tools: Mapping[str, Tool], tell: TellCall) -> list[ToolResult]:
+    async def run(
+        self, calls: Sequence[ToolCall], tools: Mapping[str, Tool], tell: TellCall
+    ) -> list[ToolResult]:
         """Run the calls of one answer and return their results in the same order.
 
-        Each result is told as its call ends. Never raises for a tool's sake; a cancellation of the caller goes through.
+        Each result is told as its call ends. Never raises for a tool's sake; a cancellation of the
+        caller goes through.
         """
         sequence = _Sequence(self.limits, tools, tell)
         if self.limits.parallel and len(calls) > 1:
@@ -67,7 +71,11 @@ class _Sequence:
         tool = self.tools.get(call.tool)
         if tool is None:
             near = nearest(call.tool, self.tools)
-            hint = f"did you mean {near!r}?" if near else f"the tools are: {', '.join(self.tools) or 'none'}"
+            hint = (
+                f"did you mean {near!r}?"
+                if near
+                else f"the tools are: {', '.join(self.tools) or 'none'}"
+            )
             return "error", f"there is no tool {call.tool!r}; {hint}", 0
         if call.flaw is not None:
             return "error", call.flaw, 0
@@ -77,11 +85,18 @@ class _Sequence:
             return "error", f"wrong arguments for {call.tool}: {error}", 0
         except Exception as error:
             # a validator in the tool's own types broke
-            log.warning("the argument types of tool %s raised %s", call.tool, type(error).__name__, exc_info=error)
+            log.warning(
+                "the argument types of tool %s raised %s",
+                call.tool,
+                type(error).__name__,
+                exc_info=error,
+            )
             return "error", f"the arguments of {call.tool} could not be checked: {error}", 0
         return await self._attempts(call, tool, arguments)
 
-    async def _attempts(self, call: ToolCall, tool: Tool, arguments: dict[str, object]) -> tuple[Status, str, int]:
+    async def _attempts(
+        self, call: ToolCall, tool: Tool, arguments: dict[str, object]
+    ) -> tuple[Status, str, int]:
         limits = self.limits
         wanted = tool.timeout_seconds if tool.timeout_seconds is not None else limits.tool_seconds
         retries = tool.retries if tool.retries is not None else limits.retries
@@ -106,8 +121,12 @@ class _Sequence:
                 status = "timeout" if kind == "timeout" else "error"
                 output = _said(error, kind, seconds)
                 if kind == "bug":
-                    log.warning("tool %s raised %s", call.tool, type(error).__name__, exc_info=error)
-            wait = backoff_seconds(attempt - 1, limits.backoff_min_seconds, limits.backoff_max_seconds, random.random())
+                    log.warning(
+                        "tool %s raised %s", call.tool, type(error).__name__, exc_info=error
+                    )
+            wait = backoff_seconds(
+                attempt - 1, limits.backoff_min_seconds, limits.backoff_max_seconds, random.random()
+            )
             late = self.deadline.allot(time.monotonic() + wait, wanted) is None
             if kind not in RETRIED or attempt > retries or late:
                 return status, output, attempt
@@ -116,13 +135,24 @@ class _Sequence:
 
     def _warn_when_late(self, call: ToolCall) -> None:
         left = self.deadline.remaining(time.monotonic())
-        if not self.warned and left < self.limits.sequence_seconds * self.limits.warning_percent / 100:
+        if (
+            not self.warned
+            and left < self.limits.sequence_seconds * self.limits.warning_percent / 100
+        ):
             self.warned = True
-            log.warning("tool %s starts with %.1f of %.1f s of its sequence left", call.tool, left, self.limits.sequence_seconds)
+            log.warning(
+                "tool %s starts with %.1f of %.1f s of its sequence left",
+                call.tool,
+                left,
+                self.limits.sequence_seconds,
+            )
 
 
 async def _attempt(tool: Tool, arguments: dict[str, object], seconds: float) -> str:
-    """One handler call in a task of its own, which is left behind if it ignores its cancellation."""
+    """One handler call in a task of its own.
+
+    Which is left behind if it ignores its cancellation.
+    """
     task = asyncio.ensure_future(_text_of(tool, arguments))
     try:
         done, _ = await asyncio.wait({task}, timeout=seconds)

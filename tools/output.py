@@ -24,7 +24,9 @@ def as_text(value: Any) -> str:
 
 
 def shown(results: Sequence[ToolResult], each_chars: int, total_chars: int) -> list[str]:
-    """The outputs of one sequence as the model is shown them: each cut to `each_chars`, all of them to `total_chars`.
+    """The outputs of one sequence as the model is shown them.
+
+    Each cut to `each_chars`, all of them to `total_chars`.
 
     The output that crosses the total is cut there, later ones are only named. Notes do not count.
     """
@@ -44,9 +46,14 @@ def shown(results: Sequence[ToolResult], each_chars: int, total_chars: int) -> l
 
 
 def as_block(results: Sequence[tuple[str, Status, str]]) -> str:
-    """Results (tool, status, shown output) as one text, for models without native calls and for other agents."""
+    """Results (tool, status, shown output) as one text.
+
+    For models without native calls and for other agents.
+    """
     parts = [BLOCK_HEAD]
     for tool, status, output in results:
-        parts.append(f"{tool}:\n  Status: {'success' if status == 'success' else 'error'}\n  Output: {output}\n\n")
+        parts.append(
+            f"{tool}:\n  Status: {'success' if status == 'success' else 'error'}\n  Output: {output}\n\n"
+        )
     parts.append("[END RESULTS]\n")
     return "".join(parts)

@@ -7,10 +7,13 @@ from typing import Literal
 
 from tools.errors import ArgumentsError, PermanentError, TemporaryError
 
-ErrorClass = Literal["timeout", "network", "temporary", "validation", "permanent", "cancelled", "bug"]
+ErrorClass = Literal[
+    "timeout", "network", "temporary", "validation", "permanent", "cancelled", "bug"
+]
 RETRIED: frozenset[ErrorClass] = frozenset({"timeout", "network", "temporary"})
 
-# Network errors of common HTTP clients, by name, so that none of them has to be installed or imported here.
+# Network errors of common HTTP clients, by name, so that none of them has to be installed or
+# imported here.
 NETWORK_NAMES = frozenset(
     {
         "httpx.TransportError",
@@ -22,7 +25,9 @@ NETWORK_NAMES = frozenset(
         "urllib.error.URLError",
     }
 )
-NETWORK_NUMBERS = frozenset({errno.ENETUNREACH, errno.EHOSTUNREACH, errno.ENETDOWN, errno.EHOSTDOWN})
+NETWORK_NUMBERS = frozenset(
+    {errno.ENETUNREACH, errno.EHOSTUNREACH, errno.ENETDOWN, errno.EHOSTDOWN}
+)
 
 
 def classify(error: BaseException) -> ErrorClass:
@@ -42,7 +47,9 @@ def classify(error: BaseException) -> ErrorClass:
             return "network"
         case OSError(errno=number) if number in NETWORK_NUMBERS:
             return "network"
-        case _ if any(f"{c.__module__}.{c.__qualname__}" in NETWORK_NAMES for c in type(error).__mro__):
+        case _ if any(
+            f"{c.__module__}.{c.__qualname__}" in NETWORK_NAMES for c in type(error).__mro__
+        ):
             return "network"
         case _:
             return "bug"

@@ -29,7 +29,8 @@ class Signature:
         """Read a function's signature and docstring (Google style `Args:`).
 
         Raises:
-            ToolDefinitionError: it has *args, **kwargs, positional-only or untyped parameters, or a type without a schema.
+            ToolDefinitionError: it has *args, **kwargs, positional-only or untyped parameters,
+                or a type without a schema.
         """
         name = getattr(function, "__name__", repr(function))
         try:
@@ -40,17 +41,27 @@ class Signature:
         fields: dict[str, Any] = {}
         for key, parameter in parameters.items():
             if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
-                raise ToolDefinitionError(f"{name}: parameter {parameter} cannot be given by name; write it as a plain parameter")
+                raise ToolDefinitionError(
+                    f"{name}: parameter {parameter} cannot be given by name; write it as a plain parameter"
+                )
             if key not in hints:
-                raise ToolDefinitionError(f"{name}: parameter {key} has no type; write {key}: str, say")
-            fields[key] = hints[key] if parameter.default is parameter.empty else NotRequired[hints[key]]
+                raise ToolDefinitionError(
+                    f"{name}: parameter {key} has no type; write {key}: str, say"
+                )
+            fields[key] = (
+                hints[key] if parameter.default is parameter.empty else NotRequired[hints[key]]
+            )
         make: Any = TypedDict  # the fields are known only now, which no type checker follows
         shape = make(name, fields)
-        shape.__pydantic_config__ = ConfigDict(extra="forbid", coerce_numbers_to_str=True, arbitrary_types_allowed=False)
+        shape.__pydantic_config__ = ConfigDict(
+            extra="forbid", coerce_numbers_to_str=True, arbitrary_types_allowed=False
+        )
         try:
             adapter: TypeAdapter[dict[str, Any]] = TypeAdapter(shape)
             schema = adapter.json_schema()
-        except Exception as error:  # pydantic's own errors, and those of a pattern or a type of somebody's
+        except (
+            Exception
+        ) as error:  # pydantic's own errors, and those of a pattern or a type of somebody's
             raise ToolDefinitionError(
                 f"{name}: its types make no JSON schema: {(str(error) or type(error).__name__).splitlines()[0]}"
             ) from error
@@ -61,7 +72,9 @@ class Signature:
             if key in notes:
                 field.setdefault("description", notes[key])
             if parameters[key].default is not inspect.Parameter.empty:
-                field.setdefault("default", to_jsonable_python(parameters[key].default, fallback=str))
+                field.setdefault(
+                    "default", to_jsonable_python(parameters[key].default, fallback=str)
+                )
         return cls(description, schema, adapter)
 
     def check(self, arguments: dict[str, Any]) -> dict[str, Any]:
@@ -74,7 +87,9 @@ class Signature:
             return self.adapter.validate_python(arguments)
         except ValidationError as error:
             known = list(self.parameters["properties"])
-            raise ArgumentsError("; ".join(_complaint(e["type"], e["loc"], e["msg"], known) for e in error.errors())) from None
+            raise ArgumentsError(
+                "; ".join(_complaint(e["type"], e["loc"], e["msg"], known) for e in error.errors())
+            ) from None
 
 
 class JsonSchema:
@@ -83,13 +98,19 @@ class JsonSchema:
     def __init__(self, schema: dict[str, Any]) -> None:
         """Raises ToolDefinitionError if this is no JSON schema of an object."""
         if schema.get("type", "object") != "object":
-            raise ToolDefinitionError(f"parameters must describe an object, not {schema['type']!r}", "parameters")
+            raise ToolDefinitionError(
+                f"parameters must describe an object, not {schema['type']!r}", "parameters"
+            )
         self.parameters = {"type": "object", "properties": {}, **schema}
         try:
             # arguments that nobody described are an error, unless the schema says otherwise
-            self._validator = jsonschema_rs.validator_for({"additionalProperties": False, **self.parameters})
+            self._validator = jsonschema_rs.validator_for(
+                {"additionalProperties": False, **self.parameters}
+            )
         except jsonschema_rs.ValidationError as error:
-            raise ToolDefinitionError(f"parameters are no JSON schema: {error.message}", "parameters") from error
+            raise ToolDefinitionError(
+                f"parameters are no JSON schema: {error.message}", "parameters"
+            ) from error
 
     def check(self, arguments: dict[str, Any]) -> dict[str, Any]:
         """The arguments, coerced where a text stands for a number or a truth value.
@@ -127,7 +148,9 @@ def read_docstring(text: str) -> tuple[str, dict[str, str]]:
 
 def nearest(word: str, known: Iterable[str]) -> str | None:
     """The known word that `word` was probably meant to be."""
-    close = difflib.get_close_matches(word.lower(), (lowered := {k.lower(): k for k in known}), n=1, cutoff=0.6)
+    close = difflib.get_close_matches(
+        word.lower(), (lowered := {k.lower(): k for k in known}), n=1, cutoff=0.6
+    )
     return lowered[close[0]] if close else None
 
 
@@ -145,7 +168,13 @@ def _complaint(kind: str, loc: tuple[int | str, ...], message: str, known: list[
 def _coerce(value: Any, schema: Any) -> Any:
     wanted = schema.get("type") if isinstance(schema, dict) else None
     if not isinstance(value, str):
-        return str(value) if wanted == "string" and isinstance(value, (int, float)) and not isinstance(value, bool) else value
+        return (
+            str(value)
+            if wanted == "string"
+            and isinstance(value, (int, float))
+            and not isinstance(value, bool)
+            else value
+        )
     try:
         match wanted:
             case "integer":

@@ -1,4 +1,7 @@
-"""Threads for handlers that block: daemons, so that one that never returns keeps no process from ending, and counted."""
+"""Threads for handlers that block.
+
+Daemons, so that one that never returns keeps no process from ending, and counted.
+"""
 
 import asyncio
 import contextvars
@@ -27,7 +30,8 @@ async def in_thread(function: Callable[[], Any]) -> Any:
     context = contextvars.copy_context()
 
     def work() -> None:
-        # errors travel as values: a future refuses StopIteration, and SystemExit would end the event loop
+        # errors travel as values: a future refuses StopIteration, and SystemExit would end the
+        # event loop
         outcome: tuple[Any, BaseException | None]
         try:
             outcome = context.run(function), None
@@ -48,6 +52,9 @@ async def in_thread(function: Callable[[], Any]) -> Any:
     return value
 
 
-def _tell(future: "asyncio.Future[tuple[Any, BaseException | None]]", outcome: tuple[Any, BaseException | None]) -> None:
+def _tell(
+    future: "asyncio.Future[tuple[Any, BaseException | None]]",
+    outcome: tuple[Any, BaseException | None],
+) -> None:
     if not future.done():
         future.set_result(outcome)

@@ -1,4 +1,7 @@
-"""A tool: a name, a description, a JSON schema of its arguments, and a handler; and the decorator that makes one."""
+"""A tool: a name, a description, a JSON schema of its arguments, and a handler.
+
+And the decorator that makes one.
+"""
 
 import functools
 import inspect
@@ -16,7 +19,8 @@ Effect = Literal["read", "idempotent", "once"]
 class Tool:
     """What an agent may call.
 
-    `check` turns a model's arguments into the handler's keyword arguments, or raises ArgumentsError.
+    `check` turns a model's arguments into the handler's keyword arguments, or raises
+    ArgumentsError.
     `effect`: `read` and `idempotent` may be tried again; `once` never, once it may have acted.
     """
 
@@ -31,7 +35,10 @@ class Tool:
     requires_approval: bool = False
 
     async def call(self, arguments: dict[str, Any]) -> Any:
-        """Call the handler with checked arguments; a sync one runs in a thread, which a cancellation abandons."""
+        """Call the handler with checked arguments.
+
+        A sync one runs in a thread, which a cancellation abandons.
+        """
         if inspect.iscoroutinefunction(self.handler):
             return await self.handler(**arguments)
         value = await in_thread(functools.partial(self.handler, **arguments))
@@ -53,7 +60,9 @@ def tool_from(
     effect: Effect = "idempotent",
     requires_approval: bool = False,
 ) -> Tool:
-    """The tool that a typed function makes: schema from its signature, descriptions from its docstring.
+    """The tool that a typed function makes.
+
+    Schema from its signature, descriptions from its docstring.
 
     Raises:
         ToolDefinitionError: the signature makes no schema.
@@ -84,7 +93,9 @@ def tool(
     effect: Effect = "idempotent",
     requires_approval: bool = False,
 ) -> Callable[[Callable[..., Any]], Tool]: ...
-def tool(function: Callable[..., Any] | None = None, /, **settings: Any) -> Tool | Callable[[Callable[..., Any]], Tool]:
+def tool(
+    function: Callable[..., Any] | None = None, /, **settings: Any
+) -> Tool | Callable[[Callable[..., Any]], Tool]:
     """Make a tool of a typed function: `@tool`, or `@tool(timeout_seconds=20, effect="once")`."""
     if function is not None:
         return tool_from(function)

@@ -1,1 +1,4 @@
-"""Models of providers: `openai_chat` (and whatever speaks it), `scripted`, and the `catalog` of both."""
+"""Models of providers: `openai_chat` (and whatever speaks it), `scripted`.
+
+And the `catalog` of both.
+"""

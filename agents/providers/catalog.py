@@ -41,17 +41,25 @@ class Catalog:
             if self.script is None:
                 raise ProviderError(f"provider scripted needs a {SCRIPT_FILE} beside crew.yaml")
             return Retrying(
-                Scripted(self.script, "scripted"), self.providers.get("scripted", ProviderConfig()).max_retries, *self.backoff
+                Scripted(self.script, "scripted"),
+                self.providers.get("scripted", ProviderConfig()).max_retries,
+                *self.backoff,
             )
         endpoint = self.endpoint(config)
         # the openai package takes half a second to import, which no scripted crew should wait for
         openai_chat = importlib.import_module("agents.providers.openai_chat")
         if endpoint not in self.clients:
             self.clients[endpoint] = openai_chat.Client(endpoint)
-        return Retrying(openai_chat.OpenAIChat(self.clients[endpoint], config.model), endpoint.max_retries, *self.backoff)
+        return Retrying(
+            openai_chat.OpenAIChat(self.clients[endpoint], config.model),
+            endpoint.max_retries,
+            *self.backoff,
+        )
 
     def endpoint(self, config: ModelConfig) -> Endpoint:
-        """Where a model lives: the agent's `provider_url`, else the provider's `base_url`, else the built-in one's.
+        """Where a model lives: the agent's `provider_url`, else the provider's `base_url`.
+
+        Else the built-in one's.
 
         Raises:
             ProviderError: there is no such provider, or no key for OpenAI's own servers.
@@ -66,7 +74,9 @@ class Catalog:
                 url = url or os.environ.get("OPENAI_BASE_URL") or OPENAI_URL
                 key = key or os.environ.get("OPENAI_API_KEY", "")
                 if not key and url == OPENAI_URL:
-                    raise ProviderError("provider openai needs a key: set OPENAI_API_KEY, or use --provider scripted")
+                    raise ProviderError(
+                        "provider openai needs a key: set OPENAI_API_KEY, or use --provider scripted"
+                    )
             case "ollama":
                 url = (url or OLLAMA_URL).rstrip("/")
                 url = url if url.endswith("/v1") else url + "/v1"

@@ -28,7 +28,9 @@ def _address(value: str) -> str:
 def _sendable(value: SecretStr) -> SecretStr:
     text = value.get_secret_value()
     if not text.isascii() or not text.isprintable():
-        raise ValueError("expected a text that can be sent in an HTTP header: printable ASCII, on one line")
+        raise ValueError(
+            "expected a text that can be sent in an HTTP header: printable ASCII, on one line"
+        )
     return value
 
 
@@ -38,7 +40,10 @@ HeaderValue = Annotated[SecretStr, AfterValidator(_sendable)]
 
 
 class ProviderConfig(Shape):
-    """An OpenAI-compatible endpoint. `${NAME}` and `${NAME:-default}` are read from the environment."""
+    """An OpenAI-compatible endpoint.
+
+    `${NAME}` and `${NAME:-default}` are read from the environment.
+    """
 
     base_url: Address | None = None
     """Up to and with `/v1`; needed unless the provider is a built-in one."""

@@ -1,7 +1,9 @@
 """A Model behind an OpenAI-compatible chat completions endpoint.
 
-Called through the openai package's client, but by `client.post` with bytes and with plain dicts back, over its aiohttp
-transport: the same headers, errors and pooling as `create`, without its request transform and response models, which
+Called through the openai package's client, but by `client.post` with bytes and with plain dicts
+back, over its aiohttp
+transport: the same headers, errors and pooling as `create`, without its request transform and
+response models, which
 are most of what a call costs.
 """
 
@@ -42,25 +44,35 @@ class Client:
             # the package refuses an empty key, servers that need none ignore it
             api_key=endpoint.api_key or "none",
             default_headers=dict(endpoint.headers),
-            timeout=httpx2.Timeout(endpoint.timeout_seconds, connect=min(CONNECT_SECONDS, endpoint.timeout_seconds)),
+            timeout=httpx2.Timeout(
+                endpoint.timeout_seconds, connect=min(CONNECT_SECONDS, endpoint.timeout_seconds)
+            ),
             # retries are ours (agents/retrying), where events and limits see them
             max_retries=0,
             http_client=DefaultAioHttpClient(
-                limits=httpx2.Limits(max_connections=MAX_CONNECTIONS, max_keepalive_connections=MAX_CONNECTIONS)
+                limits=httpx2.Limits(
+                    max_connections=MAX_CONNECTIONS, max_keepalive_connections=MAX_CONNECTIONS
+                )
             ),
         )
         # as errors name it: without a password that may stand in the URL
         url = urlsplit(endpoint.base_url)
         self.place = f"{url.scheme}://{url.hostname}{f':{url.port}' if url.port else ''}{url.path}"
         # OpenAI's newer models refuse max_tokens; the others know nothing else
-        self.max_tokens_key = "max_completion_tokens" if "api.openai.com" in endpoint.base_url else "max_tokens"
+        self.max_tokens_key = (
+            "max_completion_tokens" if "api.openai.com" in endpoint.base_url else "max_tokens"
+        )
         # some gateways refuse stream_options; found out once
         self.usage_in_streams = True
 
     def redact(self, text: str) -> str:
         """A server's words without this endpoint's secrets."""
         password = urlsplit(self.endpoint.base_url).password or ""
-        for secret in (self.endpoint.api_key, password, *(value for _, value in self.endpoint.headers)):
+        for secret in (
+            self.endpoint.api_key,
+            password,
+            *(value for _, value in self.endpoint.headers),
+        ):
             if len(secret) >= 4:
                 text = text.replace(secret, "***")
         return text
@@ -85,9 +97,12 @@ class OpenAIChat:
         """Answer a request, or raise ModelError; tells `Called` either way."""
         began, outcome, usage = time.monotonic(), "cancelled", Usage()
         try:
-            # the client's own timeout is one of each read, which an answer that drips would never reach
+            # the client's own timeout is one of each read, which an answer that drips would never
+            # reach
             async with asyncio.timeout(self.client.endpoint.timeout_seconds):
-                reply = await (self._streamed(request, hear) if request.stream else self._whole(request))
+                reply = await (
+                    self._streamed(request, hear) if request.stream else self._whole(request)
+                )
             outcome, usage = "success", reply.usage
             return reply
         except TimeoutError as error:
@@ -97,7 +112,15 @@ class OpenAIChat:
             outcome = error.code
             raise
         finally:
-            await hear(Called(self.client.endpoint.provider, self.name, outcome, time.monotonic() - began, usage))
+            await hear(
+                Called(
+                    self.client.endpoint.provider,
+                    self.name,
+                    outcome,
+                    time.monotonic() - began,
+                    usage,
+                )
+            )
 
     def _body(self, request: ModelRequest) -> dict[str, Any]:
         body: dict[str, Any] = {"model": self.name, "messages": request.messages}
@@ -115,7 +138,10 @@ class OpenAIChat:
         answer = Answer(self.name)
         try:
             response = await self.client.openai.post(
-                PATH, cast_to=httpx2.Response, content=to_json(self._body(request)), options={"headers": HEADERS}
+                PATH,
+                cast_to=httpx2.Response,
+                content=to_json(self._body(request)),
+                options={"headers": HEADERS},
             )
             answer.take_whole(json.loads(response.content))
             return answer.reply()
@@ -167,21 +193,44 @@ class OpenAIChat:
         match error:
             case ModelError():
                 return ModelError(
-                    error.code, self.client.redact(f"{where}: {error}"), retry_after_seconds=error.retry_after_seconds
+                    error.code,
+                    self.client.redact(f"{where}: {error}"),
+                    retry_after_seconds=error.retry_after_seconds,
                 )
             case openai.APIStatusError(status_code=status):
-                code: Code = "rate_limited" if status == 429 else "unavailable" if status >= 500 else "refused"
+                code: Code = (
+                    "rate_limited"
+                    if status == 429
+                    else "unavailable"
+                    if status >= 500
+                    else "refused"
+                )
                 said = self.client.redact(error.message)[:500]
-                return ModelError(code, f"{where} answered {status}: {said}", retry_after_seconds=_retry_after(error.response))
-            # the aiohttp transport says ConnectTimeout of every connection that could not be made, or was lost
+                return ModelError(
+                    code,
+                    f"{where} answered {status}: {said}",
+                    retry_after_seconds=_retry_after(error.response),
+                )
+            # the aiohttp transport says ConnectTimeout of every connection that could not be made,
+            # or was lost
             case openai.APITimeoutError(__cause__=httpx2.ConnectTimeout() as cause):
-                return ModelError("connection", f"no connection to {where}: {self.client.redact(str(cause))}")
+                return ModelError(
+                    "connection", f"no connection to {where}: {self.client.redact(str(cause))}"
+                )
             case openai.APITimeoutError() | httpx2.ReadTimeout() | TimeoutError():
-                return ModelError("timeout", f"{where} did not answer within {self.client.endpoint.timeout_seconds:g} s")
+                return ModelError(
+                    "timeout",
+                    f"{where} did not answer within {self.client.endpoint.timeout_seconds:g} s",
+                )
             case openai.APIConnectionError():
-                return ModelError("connection", f"no connection to {where}: {self.client.redact(str(error.__cause__ or error))}")
+                return ModelError(
+                    "connection",
+                    f"no connection to {where}: {self.client.redact(str(error.__cause__ or error))}",
+                )
             case httpx2.TransportError():
-                return ModelError("connection", f"the connection to {where} was lost: {type(error).__name__}")
+                return ModelError(
+                    "connection", f"the connection to {where} was lost: {type(error).__name__}"
+                )
             case _:
                 return ModelError(
                     "unreadable",
@@ -209,7 +258,11 @@ def _retry_after(response: httpx2.Response) -> float | None:
     """Seconds that the server asks to wait, by number or by date."""
     said = response.headers.get("retry-after", "")
     try:
-        seconds = float(said) if said[:1].isdigit() else parsedate_to_datetime(said).timestamp() - time.time()
+        seconds = (
+            float(said)
+            if said[:1].isdigit()
+            else parsedate_to_datetime(said).timestamp() - time.time()
+        )
     except (ValueError, OverflowError):
         return None
     return max(0.0, seconds)

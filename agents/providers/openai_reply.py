@@ -1,6 +1,9 @@
-"""Reads the answers of chat completions endpoints, whole or in chunks, in the dialects that are about.
+"""Reads the answers of chat completions endpoints, whole or in chunks.
 
-Some leave out `index`, or repeat the id, or say `stop` although there are calls, or send usage in every chunk; what a
+In the dialects that are about.
+
+Some leave out `index`, or repeat the id, or say `stop` although there are calls, or send usage in
+every chunk; what a
 provider adds to a call or a message (a thought signature, say) is kept to be sent back.
 """
 
@@ -14,7 +17,8 @@ from agents.model import ModelReply, Usage
 from tools.calls import ToolCall
 
 KNOWN_CALL_KEYS = frozenset({"id", "type", "index", "function"})
-# Only what is known to be wanted back is sent back; other servers refuse keys that they do not know.
+# Only what is known to be wanted back is sent back; other servers refuse keys that they do not
+# know.
 KEPT_MESSAGE_KEYS = ("extra_content",)
 
 
@@ -63,16 +67,25 @@ class Answer:
         if error := data.get("error"):
             message = error.get("message", error) if isinstance(error, dict) else error
             code = str(error.get("code", "")) if isinstance(error, dict) else ""
-            raise ModelError("rate_limited" if code in ("429", "rate_limit_exceeded") else "unavailable", str(message)[:500])
+            raise ModelError(
+                "rate_limited" if code in ("429", "rate_limit_exceeded") else "unavailable",
+                str(message)[:500],
+            )
         self.model = mended(str(data.get("model") or self.model))
         if usage := data.get("usage"):
-            self.usage = Usage(int(usage.get("prompt_tokens") or 0), int(usage.get("completion_tokens") or 0))
+            self.usage = Usage(
+                int(usage.get("prompt_tokens") or 0), int(usage.get("completion_tokens") or 0)
+            )
         choices = data.get("choices")
         return choices[0] if choices else None
 
     def _message(self, message: dict[str, Any], *, whole: bool = False) -> None:
         if content := message.get("content"):
-            self.text.append(content if isinstance(content, str) else "".join(part.get("text", "") for part in content))
+            self.text.append(
+                content
+                if isinstance(content, str)
+                else "".join(part.get("text", "") for part in content)
+            )
         elif refusal := message.get("refusal"):
             # a refusal is an answer in words
             self.text.append(str(refusal))
@@ -89,13 +102,26 @@ class Answer:
         call = self._new() if whole else self._partial(index, call_id, name)
         call.id, call.name = call.id or call_id, call.name or name
         arguments = function.get("arguments")
-        call.arguments += arguments if isinstance(arguments, str) else json.dumps(arguments) if arguments is not None else ""
-        call.extra |= {key: _mended_deep(value) for key, value in piece.items() if key not in KNOWN_CALL_KEYS}
+        call.arguments += (
+            arguments
+            if isinstance(arguments, str)
+            else json.dumps(arguments)
+            if arguments is not None
+            else ""
+        )
+        call.extra |= {
+            key: _mended_deep(value) for key, value in piece.items() if key not in KNOWN_CALL_KEYS
+        }
 
     def _partial(self, index: int | None, call_id: str, name: str) -> PartialCall:
-        """The call that a piece goes on with: by its index, else its id, else the last; a name begins one."""
+        """The call that a piece goes on with: by its index, else its id, else the last.
+
+        A name begins one.
+        """
         known = (
-            self.by_index.get(index) if index is not None else next((c for c in self.calls if call_id and c.id == call_id), None)
+            self.by_index.get(index)
+            if index is not None
+            else next((c for c in self.calls if call_id and c.id == call_id), None)
         )
         if known is None and index is None and not call_id and not name and self.calls:
             known = self.calls[-1]
@@ -131,11 +157,15 @@ class Answer:
 
 def _made(call: PartialCall) -> ToolCall:
     try:
-        arguments = json.loads(call.arguments, parse_constant=_no_number) if call.arguments.strip() else {}
+        arguments = (
+            json.loads(call.arguments, parse_constant=_no_number) if call.arguments.strip() else {}
+        )
         flaw = None if isinstance(arguments, dict) else "the arguments are no JSON object"
     except (ValueError, RecursionError) as error:
         arguments, flaw = {}, f"the arguments are not JSON: {error}"
-    return ToolCall(call.id, call.name, _mended_deep(arguments) if flaw is None else {}, flaw, call.extra)
+    return ToolCall(
+        call.id, call.name, _mended_deep(arguments) if flaw is None else {}, flaw, call.extra
+    )
 
 
 def _no_number(name: str) -> None:
@@ -143,7 +173,10 @@ def _no_number(name: str) -> None:
 
 
 def mended(text: str) -> str:
-    """Text without lone surrogates, which have no UTF-8 form: pairs that came in two pieces are joined."""
+    """Text without lone surrogates, which have no UTF-8 form.
+
+    Pairs that came in two pieces are joined.
+    """
     try:
         text.encode()
         return text

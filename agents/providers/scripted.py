@@ -1,6 +1,9 @@
-"""A Model that answers from a script, so that a crew plays offline, the same way each time, through the code of a real one.
+"""A Model that answers from a script, so that a crew plays offline, the same way each time.
 
-An answer follows from the request alone: any number of runs may play at once, and a run may be taken up anywhere.
+Through the code of a real one.
+
+An answer follows from the request alone: any number of runs may play at once, and a run may be
+taken up anywhere.
 """
 
 import re
@@ -19,7 +22,8 @@ from tools.config import JsonObject, Shape
 
 SCRIPT_FILE = "script.yaml"
 RESULT = re.compile(
-    r"^(\S+):\n {2}Status: (\w+)\n {2}Output: (.*?)(?=\n\n\S+:\n {2}Status: |\n\n\[END RESULTS\])", re.MULTILINE | re.DOTALL
+    r"^(\S+):\n {2}Status: (\w+)\n {2}Output: (.*?)(?=\n\n\S+:\n {2}Status: |\n\n\[END RESULTS\])",
+    re.MULTILINE | re.DOTALL,
 )
 PLACE = re.compile(r"\{\{\s*(heard|result\.(\w+))\s*\}\}")
 
@@ -48,10 +52,15 @@ class ScriptedCall(Shape):
 class ScriptedFailure(Shape):
     """A failure instead of an answer."""
 
-    code: Literal["refused", "rate_limited", "unavailable", "connection", "timeout", "unreadable", "empty"]
+    code: Literal[
+        "refused", "rate_limited", "unavailable", "connection", "timeout", "unreadable", "empty"
+    ]
     """The kind of failure."""
     times: Annotated[int, Field(ge=1)] | None = None
-    """Only the first so many tries of a call fail, then the rule answers; all of them unless given."""
+    """Only the first so many tries of a call fail, then the rule answers.
+
+    All of them unless given.
+    """
     retry_after_seconds: Annotated[float, Field(ge=0)] | None = None
     """What the server asks to wait."""
 
@@ -73,12 +82,22 @@ class Rule(Shape):
     turn: Annotated[int, Field(ge=1)] | None = None
     """It is the agent's so-many-th answer in what it is shown of the conversation."""
     say: str = ""
-    """The text. `{{heard}}` is the newest words of anyone else, `{{result.<Tool>}}` the tool's newest output."""
-    calls: list[Annotated[ScriptedCall, BeforeValidator(_call, json_schema_input_type=str | ScriptedCall)]] = []
+    """The text. `{{heard}}` is the newest words of anyone else.
+
+    `{{result.<Tool>}}` the tool's newest output.
+    """
+    calls: list[
+        Annotated[ScriptedCall, BeforeValidator(_call, json_schema_input_type=str | ScriptedCall)]
+    ] = []
     """Tool calls."""
     delay_seconds: Annotated[float, Field(ge=0, le=3600)] = 0.0
     """How long the answer takes; a streamed one is spread over it."""
-    fail: Annotated[ScriptedFailure, BeforeValidator(_failure, json_schema_input_type=str | ScriptedFailure)] | None = None
+    fail: (
+        Annotated[
+            ScriptedFailure, BeforeValidator(_failure, json_schema_input_type=str | ScriptedFailure)
+        ]
+        | None
+    ) = None
     """A failure instead."""
 
 
@@ -117,7 +136,10 @@ class Heard:
                 case "assistant":
                     answers += 1
                     after = set()
-                    names = {call["id"]: call["function"]["name"] for call in message.get("tool_calls", ())}
+                    names = {
+                        call["id"]: call["function"]["name"]
+                        for call in message.get("tool_calls", ())
+                    }
                 case "tool":
                     tool = names.get(message["tool_call_id"], "")
                     results[tool] = content
@@ -129,7 +151,9 @@ class Heard:
                     words, after = content, set()
         return cls(
             words,
-            "\n".join(str(m.get("content") or "") for m in messages if m["role"] != "system").lower(),
+            "\n".join(
+                str(m.get("content") or "") for m in messages if m["role"] != "system"
+            ).lower(),
             results,
             frozenset(after),
             answers,
@@ -139,7 +163,9 @@ class Heard:
         """Whether all of a rule's conditions hold."""
         return (
             (rule.agent is None or agent_id in rule.agent)
-            and (rule.hears is None or any(text.lower() in self.words.lower() for text in rule.hears))
+            and (
+                rule.hears is None or any(text.lower() in self.words.lower() for text in rule.hears)
+            )
             and (rule.seen is None or any(text.lower() in self.everything for text in rule.seen))
             and (rule.after is None or (bool(self.after) and self.after >= set(rule.after)))
             and (rule.turn is None or rule.turn == self.answers + 1)
@@ -147,7 +173,12 @@ class Heard:
 
     def fill(self, text: str) -> str:
         """Put in what was heard and what the tools gave."""
-        return PLACE.sub(lambda found: self.words if found[1] == "heard" else self.results.get(found[2], found[0]), text)
+        return PLACE.sub(
+            lambda found: (
+                self.words if found[1] == "heard" else self.results.get(found[2], found[0])
+            ),
+            text,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,15 +208,22 @@ class Scripted:
 
     async def _play(self, request: ModelRequest, hear: Hear) -> ModelReply:
         heard = Heard.of(list(request.messages))
-        rule = next((rule for rule in self.script.rules if heard.fits(rule, request.agent_id)), None)
+        rule = next(
+            (rule for rule in self.script.rules if heard.fits(rule, request.agent_id)), None
+        )
         if rule is None:
             raise ModelError(
-                "no_rule", f"{SCRIPT_FILE} has no rule for agent {request.agent_id} after {heard.words[-120:]!r}; add one"
+                "no_rule",
+                f"{SCRIPT_FILE} has no rule for agent {request.agent_id} after {heard.words[-120:]!r}; add one",
             )
         if rule.fail is not None and (rule.fail.times is None or request.attempt < rule.fail.times):
             await anyio.sleep(rule.delay_seconds)
             code: Code = rule.fail.code
-            raise ModelError(code, f"{self.name}: scripted failure: {code}", retry_after_seconds=rule.fail.retry_after_seconds)
+            raise ModelError(
+                code,
+                f"{self.name}: scripted failure: {code}",
+                retry_after_seconds=rule.fail.retry_after_seconds,
+            )
         content = heard.fill(rule.say)
         pieces = re.findall(r"\S+\s*|\s+", content) if request.stream else []
         for piece in pieces:
@@ -196,7 +234,10 @@ class Scripted:
         if not content.strip() and not rule.calls:
             raise ModelError("empty", f"{self.name}: the answer is empty")
         calls = tuple(
-            ToolCall(f"call_{heard.answers + 1}_{n}", call.tool, dict(call.arguments)) for n, call in enumerate(rule.calls, 1)
+            ToolCall(f"call_{heard.answers + 1}_{n}", call.tool, dict(call.arguments))
+            for n, call in enumerate(rule.calls, 1)
         )
-        usage = Usage(sum(estimate_tokens(m) for m in request.messages), estimate_tokens({"content": content}))
+        usage = Usage(
+            sum(estimate_tokens(m) for m in request.messages), estimate_tokens({"content": content})
+        )
         return ModelReply(content, calls, usage, self.name)

@@ -1,6 +1,9 @@
-"""What every store promises, as checks that any store can be put to: `for check in CHECKS: await check(empty_store)`.
+"""What every store promises, as checks that any store can be put to: `for check in CHECKS.
 
-Each takes a store with nothing in it and raises AssertionError, or StoreError, where a promise is broken.
+Await check(empty_store)`.
+
+Each takes a store with nothing in it and raises AssertionError, or StoreError, where a promise is
+broken.
 """
 
 import asyncio
@@ -15,7 +18,16 @@ from crew.stores.contract import Receipt, Record, RunRow, RunStore, Write
 
 def a_row(run_id: str, status: Status = "running", **more: object) -> RunRow:
     """A row with something in every field that a store has to keep."""
-    kept = RunRow(run_id, "crew", status, "què?", "2026-01-01T00:00:00.000Z", "req", "rev", usage=Usage(1, 2, 0.5))
+    kept = RunRow(
+        run_id,
+        "crew",
+        status,
+        "què?",
+        "2026-01-01T00:00:00.000Z",
+        "req",
+        "rev",
+        usage=Usage(1, 2, 0.5),
+    )
     return replace(kept, **more)  # type: ignore[arg-type] # fields of RunRow
 
 
@@ -55,7 +67,9 @@ async def a_status_is_compared_and_swapped(store: RunStore) -> None:
     """A wrong expectation writes nothing; of many at once one wins."""
     await store.append(Write("r1", some_records(1, 1), a_row("r1", "paused")))
     assert not await store.append(Write("r1", some_records(2, 2), a_row("r1"), expected="running"))
-    assert not await store.append(Write("none", some_records(1, 1), a_row("none"), expected="paused"))
+    assert not await store.append(
+        Write("none", some_records(1, 1), a_row("none"), expected="paused")
+    )
     assert await store.records("r1") == some_records(1, 1)
     answer = Write("r1", some_records(2, 2), a_row("r1"), expected="paused")
     won = await asyncio.gather(*(store.append(answer) for _ in range(10)))
@@ -64,10 +78,15 @@ async def a_status_is_compared_and_swapped(store: RunStore) -> None:
 
 
 async def a_number_is_given_once(store: RunStore) -> None:
-    """Writing an event again is an error, and leaves all as it was; other writes at the same moment go through."""
+    """Writing an event again is an error, and leaves all as it was.
+
+    Other writes at the same moment go through.
+    """
     await store.append(Write("r1", some_records(1, 2), a_row("r1")))
     writes = [store.append(Write("r1", some_records(2, 3), a_row("r1", "failed")))]
-    writes += [store.append(Write(f"other{n}", some_records(1, 1), a_row(f"other{n}"))) for n in range(5)]
+    writes += [
+        store.append(Write(f"other{n}", some_records(1, 1), a_row(f"other{n}"))) for n in range(5)
+    ]
     done = await asyncio.gather(*writes, return_exceptions=True)
     assert [isinstance(one, StoreError) for one in done] == [True] + [False] * 5
     assert await store.row("r1") == a_row("r1")
@@ -76,7 +95,10 @@ async def a_number_is_given_once(store: RunStore) -> None:
 
 
 async def who_lost_a_run_writes_nothing(store: RunStore) -> None:
-    """The newest taker writes; those before it no longer, neither events nor the row; of many takers of one epoch one wins."""
+    """The newest taker writes; those before it no longer, neither events nor the row.
+
+    Of many takers of one epoch one wins.
+    """
     first = await store.append(Write("r1", some_records(1, 2), a_row("r1")))
     assert await store.append(Write("r1", some_records(3, 3), epoch=first)) == first
     taken = await store.take("r1")
@@ -107,7 +129,10 @@ async def only_what_runs_is_taken(store: RunStore) -> None:
         pass
     else:
         raise AssertionError("a write of before the pause")
-    assert await store.append(Write("r1", some_records(3, 3), a_row("r1", "completed"), epoch=resumed)) == resumed
+    assert (
+        await store.append(Write("r1", some_records(3, 3), a_row("r1", "completed"), epoch=resumed))
+        == resumed
+    )
     assert await store.take("r1") is None
 
 
@@ -121,26 +146,41 @@ async def whom_to_cancel_is_remembered(store: RunStore) -> None:
     assert await store.to_cancel() == [a_row("r1")]
     await store.append(Write("r1", some_records(2, 2), a_row("r1", "paused")))
     assert await store.to_cancel() == [a_row("r1", "paused")]
-    await store.append(Write("r1", some_records(3, 3), a_row("r1", "cancelled", ended_at="2026-01-01T00:00:00.000Z")))
+    await store.append(
+        Write(
+            "r1", some_records(3, 3), a_row("r1", "cancelled", ended_at="2026-01-01T00:00:00.000Z")
+        )
+    )
     assert await store.to_cancel() == []
 
 
 async def rows_are_listed_newest_first(store: RunStore) -> None:
     """By status and in pages; and counted."""
     for n in range(5):
-        await store.append(Write(f"r{n}", some_records(1, 1), a_row(f"r{n}", "paused" if n % 2 else "running")))
+        await store.append(
+            Write(f"r{n}", some_records(1, 1), a_row(f"r{n}", "paused" if n % 2 else "running"))
+        )
     assert [row.run_id for row in await store.rows()] == ["r4", "r3", "r2", "r1", "r0"]
     assert [row.run_id for row in await store.rows(limit=2, after="r3")] == ["r2", "r1"]
     assert [row.run_id for row in await store.rows("paused")] == ["r3", "r1"]
     await store.append(Write("r3", some_records(2, 2), a_row("r3", "completed")))
     assert [row.run_id for row in await store.rows("paused")] == ["r1"]
-    assert (await store.count("paused"), await store.count("completed"), await store.count("failed")) == (1, 1, 0)
+    assert (
+        await store.count("paused"),
+        await store.count("completed"),
+        await store.count("failed"),
+    ) == (1, 1, 0)
 
 
 async def a_key_begins_one_thing(store: RunStore) -> None:
     """Of many at once with one key one is written; what it began can be asked for."""
     receipts = [Receipt("key", f"print{n}", f"r{n}", 0) for n in range(8)]
-    won = await asyncio.gather(*(store.append(Write(r.run_id, some_records(1, 1), a_row(r.run_id), None, r)) for r in receipts))
+    won = await asyncio.gather(
+        *(
+            store.append(Write(r.run_id, some_records(1, 1), a_row(r.run_id), None, r))
+            for r in receipts
+        )
+    )
     (winner,) = [receipt for receipt, epoch in zip(receipts, won, strict=True) if epoch]
     assert await store.receipt("key") == winner
     assert [row.run_id for row in await store.rows()] == [winner.run_id]
@@ -168,11 +208,16 @@ async def pauses_fall_due(store: RunStore) -> None:
 
 
 async def what_is_old_is_swept(store: RunStore) -> None:
-    """First the events, then the run; of long runs all but the newest events; what goes on or is paused stays."""
+    """First the events, then the run; of long runs all but the newest events.
+
+    What goes on or is paused stays.
+    """
     ended = {"new": "2026-01-09", "old": "2026-01-05", "older": "2026-01-01"}
     for run_id, day in ended.items():
         row = a_row(run_id, "completed", ended_at=f"{day}T00:00:00.000Z", events=10)
-        await store.append(Write(run_id, some_records(1, 10), row, None, Receipt(f"key-{run_id}", "x", run_id, 0)))
+        await store.append(
+            Write(run_id, some_records(1, 10), row, None, Receipt(f"key-{run_id}", "x", run_id, 0))
+        )
     open_: tuple[Status, ...] = ("running", "paused")
     for status in open_:
         await store.append(Write(status, some_records(1, 10), a_row(status, status, events=10)))
@@ -189,7 +234,10 @@ async def what_is_old_is_swept(store: RunStore) -> None:
     assert await store.records("new") == some_records(7, 10)
     assert await store.records("new", after=8, limit=1) == some_records(9, 9)
     assert await store.records("older") == []
-    assert (await store.receipt("key-older"), (await store.receipt("key-new")) is not None) == (None, True)
+    assert (await store.receipt("key-older"), (await store.receipt("key-new")) is not None) == (
+        None,
+        True,
+    )
     for status in open_:
         assert len(await store.records(status)) == 10
 

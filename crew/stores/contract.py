@@ -1,4 +1,7 @@
-"""What every store promises: events in order and without holes, a run's row changed only with them, the first answer wins."""
+"""What every store promises: events in order and without holes.
+
+A run's row changed only with them, the first answer wins.
+"""
 
 from collections.abc import Awaitable, Sequence
 from contextlib import AbstractContextManager
@@ -53,7 +56,10 @@ class RunRow:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One stored event: its number in the run, what clients are told (JSON), what the runtime goes on from (JSON)."""
+    """One stored event: its number in the run, what clients are told (JSON).
+
+    What the runtime goes on from (JSON).
+    """
 
     seq: int
     public: str
@@ -62,7 +68,10 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """What a request with a key of its own has begun, so that the same request again begins nothing."""
+    """What a request with a key of its own has begun.
+
+    So that the same request again begins nothing.
+    """
 
     key: str
     # of what was asked
@@ -100,7 +109,10 @@ class Taken:
 
 
 class RunStore(Protocol):
-    """Keeps runs. All methods raise StoreError when the store fails; what was not written then is not there."""
+    """Keeps runs. All methods raise StoreError when the store fails.
+
+    What was not written then is not there.
+    """
 
     # several processes play its runs, and a queue says which run is whose
     shared: bool
@@ -111,10 +123,13 @@ class RunStore(Protocol):
         ...
 
     def append(self, write: Write) -> Awaitable[int]:
-        """Write something in one transaction; what was asked for is done even if nobody waits for it.
+        """Write something in one transaction.
+
+        What was asked for is done even if nobody waits for it.
 
         Returns:
-            The epoch that later writes of the stretch need; 0, with nothing written, when the status is not the expected one, or
+            The epoch that later writes of the stretch need; 0, with nothing written, when the
+            status is not the expected one, or
             when there is a receipt of the same key already.
 
         Raises:
@@ -123,7 +138,9 @@ class RunStore(Protocol):
         ...
 
     async def take(self, run_id: str, epoch: int | None = None) -> Taken | None:
-        """Become the one who writes a run that is `running`: those who wrote it before can no longer.
+        """Become the one who writes a run that is `running`.
+
+        Those who wrote it before can no longer.
 
         Args:
             run_id: the run.
@@ -147,8 +164,13 @@ class RunStore(Protocol):
         """A run's row."""
         ...
 
-    async def rows(self, status: Status | None = None, limit: int = 50, after: str | None = None) -> list[RunRow]:
-        """Rows, newest first (run ids begin with their time); `after` is the run_id of the last one seen."""
+    async def rows(
+        self, status: Status | None = None, limit: int = 50, after: str | None = None
+    ) -> list[RunRow]:
+        """Rows, newest first (run ids begin with their time).
+
+        `after` is the run_id of the last one seen.
+        """
         ...
 
     async def count(self, status: Status) -> int:
@@ -163,8 +185,12 @@ class RunStore(Protocol):
         """Paused runs whose `paused_until` has passed, earliest first."""
         ...
 
-    async def sweep(self, events_before: str, most_events: int, runs_before: str, limit: int = 200) -> int:
-        """Forget some of what nobody will ask for; gives how many runs it touched, 0 when nothing is left to do.
+    async def sweep(
+        self, events_before: str, most_events: int, runs_before: str, limit: int = 200
+    ) -> int:
+        """Forget some of what nobody will ask for.
+
+        Gives how many runs it touched, 0 when nothing is left to do.
 
         Args:
             events_before: runs that ended before this time lose their events.
@@ -189,19 +215,31 @@ class RunStore(Protocol):
         ...
 
     def alone(self) -> bool:
-        """Whether no other process has runs in it now, so that a run which nobody here has is nobody's."""
+        """Whether no other process has runs in it now.
+
+        So that a run which nobody here has is nobody's.
+        """
         ...
 
     def watching(self, run_id: str) -> AbstractContextManager[Watch]:
-        """Hear of what others write; it may be late or be lost, so look by yourself from time to time."""
+        """Hear of what others write; it may be late or be lost.
+
+        So look by yourself from time to time.
+        """
         ...
 
     def pass_on(self, run_id: str, public: str) -> None:
-        """Let those who watch the run in other processes have what is not kept, if they can be reached."""
+        """Let those who watch the run in other processes have what is not kept.
+
+        If they can be reached.
+        """
         ...
 
     async def attend(self, place: str, run_ids: Sequence[str], seconds: float) -> None:
-        """Say that a process has listeners of some runs, for so long; for those that share the store."""
+        """Say that a process has listeners of some runs, for so long.
+
+        For those that share the store.
+        """
         ...
 
     async def attended(self, run_id: str, place: str) -> bool:

@@ -1,4 +1,7 @@
-"""Which processes have runs in a database file: locks that end with their process, however it ends."""
+"""Which processes have runs in a database file.
+
+Locks that end with their process, however it ends.
+"""
 
 import fcntl
 import os
@@ -20,7 +23,10 @@ class FileLocks:
         return self._lock("serving", fcntl.LOCK_EX) is not None
 
     def have_runs(self, *, first: bool) -> bool:
-        """Say that this process has runs; whether no other has (asked only by one that wants to be the `first`)."""
+        """Say that this process has runs.
+
+        Whether no other has (asked only by one that wants to be the `first`).
+        """
         handle = self._lock("runs", fcntl.LOCK_EX if first else fcntl.LOCK_SH)
         if handle is None:
             # somebody has runs; others will see that this one has, too

@@ -61,7 +61,11 @@ class MemoryStore:
 
     async def to_cancel(self, limit: int = 500) -> list[RunRow]:
         """See RunStore."""
-        rows = [row for run_id in sorted(self._to_cancel, reverse=True) if (row := self._rows.get(run_id)) is not None]
+        rows = [
+            row
+            for run_id in sorted(self._to_cancel, reverse=True)
+            if (row := self._rows.get(run_id)) is not None
+        ]
         return [row for row in rows if row.ended_at is None][:limit]
 
     async def receipt(self, key: str) -> Receipt | None:
@@ -72,9 +76,15 @@ class MemoryStore:
         """See RunStore."""
         return self._rows.get(run_id)
 
-    async def rows(self, status: Status | None = None, limit: int = 50, after: str | None = None) -> list[RunRow]:
+    async def rows(
+        self, status: Status | None = None, limit: int = 50, after: str | None = None
+    ) -> list[RunRow]:
         """See RunStore."""
-        newest_first = (self._rows[run_id] for run_id in sorted(self._rows, reverse=True) if after is None or run_id < after)
+        newest_first = (
+            self._rows[run_id]
+            for run_id in sorted(self._rows, reverse=True)
+            if after is None or run_id < after
+        )
         return [row for row in newest_first if status is None or row.status == status][:limit]
 
     async def count(self, status: Status) -> int:
@@ -88,13 +98,21 @@ class MemoryStore:
 
     async def due(self, now: str, limit: int = 50) -> list[RunRow]:
         """See RunStore."""
-        due = [(row.paused_until, row) for row in self._rows.values() if row.paused_until is not None and row.paused_until <= now]
+        due = [
+            (row.paused_until, row)
+            for row in self._rows.values()
+            if row.paused_until is not None and row.paused_until <= now
+        ]
         return [row for _, row in sorted(due, key=lambda pair: pair[0])[:limit]]
 
-    async def sweep(self, events_before: str, most_events: int, runs_before: str, limit: int = 200) -> int:
+    async def sweep(
+        self, events_before: str, most_events: int, runs_before: str, limit: int = 200
+    ) -> int:
         """See RunStore."""
         touched = 0
-        for run_id, row in [(run_id, row) for run_id, row in self._rows.items() if row.ended_at is not None]:
+        for run_id, row in [
+            (run_id, row) for run_id, row in self._rows.items() if row.ended_at is not None
+        ]:
             assert row.ended_at is not None, "selected for it"
             kept = self._records[run_id]
             if row.ended_at < runs_before:
@@ -102,8 +120,16 @@ class MemoryStore:
                 self._swept.pop(run_id, None)
                 self._epochs.pop(run_id, None)
                 self._to_cancel.discard(run_id)
-                self._receipts = {key: receipt for key, receipt in self._receipts.items() if receipt.run_id != run_id}
-            elif gone := len(kept) if row.ended_at < events_before else max(0, len(kept) - most_events):
+                self._receipts = {
+                    key: receipt
+                    for key, receipt in self._receipts.items()
+                    if receipt.run_id != run_id
+                }
+            elif (
+                gone := len(kept)
+                if row.ended_at < events_before
+                else max(0, len(kept) - most_events)
+            ):
                 del kept[:gone]
                 self._swept[run_id] = self._swept.get(run_id, 0) + gone
             else:

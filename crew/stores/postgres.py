@@ -56,7 +56,10 @@ class PostgresStore:
     shared = True
 
     def __init__(self, url: str, connections: int = 5) -> None:
-        """`url`: postgresql://…; `connections`: at most so many at once, besides the one that listens."""
+        """`url`: postgresql://…; `connections`.
+
+        At most so many at once, besides the one that listens.
+        """
         self.server = PostgresServer(url, connections)
         # what is written is written, also when nobody waits for it
         self._writing: set[asyncio.Task[int]] = set()
@@ -77,11 +80,18 @@ class PostgresStore:
     async def _append(self, write: Write) -> int:
         async with self.server.connection(writes=True) as connection:
             try:
-                epoch = await (_begin(connection, write) if write.epoch is None else _go_on(connection, write, write.epoch))
+                epoch = await (
+                    _begin(connection, write)
+                    if write.epoch is None
+                    else _go_on(connection, write, write.epoch)
+                )
             except asyncpg.UniqueViolationError as error:
-                # an earlier try may have been written, though the connection broke before it could say so
+                # an earlier try may have been written, though the connection broke before it could
+                # say so
                 if write.epoch is None or not await _is_there(connection, write):
-                    raise StoreError(f"run {write.run_id}: event {write.records[0].seq} is there already") from error
+                    raise StoreError(
+                        f"run {write.run_id}: event {write.records[0].seq} is there already"
+                    ) from error
                 epoch = write.epoch
         if epoch:
             self.server.ring(write.run_id, write.records[-1].seq)
@@ -100,7 +110,8 @@ class PostgresStore:
     async def to_cancel(self, limit: int = 500) -> list[RunRow]:
         """See RunStore."""
         return await self._rows(
-            "SELECT row FROM crew_runs WHERE to_cancel AND ended_at IS NULL ORDER BY run_id DESC LIMIT $1", limit
+            "SELECT row FROM crew_runs WHERE to_cancel AND ended_at IS NULL ORDER BY run_id DESC LIMIT $1",
+            limit,
         )
 
     async def row(self, run_id: str) -> RunRow | None:
@@ -108,7 +119,9 @@ class PostgresStore:
         rows = await self._rows("SELECT row FROM crew_runs WHERE run_id = $1", run_id)
         return rows[0] if rows else None
 
-    async def rows(self, status: Status | None = None, limit: int = 50, after: str | None = None) -> list[RunRow]:
+    async def rows(
+        self, status: Status | None = None, limit: int = 50, after: str | None = None
+    ) -> list[RunRow]:
         """See RunStore."""
         # a status stands in the text, so that the index of open runs can be used
         wanted = f"status = '{status}' AND " if status is not None else ""
@@ -118,7 +131,11 @@ class PostgresStore:
     async def count(self, status: Status) -> int:
         """See RunStore."""
         async with self.server.connection() as connection:
-            return int(await connection.fetchval(f"SELECT count(*) FROM crew_runs WHERE status = '{status}'"))  # noqa: S608 # as above
+            return int(
+                await connection.fetchval(
+                    f"SELECT count(*) FROM crew_runs WHERE status = '{status}'"
+                )
+            )  # as above
 
     async def records(self, run_id: str, after: int = 0, limit: int = 500) -> list[Record]:
         """See RunStore."""
@@ -134,9 +151,15 @@ class PostgresStore:
 
     async def due(self, now: str, limit: int = 50) -> list[RunRow]:
         """See RunStore."""
-        return await self._rows("SELECT row FROM crew_runs WHERE paused_until <= $1 ORDER BY paused_until LIMIT $2", now, limit)
+        return await self._rows(
+            "SELECT row FROM crew_runs WHERE paused_until <= $1 ORDER BY paused_until LIMIT $2",
+            now,
+            limit,
+        )
 
-    async def sweep(self, events_before: str, most_events: int, runs_before: str, limit: int = 200) -> int:
+    async def sweep(
+        self, events_before: str, most_events: int, runs_before: str, limit: int = 200
+    ) -> int:
         """See RunStore."""
         # another process may sweep at the same time: what it is at is skipped
         skip = "LIMIT $2 FOR UPDATE SKIP LOCKED"
@@ -150,10 +173,18 @@ class PostgresStore:
             sql = f"SELECT run_id, events - $1 FROM crew_runs WHERE events - swept > $1 AND ended_at IS NOT NULL {skip}"  # noqa: S608
             old += await connection.fetch(sql, most_events, limit)
             for run_id, last in old:
-                await connection.execute("DELETE FROM crew_events WHERE run_id = $1 AND seq <= $2", run_id, last)
-                await connection.execute("UPDATE crew_runs SET swept = greatest(swept, $2) WHERE run_id = $1", run_id, last)
+                await connection.execute(
+                    "DELETE FROM crew_events WHERE run_id = $1 AND seq <= $2", run_id, last
+                )
+                await connection.execute(
+                    "UPDATE crew_runs SET swept = greatest(swept, $2) WHERE run_id = $1",
+                    run_id,
+                    last,
+                )
             over = "SELECT run_id, place FROM crew_listeners WHERE until < now() FOR UPDATE SKIP LOCKED"
-            await connection.execute(f"DELETE FROM crew_listeners WHERE (run_id, place) IN ({over})")  # noqa: S608 # a text of ours
+            await connection.execute(
+                f"DELETE FROM crew_listeners WHERE (run_id, place) IN ({over})"
+            )  # a text of ours
         return len(gone) + len(old)
 
     async def attend(self, place: str, run_ids: Sequence[str], seconds: float) -> None:
@@ -171,16 +202,22 @@ class PostgresStore:
 
     async def probe(self) -> None:
         """See RunStore."""
-        await self._execute("INSERT INTO crew_probe VALUES (true, now()) ON CONFLICT (one) DO UPDATE SET at = now()")
+        await self._execute(
+            "INSERT INTO crew_probe VALUES (true, now()) ON CONFLICT (one) DO UPDATE SET at = now()"
+        )
 
     async def keep_revision(self, revision: str, files: str) -> None:
         """See RunStore."""
-        await self._execute("INSERT INTO crew_revisions VALUES ($1, $2) ON CONFLICT DO NOTHING", revision, files)
+        await self._execute(
+            "INSERT INTO crew_revisions VALUES ($1, $2) ON CONFLICT DO NOTHING", revision, files
+        )
 
     async def revision(self, revision: str) -> str | None:
         """See RunStore."""
         async with self.server.connection() as connection:
-            found: str | None = await connection.fetchval("SELECT files FROM crew_revisions WHERE revision = $1", revision)
+            found: str | None = await connection.fetchval(
+                "SELECT files FROM crew_revisions WHERE revision = $1", revision
+            )
         return found
 
     def claim(self, *, serves: bool) -> bool:
@@ -216,7 +253,10 @@ class PostgresStore:
 
 
 async def _go_on(connection: Connection, write: Write, epoch: int) -> int:
-    """What the one who writes a run adds: one statement, so that it takes one trip to the server."""
+    """What the one who writes a run adds.
+
+    One statement, so that it takes one trip to the server.
+    """
     sql, values = (ADD, ()) if write.row is None else (ADD_AND_SET, _columns(write.row))
     if not await connection.fetchval(sql, write.run_id, epoch, *_records(write), *values):
         raise LostRun
@@ -239,13 +279,17 @@ async def _begin(connection: Connection, write: Write) -> int:
             epoch = found["epoch"] + 1
         if (receipt := write.receipt) is not None:
             sql = "INSERT INTO crew_receipts VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING RETURNING 1"
-            if not await connection.fetchval(sql, receipt.key, receipt.fingerprint, receipt.run_id, receipt.before):
+            if not await connection.fetchval(
+                sql, receipt.key, receipt.fingerprint, receipt.run_id, receipt.before
+            ):
                 return 0
         return await _begun(connection, write, write.row, epoch)
 
 
 async def _begun(connection: Connection, write: Write, row: RunRow, epoch: int) -> int:
-    return int(await connection.fetchval(BEGIN, write.run_id, epoch, *_records(write), *_columns(row)))
+    return int(
+        await connection.fetchval(BEGIN, write.run_id, epoch, *_records(write), *_columns(row))
+    )
 
 
 async def _is_there(connection: Connection, write: Write) -> bool:

@@ -1,4 +1,7 @@
-"""One PostgreSQL server: connections, what its failures mean, the migrations of its schema, and what it rings for."""
+"""One PostgreSQL server: connections, what its failures mean, the migrations of its schema.
+
+And what it rings for.
+"""
 
 import asyncio
 import contextlib
@@ -16,7 +19,10 @@ from crew.errors import StoreError, StoreUnavailable
 from crew.stores.watch import Watch
 
 # One script a version, in the order of their names; a database of a later version is refused.
-MIGRATIONS = tuple(path.read_text() for path in sorted((Path(__file__).parent / "migrations" / "postgres").glob("*.sql")))
+MIGRATIONS = tuple(
+    path.read_text()
+    for path in sorted((Path(__file__).parent / "migrations" / "postgres").glob("*.sql"))
+)
 # of the advisory lock under which schemas are changed; any number that nobody else takes
 MIGRATION_LOCK = 0x1A4B7
 CHANNEL = "crew_runs"
@@ -28,10 +34,17 @@ TIMEOUT_SECONDS = 10.0
 PROBE_SECONDS = 5.0
 # between tries to listen again
 AGAIN_SECONDS = 0.5
-# what may be otherwise in a moment: connections, resources, an operator's doing, the system, rollbacks, locks, a standby
+# what may be otherwise in a moment: connections, resources, an operator's doing, the system,
+# rollbacks, locks, a standby
 PASSING = ("08", "53", "57", "58", "40", "55P03", "25006")
 # the last is what it says of a connection that was lost at the wrong moment
-FAILURES = (OSError, TimeoutError, asyncpg.InterfaceError, asyncpg.PostgresError, asyncpg.InternalClientError)
+FAILURES = (
+    OSError,
+    TimeoutError,
+    asyncpg.InterfaceError,
+    asyncpg.PostgresError,
+    asyncpg.InternalClientError,
+)
 
 log = logging.getLogger(__name__)
 # of a pool, or by itself
@@ -42,7 +55,10 @@ class PostgresServer:
     """Connections as they are needed, and one that listens."""
 
     def __init__(self, url: str, connections: int) -> None:
-        """`url`: postgresql://…; `connections`: at most so many at once, besides the one that listens."""
+        """`url`: postgresql://…; `connections`.
+
+        At most so many at once, besides the one that listens.
+        """
         self.url, self.connections, self.name = url, connections, shown(url)
         # why it could not be used when it was last; None once something was written
         self.failing: str | None = None
@@ -70,8 +86,12 @@ class PostgresServer:
             self.failing = None
 
     def ring(self, run_id: str, seq: int | None, passed: str = "") -> None:
-        """Tell every process that watches, soon: up to which event a run has more; or, without one, what is passed of it."""
-        # the first line is the same for no two: PostgreSQL takes two alike in one transaction for one
+        """Tell every process that watches, soon: up to which event a run has more.
+
+        Or, without one, what is passed of it.
+        """
+        # the first line is the same for no two: PostgreSQL takes two alike in one transaction for
+        # one
         self._rung += 1
         self._to_ring.append(f"{run_id} {self._rung} {'' if seq is None else seq}\n{passed}")
         if self._ringing is None or self._ringing.done():
@@ -116,14 +136,17 @@ class PostgresServer:
                     timeout=TIMEOUT_SECONDS,
                     command_timeout=TIMEOUT_SECONDS,
                     server_settings={"application_name": "crew"},
-                    # nothing here outlives its transaction, so there is nothing to reset: half of all trips to the server
+                    # nothing here outlives its transaction, so there is nothing to reset: half of
+                    # all trips to the server
                     reset=_as_it_is,
                 )
             return self._pool
 
     def _failed(self, error: Exception) -> StoreError:
         said = str(error) or type(error).__name__
-        if isinstance(error, asyncpg.PostgresError) and not (error.sqlstate or "").startswith(PASSING):
+        if isinstance(error, asyncpg.PostgresError) and not (error.sqlstate or "").startswith(
+            PASSING
+        ):
             return StoreError(f"the database {self.name} failed: {said}")
         # a server that cannot be read now cannot be written either
         self.failing = said
@@ -135,14 +158,19 @@ class PostgresServer:
             # one that is not heard is no loss: who watches looks from time to time
             with contextlib.suppress(StoreError):
                 async with self.connection() as connection:
-                    await connection.execute(f"SELECT pg_notify('{CHANNEL}', text) FROM unnest($1::text[]) AS text", texts)  # noqa: S608 # a name of ours
+                    await connection.execute(
+                        f"SELECT pg_notify('{CHANNEL}', text) FROM unnest($1::text[]) AS text",
+                        texts,
+                    )  # a name of ours
 
     async def _listen(self) -> None:
         """Hear what others ring, over a connection that is made anew whenever it breaks."""
         while True:
             with contextlib.suppress(*FAILURES):
                 listening = {"application_name": "crew listening"}
-                connection = await asyncpg.connect(self.url, timeout=TIMEOUT_SECONDS, server_settings=listening)
+                connection = await asyncpg.connect(
+                    self.url, timeout=TIMEOUT_SECONDS, server_settings=listening
+                )
                 broken = asyncio.Event()
                 try:
                     connection.add_termination_listener(lambda _, broken=broken: broken.set())
@@ -180,7 +208,11 @@ def shown(url: str) -> str:
     except ValueError:
         place = "@"
     # a password with special characters ends up anywhere
-    return "postgresql://…" if "@" in place or url.count("@") > 1 or "@" in url.partition("?")[2] else f"postgresql://{place}"
+    return (
+        "postgresql://…"
+        if "@" in place or url.count("@") > 1 or "@" in url.partition("?")[2]
+        else f"postgresql://{place}"
+    )
 
 
 @asynccontextmanager
@@ -188,7 +220,9 @@ async def _connected(url: str) -> AsyncIterator[Connection]:
     """A connection by itself; what goes wrong is raised as StoreError."""
     try:
         if not urlsplit(url).path.strip("/"):
-            raise StoreError(f"CREW_DATABASE_URL names no database: write postgresql://user@host/database, not {shown(url)}")
+            raise StoreError(
+                f"CREW_DATABASE_URL names no database: write postgresql://user@host/database, not {shown(url)}"
+            )
         connection = await asyncpg.connect(url, timeout=TIMEOUT_SECONDS)
         try:
             yield connection
@@ -201,7 +235,9 @@ async def _connected(url: str) -> AsyncIterator[Connection]:
             "with every special character of the password percent-encoded"
         ) from None
     except FAILURES as error:
-        raise StoreError(f"the database {shown(url)} cannot be used: {str(error) or type(error).__name__}") from error
+        raise StoreError(
+            f"the database {shown(url)} cannot be used: {str(error) or type(error).__name__}"
+        ) from error
 
 
 @asynccontextmanager
@@ -213,7 +249,10 @@ async def migrating(url: str) -> AsyncIterator[Connection]:
 
 
 async def stands_at(url: str, table: str, version: str) -> object:
-    """What a table of versions says, without a right to change anything; None if there is no such table. Raises StoreError."""
+    """What a table of versions says, without a right to change anything.
+
+    None if there is no such table. Raises StoreError.
+    """
     async with _connected(url) as connection:
         if await connection.fetchval("SELECT to_regclass($1)", table) is None:
             return None
@@ -228,14 +267,17 @@ async def prepare(url: str, crew: str | None = None) -> None:
         crew: whose runs are to be in it; None for whoever only looks.
 
     Raises:
-        StoreError: the database cannot be reached, is of a later version, or has the runs of another crew.
+        StoreError: the database cannot be reached, is of a later version, or has the runs of
+            another crew.
     """
     if await stands_at(url, "crew_schema", "max(version)") != len(MIGRATIONS):
         await _migrate(url)
     if crew is None:
         return
     async with _connected(url) as connection:
-        await connection.execute("INSERT INTO crew_house VALUES (true, $1) ON CONFLICT DO NOTHING", crew)
+        await connection.execute(
+            "INSERT INTO crew_house VALUES (true, $1) ON CONFLICT DO NOTHING", crew
+        )
         found: str = await connection.fetchval("SELECT crew FROM crew_house")
     if found != crew:
         raise StoreError(
@@ -247,7 +289,9 @@ async def prepare(url: str, crew: str | None = None) -> None:
 async def _migrate(url: str) -> None:
     async with migrating(url) as connection:
         await connection.execute("CREATE TABLE IF NOT EXISTS crew_schema (version int NOT NULL)")
-        version: int = await connection.fetchval("SELECT coalesce(max(version), 0) FROM crew_schema")
+        version: int = await connection.fetchval(
+            "SELECT coalesce(max(version), 0) FROM crew_schema"
+        )
         if version > len(MIGRATIONS):
             raise StoreError(
                 f"the database {shown(url)} is of version {version}, newer than this program's {len(MIGRATIONS)}: update crewline"

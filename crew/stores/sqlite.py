@@ -47,7 +47,9 @@ class SqliteStore:
         packed = to_json(row).decode() if row is not None else ""
 
         def work(connection: sqlite3.Connection) -> int:
-            found = connection.execute("SELECT status, epoch FROM runs WHERE run_id = ?", (run_id,)).fetchone()
+            found = connection.execute(
+                "SELECT status, epoch FROM runs WHERE run_id = ?", (run_id,)
+            ).fetchone()
             status, epoch = found or (None, FIRST_EPOCH)
             if write.epoch is not None and write.epoch != epoch:
                 raise LostRun
@@ -61,7 +63,8 @@ class SqliteStore:
                 if connection.execute(sql, values).rowcount == 0:
                     return 0
             connection.executemany(
-                "INSERT INTO events VALUES (?, ?, ?, ?)", [(run_id, r.seq, r.public, r.event) for r in write.records]
+                "INSERT INTO events VALUES (?, ?, ?, ?)",
+                [(run_id, r.seq, r.public, r.event) for r in write.records],
             )
             if row is not None:
                 connection.execute(
@@ -78,7 +81,9 @@ class SqliteStore:
         """See RunStore."""
         sql = """UPDATE runs SET epoch = epoch + 1 WHERE run_id = ? AND status = 'running' AND epoch = coalesce(?, epoch)
             RETURNING row, epoch"""
-        found = await self._file.do(lambda c: c.execute(sql, (run_id, epoch)).fetchone(), writes=True)
+        found = await self._file.do(
+            lambda c: c.execute(sql, (run_id, epoch)).fetchone(), writes=True
+        )
         return Taken(ROW.validate_json(found[0]), found[1]) if found else None
 
     async def ask_to_cancel(self, run_id: str) -> None:
@@ -88,21 +93,29 @@ class SqliteStore:
 
     async def to_cancel(self, limit: int = 500) -> list[RunRow]:
         """See RunStore."""
-        sql = "SELECT row FROM runs WHERE to_cancel AND ended_at IS NULL ORDER BY run_id DESC LIMIT ?"
+        sql = (
+            "SELECT row FROM runs WHERE to_cancel AND ended_at IS NULL ORDER BY run_id DESC LIMIT ?"
+        )
         found = await self._file.do(lambda c: c.execute(sql, (limit,)).fetchall())
         return [ROW.validate_json(text) for (text,) in found]
 
     async def row(self, run_id: str) -> RunRow | None:
         """See RunStore."""
-        found = await self._file.do(lambda c: c.execute("SELECT row FROM runs WHERE run_id = ?", (run_id,)).fetchone())
+        found = await self._file.do(
+            lambda c: c.execute("SELECT row FROM runs WHERE run_id = ?", (run_id,)).fetchone()
+        )
         return ROW.validate_json(found[0]) if found else None
 
-    async def rows(self, status: Status | None = None, limit: int = 50, after: str | None = None) -> list[RunRow]:
+    async def rows(
+        self, status: Status | None = None, limit: int = 50, after: str | None = None
+    ) -> list[RunRow]:
         """See RunStore."""
         # a status stands in the text, so that the index of open runs can be used
         wanted = f"status = '{status}' AND " if status is not None else ""
         sql = f"SELECT row FROM runs WHERE {wanted}run_id < ? ORDER BY run_id DESC LIMIT ?"  # noqa: S608 # Status is a Literal
-        found = await self._file.do(lambda c: c.execute(sql, (after or AFTER_ALL, limit)).fetchall())
+        found = await self._file.do(
+            lambda c: c.execute(sql, (after or AFTER_ALL, limit)).fetchall()
+        )
         return [ROW.validate_json(text) for (text,) in found]
 
     async def count(self, status: Status) -> int:
@@ -119,7 +132,9 @@ class SqliteStore:
 
     async def receipt(self, key: str) -> Receipt | None:
         """See RunStore."""
-        found = await self._file.do(lambda c: c.execute("SELECT * FROM receipts WHERE key = ?", (key,)).fetchone())
+        found = await self._file.do(
+            lambda c: c.execute("SELECT * FROM receipts WHERE key = ?", (key,)).fetchone()
+        )
         return Receipt(*found) if found else None
 
     async def due(self, now: str, limit: int = 50) -> list[RunRow]:
@@ -128,14 +143,20 @@ class SqliteStore:
         found = await self._file.do(lambda c: c.execute(sql, (now, limit)).fetchall())
         return [ROW.validate_json(text) for (text,) in found]
 
-    async def sweep(self, events_before: str, most_events: int, runs_before: str, limit: int = 200) -> int:
+    async def sweep(
+        self, events_before: str, most_events: int, runs_before: str, limit: int = 200
+    ) -> int:
         """See RunStore."""
 
         def work(connection: sqlite3.Connection) -> int:
-            gone = connection.execute("SELECT run_id FROM runs WHERE ended_at < ? LIMIT ?", (runs_before, limit)).fetchall()
+            gone = connection.execute(
+                "SELECT run_id FROM runs WHERE ended_at < ? LIMIT ?", (runs_before, limit)
+            ).fetchall()
             for table in ("events", "receipts", "runs"):
                 connection.executemany(f"DELETE FROM {table} WHERE run_id = ?", gone)  # noqa: S608 # names of ours
-            sql = "SELECT events, run_id FROM runs WHERE ended_at < ? AND events - swept > 0 LIMIT ?"
+            sql = (
+                "SELECT events, run_id FROM runs WHERE ended_at < ? AND events - swept > 0 LIMIT ?"
+            )
             old = connection.execute(sql, (events_before, limit)).fetchall()
             sql = "SELECT events - ?, run_id FROM runs WHERE events - swept > ? AND ended_at IS NOT NULL LIMIT ?"
             old += connection.execute(sql, (most_events, most_events, limit)).fetchall()
@@ -155,7 +176,9 @@ class SqliteStore:
     async def probe(self) -> None:
         """See RunStore."""
         # the file's first page is written, with what it says already
-        await self._file.do(lambda c: c.execute(f"PRAGMA user_version = {len(MIGRATIONS)}"), writes=True)
+        await self._file.do(
+            lambda c: c.execute(f"PRAGMA user_version = {len(MIGRATIONS)}"), writes=True
+        )
 
     async def keep_revision(self, revision: str, files: str) -> None:
         """See RunStore."""

@@ -1,4 +1,7 @@
-"""One SQLite file on a thread of its own: WAL, commits that several writes share, and the migrations of its schema."""
+"""One SQLite file on a thread of its own.
+
+WAL, commits that several writes share, and the migrations of its schema.
+"""
 
 import asyncio
 import contextlib
@@ -14,7 +17,10 @@ from typing import Any, TypeVar
 from crew.errors import StoreError, StoreUnavailable
 
 # One script a version, in the order of their names; a database of a later version is refused.
-MIGRATIONS = tuple(path.read_text() for path in sorted((Path(__file__).parent / "migrations" / "sqlite").glob("*.sql")))
+MIGRATIONS = tuple(
+    path.read_text()
+    for path in sorted((Path(__file__).parent / "migrations" / "sqlite").glob("*.sql"))
+)
 # others hold the file for moments only; runs wait longer by themselves
 BUSY_SECONDS = 1.0
 # of 4 KiB each
@@ -31,7 +37,10 @@ class _Job:
 
 
 class SqliteFile:
-    """Does work on the file in the order it comes; several writes that wait at once share a transaction."""
+    """Does work on the file in the order it comes.
+
+    Several writes that wait at once share a transaction.
+    """
 
     def __init__(self, path: Path) -> None:
         """Open the file, or make it.
@@ -47,7 +56,9 @@ class SqliteFile:
             path.parent.mkdir(parents=True, exist_ok=True)
             # for its owner only; SQLite gives its own files the same rights
             os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
-            self._connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=BUSY_SECONDS)
+            self._connection = sqlite3.connect(
+                path, isolation_level=None, check_same_thread=False, timeout=BUSY_SECONDS
+            )
         except (OSError, sqlite3.Error) as error:
             raise StoreError(f"the database {path} cannot be used: {error}") from error
         try:
@@ -62,8 +73,13 @@ class SqliteFile:
         self._thread = threading.Thread(target=self._work, name="crew-sqlite", daemon=True)
         self._thread.start()
 
-    def do(self, work: Callable[[sqlite3.Connection], T], *, writes: bool = False) -> "asyncio.Future[T]":
-        """Do some work on the connection; raises StoreError. It is done even if nobody waits for it."""
+    def do(
+        self, work: Callable[[sqlite3.Connection], T], *, writes: bool = False
+    ) -> "asyncio.Future[T]":
+        """Do some work on the connection; raises StoreError.
+
+        It is done even if nobody waits for it.
+        """
         loop = asyncio.get_running_loop()
         future: asyncio.Future[T] = loop.create_future()
         if self._closed:
@@ -79,7 +95,10 @@ class SqliteFile:
         await asyncio.to_thread(self._thread.join)
 
     def _work(self) -> None:
-        """The thread: take all that waits, write it in one transaction, then tell those who wait."""
+        """The thread: take all that waits, write it in one transaction.
+
+        Then tell those who wait.
+        """
         going = True
         while going:
             jobs = [self._jobs.get()]
@@ -87,12 +106,21 @@ class SqliteFile:
                 jobs.append(self._jobs.get())
             going = None not in jobs
             todo = [job for job in jobs if job is not None]
-            done = self._grouped(todo) if any(job.writes for job in todo) else [self._alone(job) for job in todo]
+            done = (
+                self._grouped(todo)
+                if any(job.writes for job in todo)
+                else [self._alone(job) for job in todo]
+            )
             for loop in {job.loop for job in todo}:
                 # the loop may have ended meanwhile, with nobody left to tell
                 with contextlib.suppress(RuntimeError):
                     loop.call_soon_threadsafe(
-                        _tell, [(job, outcome) for job, outcome in zip(todo, done, strict=True) if job.loop is loop]
+                        _tell,
+                        [
+                            (job, outcome)
+                            for job, outcome in zip(todo, done, strict=True)
+                            if job.loop is loop
+                        ],
                     )
         self._connection.close()
 
@@ -114,7 +142,8 @@ class SqliteFile:
             return [self._alone(job) for job in jobs]
 
     def _unavailable(self, error: sqlite3.Error, *, writes: bool) -> StoreUnavailable:
-        # full, locked, gone, broken off: what may be otherwise in a moment; a read that fails says nothing of writes
+        # full, locked, gone, broken off: what may be otherwise in a moment; a read that fails says
+        # nothing of writes
         self.failing = str(error) if writes else self.failing
         return StoreUnavailable(f"the database {self.path} cannot be used for now: {error}")
 

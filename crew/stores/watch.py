@@ -7,10 +7,14 @@ MOST_HEARD = 10_000
 
 
 class Watch:
-    """What is heard of a run that another process writes: up to which event there is more, and what is not kept."""
+    """What is heard of a run that another process writes.
+
+    Up to which event there is more, and what is not kept.
+    """
 
     def __init__(self) -> None:
-        # in the order it came: the number of the newest event, a text that is not kept, or None for whatever there is;
+        # in the order it came: the number of the newest event, a text that is not kept, or None for
+        # whatever there is;
         # what is too much is lost
         self.heard: deque[int | str | None] = deque(maxlen=MOST_HEARD)
         self._more = asyncio.Event()

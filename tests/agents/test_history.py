@@ -29,7 +29,12 @@ def test_own_words_and_others():
         "role": "assistant",
         "content": None,
         "tool_calls": [
-            {"id": "c1", "type": "function", "function": {"name": "Ping", "arguments": '{"host":"é"}'}, "extra_content": {"s": 1}}
+            {
+                "id": "c1",
+                "type": "function",
+                "function": {"name": "Ping", "arguments": '{"host":"é"}'},
+                "extra_content": {"s": 1},
+            }
         ],
     }
     assert own[2]["content"] == "Error: no route"
@@ -73,7 +78,9 @@ def test_the_window(kinds: list[int], window: int, trim: int):
     """What is left fits where it can: the first and the newest stay, calls keep their results, a note counts the rest."""
     messages: list[dict[str, Any]] = [{"role": "user", "content": "first"}]
     for n, kind in enumerate(kinds):
-        messages += block(n) if kind == 0 else [{"role": "user", "content": f"{n}" + "x" * kind * 30}]
+        messages += (
+            block(n) if kind == 0 else [{"role": "user", "content": f"{n}" + "x" * kind * 30}]
+        )
     fitted = fit(list(messages), window, trim)
     if sum(map(estimate_tokens, messages)) <= window:
         assert fitted == messages
@@ -90,7 +97,10 @@ def test_the_window(kinds: list[int], window: int, trim: int):
         kept = fitted[2:]
         goal = window * (100 - trim) / 100
         newest = 2 if kept[-1]["role"] == "tool" else 1
-        assert estimate_tokens(fitted[0]) + sum(map(estimate_tokens, kept)) <= goal or len(kept) == newest
+        assert (
+            estimate_tokens(fitted[0]) + sum(map(estimate_tokens, kept)) <= goal
+            or len(kept) == newest
+        )
 
 
 def test_text_calls_keep_their_results():
@@ -111,7 +121,9 @@ def test_estimates():
     assert estimate_tokens({"content": "a" * 400}) == 104
     assert estimate_tokens({"content": "ệ" * 100}) == 104
     call = {"function": {"name": "T", "arguments": "x" * 40}}
-    assert estimate_tokens({"content": None, "tool_calls": [call]}) > estimate_tokens({"content": None})
+    assert estimate_tokens({"content": None, "tool_calls": [call]}) > estimate_tokens(
+        {"content": None}
+    )
 
 
 def prompt(template: str, backstory: str = "", **values: str) -> Prompt:
@@ -125,13 +137,17 @@ def prompt(template: str, backstory: str = "", **values: str) -> Prompt:
         "tools": "- T()",
         "signals": "- [X]",
     }
-    return Prompt(template, filled | values, is_terminal=True, today=lambda: "2026-01-02", sections=("Hint.",))
+    return Prompt(
+        template, filled | values, is_terminal=True, today=lambda: "2026-01-02", sections=("Hint.",)
+    )
 
 
 def test_prompts_are_filled_once():
     """Also inside the backstory; what was put in is not looked at again; unknown names stay."""
     text = prompt(
-        "{{name}} {{ role }} {{backstory}} {{today}} {{nope}}", backstory="I am {{name}} {{backstory}}", role="{{name}}"
+        "{{name}} {{ role }} {{backstory}} {{today}} {{nope}}",
+        backstory="I am {{name}} {{backstory}}",
+        role="{{name}}",
     ).text()
     assert text == "Ann {{name}} I am Ann {{backstory}} 2026-01-02 {{nope}}\n\nHint."
     assert fill("{{a}}{{b}}", {"a": "{{b}}", "b": "x"}) == "{{b}}x"

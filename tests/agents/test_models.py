@@ -39,10 +39,14 @@ def scripted(*rules: dict[str, Any]) -> Scripted:
 CALLED = {
     "role": "assistant",
     "content": None,
-    "tool_calls": [{"id": "c", "type": "function", "function": {"name": "Ping", "arguments": "{}"}}],
+    "tool_calls": [
+        {"id": "c", "type": "function", "function": {"name": "Ping", "arguments": "{}"}}
+    ],
 }
 RESULT = {"role": "tool", "tool_call_id": "c", "content": "pong"}
-BLOCK = user("\n[📊 TOOL EXECUTION RESULTS]\n\nPing:\n  Status: success\n  Output: pong\n\n[END RESULTS]\n")
+BLOCK = user(
+    "\n[📊 TOOL EXECUTION RESULTS]\n\nPing:\n  Status: success\n  Output: pong\n\n[END RESULTS]\n"
+)
 
 
 @pytest.mark.parametrize(
@@ -63,7 +67,9 @@ BLOCK = user("\n[📊 TOOL EXECUTION RESULTS]\n\nPing:\n  Status: success\n  Out
         ({"hears": "x"}, [user("x"), CALLED, RESULT], True),
     ],
 )
-async def test_a_rule_fits_when_all_of_its_conditions_hold(rule: dict[str, Any], messages: list[dict[str, Any]], fits: bool):
+async def test_a_rule_fits_when_all_of_its_conditions_hold(
+    rule: dict[str, Any], messages: list[dict[str, Any]], fits: bool
+):
     """The agent, the newest words, anything seen, the turn, the newest results."""
     reply, _ = await ask(scripted({**rule, "say": "first"}, {"say": "second"}), *messages)
     assert reply.content == ("first" if fits else "second")
@@ -78,16 +84,29 @@ async def test_what_was_heard_and_found_is_put_in():
 
 async def test_a_scripted_stream_is_the_answer_in_pieces():
     """Together they are the answer."""
-    reply, told = await ask(scripted({"say": "one two\n three", "calls": ["Ping"]}), user("x"), stream=True)
-    assert "".join(event.text for event in told if isinstance(event, Words)) == reply.content == "one two\n three"
+    reply, told = await ask(
+        scripted({"say": "one two\n three", "calls": ["Ping"]}), user("x"), stream=True
+    )
+    assert (
+        "".join(event.text for event in told if isinstance(event, Words))
+        == reply.content
+        == "one two\n three"
+    )
     assert [call.tool for call in reply.calls] == ["Ping"]
 
 
-@pytest.mark.parametrize("code", ["refused", "rate_limited", "unavailable", "connection", "timeout", "unreadable", "empty"])
+@pytest.mark.parametrize(
+    "code",
+    ["refused", "rate_limited", "unavailable", "connection", "timeout", "unreadable", "empty"],
+)
 async def test_scripted_failures_go_the_way_of_real_ones(code: str):
     """Tried again where a real one is; the rule answers once its failures are used up."""
-    script = Script.model_validate({"rules": [{"say": "ok", "fail": {"code": code, "times": 1, "retry_after_seconds": 0}}]})
-    model = Catalog({"scripted": ProviderConfig(max_retries=1)}, script, 0, 0).model(ModelConfig(model="m", provider="scripted"))
+    script = Script.model_validate(
+        {"rules": [{"say": "ok", "fail": {"code": code, "times": 1, "retry_after_seconds": 0}}]}
+    )
+    model = Catalog({"scripted": ProviderConfig(max_retries=1)}, script, 0, 0).model(
+        ModelConfig(model="m", provider="scripted")
+    )
     if code in ("refused", "timeout", "empty"):
         with pytest.raises(ModelError) as caught:
             await ask(model, user("x"))
@@ -151,8 +170,12 @@ async def test_limits_block_or_warn(limits: dict[str, Any], calls: int):
     assert caught.value.code == "budget"
     warning = Budget(Fixed(), CostLimits(**limits), Spent())
     told = [event for _ in range(calls + 3) for event in (await ask(warning, user("x" * 40)))[1]]
-    assert sum("over cost_limits" in event.message for event in told if isinstance(event, Notice)) == 1
-    assert sum("alert_threshold" in event.message for event in told if isinstance(event, Notice)) == (calls > 0)
+    assert (
+        sum("over cost_limits" in event.message for event in told if isinstance(event, Notice)) == 1
+    )
+    assert sum(
+        "alert_threshold" in event.message for event in told if isinstance(event, Notice)
+    ) == (calls > 0)
 
 
 def test_providers_that_cannot_be_used_say_why(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):

@@ -33,10 +33,21 @@ def found(text: str) -> list[tuple[str, dict[str, Any]]]:
         ("~~~\nPing(a)\n```\nPing(b)", []),
         (
             'Record(question="What\nis it?", ok=true, tags=["a", 1, null, {k: [2]}])',
-            [("Record", {"question": "What\nis it?", "ok": True, "tags": ["a", 1, None, {"k": [2]}]})],
+            [
+                (
+                    "Record",
+                    {"question": "What\nis it?", "ok": True, "tags": ["a", 1, None, {"k": [2]}]},
+                )
+            ],
         ),
-        ("Record(What is 2+2?, four (4), false)", [("Record", {"question": "What is 2+2?", "answer": "four (4)", "ok": False})]),
-        ("Record(\n  question='q',\n  answer='a',\n)", [("Record", {"question": "q", "answer": "a"})]),
+        (
+            "Record(What is 2+2?, four (4), false)",
+            [("Record", {"question": "What is 2+2?", "answer": "four (4)", "ok": False})],
+        ),
+        (
+            "Record(\n  question='q',\n  answer='a',\n)",
+            [("Record", {"question": "q", "answer": "a"})],
+        ),
         ("Ping(-1.5e3, .5)", [("Ping", {"host": -1500.0, "count": 0.5})]),
         ('Ping(host="```\ncode\n```")', [("Ping", {"host": "```\ncode\n```"})]),
         ("Ping(host=a=b)", [("Ping", {"host": "a=b"})]),
@@ -74,7 +85,11 @@ def test_what_cannot_be_read_is_a_call_with_a_flaw(text: str):
 # escapes such as \u0007 are JSON's own; text calls take characters as they are
 words = st.text(st.characters(codec="utf-8", exclude_categories=["Cc"]))
 values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | words,
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | words,
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(words, inner, max_size=4),
     max_leaves=12,
 )
@@ -99,7 +114,17 @@ def test_nothing_raises(text: str):
 
 @pytest.mark.timeout(20)
 @pytest.mark.parametrize(
-    "piece", ["Ping(\n", "Ping('\n", "Ping([\n", "Ping({a:\n", "Ping(x(\n", 'Ping("a", \n', "```\n", "(\nPing("]
+    "piece",
+    [
+        "Ping(\n",
+        "Ping('\n",
+        "Ping([\n",
+        "Ping({a:\n",
+        "Ping(x(\n",
+        'Ping("a", \n',
+        "```\n",
+        "(\nPing(",
+    ],
 )
 def test_long_texts_are_read_at_once(piece: str):
     """Half a million characters of beginnings: what is quadratic would take minutes."""

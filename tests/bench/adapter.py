@@ -37,7 +37,9 @@ def crews() -> dict[str, dict]:
             "agents": ["router", *ANALYSTS, "aggregator"],
             "routing": {
                 "signals": {"router": [{"signal": "ROUTE: fanout", "target": "fanout"}]},
-                "parallel_groups": {"fanout": {"agents": list(ANALYSTS), "next_agent": "aggregator"}},
+                "parallel_groups": {
+                    "fanout": {"agents": list(ANALYSTS), "next_agent": "aggregator"}
+                },
             },
         },
     }
@@ -96,7 +98,11 @@ def _async(function):
     async def handler(**arguments):
         return function(**arguments)
 
-    handler.__name__, handler.__doc__, handler.__annotations__ = function.__name__, function.__doc__, function.__annotations__
+    handler.__name__, handler.__doc__, handler.__annotations__ = (
+        function.__name__,
+        function.__doc__,
+        function.__annotations__,
+    )
     import inspect
 
     handler.__signature__ = inspect.signature(function)

@@ -29,15 +29,30 @@ def made(agents: int, signals: int) -> CrewFiles:
     names = [f"agent{n}" for n in range(agents)]
     each = signals // agents
     routes = {
-        name: [{"signal": f"[S{n}-{s}]", "target": names[(n * 31 + s * 977 + 1) % agents] if s else None} for s in range(each)]
+        name: [
+            {
+                "signal": f"[S{n}-{s}]",
+                "target": names[(n * 31 + s * 977 + 1) % agents] if s else None,
+            }
+            for s in range(each)
+        ]
         for n, name in enumerate(names)
     }
-    groups = {f"group{n}": {"agents": names[n * 100 : n * 100 + 5], "next_agent": names[n]} for n in range(agents // 100)}
-    crew = CrewConfig.model_validate({"agents": names, "routing": {"signals": routes, "parallel_groups": groups}})
+    groups = {
+        f"group{n}": {"agents": names[n * 100 : n * 100 + 5], "next_agent": names[n]}
+        for n in range(agents // 100)
+    }
+    crew = CrewConfig.model_validate(
+        {"agents": names, "routing": {"signals": routes, "parallel_groups": groups}}
+    )
     files = CrewFiles(Sources(Path(), {}), crew=crew)
     for name in names:
         files.agents[name] = AgentConfig(
-            id=name, name=name, role="r", system_prompt="You help; end with [S1-1].", provider="ollama"
+            id=name,
+            name=name,
+            role="r",
+            system_prompt="You help; end with [S1-1].",
+            provider="ollama",
         )
         files.agent_files[name] = Document(f"agents/{name}.yaml", "", {"id": name})
     return files
@@ -54,7 +69,9 @@ def main() -> None:
     before, began = memory_mb(), time.perf_counter()
     problems = validate(files, BUILTIN_TOOLS)
     seconds = time.perf_counter() - began
-    print(f"{AGENTS:,} agents, {SIGNALS:,} signals: all checks {seconds:.2f} s, {len(problems):,} problems")
+    print(
+        f"{AGENTS:,} agents, {SIGNALS:,} signals: all checks {seconds:.2f} s, {len(problems):,} problems"
+    )
     began = time.perf_counter()
     graph = RoutingGraph.of(routing_of(files), entry_point(files))
     graph.unreachable(), graph.traps(), graph.loops()
@@ -65,7 +82,9 @@ def main() -> None:
         few = made(small, SIGNALS * small // AGENTS)
         began = time.perf_counter()
         validate(few, BUILTIN_TOOLS)
-        print(f"{small:,} agents, {SIGNALS * small // AGENTS:,} signals: {time.perf_counter() - began:.2f} s")
+        print(
+            f"{small:,} agents, {SIGNALS * small // AGENTS:,} signals: {time.perf_counter() - began:.2f} s"
+        )
     with tempfile.TemporaryDirectory() as folder:
         _write(Path(folder), 4000, 16_000)
         began = time.perf_counter()
@@ -84,7 +103,9 @@ def _write(folder: Path, agents: int, signals: int) -> None:
         f"    {name}: [{', '.join(f'{{signal: S{s}, target: {names[(n * 31 + s * 97 + 1) % agents]}}}' for s in range(each))}]\n"
         for n, name in enumerate(names)
     )
-    (folder / "crew.yaml").write_text(f"agents: [{', '.join(names)}]\nrouting:\n  signals:\n{routes}")
+    (folder / "crew.yaml").write_text(
+        f"agents: [{', '.join(names)}]\nrouting:\n  signals:\n{routes}"
+    )
     for name in names:
         (folder / "agents" / f"{name}.yaml").write_text(
             f"id: {name}\nname: {name}\nrole: r\nprovider: ollama\nsystem_prompt: You help.\n"

@@ -78,7 +78,9 @@ async def streams(url: str, pid: int, count: int) -> float:
         return (after - before) / count
 
 
-def measure(name: str, replicas: list[ServerProcess], parts: dict[str, list[int]], runs: int, at_once: int) -> None:
+def measure(
+    name: str, replicas: list[ServerProcess], parts: dict[str, list[int]], runs: int, at_once: int
+) -> None:
     """One line of the table."""
     urls = [replica.url for replica in replicas]
     asyncio.run(load(urls, runs // 5, at_once))
@@ -106,16 +108,27 @@ def main() -> None:
         folder = crew(Path(made))
         with serving(folder) as alone:
             for at_once in (1, given.at_once):
-                measure("one process, SQLite", [alone], {"server": [alone.process.pid]}, given.runs, at_once)
+                measure(
+                    "one process, SQLite",
+                    [alone],
+                    {"server": [alone.process.pid]},
+                    given.runs,
+                    at_once,
+                )
             each = asyncio.run(streams(alone.url, alone.process.pid, given.streams))
-            print(f"one process, SQLite: {each / 1024:.0f} KiB a stream with its run, of {given.streams}", flush=True)
+            print(
+                f"one process, SQLite: {each / 1024:.0f} KiB a stream with its run, of {given.streams}",
+                flush=True,
+            )
         database = stack.enter_context(Postgres(durable=True))
         shared = {"CREW_DATABASE_URL": database.database()}
         replicas: list[ServerProcess] = []
         workers: list[ServerProcess] = []
         for count in (1, 2):
             replicas.append(stack.enter_context(serving(folder, **shared)))
-            workers.append(stack.enter_context(serving(folder, "--at-once", "200", command="worker", **shared)))
+            workers.append(
+                stack.enter_context(serving(folder, "--at-once", "200", command="worker", **shared))
+            )
             parts = {
                 "replicas": [one.process.pid for one in replicas],
                 "workers": [one.process.pid for one in workers],
@@ -123,12 +136,19 @@ def main() -> None:
             }
             for at_once in (1, given.at_once):
                 measure(f"{count} + {count}, PostgreSQL", replicas, parts, given.runs, at_once)
-        each = asyncio.run(streams(replicas[0].url, replicas[0].process.pid, min(given.streams, 300)))
+        each = asyncio.run(
+            streams(replicas[0].url, replicas[0].process.pid, min(given.streams, 300))
+        )
         print(f"replica, PostgreSQL: {each / 1024:.0f} KiB a stream", flush=True)
         with psycopg.connect(shared["CREW_DATABASE_URL"]) as connection:
-            found = connection.execute("SELECT pg_database_size(current_database()), (SELECT count(*) FROM crew_runs)").fetchone()
+            found = connection.execute(
+                "SELECT pg_database_size(current_database()), (SELECT count(*) FROM crew_runs)"
+            ).fetchone()
         assert found is not None, "one row"
-        print(f"PostgreSQL: {found[0] / 1e6:.0f} MB for {found[1]} runs, with some 8 MB of its own", flush=True)
+        print(
+            f"PostgreSQL: {found[0] / 1e6:.0f} MB for {found[1]} runs, with some 8 MB of its own",
+            flush=True,
+        )
 
 
 if __name__ == "__main__":

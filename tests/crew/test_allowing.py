@@ -60,7 +60,11 @@ def test_other_comments_are_no_matter(tmp_path: Path):
 
 def test_errors_are_never_allowed(tmp_path: Path):
     """They stay, whatever a comment says; with an error, other allowances are not judged."""
-    found = said(problems(tmp_path, crew="agents: [a] # crew: allow loop\nnam: x # crew: allow unknown-key\n"))
+    found = said(
+        problems(
+            tmp_path, crew="agents: [a] # crew: allow loop\nnam: x # crew: allow unknown-key\n"
+        )
+    )
     assert found == ["crew.yaml:2:1 e unknown-key (name)", "crew.yaml:2:8 w unused-allow"]
 
 
@@ -68,5 +72,7 @@ def test_only_comments_speak(tmp_path: Path):
     """Not what stands in a quoted text or in a block; a comment on a block's first line does."""
     crew = CREW + 'description: "x # crew: allow loop"\nname: |\n  # crew: allow loop\n'
     assert problems(tmp_path, crew=crew) == []
-    block = AGENT.replace("You are a.", "| # crew: allow unknown-signal\n  End with [DONE]. # crew: allow loop\n")
+    block = AGENT.replace(
+        "You are a.", "| # crew: allow unknown-signal\n  End with [DONE]. # crew: allow loop\n"
+    )
     assert problems(tmp_path, **{"agents.a": block}) == []

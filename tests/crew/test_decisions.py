@@ -35,7 +35,10 @@ def paying(folder: Path, **keys: Any) -> Path:
     folder.mkdir(exist_ok=True)
     (folder / "acts.py").write_text(ACTS)
     return write_crew(
-        folder, {"a": {"tools": ["pay"]}}, RULES, tools={"pay": {"kind": "python", "function": "acts.py:pay", **keys}}
+        folder,
+        {"a": {"tools": ["pay"]}},
+        RULES,
+        tools={"pay": {"kind": "python", "function": "acts.py:pay", **keys}},
     )
 
 
@@ -53,7 +56,9 @@ def paid(folder: Path) -> int:
     ],
     ids=["yes", "no", "words"],
 )
-async def test_a_tool_that_needs_a_yes(tmp_path: Path, answer: Query, status: str, acts: int, said: str):
+async def test_a_tool_that_needs_a_yes(
+    tmp_path: Path, answer: Query, status: str, acts: int, said: str
+):
     """The run pauses before the call, tells which, and goes on by the decision; anything but a yes is a no."""
     folder = paying(tmp_path / "crew", requires_approval=True)
     async with Runs(load_crew(folder), SqliteStore(tmp_path / "x.db")) as runs:
@@ -86,18 +91,30 @@ def left_behind(call: ToolCall) -> list[Any]:
     ("answer", "acts", "said"),
     [
         (Query("", decision="retry"), 1, "paid bob"),
-        (Query("", decision="skip"), 0, "Error: Interrupted; whether it acted is not known. Not made again"),
+        (
+            Query("", decision="skip"),
+            0,
+            "Error: Interrupted; whether it acted is not known. Not made again",
+        ),
         (Query("", decision="done", result="receipt 7"), 0, "receipt 7"),
     ],
     ids=["retry", "skip", "done"],
 )
-async def test_a_call_whose_outcome_is_unknown_is_asked_about(tmp_path: Path, answer: Query, acts: int, said: str):
+async def test_a_call_whose_outcome_is_unknown_is_asked_about(
+    tmp_path: Path, answer: Query, acts: int, said: str
+):
     """A tool with effect `once` is not made again unasked; the answer decides."""
     folder = paying(tmp_path / "crew", effect="once")
     call = ToolCall("call_1_1", "pay", {"to": "bob"})
     store = SqliteStore(tmp_path / "x.db")
     records = [Record(n, "{}", pack(event)) for n, event in enumerate(left_behind(call), 1)]
-    await store.append(Write("r1", records, RunRow("r1", "test-crew", "running", "pay bob", "2026-01-01T00:00:00.000Z", "")))
+    await store.append(
+        Write(
+            "r1",
+            records,
+            RunRow("r1", "test-crew", "running", "pay bob", "2026-01-01T00:00:00.000Z", ""),
+        )
+    )
     async with Runs(load_crew(folder), store) as runs:
         (run,) = await runs.recover()
         assert (await run.outcome()).status == "paused"
@@ -113,11 +130,19 @@ async def test_a_call_whose_outcome_is_unknown_is_asked_about(tmp_path: Path, an
 async def test_a_second_crash_is_asked_about_again(tmp_path: Path):
     """The yes to making a call again holds for one act."""
     folder = paying(tmp_path / "crew", effect="once")
-    (folder / "acts.py").write_text(ACTS.replace("    return f", "    import time\n    time.sleep(30)\n    return f"))
+    (folder / "acts.py").write_text(
+        ACTS.replace("    return f", "    import time\n    time.sleep(30)\n    return f")
+    )
     call = ToolCall("call_1_1", "pay", {"to": "bob"})
     store = SqliteStore(tmp_path / "x.db")
     records = [Record(n, "{}", pack(event)) for n, event in enumerate(left_behind(call), 1)]
-    await store.append(Write("r1", records, RunRow("r1", "test-crew", "running", "pay bob", "2026-01-01T00:00:00.000Z", "")))
+    await store.append(
+        Write(
+            "r1",
+            records,
+            RunRow("r1", "test-crew", "running", "pay bob", "2026-01-01T00:00:00.000Z", ""),
+        )
+    )
     async with Runs(load_crew(folder), store) as runs:
         (run,) = await runs.recover()
         await run.outcome()
@@ -134,14 +159,27 @@ async def test_a_second_crash_is_asked_about_again(tmp_path: Path):
 async def test_members_of_a_group_ask_together(tmp_path: Path):
     """One question for all, one answer for all."""
     folder = paying(tmp_path / "crew", effect="once")
-    rules = [{"agent": "s", "say": "[G]"}, *({**rule, "agent": ["m", "k"]} for rule in RULES), {"say": "{{heard}}"}]
-    agents: dict[str, Any] = {"s": {}, "m": {"tools": ["pay"]}, "k": {"tools": ["pay"]}, "e": {"is_terminal": True}}
+    rules = [
+        {"agent": "s", "say": "[G]"},
+        *({**rule, "agent": ["m", "k"]} for rule in RULES),
+        {"say": "{{heard}}"},
+    ]
+    agents: dict[str, Any] = {
+        "s": {},
+        "m": {"tools": ["pay"]},
+        "k": {"tools": ["pay"]},
+        "e": {"is_terminal": True},
+    }
     routing = {
         "signals": {"s": [{"signal": "[G]", "target": "g"}]},
         "parallel_groups": {"g": {"agents": ["m", "k"], "next_agent": "e"}},
     }
     write_crew(
-        folder, agents, rules, tools={"pay": {"kind": "python", "function": "acts.py:pay", "effect": "once"}}, routing=routing
+        folder,
+        agents,
+        rules,
+        tools={"pay": {"kind": "python", "function": "acts.py:pay", "effect": "once"}},
+        routing=routing,
     )
     events: list[Any] = [
         RunStarted("test-crew", "s", "S", "", False, Query("go")),
@@ -157,7 +195,13 @@ async def test_members_of_a_group_ask_together(tmp_path: Path):
         ]
     store = SqliteStore(tmp_path / "x.db")
     records = [Record(n, "{}", pack(event)) for n, event in enumerate(events, 1)]
-    await store.append(Write("r1", records, RunRow("r1", "test-crew", "running", "go", "2026-01-01T00:00:00.000Z", "")))
+    await store.append(
+        Write(
+            "r1",
+            records,
+            RunRow("r1", "test-crew", "running", "go", "2026-01-01T00:00:00.000Z", ""),
+        )
+    )
     async with Runs(load_crew(folder), store) as runs:
         (run,) = await runs.recover()
         assert (await run.outcome()).status == "paused"
@@ -181,7 +225,10 @@ def test_a_member_of_a_group_cannot_wait_for_a_yes(tmp_path: Path, where: str):
         {"a": {"tools": ["pay"]}, "b": {}},
         RULES,
         tools={"pay": {"kind": "python", "function": "acts.py:pay", **said}},
-        routing={"parallel_groups": {"g": {"agents": ["a", "b"]}}, "defaults": {"a": "g", "b": None}},
+        routing={
+            "parallel_groups": {"g": {"agents": ["a", "b"]}},
+            "defaults": {"a": "g", "b": None},
+        },
     )
     assert "approval-in-group" in [problem.code for problem in check(folder).problems]
 
@@ -232,6 +279,9 @@ async def test_plain_answers_need_no_decision(tmp_path: Path):
         tmp_path,
         {"a": {}},
         [{"turn": 1, "say": "which?"}, {"say": "{{heard}} [E]"}],
-        routing={"signals": {"a": [{"signal": "[E]"}]}, "agent_behaviors": {"a": {"wait_for_signal": True}}},
+        routing={
+            "signals": {"a": [{"signal": "[E]"}]},
+            "agent_behaviors": {"a": {"wait_for_signal": True}},
+        },
     )
     assert (await play(load_crew(folder), "x", "this one")).row.answer == "this one [E]"

@@ -24,11 +24,20 @@ INERT: dict[str, tuple[dict[str, str], list[str]]] = {
         ["3:20 the default of b has no effect: b is terminal"],
     ),
     "targets beside a default": (
-        {"crew": BOTH + "  defaults: {a: b}\n", "agents.a": agent("a", "handoff_targets: [b]\n"), **TERMINAL},
+        {
+            "crew": BOTH + "  defaults: {a: b}\n",
+            "agents.a": agent("a", "handoff_targets: [b]\n"),
+            **TERMINAL,
+        },
         ["6:1 handoff_targets has no effect: routing.defaults comes first"],
     ),
     "a second target that no signal leads to": (
-        {"crew": "agents: [a, b, c]\n", "agents.a": agent("a", "handoff_targets: [b, c]\n"), **TERMINAL, "agents.c": agent("c")},
+        {
+            "crew": "agents: [a, b, c]\n",
+            "agents.a": agent("a", "handoff_targets: [b, c]\n"),
+            **TERMINAL,
+            "agents.c": agent("c"),
+        },
         ["6:22 c is never reached from here"],
     ),
     "auto_route of an agent that waits": (
@@ -66,11 +75,19 @@ INERT: dict[str, tuple[dict[str, str], list[str]]] = {
             + GROUP % "",
             "agents.b": agent("b"),
         },
-        ["3:20 the default of b has no effect: b speaks only in g", "4:25 wait_for_signal has no effect: b speaks only in g"],
+        [
+            "3:20 the default of b has no effect: b speaks only in g",
+            "4:25 wait_for_signal has no effect: b speaks only in g",
+        ],
     ),
     "an end of the waiting of one who never waits": (
-        {"crew": "agents: [a]\nrouting:\n  agent_behaviors: {a: {wait_timeout_seconds: 5, on_wait_timeout: a}}\n"},
-        ["3:25 wait_timeout_seconds has no effect: a never pauses", "3:50 on_wait_timeout has no effect: a waits for a yes only"],
+        {
+            "crew": "agents: [a]\nrouting:\n  agent_behaviors: {a: {wait_timeout_seconds: 5, on_wait_timeout: a}}\n"
+        },
+        [
+            "3:25 wait_timeout_seconds has no effect: a never pauses",
+            "3:50 on_wait_timeout has no effect: a waits for a yes only",
+        ],
     ),
     "where to go after no end": (
         {
@@ -85,7 +102,10 @@ INERT: dict[str, tuple[dict[str, str], list[str]]] = {
     ),
     "an alert and a block without a limit": (
         {"agents.a": agent("a", "cost_limits: {alert_threshold: 0.5, enforce: true}\n")},
-        ["6:15 alert_threshold has no effect: there is no limit", "6:37 enforce has no effect: there is no limit"],
+        [
+            "6:15 alert_threshold has no effect: there is no limit",
+            "6:37 enforce has no effect: there is no limit",
+        ],
     ),
     "an address of the script": (
         {"agents.a": agent("a", "provider_url: http://localhost/v1\n")},
@@ -110,7 +130,11 @@ INERT: dict[str, tuple[dict[str, str], list[str]]] = {
 def test_what_has_no_effect_is_told(name: str, tmp_path: Path):
     """At its place, with what comes before it."""
     files, expected = INERT[name]
-    found = [f"{p.line}:{p.column} {p.message}" for p in problems(tmp_path, **files) if p.code == "ignored-key"]
+    found = [
+        f"{p.line}:{p.column} {p.message}"
+        for p in problems(tmp_path, **files)
+        if p.code == "ignored-key"
+    ]
     assert len(found) == len(expected), found
     for one, said in zip(found, expected, strict=True):
         assert one.startswith(said)
@@ -143,7 +167,9 @@ EFFECTIVE = {
         "agents.c": agent("c"),
     },
     "a limit of calls that blocks": {
-        "agents.a": agent("a", "cost_limits: {max_tokens_per_call: 5, block_on_cost_exceed: true}\n")
+        "agents.a": agent(
+            "a", "cost_limits: {max_tokens_per_call: 5, block_on_cost_exceed: true}\n"
+        )
     },
 }
 
@@ -152,7 +178,9 @@ EFFECTIVE = {
 def test_what_has_an_effect_is_not(name: str, tmp_path: Path):
     """Nobody is warned of what works."""
     assert not [
-        p for p in problems(tmp_path, **EFFECTIVE[name]) if p.severity == "error" or p.code in ("ignored-key", "undecided-group")
+        p
+        for p in problems(tmp_path, **EFFECTIVE[name])
+        if p.severity == "error" or p.code in ("ignored-key", "undecided-group")
     ]
 
 
@@ -173,7 +201,11 @@ def test_the_order_leads_past_those_who_have_spoken(tmp_path: Path):
 
 def test_the_order_leads_on_when_the_next_has_spoken(tmp_path: Path):
     """A → b → a, and then past b to c; nobody is led back by the order."""
-    problems(tmp_path, crew="agents: [a, b, c]\n", **{"agents.b": agent("b", "handoff_targets: [a]\n"), "agents.c": agent("c")})
+    problems(
+        tmp_path,
+        crew="agents: [a, b, c]\n",
+        **{"agents.b": agent("b", "handoff_targets: [a]\n"), "agents.c": agent("c")},
+    )
     found = [problem.code for problem in check(tmp_path).problems]
     assert "unreachable" not in found
     assert "loop" not in found

@@ -22,7 +22,9 @@ CREW = "agents: [a]\n"
 
 def problems(folder: Path, **files: str) -> list[Problem]:
     """The problems of a crew of these files (dots stand for slashes: agents.a is agents/a.yaml)."""
-    for name, text in ({"crew": CREW, "agents.a": AGENT, "script": "rules: [{say: x}]\n"} | files).items():
+    for name, text in (
+        {"crew": CREW, "agents.a": AGENT, "script": "rules: [{say: x}]\n"} | files
+    ).items():
         path = folder / f"{name.replace('.', '/')}.yaml"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
@@ -31,33 +33,68 @@ def problems(folder: Path, **files: str) -> list[Problem]:
 
 def said(found: Iterable[Problem]) -> list[str]:
     return [
-        f"{p.file}:{p.line}:{p.column} {p.severity[0]} {p.code}" + (f" ({p.suggestion})" if p.suggestion else "") for p in found
+        f"{p.file}:{p.line}:{p.column} {p.severity[0]} {p.code}"
+        + (f" ({p.suggestion})" if p.suggestion else "")
+        for p in found
     ]
 
 
 MISTAKES: dict[str, tuple[dict[str, str], list[str]]] = {
-    "unknown key": ({"crew": CREW + "entry_pont: a\n"}, ["crew.yaml:2:1 e unknown-key (entry_point)"]),
-    "unknown setting": ({"crew": CREW + "settings:\n  max_round: 3\n"}, ["crew.yaml:3:3 e unknown-key (max_rounds)"]),
-    "wrong type": ({"crew": CREW + "settings:\n  max_rounds: many\n"}, ["crew.yaml:3:15 e wrong-type"]),
-    "out of range": ({"crew": CREW + "settings:\n  max_rounds: 0\n"}, ["crew.yaml:3:15 e out-of-range"]),
+    "unknown key": (
+        {"crew": CREW + "entry_pont: a\n"},
+        ["crew.yaml:2:1 e unknown-key (entry_point)"],
+    ),
+    "unknown setting": (
+        {"crew": CREW + "settings:\n  max_round: 3\n"},
+        ["crew.yaml:3:3 e unknown-key (max_rounds)"],
+    ),
+    "wrong type": (
+        {"crew": CREW + "settings:\n  max_rounds: many\n"},
+        ["crew.yaml:3:15 e wrong-type"],
+    ),
+    "out of range": (
+        {"crew": CREW + "settings:\n  max_rounds: 0\n"},
+        ["crew.yaml:3:15 e out-of-range"],
+    ),
     "version": ({"crew": CREW + "version: 2.0\n"}, ["crew.yaml:2:10 e bad-value (1.0)"]),
     "missing key": ({"agents.a": "id: a\nname: A\n"}, ["agents/a.yaml:1:1 e missing-key"]),
     "no agents": ({"crew": "agents: []\n"}, ["crew.yaml:1:9 e out-of-range"]),
     "missing agent file": ({"crew": "agents: [a, aa]\n"}, ["crew.yaml:1:13 e missing-agent (a)"]),
     "agent twice": ({"agents.b": AGENT}, ["agents/b.yaml:1:5 e agent-twice"]),
-    "file name": ({"crew": "agents: [a, b]\n", "agents.x": AGENT.replace("id: a", "id: b")}, ["agents/x.yaml:1:5 w file-name"]),
-    "unused agent": ({"agents.b": AGENT.replace("id: a", "id: b")}, ["agents/b.yaml:1:5 w unused-agent"]),
-    "unknown tool": ({"agents.a": AGENT + "tools: [GetCPUUsag]\n"}, ["agents/a.yaml:6:9 e unknown-tool (GetCPUUsage)"]),
-    "shell tool": ({"agents.a": AGENT + "tools: [ExecuteCommand]\n"}, ["agents/a.yaml:6:9 e unknown-tool"]),
+    "file name": (
+        {"crew": "agents: [a, b]\n", "agents.x": AGENT.replace("id: a", "id: b")},
+        ["agents/x.yaml:1:5 w file-name"],
+    ),
+    "unused agent": (
+        {"agents.b": AGENT.replace("id: a", "id: b")},
+        ["agents/b.yaml:1:5 w unused-agent"],
+    ),
+    "unknown tool": (
+        {"agents.a": AGENT + "tools: [GetCPUUsag]\n"},
+        ["agents/a.yaml:6:9 e unknown-tool (GetCPUUsage)"],
+    ),
+    "shell tool": (
+        {"agents.a": AGENT + "tools: [ExecuteCommand]\n"},
+        ["agents/a.yaml:6:9 e unknown-tool"],
+    ),
     "unknown provider": (
         {"agents.a": AGENT.replace("scripted", "scriptd")},
         ["agents/a.yaml:4:11 e unknown-provider (scripted)"],
     ),
-    "unknown target": ({"agents.a": AGENT + "handoff_targets: [b]\n"}, ["agents/a.yaml:6:19 e unknown-agent"]),
+    "unknown target": (
+        {"agents.a": AGENT + "handoff_targets: [b]\n"},
+        ["agents/a.yaml:6:19 e unknown-agent"],
+    ),
     "unknown entry": ({"crew": CREW + "entry_point: b\n"}, ["crew.yaml:2:14 e unknown-agent"]),
-    "unknown signal agent": ({"crew": CREW + "routing:\n  signals:\n    b: []\n"}, ["crew.yaml:4:5 e unknown-agent"]),
+    "unknown signal agent": (
+        {"crew": CREW + "routing:\n  signals:\n    b: []\n"},
+        ["crew.yaml:4:5 e unknown-agent"],
+    ),
     "unknown signal target": (
-        {"crew": CREW + 'routing:\n  signals:\n    a:\n      - signal: "[X]"\n        target: bb\n'},
+        {
+            "crew": CREW
+            + 'routing:\n  signals:\n    a:\n      - signal: "[X]"\n        target: bb\n'
+        },
         ["crew.yaml:6:17 e unknown-agent"],
     ),
     "signal twice": (
@@ -68,14 +105,23 @@ MISTAKES: dict[str, tuple[dict[str, str], list[str]]] = {
         {"crew": CREW + "routing:\n  signals:\n    a: [{signal: X}, {signal: X Y}]\n"},
         ["crew.yaml:4:31 w signal-in-signal"],
     ),
-    "signal as a list": ({"crew": CREW + "routing:\n  signals:\n    a:\n      - signal: [X]\n"}, ["crew.yaml:5:17 e wrong-type"]),
-    "empty group": ({"crew": CREW + "routing:\n  parallel_groups:\n    g: {agents: []}\n"}, ["crew.yaml:4:17 e empty-group"]),
+    "signal as a list": (
+        {"crew": CREW + "routing:\n  signals:\n    a:\n      - signal: [X]\n"},
+        ["crew.yaml:5:17 e wrong-type"],
+    ),
+    "empty group": (
+        {"crew": CREW + "routing:\n  parallel_groups:\n    g: {agents: []}\n"},
+        ["crew.yaml:4:17 e empty-group"],
+    ),
     "group named like an agent": (
         {"crew": CREW + "routing:\n  parallel_groups:\n    a: {agents: [a]}\n"},
         ["crew.yaml:4:5 e group-name"],
     ),
     "terminal disagreement": (
-        {"crew": CREW + "routing:\n  agent_behaviors:\n    a: {is_terminal: false}\n", "agents.a": AGENT + "is_terminal: true\n"},
+        {
+            "crew": CREW + "routing:\n  agent_behaviors:\n    a: {is_terminal: false}\n",
+            "agents.a": AGENT + "is_terminal: true\n",
+        },
         ["crew.yaml:4:22 e terminal-disagreement"],
     ),
     "tool twice": (
@@ -93,9 +139,15 @@ MISTAKES: dict[str, tuple[dict[str, str], list[str]]] = {
         {"tools": "tools: {t: {kind: python, function: nope.py:f}}\n"},
         ["tools.yaml:1:9 w unused-tool", "tools.yaml:1:37 e tool-import"],
     ),
-    "unset variable": ({"crew": CREW + "providers: {p: {base_url: 'http://${NOPE}'}}\n"}, ["crew.yaml:2:27 e unset-variable"]),
+    "unset variable": (
+        {"crew": CREW + "providers: {p: {base_url: 'http://${NOPE}'}}\n"},
+        ["crew.yaml:2:27 e unset-variable"],
+    ),
     "trap": (
-        {"crew": "agents: [a, b]\nrouting: {defaults: {a: b, b: a}}\n", "agents.b": AGENT.replace("id: a", "id: b")},
+        {
+            "crew": "agents: [a, b]\nrouting: {defaults: {a: b, b: a}}\n",
+            "agents.b": AGENT.replace("id: a", "id: b"),
+        },
         ["crew.yaml:1:10 e trap"],
     ),
     "loop": (
@@ -106,19 +158,31 @@ MISTAKES: dict[str, tuple[dict[str, str], list[str]]] = {
         ["crew.yaml:1:10 w loop"],
     ),
     "unreachable": (
-        {"crew": "agents: [a, b]\nrouting: {defaults: {a: null}}\n", "agents.b": AGENT.replace("id: a", "id: b")},
+        {
+            "crew": "agents: [a, b]\nrouting: {defaults: {a: null}}\n",
+            "agents.b": AGENT.replace("id: a", "id: b"),
+        },
         ["crew.yaml:1:13 w unreachable"],
     ),
     "unmentioned signal": (
-        {"crew": CREW + 'settings: {route_hints: never}\nrouting: {signals: {a: [{signal: "[E]"}]}}\n'},
+        {
+            "crew": CREW
+            + 'settings: {route_hints: never}\nrouting: {signals: {a: [{signal: "[E]"}]}}\n'
+        },
         ["crew.yaml:3:34 w unmentioned-signal"],
     ),
     "unknown signal in a prompt": (
         {"agents.a": AGENT.replace("You are a.", '"End with [GO] or [ok]"')},
         ["agents/a.yaml:5:16 w unknown-signal"],
     ),
-    "unknown variable": ({"agents.a": AGENT.replace("You are a.", '"{{nam}}"')}, ["agents/a.yaml:5:16 w unknown-variable"]),
-    "no prompt": ({"agents.a": AGENT.replace("system_prompt: You are a.\n", "")}, ["agents/a.yaml:1:1 w no-prompt"]),
+    "unknown variable": (
+        {"agents.a": AGENT.replace("You are a.", '"{{nam}}"')},
+        ["agents/a.yaml:5:16 w unknown-variable"],
+    ),
+    "no prompt": (
+        {"agents.a": AGENT.replace("system_prompt: You are a.\n", "")},
+        ["agents/a.yaml:1:1 w no-prompt"],
+    ),
     "ignored keys": (
         {"crew": CREW + "tasks: []\nsettings: {max_memory_mb: 1}\n"},
         ["crew.yaml:2:1 w ignored-key", "crew.yaml:3:12 w ignored-key"],
@@ -134,17 +198,32 @@ MISTAKES: dict[str, tuple[dict[str, str], list[str]]] = {
     "empty file": ({"agents.a": ""}, ["agents/a.yaml:1:1 e empty"]),
     "a list at the top": ({"crew": "- a\n"}, ["crew.yaml:1:1 e not-a-mapping"]),
     "script": ({"script": "rules: [{sya: x}]\n"}, ["script.yaml:1:10 e unknown-key (say)"]),
-    "unknown agent in a script": ({"script": "rules: [{agent: aa, say: x}]\n"}, ["script.yaml:1:17 e unknown-agent (a)"]),
-    "unknown tool in a script": ({"script": "rules: [{calls: [PingHst]}]\n"}, ["script.yaml:1:18 w script-tool (PingHost)"]),
+    "unknown agent in a script": (
+        {"script": "rules: [{agent: aa, say: x}]\n"},
+        ["script.yaml:1:17 e unknown-agent (a)"],
+    ),
+    "unknown tool in a script": (
+        {"script": "rules: [{calls: [PingHst]}]\n"},
+        ["script.yaml:1:18 w script-tool (PingHost)"],
+    ),
     "setting at the top": ({"crew": CREW + "max_rounds: 3\n"}, ["crew.yaml:2:1 e unknown-key"]),
     "quote that stays open": ({"crew": CREW + 'name: "x\n\n\n'}, ["crew.yaml:2:7 e syntax"]),
-    "indentation": ({"crew": CREW + "settings:\n    max_rounds: 3\n  max_handoffs: 2\n"}, ["crew.yaml:4:3 e syntax"]),
+    "indentation": (
+        {"crew": CREW + "settings:\n    max_rounds: 3\n  max_handoffs: 2\n"},
+        ["crew.yaml:4:3 e syntax"],
+    ),
     "provider without an address": (
-        {"crew": CREW + "providers: {p: {api_key: x}}\n", "agents.a": AGENT.replace("scripted", "p")},
+        {
+            "crew": CREW + "providers: {p: {api_key: x}}\n",
+            "agents.a": AGENT.replace("scripted", "p"),
+        },
         ["agents/a.yaml:4:11 e provider"],
     ),
     "no address": (
-        {"crew": CREW + "providers: {p: {base_url: 'localhost:11434 '}}\n", "agents.a": AGENT + "provider_url: http://h:port/\n"},
+        {
+            "crew": CREW + "providers: {p: {base_url: 'localhost:11434 '}}\n",
+            "agents.a": AGENT + "provider_url: http://h:port/\n",
+        },
         ["crew.yaml:2:27 e bad-value", "agents/a.yaml:6:15 e bad-value"],
     ),
     "no header": (
@@ -161,7 +240,10 @@ MISTAKES: dict[str, tuple[dict[str, str], list[str]]] = {
     "more mistakes than anybody reads": (
         {"tools": "".join(f"k{n}: 1\n" for n in range(1005))},
         [
-            *(f"tools.yaml:{max(1, n)}:1 e {'unknown' if n else 'missing'}-key" for n in range(1000)),
+            *(
+                f"tools.yaml:{max(1, n)}:1 e {'unknown' if n else 'missing'}-key"
+                for n in range(1000)
+            ),
             "tools.yaml:1000:1 e too-many-problems",
         ],
     ),
@@ -194,7 +276,15 @@ def test_all_problems_of_all_files_are_told_at_once(tmp_path: Path):
         "tools.yaml:1:1 e unknown-key (tools)",
     ]
     document = json.loads(json.dumps(as_json(found)))
-    assert set(document["problems"][0]) == {"file", "line", "column", "severity", "code", "message", "suggestion"}
+    assert set(document["problems"][0]) == {
+        "file",
+        "line",
+        "column",
+        "severity",
+        "code",
+        "message",
+        "suggestion",
+    }
 
 
 def test_a_problem_shows_its_line(tmp_path: Path):
@@ -213,7 +303,9 @@ def test_secrets_are_not_shown(tmp_path: Path):
     found = problems(tmp_path, crew=text)
     assert found
     assert not any("sk-written" in as_text(problem, {"crew.yaml": text}) for problem in found)
-    found = problems(tmp_path, crew=CREW + "providers:\n  p: {base_url: http://x, timeout_seconds: '${SET}'}\n")
+    found = problems(
+        tmp_path, crew=CREW + "providers:\n  p: {base_url: http://x, timeout_seconds: '${SET}'}\n"
+    )
     assert said(found) == ["crew.yaml:3:44 e wrong-type"]
     assert "value" not in found[0].message
 
@@ -242,10 +334,17 @@ def test_anchors_and_merges_keep_their_places(tmp_path: Path):
 
 def test_go_agentic_spellings_are_read(tmp_path: Path):
     """Flat cost keys and `enforce`."""
-    agent = AGENT + "max_tokens_per_day: 5\nenforce_cost_limits: true\ncost_limits: {max_tokens_per_call: 7}\n"
+    agent = (
+        AGENT
+        + "max_tokens_per_day: 5\nenforce_cost_limits: true\ncost_limits: {max_tokens_per_call: 7}\n"
+    )
     assert problems(tmp_path, **{"agents.a": agent}) == []
     limits = check(tmp_path).files.agents["a"].cost_limits
-    assert (limits.max_tokens_per_day, limits.max_tokens_per_call, limits.block_on_cost_exceed) == (5, 7, True)
+    assert (limits.max_tokens_per_day, limits.max_tokens_per_call, limits.block_on_cost_exceed) == (
+        5,
+        7,
+        True,
+    )
 
 
 def test_nulls_and_notes_between_names(tmp_path: Path):
@@ -330,7 +429,10 @@ def test_a_byte_order_mark_is_no_text():
     assert read("x", b"\xef\xbb\xbfname: x\n").data == {"name": "x"}
 
 
-@given(st.binary(max_size=300) | st.text(alphabet="ab: -[]{}&*!|>'\"#\n\t?,<~%@", max_size=120).map(str.encode))
+@given(
+    st.binary(max_size=300)
+    | st.text(alphabet="ab: -[]{}&*!|>'\"#\n\t?,<~%@", max_size=120).map(str.encode)
+)
 def test_any_bytes_give_data_or_a_problem(content: bytes):
     """Whatever a file holds."""
     document = read("crew.yaml", content)
@@ -339,14 +441,30 @@ def test_any_bytes_give_data_or_a_problem(content: bytes):
 
 plain = st.recursive(
     st.text(max_size=8) | st.integers() | st.booleans() | st.none(),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(min_size=1, max_size=8), inner, max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.text(min_size=1, max_size=8), inner, max_size=3)
+    ),
     max_leaves=8,
 )
 
 
 @given(
     st.dictionaries(
-        st.sampled_from(["agents", "name", "settings", "routing", "providers", "tools", "entry_point", "version", "x"]), plain
+        st.sampled_from(
+            [
+                "agents",
+                "name",
+                "settings",
+                "routing",
+                "providers",
+                "tools",
+                "entry_point",
+                "version",
+                "x",
+            ]
+        ),
+        plain,
     )
 )
 def test_any_mapping_gets_a_verdict(tmp_path_factory: pytest.TempPathFactory, data: dict[str, Any]):
@@ -364,7 +482,9 @@ needs_crews = pytest.mark.skipif(not SHARED_CREWS.is_dir(), reason="the real cre
 @needs_crews
 def test_the_crew_with_misspelt_keys_is_refused():
     """Each key with its place and what was meant."""
-    found = [p for p in check(SHARED_CREWS / "hello-crew-3d1d38d").problems if p.severity == "error"]
+    found = [
+        p for p in check(SHARED_CREWS / "hello-crew-3d1d38d").problems if p.severity == "error"
+    ]
     assert [(p.line, p.suggestion) for p in found] == [
         (25, "min_tool_timeout_millis"),
         (26, "stream_chunk_timeout_millis"),
@@ -395,15 +515,24 @@ def copied(name: str, folder: Path, rules: list[dict[str, Any]]) -> Path:
 @needs_crews
 async def test_a_chain_that_ends_by_its_signal(tmp_path: Path):
     """No terminal agent: the second one's ending signal ends it."""
-    rules = [{"agent": "researcher", "say": "1. 2. 3. [RESEARCH_DONE]"}, {"agent": "analyst", "say": "insight [ALPHA_COMPLETE]"}]
-    played = await play(load_crew(copied("multi-team-team-alpha-dbd117b", tmp_path, rules), provider="scripted"), "topic")
+    rules = [
+        {"agent": "researcher", "say": "1. 2. 3. [RESEARCH_DONE]"},
+        {"agent": "analyst", "say": "insight [ALPHA_COMPLETE]"},
+    ]
+    played = await play(
+        load_crew(copied("multi-team-team-alpha-dbd117b", tmp_path, rules), provider="scripted"),
+        "topic",
+    )
     assert (played.path, played.row.reason) == (["researcher", "analyst"], "signal")
 
 
 @needs_crews
 async def test_one_agent_that_greets(tmp_path: Path):
     """And is the last."""
-    played = await play(load_crew(copied("hello-crew-dbd117b", tmp_path, [{"say": "hi"}]), provider="scripted"), "hello")
+    played = await play(
+        load_crew(copied("hello-crew-dbd117b", tmp_path, [{"say": "hi"}]), provider="scripted"),
+        "hello",
+    )
     assert (played.row.reason, played.row.answer) == ("terminal", "hi")
 
 
@@ -425,7 +554,9 @@ async def test_the_it_support_crew_loads_but_for_its_shell(tmp_path: Path):
         {"agent": "executor", "say": "ExecuteCommand(uptime)"},
     ]
     copy = copied("it-support-15943f0", tmp_path, rules)
-    played = await play(load_crew(copy, tools=[execute_command], provider="scripted"), "Check localhost")
+    played = await play(
+        load_crew(copy, tools=[execute_command], provider="scripted"), "Check localhost"
+    )
     assert played.path == ["orchestrator", "executor", "executor"]
     assert (played.row.reason, played.row.answer) == ("terminal", "done")
 
@@ -441,7 +572,11 @@ async def test_a_whole_quiz_is_played(tmp_path: Path):
 
     @tool(name="RecordAnswer")
     async def record_answer(
-        question_number: int, question: str, student_answer: str, is_correct: bool, teacher_comment: str
+        question_number: int,
+        question: str,
+        student_answer: str,
+        is_correct: bool,
+        teacher_comment: str,
     ) -> str:
         recorded.append(question_number)
         return f"{len(recorded)} of 10 recorded"
@@ -455,15 +590,29 @@ async def test_a_whole_quiz_is_played(tmp_path: Path):
         {"agent": "reporter", "after": "WriteReport", "say": "Recorded. [OK]"},
         {"agent": "reporter", "say": "WriteReport()"},
         {"agent": "student", "say": "Dear teacher, the answer is 4. [ANSWER]"},
-        {"agent": "teacher", "after": "RecordAnswer", "seen": "10 of 10 recorded", "say": "Exam complete. Score: 10/10. [END]"},
+        {
+            "agent": "teacher",
+            "after": "RecordAnswer",
+            "seen": "10 of 10 recorded",
+            "say": "Exam complete. Score: 10/10. [END]",
+        },
         {"agent": "teacher", "after": ["RecordAnswer"], "say": "What is 2+2, again? [QUESTION]"},
         {"agent": "teacher", "after": "GetQuizStatus", "say": "What is 2+2? [QUESTION]"},
         {"agent": "teacher", "hears": "[ANSWER]", "say": record},
         {"agent": "teacher", "say": "GetQuizStatus()"},
     ]
     copy = copied("quiz-exam-2a19599", tmp_path, rules)
-    crew = load_crew(copy, tools=[get_quiz_status, record_answer, write_report], provider="scripted")
+    crew = load_crew(
+        copy, tools=[get_quiz_status, record_answer, write_report], provider="scripted"
+    )
     played = await play(crew, "Start the exam")
     assert len(recorded) == 10
-    assert [e["content"] for e in played.of("parallel_start")] == ["parallel_question", "parallel_answer"] * 10
-    assert (played.row.status, played.row.reason, played.row.agent_id) == ("completed", "signal", "reporter")
+    assert [e["content"] for e in played.of("parallel_start")] == [
+        "parallel_question",
+        "parallel_answer",
+    ] * 10
+    assert (played.row.status, played.row.reason, played.row.agent_id) == (
+        "completed",
+        "signal",
+        "reporter",
+    )

@@ -22,7 +22,12 @@ from tests.stage import ROOT
 from tools.config import resolve
 
 Path_ = tuple[str | int, ...]
-FILES = ("crew.yaml", *(f"agents/{path.name}" for path in sorted((FULL / "agents").glob("*.yaml"))), "tools.yaml", "script.yaml")
+FILES = (
+    "crew.yaml",
+    *(f"agents/{path.name}" for path in sorted((FULL / "agents").glob("*.yaml"))),
+    "tools.yaml",
+    "script.yaml",
+)
 # Read by the server from the settings, which live on; these tests show what each does.
 SERVED = {
     "max_input_size_kb": "tests/end_to_end/test_server.py: test_limits_and_prompts_are_as_configured",
@@ -75,7 +80,12 @@ def changed(value: Any) -> Any:
             return value
 
 
-KEYS = [(file, path) for file in FILES for path, _ in leaves(data_of(file)) if not str(path[0]).startswith("x-")]
+KEYS = [
+    (file, path)
+    for file in FILES
+    for path, _ in leaves(data_of(file))
+    if not str(path[0]).startswith("x-")
+]
 
 
 def live(thing: Any, seen: frozenset[int] = frozenset()) -> Any:
@@ -87,7 +97,10 @@ def live(thing: Any, seen: frozenset[int] = frozenset()) -> Any:
         case dict():
             return {key: live(value, seen) for key, value in thing.items()}
         case list() | tuple() | set() | frozenset():
-            return [live(value, seen) for value in (sorted(thing) if isinstance(thing, set | frozenset) else thing)]
+            return [
+                live(value, seen)
+                for value in (sorted(thing) if isinstance(thing, set | frozenset) else thing)
+            ]
         case functools.partial():
             return live(thing.args, seen)
         case SecretStr():
@@ -96,8 +109,16 @@ def live(thing: Any, seen: frozenset[int] = frozenset()) -> Any:
             return "a script"
     module = type(thing).__module__.partition(".")[0]
     if module not in ("crew", "agents", "tools"):
-        return repr(thing) if isinstance(thing, str | int | float | bool | type(None)) else type(thing).__name__
-    names = [f.name for f in dataclasses.fields(thing)] if dataclasses.is_dataclass(thing) else vars(thing)
+        return (
+            repr(thing)
+            if isinstance(thing, str | int | float | bool | type(None))
+            else type(thing).__name__
+        )
+    names = (
+        [f.name for f in dataclasses.fields(thing)]
+        if dataclasses.is_dataclass(thing)
+        else vars(thing)
+    )
     skipped = {"config", "sources", "revision", "recipe", "warnings", "catalog", "script"}
     return {name: live(getattr(thing, name), seen) for name in names if name not in skipped}
 
@@ -122,14 +143,29 @@ def written(folder: Path, file: str, path: Path_) -> Path:
 async def transcripts(crew: Crew) -> list[Any]:
     """What the scripted crew says to what its script speaks of."""
     out = []
-    for first, then in (("our web is slow", "yes"), ("broken", "no"), ("check it", ""), ("audit", ""), ("hello", "nothing")):
+    for first, then in (
+        ("our web is slow", "yes"),
+        ("broken", "no"),
+        ("check it", ""),
+        ("audit", ""),
+        ("hello", "nothing"),
+    ):
         async with Runs(crew, MemoryStore()) as runs:
             run = await runs.start(Query(first))
             if (await run.outcome()).status == "paused":
-                run = await runs.resume(run.id, Query("", decision="approve") if then == "yes" else Query(then))
+                run = await runs.resume(
+                    run.id, Query("", decision="approve") if then == "yes" else Query(then)
+                )
                 await run.outcome()
-            events = [json.loads(line.public) async for line in runs.follow(run.id) if line is not None]
-        out.append([(e["type"], e["content"], e["metadata"].get("code"), e["metadata"].get("arguments")) for e in events])
+            events = [
+                json.loads(line.public) async for line in runs.follow(run.id) if line is not None
+            ]
+        out.append(
+            [
+                (e["type"], e["content"], e["metadata"].get("code"), e["metadata"].get("arguments"))
+                for e in events
+            ]
+        )
         out.append([e["metadata"]["calls"] for e in events if "calls" in e["metadata"]])
     return out
 
@@ -155,8 +191,14 @@ async def test_the_same_crew_looks_the_same(monkeypatch: pytest.MonkeyPatch):
     assert await transcripts(one) == await transcripts(two)
 
 
-@pytest.mark.parametrize(("file", "path"), KEYS, ids=lambda value: value if isinstance(value, str) else ".".join(map(str, value)))
-async def test_every_key_counts(file: str, path: Path_, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+@pytest.mark.parametrize(
+    ("file", "path"),
+    KEYS,
+    ids=lambda value: value if isinstance(value, str) else ".".join(map(str, value)),
+)
+async def test_every_key_counts(
+    file: str, path: Path_, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     """Changed, it gives another verdict, another crew, or another transcript."""
     monkeypatch.setenv("OPENAI_API_KEY", "sk-x")
     folder = written(tmp_path / "full", file, path)
@@ -173,4 +215,6 @@ async def test_every_key_counts(file: str, path: Path_, tmp_path: Path, monkeypa
             load_crew(folder, provider="scripted", environment={})
         ) != await transcripts(load_crew(FULL, provider="scripted", environment={}))
     else:
-        assert seen_of(load_crew(folder, environment={})) != seen_of(load_crew(FULL, environment={}))
+        assert seen_of(load_crew(folder, environment={})) != seen_of(
+            load_crew(FULL, environment={})
+        )

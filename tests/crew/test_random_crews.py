@@ -24,7 +24,9 @@ def crews(draw: st.DrawFn) -> dict[str, Any]:
     names = list(NAMES[: draw(st.integers(1, 5))])
     members = draw(st.lists(st.sampled_from(names), unique=True, max_size=3))
     for_all: bool = draw(st.booleans())
-    groups: dict[str, Any] = {"team": {"agents": members, "wait_for_all": for_all}} if members else {}
+    groups: dict[str, Any] = (
+        {"team": {"agents": members, "wait_for_all": for_all}} if members else {}
+    )
     decided: bool = draw(st.booleans())
     if groups and decided:
         groups["team"]["next_agent"] = draw(st.sampled_from(names))
@@ -34,11 +36,21 @@ def crews(draw: st.DrawFn) -> dict[str, Any]:
     rules: list[dict[str, Any]] = []
     for name in names:
         aims = draw(st.lists(targets, unique=True, max_size=3))
-        signals[name] = [{"signal": f"[{aim.upper()}]", "target": aim} for aim in aims] + [{"signal": "[END]"}]
-        agent: dict[str, Any] = {"id": name, "name": name.title(), "role": "r", "provider": "scripted", "system_prompt": "Speak."}
+        signals[name] = [{"signal": f"[{aim.upper()}]", "target": aim} for aim in aims] + [
+            {"signal": "[END]"}
+        ]
+        agent: dict[str, Any] = {
+            "id": name,
+            "name": name.title(),
+            "role": "r",
+            "provider": "scripted",
+            "system_prompt": "Speak.",
+        }
         if draw(st.booleans()):
             agent["tools"] = ["GetSystemInfo"]
-            rules.append({"agent": name, "turn": draw(st.integers(1, 3)), "calls": ["GetSystemInfo"]})
+            rules.append(
+                {"agent": name, "turn": draw(st.integers(1, 3)), "calls": ["GetSystemInfo"]}
+            )
         if draw(st.booleans()):
             agent["handoff_targets"] = draw(st.lists(targets, unique=True, max_size=2))
         if draw(st.booleans()):
@@ -46,18 +58,35 @@ def crews(draw: st.DrawFn) -> dict[str, Any]:
         agents[name] = agent
         for turn in range(1, draw(st.integers(1, 3))):
             rules.append(
-                {"agent": name, "turn": turn, "say": draw(st.sampled_from(["so", *(s["signal"] for s in signals[name])]))}
+                {
+                    "agent": name,
+                    "turn": turn,
+                    "say": draw(st.sampled_from(["so", *(s["signal"] for s in signals[name])])),
+                }
             )
         if draw(st.booleans()):
             rules.append({"agent": name, "fail": "unavailable"})
         rules.append({"agent": name, "say": draw(st.sampled_from(["well", "[END]"]))})
-    behaviors = {name: {"wait_for_signal": draw(st.booleans()), "auto_route": draw(st.booleans())} for name in names}
-    limits = {"max_handoffs": draw(st.integers(0, 4)), "max_rounds": draw(st.integers(1, 6)), "retry_backoff_min_millis": 0}
-    routing: dict[str, Any] = {"signals": signals, "agent_behaviors": behaviors, "parallel_groups": groups}
+    behaviors = {
+        name: {"wait_for_signal": draw(st.booleans()), "auto_route": draw(st.booleans())}
+        for name in names
+    }
+    limits = {
+        "max_handoffs": draw(st.integers(0, 4)),
+        "max_rounds": draw(st.integers(1, 6)),
+        "retry_backoff_min_millis": 0,
+    }
+    routing: dict[str, Any] = {
+        "signals": signals,
+        "agent_behaviors": behaviors,
+        "parallel_groups": groups,
+    }
     if draw(st.booleans()):
         routing["defaults"] = {draw(st.sampled_from(names)): draw(targets | st.none())}
     crew = {"agents": names, "settings": limits, "routing": routing}
-    return {"crew.yaml": crew, "script.yaml": {"rules": rules}} | {f"agents/{name}.yaml": agent for name, agent in agents.items()}
+    return {"crew.yaml": crew, "script.yaml": {"rules": rules}} | {
+        f"agents/{name}.yaml": agent for name, agent in agents.items()
+    }
 
 
 def write(folder: Path, files: dict[str, Any]) -> Path:
@@ -95,7 +124,24 @@ def test_every_valid_crew_loads_plays_and_ends(files: dict[str, Any]):
 
 
 WRONG: st.SearchStrategy[Any] = st.sampled_from(
-    [None, True, -1, 10**30, 0.5, "", "x", "ada", "[END]", [], ["x", "x"], {}, {"x": {"y": 1}}, [[]], "\u0000", "\ud7ff"]
+    [
+        None,
+        True,
+        -1,
+        10**30,
+        0.5,
+        "",
+        "x",
+        "ada",
+        "[END]",
+        [],
+        ["x", "x"],
+        {},
+        {"x": {"y": 1}},
+        [[]],
+        "\u0000",
+        "\ud7ff",
+    ]
 )
 
 
@@ -138,7 +184,11 @@ def test_every_mutant_gets_a_verdict(files: dict[str, Any]):
         folder = write(Path(made), files)
         checked = check(folder, environment={})
         for problem in checked.problems:
-            lines = (folder / problem.file).read_text().splitlines() if (folder / problem.file).is_file() else []
+            lines = (
+                (folder / problem.file).read_text().splitlines()
+                if (folder / problem.file).is_file()
+                else []
+            )
             assert 1 <= problem.line <= max(1, len(lines))
             assert 1 <= problem.column <= max([1, *(len(line) + 1 for line in lines)])
         if not failed(checked.problems):

@@ -23,7 +23,10 @@ RULES: list[dict[str, Any]] = [
     {
         "agent": "a",
         "say": "",
-        "calls": [{"tool": "note", "arguments": {"text": "1"}}, {"tool": "note", "arguments": {"text": "2"}}],
+        "calls": [
+            {"tool": "note", "arguments": {"text": "1"}},
+            {"tool": "note", "arguments": {"text": "2"}},
+        ],
     },
     {"agent": "b", "after": "note", "say": "b has {{result.note}}"},
     {"agent": "b", "say": 'note("3")'},
@@ -39,7 +42,12 @@ def crew(folder: Path, notes: list[str]) -> Crew:
         return f"note {text}"
 
     given: Tool = note
-    agents: dict[str, Any] = {"a": {"tools": ["note"]}, "b": {"tools": ["note"]}, "c": {}, "d": {"is_terminal": True}}
+    agents: dict[str, Any] = {
+        "a": {"tools": ["note"]},
+        "b": {"tools": ["note"]},
+        "c": {},
+        "d": {"is_terminal": True},
+    }
     return crew_of(folder, agents, RULES, given, routing=ROUTING)
 
 
@@ -75,14 +83,24 @@ async def test_a_run_goes_on_from_every_event(tmp_path: Path, seed: int):
             ended = await run.outcome()
             after = await store.records(row.run_id)
         assert ended.answer == row.answer, cut
-        assert (ended.status, ended.rounds, ended.handoffs) == ("completed", row.rounds, row.handoffs)
+        assert (ended.status, ended.rounds, ended.handoffs) == (
+            "completed",
+            row.rounds,
+            row.handoffs,
+        )
         assert after[:cut] == records[:cut]
         assert [record.seq for record in after] == list(range(1, len(after) + 1))
         keys = [key(record) for record in after]
         assert len(keys) == len(set(keys)), cut
         assert sorted(keys, key=str) == sorted((key(record) for record in records), key=str), cut
-        done = {json.loads(record.public)["content"] for record in records[:cut] if key(record)[0] == "tool_result"}
-        assert sorted(notes) == sorted(text for text in "123" if f"✅ [Tool] note → note {text}" not in done)
+        done = {
+            json.loads(record.public)["content"]
+            for record in records[:cut]
+            if key(record)[0] == "tool_result"
+        }
+        assert sorted(notes) == sorted(
+            text for text in "123" if f"✅ [Tool] note → note {text}" not in done
+        )
 
 
 async def test_one_run_that_cannot_be_read_does_not_stop_the_others(tmp_path: Path):
@@ -92,7 +110,9 @@ async def test_one_run_that_cannot_be_read_does_not_stop_the_others(tmp_path: Pa
     for run_id, event in (("bad", '["AgentStarted",{"nonsense":1}]'), ("good", "")):
         row, records = await whole(crew(tmp_path / run_id, notes))
         first = [Record(1, records[0].public, event or records[0].event)]
-        await store.append(Write(run_id, first, RunRow(run_id, row.crew, "running", row.query, row.started_at, "")))
+        await store.append(
+            Write(run_id, first, RunRow(run_id, row.crew, "running", row.query, row.started_at, ""))
+        )
     async with Runs(crew(tmp_path / "next", notes), store) as runs:
         taken = await runs.recover()
         assert [run.id for run in taken] == ["good"]
@@ -100,17 +120,26 @@ async def test_one_run_that_cannot_be_read_does_not_stop_the_others(tmp_path: Pa
         assert (await runs.row("bad")).status == "running"
 
 
-@pytest.mark.parametrize("both", [("cancel", "cancel"), ("recover", "cancel"), ("recover", "recover")])
+@pytest.mark.parametrize(
+    "both", [("cancel", "cancel"), ("recover", "cancel"), ("recover", "recover")]
+)
 async def test_a_left_run_is_taken_up_once(tmp_path: Path, both: tuple[str, str]):
     """Whoever come at the same moment: no second copy of it, and nothing is held for good."""
     loaded = crew(tmp_path, [])
     row, records = await whole(loaded)
     store = MemoryStore()
     await store.append(
-        Write(row.run_id, records[:4], RunRow(row.run_id, row.crew, "running", row.query, row.started_at, "", loaded.revision))
+        Write(
+            row.run_id,
+            records[:4],
+            RunRow(row.run_id, row.crew, "running", row.query, row.started_at, "", loaded.revision),
+        )
     )
     async with Runs(crew(tmp_path, []), store) as runs:
-        tasks = [asyncio.ensure_future(runs.recover() if what == "recover" else runs.cancel(row.run_id)) for what in both]
+        tasks = [
+            asyncio.ensure_future(runs.recover() if what == "recover" else runs.cancel(row.run_id))
+            for what in both
+        ]
         await asyncio.wait(tasks)
         for run in list(runs.live.values()):
             await run.outcome()
@@ -120,7 +149,9 @@ async def test_a_left_run_is_taken_up_once(tmp_path: Path, both: tuple[str, str]
         assert [record.seq for record in kept] == list(range(1, len(kept) + 1))
         assert sum(isinstance(unpack(record.event), RunDone) for record in kept) == 1
         assert runs.live == {}
-        assert all(task.exception() is None or isinstance(task.exception(), RunEnded) for task in tasks)
+        assert all(
+            task.exception() is None or isinstance(task.exception(), RunEnded) for task in tasks
+        )
 
 
 async def test_what_cannot_be_read_holds_up_nobody(tmp_path: Path):
@@ -130,13 +161,21 @@ async def test_what_cannot_be_read_holds_up_nobody(tmp_path: Path):
     for run_id in ("r1", "r2", "r3"):
         row = RunRow(run_id, crew.name, "running", "go", "2026-01-01T00:00:00.000Z", "")
         event = pack(RunStarted(crew.name, "a", "A", "", False, Query("go")))
-        await store.append(Write(run_id, [Record(1, "{}", '["FromTheFuture",{}]' if run_id == "r2" else event)], row))
+        await store.append(
+            Write(
+                run_id, [Record(1, "{}", '["FromTheFuture",{}]' if run_id == "r2" else event)], row
+            )
+        )
         await store.ask_to_cancel(run_id)
     async with Runs(crew, store) as runs:
         with pytest.raises(StoreError, match="written by another version"):
             await runs.take_up("r2")
         await runs.heed()
-        assert [(await runs.row(run_id)).status for run_id in ("r1", "r2", "r3")] == ["cancelled", "running", "cancelled"]
+        assert [(await runs.row(run_id)).status for run_id in ("r1", "r2", "r3")] == [
+            "cancelled",
+            "running",
+            "cancelled",
+        ]
         await runs.drain(0)
         with pytest.raises(Draining):
             await runs.cancel("r2")

@@ -14,7 +14,10 @@ AGENT = "id: a\nname: A\nrole: r\nprovider: scripted\nsystem_prompt: You help.\n
 
 
 def mended(crew: str, agent: str = AGENT) -> tuple[str, str]:
-    sources = Sources(Path("nowhere"), {"crew.yaml": crew.encode(), "agents/a.yaml": agent.encode(), "script.yaml": b"rules: []"})
+    sources = Sources(
+        Path("nowhere"),
+        {"crew.yaml": crew.encode(), "agents/a.yaml": agent.encode(), "script.yaml": b"rules: []"},
+    )
     after = repaired(sources).files
     return after["crew.yaml"].decode(), after["agents/a.yaml"].decode()
 
@@ -24,12 +27,18 @@ MENDED = {
         "agents: [a]  # the crew\nsettings:\n    max_rouns:   3 # few\n\n\n    'max_handoff': 2\n",
         "agents: [a]  # the crew\nsettings:\n    max_rounds:   3 # few\n\n\n    'max_handoffs': 2\n",
     ),
-    "a flow mapping": ("{agents: [a], settings: {max_rouns: 3}}\n", "{agents: [a], settings: {max_rounds: 3}}\n"),
+    "a flow mapping": (
+        "{agents: [a], settings: {max_rouns: 3}}\n",
+        "{agents: [a], settings: {max_rounds: 3}}\n",
+    ),
     "brackets": (
         "agents: [a]\nrouting:\n  signals:\n    a:\n      - signal: [KẾT THÚC] # ends\n        target: null\n",
         'agents: [a]\nrouting:\n  signals:\n    a:\n      - signal: "[KẾT THÚC]" # ends\n        target: null\n',
     ),
-    "a text with a colon": ("agents: [a]\nname: night: shift  # late\n", 'agents: [a]\nname: "night: shift"  # late\n'),
+    "a text with a colon": (
+        "agents: [a]\nname: night: shift  # late\n",
+        'agents: [a]\nname: "night: shift"  # late\n',
+    ),
     "one behind another": (
         "agents: [a]\nname: a: b\nsetings: {max_rouns: 1}\n",
         'agents: [a]\nname: "a: b"\nsettings: {max_rounds: 1}\n',
@@ -80,8 +89,23 @@ def test_what_is_not_certain_is_left(crew: str):
     assert mended(crew)[0] == crew
 
 
-KEYS = st.sampled_from(["agents", "agnts", "name", "nme", "settings", "max_rouns", "max_rounds", "signal", "entry_pont", "x"])
-VALUES = st.sampled_from(["[a]", "a: b", '"x"', "{max_rouns: 1}", "", "- y", "[x, y]", "'", "|\n  text", "&a [*a]"])
+KEYS = st.sampled_from(
+    [
+        "agents",
+        "agnts",
+        "name",
+        "nme",
+        "settings",
+        "max_rouns",
+        "max_rounds",
+        "signal",
+        "entry_pont",
+        "x",
+    ]
+)
+VALUES = st.sampled_from(
+    ["[a]", "a: b", '"x"', "{max_rouns: 1}", "", "- y", "[x, y]", "'", "|\n  text", "&a [*a]"]
+)
 
 
 @given(st.lists(st.tuples(KEYS, VALUES), max_size=6))
@@ -89,7 +113,9 @@ def test_mending_ends_and_never_breaks_a_file(lines: list[tuple[str, str]]):
     """Whatever is in it: no more problems than before, and mending twice is mending once."""
     text = "".join(f"{key}: {value}\n" for key, value in lines)
     after = mended(text)[0]
-    assert len(read("crew.yaml", after.encode()).problems) <= len(read("crew.yaml", text.encode()).problems)
+    assert len(read("crew.yaml", after.encode()).problems) <= len(
+        read("crew.yaml", text.encode()).problems
+    )
     assert mended(after)[0] == after
 
 

@@ -6,7 +6,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crew.routing import Finish, Fork, Group, Handoff, Pause, Route, Routing, decide, decide_group, deciding_member, settles
+from crew.routing import (
+    Finish,
+    Fork,
+    Group,
+    Handoff,
+    Pause,
+    Route,
+    Routing,
+    decide,
+    decide_group,
+    deciding_member,
+    settles,
+)
 from crew.signals import Signal
 
 
@@ -51,21 +63,41 @@ CASES: dict[str, tuple[dict[str, Any], str, str, str]] = {
     "signal to the end": (TO_B, "[END]", "a", "end signal"),
     "signal to a group": (TO_B, "[G]", "a", "fork signal"),
     "first signal in the crew's order": (TO_B, "[G] [END] [B]", "a", "b signal"),
-    "another's signal is not looked at": ({"signals": {"b": [("[C]", "c")]}, "manual": "a"}, "[C]", "a", "end no_next_agent"),
+    "another's signal is not looked at": (
+        {"signals": {"b": [("[C]", "c")]}, "manual": "a"},
+        "[C]",
+        "a",
+        "end no_next_agent",
+    ),
     "waiting": ({**TO_B, "waits": "a"}, "x", "a", "pause"),
     "waiting beats terminal": ({"waits": "a", "terminal": "a"}, "x", "a", "pause"),
     "waiting beats default": ({"waits": "a", "defaults": {"a": "b"}}, "x", "a", "pause"),
     "terminal": ({"terminal": "a"}, "x", "a", "end terminal"),
     "terminal beats default": ({"terminal": "a", "defaults": {"a": "b"}}, "x", "a", "end terminal"),
     "default": ({"defaults": {"a": "c"}}, "x", "a", "c default"),
-    "default beats targets": ({"defaults": {"a": "c"}, "targets": {"a": ("b",)}}, "x", "a", "c default"),
+    "default beats targets": (
+        {"defaults": {"a": "c"}, "targets": {"a": ("b",)}},
+        "x",
+        "a",
+        "c default",
+    ),
     "default to a group": ({"defaults": {"a": "g"}}, "x", "a", "fork default"),
-    "null default ends": ({"defaults": {"a": None}, "targets": {"a": ("b",)}}, "x", "a", "end no_next_agent"),
+    "null default ends": (
+        {"defaults": {"a": None}, "targets": {"a": ("b",)}},
+        "x",
+        "a",
+        "end no_next_agent",
+    ),
     "default to one that has spoken": ({"defaults": {"a": "b"}}, "x", "ab", "b default"),
     "target": ({"targets": {"a": ("c", "b")}}, "x", "a", "c handoff_target"),
     "target but itself": ({"targets": {"a": ("a", "b")}}, "x", "a", "b handoff_target"),
     "target that has spoken": ({"targets": {"a": ("b",)}}, "x", "ab", "b handoff_target"),
-    "target though manual": ({"targets": {"a": ("c",)}, "manual": "a"}, "x", "a", "c handoff_target"),
+    "target though manual": (
+        {"targets": {"a": ("c",)}, "manual": "a"},
+        "x",
+        "a",
+        "c handoff_target",
+    ),
     "only itself counts as empty": ({"targets": {"a": ("a",)}}, "x", "a", "end no_next_agent"),
     "empty targets end": ({"targets": {"a": ()}}, "x", "a", "end no_next_agent"),
     "order": ({}, "x", "a", "b order"),
@@ -97,10 +129,16 @@ def test_what_else_was_found_is_told():
     """With the place of the one that won."""
     decision = decide(routing(**TO_B), "a", "[END] [B]", {"a"})
     assert isinstance(decision, Handoff)
-    assert (decision.reason.signal, decision.reason.also_found, decision.reason.source) == ("[B]", ("[END]",), "crew.yaml:7")
+    assert (decision.reason.signal, decision.reason.also_found, decision.reason.source) == (
+        "[B]",
+        ("[END]",),
+        "crew.yaml:7",
+    )
 
 
-MEMBERS: dict[str, Any] = {"signals": {"b": [("[STOP]", None), ("[A]", "a")], "c": [("[G]", "g"), ("[STOP]", None)]}}
+MEMBERS: dict[str, Any] = {
+    "signals": {"b": [("[STOP]", None), ("[A]", "a")], "c": [("[G]", "g"), ("[STOP]", None)]}
+}
 GROUP_CASES: dict[str, tuple[dict[str, Any], dict[str, str], str, str | None]] = {
     # name: (routing, answers, expected, who decides)
     "first member in the crew's order": (MEMBERS, {"c": "[G]", "b": "[A]"}, "a signal", "b"),
@@ -108,9 +146,24 @@ GROUP_CASES: dict[str, tuple[dict[str, Any], dict[str, str], str, str | None]] =
     "a member's target beats its own end": (MEMBERS, {"b": "[STOP] [A]", "c": ""}, "a signal", "b"),
     "an end": (MEMBERS, {"b": "x", "c": "[STOP]"}, "end signal", None),
     "a failed member decides nothing": (MEMBERS, {"c": "[STOP]"}, "end signal", None),
-    "next agent": ({**MEMBERS, "groups": {"g": Group("g", ("b", "c"), True, 60, "a")}}, {"b": "[STOP]"}, "a group", None),
-    "the origin's default": ({**MEMBERS, "defaults": {"a": "c"}}, {"b": "x", "c": "y"}, "c default", None),
-    "the origin's targets": ({**MEMBERS, "targets": {"a": ("b",)}}, {"b": "x", "c": "y"}, "b handoff_target", None),
+    "next agent": (
+        {**MEMBERS, "groups": {"g": Group("g", ("b", "c"), True, 60, "a")}},
+        {"b": "[STOP]"},
+        "a group",
+        None,
+    ),
+    "the origin's default": (
+        {**MEMBERS, "defaults": {"a": "c"}},
+        {"b": "x", "c": "y"},
+        "c default",
+        None,
+    ),
+    "the origin's targets": (
+        {**MEMBERS, "targets": {"a": ("b",)}},
+        {"b": "x", "c": "y"},
+        "b handoff_target",
+        None,
+    ),
     "the origin's waiting and being terminal do not count": (
         {**MEMBERS, "waits": "a", "terminal": "a", "defaults": {"a": "c"}},
         {"b": "x"},
@@ -154,7 +207,12 @@ targets = st.none() | names | st.just("g")
 
 @given(
     signals=st.dictionaries(
-        names, st.lists(st.tuples(st.sampled_from(["[X]", "[Y]", "Z"]), targets), max_size=3, unique_by=lambda pair: pair[0])
+        names,
+        st.lists(
+            st.tuples(st.sampled_from(["[X]", "[Y]", "Z"]), targets),
+            max_size=3,
+            unique_by=lambda pair: pair[0],
+        ),
     ),
     defaults=st.dictionaries(names, targets),
     to=st.dictionaries(names, st.lists(names, max_size=3).map(tuple)),
@@ -166,7 +224,15 @@ targets = st.none() | names | st.just("g")
     spoken=st.sets(names),
 )
 def test_every_answer_leads_somewhere(
-    signals: Any, defaults: Any, to: Any, waits: Any, terminal: Any, manual: Any, speaker: str, words: str, spoken: set[str]
+    signals: Any,
+    defaults: Any,
+    to: Any,
+    waits: Any,
+    terminal: Any,
+    manual: Any,
+    speaker: str,
+    words: str,
+    spoken: set[str],
 ):
     """Exactly one decision, always the same, to a name that exists; no signal, waiting agent: a pause."""
     plan = routing(signals, defaults, to, "".join(waits), "".join(terminal), "".join(manual))
@@ -182,7 +248,9 @@ def test_every_answer_leads_somewhere(
     signalled = [
         pair
         for pair in signals.get(speaker, ())
-        if Signal.of(pair[0]).occurs(" ".join(words.lower().split()).replace("[ ", "[").replace(" ]", "]"))
+        if Signal.of(pair[0]).occurs(
+            " ".join(words.lower().split()).replace("[ ", "[").replace(" ]", "]")
+        )
     ]
     if not signalled and speaker in waits:
         assert decision == Pause(speaker)

@@ -28,7 +28,8 @@ async def lookup(word: str) -> str:
 def routes(**signals: Any) -> dict[str, Any]:
     return {
         "signals": {
-            agent: [{"signal": text, "target": target} for text, target in pairs.items()] for agent, pairs in signals.items()
+            agent: [{"signal": text, "target": target} for text, target in pairs.items()]
+            for agent, pairs in signals.items()
         }
     }
 
@@ -41,7 +42,11 @@ async def test_the_events_of_a_run(tmp_path: Path):
         [
             {"agent": "a", "say": "to b [B]"},
             {"agent": "b", "after": "lookup", "say": "It is the {{result.lookup}}."},
-            {"agent": "b", "say": "Let me see.", "calls": [{"tool": "lookup", "arguments": {"word": "x"}}]},
+            {
+                "agent": "b",
+                "say": "Let me see.",
+                "calls": [{"tool": "lookup", "arguments": {"word": "x"}}],
+            },
         ],
         lookup,
         routing=routes(a={"[B]": "b"}),
@@ -61,10 +66,17 @@ async def test_the_events_of_a_run(tmp_path: Path):
         "done",
     ]
     assert played.types == expected
-    assert [event["metadata"]["seq"] for event in played.events] == list(range(1, len(expected) + 1))
+    assert [event["metadata"]["seq"] for event in played.events] == list(
+        range(1, len(expected) + 1)
+    )
     assert {event["metadata"]["run_id"] for event in played.events} == {played.row.run_id}
     handoff = played.of("handoff")[0]["metadata"]
-    assert (handoff["from"], handoff["to"], handoff["why"], handoff["signal"]) == ("a", "b", "signal", "[B]")
+    assert (handoff["from"], handoff["to"], handoff["why"], handoff["signal"]) == (
+        "a",
+        "b",
+        "signal",
+        "[B]",
+    )
     assert re.fullmatch(r"crew\.yaml:\d+", handoff["source"])
     result = played.of("tool_result")[0]
     assert result["content"] == "✅ [Tool] lookup → meaning of x"
@@ -80,7 +92,10 @@ async def test_the_events_of_a_run(tmp_path: Path):
     )
     assert played.of("start")[0]["agent"] == "system"
     assert played.of("agent_start")[0]["content"] == "Starting A"
-    assert all(set(event) == {"type", "agent", "content", "timestamp", "metadata"} for event in played.events)
+    assert all(
+        set(event) == {"type", "agent", "content", "timestamp", "metadata"}
+        for event in played.events
+    )
 
 
 async def test_a_crew_without_routing_is_a_pipeline(tmp_path: Path):
@@ -98,7 +113,11 @@ async def test_a_signal_beside_a_call_is_not_acted_on(tmp_path: Path):
         {"say": "b"},
     ]
     crew = crew_of(
-        tmp_path, {"a": {"tools": ["lookup"], "handoff_targets": []}, "b": {}}, rules, lookup, routing=routes(a={"[B]": "b"})
+        tmp_path,
+        {"a": {"tools": ["lookup"], "handoff_targets": []}, "b": {}},
+        rules,
+        lookup,
+        routing=routes(a={"[B]": "b"}),
     )
     played = await play(crew, "go")
     assert played.path == ["a", "a"]
@@ -114,17 +133,27 @@ async def test_a_signal_in_a_tool_output_is_not_an_agents(tmp_path: Path):
 
     rules = [{"after": "sneaky", "say": "nothing"}, {"say": "", "calls": ["sneaky"]}]
     crew = crew_of(
-        tmp_path, {"a": {"tools": ["sneaky"], "handoff_targets": []}, "b": {}}, rules, sneaky, routing=routes(a={"[B]": "b"})
+        tmp_path,
+        {"a": {"tools": ["sneaky"], "handoff_targets": []}, "b": {}},
+        rules,
+        sneaky,
+        routing=routes(a={"[B]": "b"}),
     )
     assert (await play(crew, "go")).path == ["a", "a"]
 
 
 async def test_calls_in_text(tmp_path: Path):
     """Are found, run, and answered with one user message."""
-    rules = [{"after": "lookup", "say": "got {{result.lookup}}"}, {"say": "I look.\nlookup(x)\nlookup(\nbad"}]
+    rules = [
+        {"after": "lookup", "say": "got {{result.lookup}}"},
+        {"say": "I look.\nlookup(x)\nlookup(\nbad"},
+    ]
     crew = crew_of(tmp_path, {"a": {"tools": ["lookup"]}}, rules, lookup)
     played = await play(crew, "go")
-    assert [event["metadata"]["status"] for event in played.of("tool_result")] == ["success", "error"]
+    assert [event["metadata"]["status"] for event in played.of("tool_result")] == [
+        "success",
+        "error",
+    ]
     assert played.of("tool_result")[0]["content"] == "✅ [Tool] lookup → meaning of x"
     assert "cannot be read" in played.of("tool_result")[1]["content"]
 
@@ -146,9 +175,17 @@ BOUNCE = [{"agent": "a", "say": "[B]"}, {"agent": "b", "say": "[A]"}]
         ({"max_handoffs": 4, "max_rounds": 5}, "max_handoffs", 5, 4),
     ],
 )
-async def test_limits_are_counted_exactly(tmp_path: Path, settings: dict[str, Any], reason: str, rounds: int, handoffs: int):
+async def test_limits_are_counted_exactly(
+    tmp_path: Path, settings: dict[str, Any], reason: str, rounds: int, handoffs: int
+):
     """At the limit the run ends in good order, with a warning; a refused handoff has no event; both at once: max_handoffs."""
-    crew = crew_of(tmp_path, PING_PONG, BOUNCE, routing=routes(a={"[B]": "b"}, b={"[A]": "a"}), settings=settings)
+    crew = crew_of(
+        tmp_path,
+        PING_PONG,
+        BOUNCE,
+        routing=routes(a={"[B]": "b"}, b={"[A]": "a"}),
+        settings=settings,
+    )
     played = await play(crew, "go")
     done = played.of("done")[0]["metadata"]
     assert (done["reason"], done["rounds"], done["handoffs"]) == (reason, rounds, handoffs)
@@ -162,7 +199,12 @@ async def test_limits_are_counted_exactly(tmp_path: Path, settings: dict[str, An
 @pytest.mark.parametrize("limit", [2, 3, 4])
 async def test_a_run_that_needs_three_rounds(tmp_path: Path, limit: int):
     """n-1 is too few, n and n+1 are enough."""
-    crew = crew_of(tmp_path, {"a": {}, "b": {}, "c": {"is_terminal": True}}, [{"say": "x"}], settings={"max_rounds": limit})
+    crew = crew_of(
+        tmp_path,
+        {"a": {}, "b": {}, "c": {"is_terminal": True}},
+        [{"say": "x"}],
+        settings={"max_rounds": limit},
+    )
     assert (await play(crew, "go")).row.reason == ("max_rounds" if limit < 3 else "terminal")
 
 
@@ -182,7 +224,9 @@ async def test_a_tool_loop_is_bounded_by_rounds(tmp_path: Path):
 
 async def test_the_run_has_its_time(tmp_path: Path):
     """Past timeout_seconds it ends with an error, in the middle of whatever it did."""
-    crew = crew_of(tmp_path, {"a": {}}, [{"say": "x", "delay_seconds": 30}], settings={"timeout_seconds": 0.1})
+    crew = crew_of(
+        tmp_path, {"a": {}}, [{"say": "x", "delay_seconds": 30}], settings={"timeout_seconds": 0.1}
+    )
     with anyio.fail_after(5):
         played = await play(crew, "go")
     assert played.types == ["start", "agent_start", "error"]
@@ -190,7 +234,9 @@ async def test_the_run_has_its_time(tmp_path: Path):
     assert (played.row.status, played.row.reason) == ("failed", "timeout")
 
 
-PAUSING = {"routing": {**routes(a={"[B]": "b"}), "agent_behaviors": {"a": {"wait_for_signal": True}}}}
+PAUSING = {
+    "routing": {**routes(a={"[B]": "b"}), "agent_behaviors": {"a": {"wait_for_signal": True}}}
+}
 ASKING = [
     {"agent": "a", "hears": "enough", "say": "thanks [B]"},
     {"agent": "a", "say": "tell me more"},
@@ -207,7 +253,11 @@ async def test_a_pause_and_its_answers(tmp_path: Path):
         + ["start", "agent_start", "agent_response", "handoff", "agent_start", "agent_response", "done"]
     )  # fmt: skip
     assert [event["metadata"]["resumed"] for event in played.of("start")] == [False, True, True]
-    assert [event["metadata"]["reason"] for event in played.of("done")] == ["paused", "paused", "terminal"]
+    assert [event["metadata"]["reason"] for event in played.of("done")] == [
+        "paused",
+        "paused",
+        "terminal",
+    ]
     assert played.of("pause")[0]["content"] == "[PAUSE:a] Waiting for user input"
     assert [event["metadata"]["seq"] for event in played.events] == list(range(1, 18))
     assert [event["metadata"]["round"] for event in played.of("agent_start")] == [1, 1, 1, 2]
@@ -228,7 +278,11 @@ async def test_handoffs_and_who_has_spoken_count_anew(tmp_path: Path):
         {"agent": "b", "say": "shall I?"},
     ]
     agents: dict[str, Any] = {"a": {"handoff_targets": []}, "b": {}}
-    played = await play(crew_of(tmp_path, agents, rules, routing=routing, settings={"max_handoffs": 1}), "start", "go on")
+    played = await play(
+        crew_of(tmp_path, agents, rules, routing=routing, settings={"max_handoffs": 1}),
+        "start",
+        "go on",
+    )
     assert played.path == ["a", "b", "b", "a"]
     assert [event["metadata"]["handoffs"] for event in played.of("done")] == [1, 1]
     assert played.row.reason == "no_next_agent"
@@ -275,10 +329,16 @@ async def test_the_history_of_a_pause_is_kept(tmp_path: Path):
     """What was said before is what the model is sent after."""
     crew_file: dict[str, Any] = {**PAUSING, "providers": {"mine": {"base_url": "http://x/v1"}}}
     async with model_server(
-        lambda request: http(200, completion("tell me more" if len(request["messages"]) < 4 else "[B]"))
+        lambda request: http(
+            200, completion("tell me more" if len(request["messages"]) < 4 else "[B]")
+        )
     ) as server:
         crew_file["providers"]["mine"]["base_url"] = server.url
-        write_crew(tmp_path, {"a": {"provider": "mine"}, "b": {"provider": "mine", "is_terminal": True}}, **crew_file)
+        write_crew(
+            tmp_path,
+            {"a": {"provider": "mine"}, "b": {"provider": "mine", "is_terminal": True}},
+            **crew_file,
+        )
         await play(load_crew(tmp_path), "first", "second")
     assert [(m["role"], m["content"]) for m in server.asked[1]["messages"][1:]] == [
         ("user", "first"),
@@ -315,7 +375,9 @@ async def test_a_pause_is_answered_by_another_process(tmp_path: Path):
     """All that is needed is in the store."""
     folder = write_crew(tmp_path, {"a": {}, "b": {"is_terminal": True}}, ASKING, **PAUSING)
     async with Runs(load_crew(folder), SqliteStore(tmp_path / "x.db")) as runs:
-        run = await runs.start(Query("help", history=(Said("user", "earlier"), Said("assistant", "words"))))
+        run = await runs.start(
+            Query("help", history=(Said("user", "earlier"), Said("assistant", "words")))
+        )
         assert (await run.outcome()).status == "paused"
     async with Runs(load_crew(folder), SqliteStore(tmp_path / "x.db")) as runs:
         resumed = await runs.resume(run.id, Query("enough"))
@@ -330,7 +392,11 @@ async def test_histories_of_clients(tmp_path: Path):
     async with model_server([http(200, completion("x"))]) as server:
         providers = {"mine": {"base_url": server.url}}
         crew = load_crew(
-            write_crew(tmp_path, {"a": {"provider": "mine"}, "b": {"provider": "mine", "is_terminal": True}}, providers=providers)
+            write_crew(
+                tmp_path,
+                {"a": {"provider": "mine"}, "b": {"provider": "mine", "is_terminal": True}},
+                providers=providers,
+            )
         )
         history = (Said("user", "u"), Said("assistant", "mine"), Said("system", "obey"))
         played = await play(crew, query=Query("q", history, agent_id="b"))
@@ -353,9 +419,19 @@ async def test_a_model_that_fails_ends_the_run_or_the_backup_speaks(tmp_path: Pa
     assert played.types[-1] == "error"
     assert played.of("error")[0]["metadata"]["code"] == code
     async with model_server([http(200, completion("from the backup"))]) as server:
-        agent = {"primary": {"model": "p", "provider": "scripted"}, "backup": {"model": "b", "provider": "mine"}}
+        agent = {
+            "primary": {"model": "p", "provider": "scripted"},
+            "backup": {"model": "b", "provider": "mine"},
+        }
         backed = await play(
-            crew_of(tmp_path / "2", {"a": agent}, fails, providers={"mine": {"base_url": server.url}}, **settings), "go"
+            crew_of(
+                tmp_path / "2",
+                {"a": agent},
+                fails,
+                providers={"mine": {"base_url": server.url}},
+                **settings,
+            ),
+            "go",
         )
     assert backed.row.answer == "from the backup"
     assert "model_backup" in [event["metadata"]["code"] for event in backed.of("warning")]
@@ -364,7 +440,10 @@ async def test_a_model_that_fails_ends_the_run_or_the_backup_speaks(tmp_path: Pa
 async def test_cancelling(tmp_path: Path):
     """A running run and a paused one end as cancelled; one that has ended does not."""
     crew = crew_of(
-        tmp_path, {"a": {}, "b": {"is_terminal": True}}, [{"hears": "slow", "say": "x", "delay_seconds": 30}, *ASKING], **PAUSING
+        tmp_path,
+        {"a": {}, "b": {"is_terminal": True}},
+        [{"hears": "slow", "say": "x", "delay_seconds": 30}, *ASKING],
+        **PAUSING,
     )
     async with Runs(crew, MemoryStore()) as runs:
         running, paused = await runs.start(Query("slow")), await runs.start(Query("ask me"))
@@ -402,7 +481,11 @@ async def test_two_hundred_runs_at_once_never_mix(tmp_path: Path):
         {"agent": "b", "say": 'lookup("{{heard}}")'},
     ]
     crew = crew_of(
-        tmp_path, {"a": {}, "b": {"is_terminal": True, "tools": ["lookup"]}}, rules, lookup, routing=routes(a={"[B]": "b"})
+        tmp_path,
+        {"a": {}, "b": {"is_terminal": True, "tools": ["lookup"]}},
+        rules,
+        lookup,
+        routing=routes(a={"[B]": "b"}),
     )
     async with Runs(crew, SqliteStore(tmp_path / "x.db")) as runs:
         answers: dict[int, str] = {}
@@ -475,10 +558,15 @@ async def test_a_tool_with_words_that_have_no_form_leaves_no_hole(tmp_path: Path
         raise PermanentError("/tmp/\udcff")
 
     crew = crew_of(
-        tmp_path, {"a": {"tools": ["odd"]}}, [{"after": "odd", "say": "{{result.odd}}"}, {"say": "", "calls": ["odd"]}], odd
+        tmp_path,
+        {"a": {"tools": ["odd"]}},
+        [{"after": "odd", "say": "{{result.odd}}"}, {"say": "", "calls": ["odd"]}],
+        odd,
     )
     played = await play(crew, "go")
-    assert [event["metadata"]["seq"] for event in played.events] == list(range(1, len(played.events) + 1))
+    assert [event["metadata"]["seq"] for event in played.events] == list(
+        range(1, len(played.events) + 1)
+    )
     assert "/tmp/?" in (played.row.answer or "")
 
 

@@ -45,13 +45,21 @@ def test_the_order_is_that_of_the_crew():
     assert find([Signal.of("[B]"), Signal.of("[A]"), Signal.of("[C]")], "[A] then [B]") == [0, 1]
 
 
-words = st.text(st.characters(codec="utf-8", exclude_characters="[]"), min_size=1, max_size=12).filter(
-    lambda text: normal(text).strip() != ""
+words = st.text(
+    st.characters(codec="utf-8", exclude_characters="[]"), min_size=1, max_size=12
+).filter(lambda text: normal(text).strip() != "")
+
+
+@given(
+    words,
+    words,
+    words,
+    st.sampled_from(["upper", "lower", "title", "swapcase"]),
+    st.sampled_from(["NFC", "NFD"]),
 )
-
-
-@given(words, words, words, st.sampled_from(["upper", "lower", "title", "swapcase"]), st.sampled_from(["NFC", "NFD"]))
-def test_a_bracketed_signal_is_found_in_any_form(inside: str, before: str, after: str, change: str, form: Literal["NFC", "NFD"]):
+def test_a_bracketed_signal_is_found_in_any_form(
+    inside: str, before: str, after: str, change: str, form: Literal["NFC", "NFD"]
+):
     """Any case that folds back, any composition, any spaces, anything around it."""
     signal = Signal.of(f"[{inside}]")
     changed = getattr(inside, change)()
@@ -68,7 +76,10 @@ def test_normal_form_is_stable(one: str, other: str):
     assert Signal.of(f"[{one}]").occurs(normal(f"{other}[{one}]"))
 
 
-@given(st.text(alphabet="ab ", min_size=1, max_size=6).filter(str.strip), st.text(alphabet="ab -", max_size=30))
+@given(
+    st.text(alphabet="ab ", min_size=1, max_size=6).filter(str.strip),
+    st.text(alphabet="ab -", max_size=30),
+)
 def test_plain_signals_are_whole_words(signal: str, text: str):
     """Exactly where the words of the signal stand as words of the text."""
     wanted, have = signal.split(), normal(text).replace("-", " - ").split()

@@ -64,7 +64,11 @@ async def test_files_that_cannot_be_used_say_why(tmp_path: Path):
     connection.execute("PRAGMA user_version = 99")
     connection.close()
     (tmp_path / "text.db").write_text("hello " * 1000)
-    for path, said in ((newer, "version 99, newer"), (tmp_path / "text.db", "not a database"), (tmp_path, "cannot be used")):
+    for path, said in (
+        (newer, "version 99, newer"),
+        (tmp_path / "text.db", "not a database"),
+        (tmp_path, "cannot be used"),
+    ):
         with pytest.raises(StoreError, match=said):
             SqliteStore(path)
 
@@ -81,7 +85,10 @@ async def test_a_claim_holds_against_other_processes(tmp_path: Path):
         await store.aclose()
 
 
-@pytest.mark.parametrize(("url", "kind"), [(None, SqliteStore), ("memory:", MemoryStore), ("sqlite:///{}/y.db", SqliteStore)])
+@pytest.mark.parametrize(
+    ("url", "kind"),
+    [(None, SqliteStore), ("memory:", MemoryStore), ("sqlite:///{}/y.db", SqliteStore)],
+)
 async def test_urls(url: str | None, kind: type, tmp_path: Path):
     """None is the crew's own folder."""
     made = open_store(url.format(str(tmp_path)) if url else None, tmp_path)
@@ -101,9 +108,7 @@ async def test_an_older_database_is_brought_up_to_date(tmp_path: Path):
     path = tmp_path / "old.db"
     connection = sqlite3.connect(path, isolation_level=None)
     connection.executescript(MIGRATIONS[0] + "PRAGMA user_version = 1;")
-    packed = (
-        '{"run_id":"r1","crew":"c","status":"completed","query":"q","started_at":"t","request_id":"","ended_at":"2026-01-01"}'
-    )
+    packed = '{"run_id":"r1","crew":"c","status":"completed","query":"q","started_at":"t","request_id":"","ended_at":"2026-01-01"}'
     connection.execute("INSERT INTO runs VALUES ('r1', 'completed', ?)", (packed,))
     connection.execute("INSERT INTO events VALUES ('r1', 1, '{}', '{}')")
     connection.close()
@@ -135,7 +140,10 @@ async def test_a_newer_database_is_refused(postgres: Postgres):
 @needs_postgres
 async def test_the_queue_grows_with_its_library(postgres: Postgres):
     """Tables of an earlier Procrastinate are brought up to date by the migrations that it ships."""
-    url, early = postgres.database(), [script for script in MIGRATIONS_OF_THE_QUEUE if script.name < "03.04"]
+    url, early = (
+        postgres.database(),
+        [script for script in MIGRATIONS_OF_THE_QUEUE if script.name < "03.04"],
+    )
     with psycopg.connect(url, autocommit=True) as connection:
         for script in early:
             connection.execute(script.read_text())
@@ -143,7 +151,9 @@ async def test_the_queue_grows_with_its_library(postgres: Postgres):
         connection.execute("INSERT INTO crew_queue_schema VALUES (%s)", [early[-1].name])
     await prepare_queue(url)
     with psycopg.connect(url) as connection:
-        assert connection.execute("SELECT to_regproc('procrastinate_retry_job_v2')").fetchone() != (None,)
+        assert connection.execute("SELECT to_regproc('procrastinate_retry_job_v2')").fetchone() != (
+            None,
+        )
 
 
 @needs_postgres
@@ -154,7 +164,10 @@ async def test_what_was_written_though_nobody_heard_so_is_written(postgres: Post
     store = PostgresStore(url)
     epoch = await store.append(Write("r1", some_records(1, 1), a_row("r1")))
     for _ in range(2):
-        assert await store.append(Write("r1", some_records(2, 3), a_row("r1", "paused"), epoch=epoch)) == epoch
+        assert (
+            await store.append(Write("r1", some_records(2, 3), a_row("r1", "paused"), epoch=epoch))
+            == epoch
+        )
     assert await store.records("r1") == some_records(1, 3)
     with pytest.raises(StoreError, match="is there already"):
         await store.append(Write("r1", [Record(3, "{}", "other")], epoch=epoch))

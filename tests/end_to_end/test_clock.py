@@ -20,7 +20,10 @@ pytestmark = [
 
 def test_a_clock_that_jumps(tmp_path: Path):
     """Deadlines, durations, streams and the order of events do not care; the process lives, and ends in time."""
-    rules = [{"turn": 5, "say": "there"}, {"say": "", "calls": ["GetSystemInfo"], "delay_seconds": 0.5}]
+    rules = [
+        {"turn": 5, "say": "there"},
+        {"say": "", "calls": ["GetSystemInfo"], "delay_seconds": 0.5},
+    ]
     folder = write_crew(tmp_path / "crew", {"a": {"tools": ["GetSystemInfo"]}}, rules)
     jumps = tmp_path / "jumps"
     jumps.write_text("+0")
@@ -33,7 +36,9 @@ def test_a_clock_that_jumps(tmp_path: Path):
     with serving(folder, **faked) as server, client(server) as http:
         told: list[str] = []
         began = time.monotonic()
-        reading = threading.Thread(target=lambda: told.append(http.post("/api/crew/stream", json={"query": "x"}).text))
+        reading = threading.Thread(
+            target=lambda: told.append(http.post("/api/crew/stream", json={"query": "x"}).text)
+        )
         reading.start()
         for jump in ("+1d", "-1d", "+400d"):
             reading.join(0.6)

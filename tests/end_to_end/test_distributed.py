@@ -33,7 +33,13 @@ class Fleet:
 
     def start(self, command: str, *options: str, **environment: str) -> ServerProcess:
         made: ServerProcess = self.stack.enter_context(
-            serving(self.folder, *options, command=command, CREW_DATABASE_URL=self.database, **environment)
+            serving(
+                self.folder,
+                *options,
+                command=command,
+                CREW_DATABASE_URL=self.database,
+                **environment,
+            )
         )
         self.processes.append(made)
         return made
@@ -77,12 +83,21 @@ SLOW = [{"turn": 3, "say": "there"}, {"say": "", "calls": ["GetSystemInfo"], "de
 
 
 def slow_crew(folder: Path) -> None:
-    write_crew(folder, {"a": {"tools": ["GetSystemInfo"]}}, SLOW, settings={"disconnect_grace_seconds": -1})
+    write_crew(
+        folder, {"a": {"tools": ["GetSystemInfo"]}}, SLOW, settings={"disconnect_grace_seconds": -1}
+    )
 
 
 def pausing_crew(folder: Path) -> None:
-    routing = {"agent_behaviors": {"a": {"wait_for_signal": True}}, "signals": {"a": [{"signal": "[B]", "target": "b"}]}}
-    rules = [{"agent": "a", "hears": "go on", "say": "on [B]"}, {"agent": "a", "say": "what now?"}, {"agent": "b", "say": "done"}]
+    routing = {
+        "agent_behaviors": {"a": {"wait_for_signal": True}},
+        "signals": {"a": [{"signal": "[B]", "target": "b"}]},
+    }
+    rules = [
+        {"agent": "a", "hears": "go on", "say": "on [B]"},
+        {"agent": "a", "say": "what now?"},
+        {"agent": "b", "say": "done"},
+    ]
     write_crew(folder, {"a": {}, "b": {"is_terminal": True}}, rules, routing=routing)
 
 
@@ -93,15 +108,25 @@ def test_any_replica_streams_any_run(fleet: Fleet):
     fleet.worker()
     with one.stream("POST", "/api/crew/stream", json={"query": "x"}) as stream:
         lines = stream.iter_lines()
-        run_id = next(line for line in lines if line.startswith("id: ")).removeprefix("id: ").partition(":")[0]
+        run_id = (
+            next(line for line in lines if line.startswith("id: "))
+            .removeprefix("id: ")
+            .partition(":")[0]
+        )
         beside: list[str] = []
-        reading = threading.Thread(target=lambda: beside.append(two.get(f"/api/crew/runs/{run_id}/events").text))
+        reading = threading.Thread(
+            target=lambda: beside.append(two.get(f"/api/crew/runs/{run_id}/events").text)
+        )
         reading.start()
         here = [line for line in lines if line.startswith("data: ")]
         reading.join()
     told = [line for line in beside[0].splitlines() if line.startswith("data: ")]
     assert told == here
-    assert beside[0] == two.get(f"/api/crew/runs/{run_id}/events").text == one.get(f"/api/crew/runs/{run_id}/events").text
+    assert (
+        beside[0]
+        == two.get(f"/api/crew/runs/{run_id}/events").text
+        == one.get(f"/api/crew/runs/{run_id}/events").text
+    )
     assert [e["metadata"]["seq"] for e in sse(beside[0])] == list(range(1, len(told) + 1))
     answered = one.post("/api/crew/run", json={"query": "y"}).json()
     assert (answered["status"], answered["answer"]) == ("completed", "there")
@@ -116,7 +141,12 @@ def test_words_cross_machines(fleet: Fleet):
         told = sse(http.post("/api/crew/stream", json={"query": "x", "deltas": True}).text)
         words = "".join(event["content"] for event in told if event["type"] == "agent_delta")
         assert words == "one two three four"
-        assert [event["type"] for event in told if event["id"]] == ["start", "agent_start", "agent_response", "done"]
+        assert [event["type"] for event in told if event["id"]] == [
+            "start",
+            "agent_start",
+            "agent_response",
+            "done",
+        ]
 
 
 def test_a_stream_has_one_end(fleet: Fleet):
@@ -127,7 +157,9 @@ def test_a_stream_has_one_end(fleet: Fleet):
     told: list[list[dict[str, Any]]] = []
 
     def play() -> None:
-        with client(ServerProcess(fleet.processes[0].process, str(http.base_url), fleet.processes[0].log)) as own:
+        with client(
+            ServerProcess(fleet.processes[0].process, str(http.base_url), fleet.processes[0].log)
+        ) as own:
             for _ in range(5):
                 with own.stream("POST", address, json={"query": "x"}) as stream:
                     mine = []
@@ -148,7 +180,9 @@ def test_a_stream_has_one_end(fleet: Fleet):
         thread.join()
     kinds = [[event["type"] for event in mine] for mine in told]
     assert len(kinds) == 40
-    assert all(mine[0] == "start" and mine[-1] == "done" and mine.count("done") == 1 for mine in kinds), kinds
+    assert all(
+        mine[0] == "start" and mine[-1] == "done" and mine.count("done") == 1 for mine in kinds
+    ), kinds
 
 
 def test_a_pause_is_answered_anywhere(fleet: Fleet):
@@ -164,7 +198,10 @@ def test_a_pause_is_answered_anywhere(fleet: Fleet):
     said: list[int] = []
     address = f"/api/crew/runs/{paused['run_id']}/resume"
     both = [
-        threading.Thread(target=lambda h=h: said.append(h.post(address, json={"query": "go on"}).status_code)) for h in (one, two)
+        threading.Thread(
+            target=lambda h=h: said.append(h.post(address, json={"query": "go on"}).status_code)
+        )
+        for h in (one, two)
     ]
     for thread in both:
         thread.start()
@@ -202,14 +239,21 @@ def test_a_dead_workers_runs_move(fleet: Fleet, end: signal.Signals):
 
 def records(fleet: Fleet, run_id: str) -> list[Any]:
     with psycopg.connect(fleet.database) as connection:
-        return connection.execute("SELECT seq FROM crew_events WHERE run_id = %s", (run_id,)).fetchall()
+        return connection.execute(
+            "SELECT seq FROM crew_events WHERE run_id = %s", (run_id,)
+        ).fetchall()
 
 
 def test_cancel_reaches_the_other_machine(fleet: Fleet):
     """A run that waits for a worker, one that a worker plays, one whose only worker is dead, one that is paused."""
     rules = [{"hears": "ask", "say": "what?"}, {"say": "late", "delay_seconds": 60}]
-    routing = {"agent_behaviors": {"a": {"wait_for_signal": True}}, "signals": {"a": [{"signal": "[A]", "target": "a"}]}}
-    write_crew(fleet.folder, {"a": {}}, rules, routing=routing, settings={"disconnect_grace_seconds": -1})
+    routing = {
+        "agent_behaviors": {"a": {"wait_for_signal": True}},
+        "signals": {"a": [{"signal": "[A]", "target": "a"}]},
+    }
+    write_crew(
+        fleet.folder, {"a": {}}, rules, routing=routing, settings={"disconnect_grace_seconds": -1}
+    )
     http = fleet.replica()
 
     def ends(run_id: str, seconds: float) -> None:
@@ -274,7 +318,9 @@ def test_the_database_restarts(postgres: Postgres, fleet: Fleet):
         coming = http.get("/api/crew/stream", headers={"Last-Event-ID": first.removeprefix("id: ")})
         assert (coming.status_code, coming.text.partition("\n")[0]) == (200, "retry: 3000")
         postgres.start()
-        told = [json.loads(line.removeprefix("data: ")) for line in lines if line.startswith("data: ")]
+        told = [
+            json.loads(line.removeprefix("data: ")) for line in lines if line.startswith("data: ")
+        ]
     assert told[-1]["type"] == "done"
     numbers = [event["metadata"]["seq"] for event in told if "seq" in event["metadata"]]
     assert numbers == list(range(numbers[0], numbers[0] + len(numbers)))
@@ -285,7 +331,9 @@ def test_the_database_restarts(postgres: Postgres, fleet: Fleet):
 def test_a_run_that_nobody_listens_to_any_more(fleet: Fleet):
     """It ends after its grace, counted over all replicas: one listener anywhere keeps it."""
     rules = [{"say": "late", "delay_seconds": 60}]
-    write_crew(fleet.folder, {"a": {"is_terminal": True}}, rules, settings={"disconnect_grace_seconds": 2})
+    write_crew(
+        fleet.folder, {"a": {"is_terminal": True}}, rules, settings={"disconnect_grace_seconds": 2}
+    )
     one, two = fleet.replica(), fleet.replica()
     fleet.worker()
     heard, left = begin(one), begin(one)
@@ -299,7 +347,9 @@ def test_a_run_that_nobody_listens_to_any_more(fleet: Fleet):
 
 def command(fleet: Fleet, *arguments: str) -> "subprocess.CompletedProcess[str]":
     environment = clean_environment(CREW_DATABASE_URL=fleet.database)
-    return subprocess.run([BIN / "crew", *arguments], capture_output=True, text=True, env=environment, timeout=60)
+    return subprocess.run(
+        [BIN / "crew", *arguments], capture_output=True, text=True, env=environment, timeout=60
+    )
 
 
 def test_the_terminal_is_a_client(fleet: Fleet):
@@ -334,7 +384,11 @@ def test_a_worker_needs_a_database_that_is_shared(fleet: Fleet):
     """It says which, and that one machine needs none."""
     slow_crew(fleet.folder)
     ended = subprocess.run(
-        [BIN / "crew", "worker", fleet.folder], capture_output=True, text=True, env=clean_environment(), timeout=60
+        [BIN / "crew", "worker", fleet.folder],
+        capture_output=True,
+        text=True,
+        env=clean_environment(),
+        timeout=60,
     )
     assert ended.returncode == 2
     assert "set CREW_DATABASE_URL=postgresql://" in ended.stderr
@@ -350,7 +404,9 @@ def test_a_run_that_cannot_go_on_here_waits(fleet: Fleet):
     http = fleet.replica()
     lacking = fleet.folder.parent / "lacking"
     write_crew(lacking, {"a": {"is_terminal": True}}, rules)
-    one = fleet.stack.enter_context(serving(lacking, command="worker", CREW_DATABASE_URL=fleet.database))
+    one = fleet.stack.enter_context(
+        serving(lacking, command="worker", CREW_DATABASE_URL=fleet.database)
+    )
     first, second = begin(http), begin(http)
     until(lambda: one.log.read_text().count("cannot go on here") >= 2)
     assert http.post(f"/api/crew/runs/{first}/cancel").status_code == 202
@@ -368,7 +424,9 @@ def test_what_was_accepted_is_not_begun_again(fleet: Fleet):
     fleet.worker()
     answers: list[httpx2.Response] = []
     with client(going) as leaving:
-        waiting = threading.Thread(target=lambda: answers.append(leaving.post("/api/crew/run", json={"query": "x"})))
+        waiting = threading.Thread(
+            target=lambda: answers.append(leaving.post("/api/crew/run", json={"query": "x"}))
+        )
         waiting.start()
         until(lambda: bool(http.get("/api/crew/runs").json()["runs"]))
         assert going.stop() == 0
@@ -382,7 +440,9 @@ def test_what_was_accepted_is_not_begun_again(fleet: Fleet):
 def test_it_is_told_how_many_wait(fleet: Fleet):
     """What no living worker has, whatever became of its job; the log says when nobody is at work."""
     rules = [{"say": "late", "delay_seconds": 60}]
-    write_crew(fleet.folder, {"a": {"is_terminal": True}}, rules, settings={"disconnect_grace_seconds": -1})
+    write_crew(
+        fleet.folder, {"a": {"is_terminal": True}}, rules, settings={"disconnect_grace_seconds": -1}
+    )
     replica = fleet.start("serve")
     with client(replica) as http:
 

@@ -11,7 +11,10 @@ import pytest
 
 from tests.stage import BIN, clean_environment, client, serving, sse, write_crew
 
-ASKING = {"agent_behaviors": {"a": {"wait_for_signal": True}}, "signals": {"a": [{"signal": "[E]"}]}}
+ASKING = {
+    "agent_behaviors": {"a": {"wait_for_signal": True}},
+    "signals": {"a": [{"signal": "[E]"}]},
+}
 RULES: list[dict[str, Any]] = [
     {"hears": "slow", "say": "at last [E]", "delay_seconds": 0.5},
     {"hears": "end", "say": "bye [E]"},
@@ -22,7 +25,10 @@ RULES: list[dict[str, Any]] = [
 def crew(folder: Path, **behavior: Any) -> Path:
     routing = {**ASKING, "agent_behaviors": {"a": {"wait_for_signal": True, **behavior}}}
     return write_crew(
-        folder / "crew", {"a": {}, "b": {"is_terminal": True}}, [{"agent": "b", "say": "b ends"}, *RULES], routing=routing
+        folder / "crew",
+        {"a": {}, "b": {"is_terminal": True}},
+        [{"agent": "b", "say": "b ends"}, *RULES],
+        routing=routing,
     )
 
 
@@ -38,7 +44,11 @@ def test_a_request_with_a_key_begins_one_run(tmp_path: Path):
     with serving(folder) as server, client(server) as http:
         answers: list[httpx2.Response] = []
         asks = [
-            threading.Thread(target=lambda: answers.append(http.post("/api/crew/run", json={"query": "slow"}, headers=key)))
+            threading.Thread(
+                target=lambda: answers.append(
+                    http.post("/api/crew/run", json={"query": "slow"}, headers=key)
+                )
+            )
             for _ in range(8)
         ]
         for ask in asks:
@@ -46,37 +56,68 @@ def test_a_request_with_a_key_begins_one_run(tmp_path: Path):
         for ask in asks:
             ask.join()
         assert {answer.json()["answer"] for answer in answers} == {"at last [E]"}
-        assert sorted("idempotency-replayed" in answer.headers for answer in answers) == [False] + [True] * 7
+        assert (
+            sorted("idempotency-replayed" in answer.headers for answer in answers)
+            == [False] + [True] * 7
+        )
         assert len(runs(http)) == 1
-        streamed = http.post("/api/crew/stream", json={"query": "slow", "deltas": True}, headers={"Idempotency-Key": '"order-7"'})
-        assert [event["type"] for event in sse(streamed.text)] == ["start", "agent_start", "agent_response", "done"]
+        streamed = http.post(
+            "/api/crew/stream",
+            json={"query": "slow", "deltas": True},
+            headers={"Idempotency-Key": '"order-7"'},
+        )
+        assert [event["type"] for event in sse(streamed.text)] == [
+            "start",
+            "agent_start",
+            "agent_response",
+            "done",
+        ]
         assert streamed.headers["idempotency-replayed"] == "true"
         other = http.post("/api/crew/run", json={"query": "end"}, headers=key)
         assert (other.status_code, "another request" in other.json()["detail"]) == (422, True)
         server.kill()
     with serving(folder) as server, client(server) as http:
         again = http.post("/api/crew/run", json={"query": "slow"}, headers=key)
-        assert (again.json()["answer"], again.headers["idempotency-replayed"]) == ("at last [E]", "true")
+        assert (again.json()["answer"], again.headers["idempotency-replayed"]) == (
+            "at last [E]",
+            "true",
+        )
         assert len(runs(http)) == 1
-        assert "idempotency-replayed" not in http.post("/api/crew/run", json={"query": "end"}).headers
+        assert (
+            "idempotency-replayed" not in http.post("/api/crew/run", json={"query": "end"}).headers
+        )
 
 
 def test_an_answer_with_a_key_is_given_once(tmp_path: Path):
     """The same answer again is accepted again; its stream is that of its own stretch."""
     with serving(crew(tmp_path)) as server, client(server) as http:
         run_id = http.post("/api/crew/run", json={"query": "hello"}).json()["run_id"]
-        address, first, second = f"/api/crew/runs/{run_id}/resume", {"Idempotency-Key": "a1"}, {"Idempotency-Key": "a2"}
+        address, first, second = (
+            f"/api/crew/runs/{run_id}/resume",
+            {"Idempotency-Key": "a1"},
+            {"Idempotency-Key": "a2"},
+        )
         assert http.post(address, json={"query": "more"}, headers=first).status_code == 202
-        stretch = http.post("/api/crew/stream", json={"query": "more", "run_id": run_id}, headers=first)
+        stretch = http.post(
+            "/api/crew/stream", json={"query": "more", "run_id": run_id}, headers=first
+        )
         assert [event["metadata"].get("seq") for event in sse(stretch.text)] == [6, 7, 8, 9, 10]
         again = http.post(address, json={"query": "more"}, headers=first)
-        assert (again.status_code, again.headers["idempotency-replayed"], again.json()["run_id"]) == (202, "true", run_id)
+        assert (
+            again.status_code,
+            again.headers["idempotency-replayed"],
+            again.json()["run_id"],
+        ) == (202, "true", run_id)
         assert http.post(address, json={"query": "end"}, headers=first).status_code == 422
         ended = http.post("/api/crew/run", json={"query": "end", "run_id": run_id}, headers=second)
         assert ended.json()["answer"] == "bye [E]"
         assert [
             event["metadata"].get("seq")
-            for event in sse(http.post("/api/crew/stream", json={"query": "more", "run_id": run_id}, headers=first).text)
+            for event in sse(
+                http.post(
+                    "/api/crew/stream", json={"query": "more", "run_id": run_id}, headers=first
+                ).text
+            )
         ] == [6, 7, 8, 9, 10]
         assert http.post(address, json={"query": "end"}).status_code == 409
 
@@ -94,9 +135,21 @@ def test_a_replay_is_of_its_own_stretch(tmp_path: Path):
 
 def test_pauses_that_nobody_answers_are_bounded(tmp_path: Path):
     """Only a person's answer lets the limits count anew."""
-    behaviors = {"a": {"wait_for_signal": True, "wait_timeout_seconds": 0.1, "on_wait_timeout": "b"}}
-    routing = {"agent_behaviors": behaviors, "signals": {"a": [{"signal": "[E]"}]}, "defaults": {"b": "a"}}
-    folder = write_crew(tmp_path / "crew", {"a": {}, "b": {}}, [{"say": "x"}], routing=routing, settings={"max_handoffs": 3})
+    behaviors = {
+        "a": {"wait_for_signal": True, "wait_timeout_seconds": 0.1, "on_wait_timeout": "b"}
+    }
+    routing = {
+        "agent_behaviors": behaviors,
+        "signals": {"a": [{"signal": "[E]"}]},
+        "defaults": {"b": "a"},
+    }
+    folder = write_crew(
+        tmp_path / "crew",
+        {"a": {}, "b": {}},
+        [{"say": "x"}],
+        routing=routing,
+        settings={"max_handoffs": 3},
+    )
     with serving(folder) as server, client(server) as http:
         run_id = http.post("/api/crew/run", json={"query": "hello"}).json()["run_id"]
         row = ended(http, f"/api/crew/runs/{run_id}")
@@ -109,9 +162,17 @@ def test_an_answer_may_name_its_pause(tmp_path: Path):
         run_id = http.post("/api/crew/run", json={"query": "hello"}).json()["run_id"]
         address = f"/api/crew/runs/{run_id}/resume"
         assert http.post(address, json={"query": "more", "pause": 3}).status_code == 409
-        assert http.post("/api/crew/run", json={"query": "more", "run_id": run_id, "pause": 4}).json()["status"] == "paused"
+        assert (
+            http.post("/api/crew/run", json={"query": "more", "run_id": run_id, "pause": 4}).json()[
+                "status"
+            ]
+            == "paused"
+        )
         late = http.post(address, json={"query": "end", "pause": 4})
-        assert (late.status_code, "is not in the pause of event 4" in late.json()["detail"]) == (409, True)
+        assert (late.status_code, "is not in the pause of event 4" in late.json()["detail"]) == (
+            409,
+            True,
+        )
         assert http.post(address, json={"query": "end", "pause": 9}).status_code == 202
         assert http.post("/api/crew/run", json={"query": "x", "pause": 4}).status_code == 400
 
@@ -120,14 +181,22 @@ def test_an_answer_may_name_its_pause(tmp_path: Path):
 def test_a_key_that_is_none_is_refused(key: str, tmp_path: Path):
     """Nothing is begun."""
     with serving(crew(tmp_path)) as server, client(server) as http:
-        answer = http.post("/api/crew/run", json={"query": "end"}, headers={b"Idempotency-Key": key.encode("latin-1")})
+        answer = http.post(
+            "/api/crew/run",
+            json={"query": "end"},
+            headers={b"Idempotency-Key": key.encode("latin-1")},
+        )
         assert (answer.status_code, "Idempotency-Key" in answer.json()["detail"]) == (400, True)
         assert runs(http) == []
 
 
 @pytest.mark.parametrize("killed", [False, True])
-@pytest.mark.parametrize(("target", "answer", "reason"), [("b", "b ends", "terminal"), (None, "what?", "no_answer")])
-def test_a_pause_that_nobody_answers_goes_on(target: str | None, answer: str, reason: str, *, killed: bool, tmp_path: Path):
+@pytest.mark.parametrize(
+    ("target", "answer", "reason"), [("b", "b ends", "terminal"), (None, "what?", "no_answer")]
+)
+def test_a_pause_that_nobody_answers_goes_on(
+    target: str | None, answer: str, reason: str, *, killed: bool, tmp_path: Path
+):
     """To where crew.yaml says, or to the end; also where the server was down at the time."""
     folder = crew(tmp_path, wait_timeout_seconds=1, on_wait_timeout=target)
     with serving(folder) as server, client(server) as http:
@@ -144,8 +213,12 @@ def test_a_pause_that_nobody_answers_goes_on(target: str | None, answer: str, re
         assert (row["status"], row["answer"], row["reason"]) == ("completed", answer, reason)
         events = sse(http.get(f"{address}/events").text)
         assert [event["metadata"]["answer_until"] for event in events if event["type"] == "pause"]
-        assert [event["metadata"].get("expired") for event in events if event["type"] == "start"] == [None, True]
-        assert [event["metadata"]["why"] for event in events if event["type"] == "handoff"] == (["no_answer"] if target else [])
+        assert [
+            event["metadata"].get("expired") for event in events if event["type"] == "start"
+        ] == [None, True]
+        assert [event["metadata"]["why"] for event in events if event["type"] == "handoff"] == (
+            ["no_answer"] if target else []
+        )
         assert http.post(f"{address}/resume", json={"query": "end"}).status_code == 409
 
 
@@ -202,7 +275,11 @@ def test_events_are_kept_for_a_while(tmp_path: Path):
         assert http.get(address, headers={"Last-Event-ID": f"{run_id}:4"}).status_code == 204
         assert http.get(f"/api/crew/runs/{run_id}").json()["answer"] == "bye [E]"
     told = subprocess.run(
-        [BIN / "crew", "runs", folder, run_id], capture_output=True, text=True, env=clean_environment(), check=True
+        [BIN / "crew", "runs", folder, run_id],
+        capture_output=True,
+        text=True,
+        env=clean_environment(),
+        check=True,
     ).stdout
     assert "Events 1 to 4 are no longer kept" in told
     assert "bye [E]" in told
@@ -210,4 +287,6 @@ def test_events_are_kept_for_a_while(tmp_path: Path):
         while http.get(f"/api/crew/runs/{run_id}").status_code != 404:
             pass
         assert [run["run_id"] for run in runs(http)] == [paused]
-    assert sqlite3.connect(folder / ".crew" / "crew.db").execute("SELECT count(*) FROM events").fetchone() == (5,)
+    assert sqlite3.connect(folder / ".crew" / "crew.db").execute(
+        "SELECT count(*) FROM events"
+    ).fetchone() == (5,)

@@ -11,7 +11,10 @@ import pytest
 
 from tests.stage import client, serving, write_crew
 
-ASKING = {"agent_behaviors": {"a": {"wait_for_signal": True}}, "signals": {"a": [{"signal": "[E]"}]}}
+ASKING = {
+    "agent_behaviors": {"a": {"wait_for_signal": True}},
+    "signals": {"a": [{"signal": "[E]"}]},
+}
 
 
 def crew(folder: Path, word: str, **keys: Any) -> Path:
@@ -30,7 +33,9 @@ def run(http: httpx2.Client, query: str) -> dict[str, Any]:
 
 
 def resume(http: httpx2.Client, run_id: str, query: str) -> dict[str, Any]:
-    answer: dict[str, Any] = http.post("/api/crew/run", json={"query": query, "run_id": run_id}).json()
+    answer: dict[str, Any] = http.post(
+        "/api/crew/run", json={"query": query, "run_id": run_id}
+    ).json()
     return answer
 
 
@@ -46,7 +51,11 @@ def until(condition: Callable[[], bool]) -> None:
 
 
 def metric(http: httpx2.Client) -> str:
-    return next(line for line in http.get("/metrics").text.splitlines() if line.startswith("crew_config_last_reload_successful "))
+    return next(
+        line
+        for line in http.get("/metrics").text.splitlines()
+        if line.startswith("crew_config_last_reload_successful ")
+    )
 
 
 def test_edits_are_for_new_runs(tmp_path: Path):
@@ -66,7 +75,11 @@ def test_edits_are_for_new_runs(tmp_path: Path):
         assert metric(http).endswith(" 0.0")
         assert http.get("/ready").status_code == 200
         (problem,) = http.get("/api/crew").json()["config"]["last_reload"]["problems"]
-        assert (problem["file"], problem["line"], problem["suggestion"]) == ("crew.yaml", 2, "settings")
+        assert (problem["file"], problem["line"], problem["suggestion"]) == (
+            "crew.yaml",
+            2,
+            "settings",
+        )
         assert "crew.yaml:2:1: error[unknown-key]" in server.log.read_text()
         assert run(http, "hello")["answer"] == "second?"
 
@@ -100,7 +113,11 @@ def test_reload_when_asked_to(how: str, tmp_path: Path):
         assert run(http, "hello")["answer"] == "first?"
         if how == "post":
             told = http.post("/api/crew/reload")
-            assert (told.status_code, told.json()["changed"], told.json()["warnings"]) == (200, True, [])
+            assert (told.status_code, told.json()["changed"], told.json()["warnings"]) == (
+                200,
+                True,
+                [],
+            )
             assert http.post("/api/crew/reload").json()["changed"] is False
         else:
             server.process.send_signal(signal.SIGHUP)
@@ -109,7 +126,10 @@ def test_reload_when_asked_to(how: str, tmp_path: Path):
         (folder / "agents" / "a.yaml").write_text("id: a\n")
         if how == "post":
             refused = http.post("/api/crew/reload")
-            assert (refused.status_code, refused.headers["content-type"]) == (422, "application/problem+json")
+            assert (refused.status_code, refused.headers["content-type"]) == (
+                422,
+                "application/problem+json",
+            )
             assert refused.json()["problems"][0]["file"] == "agents/a.yaml"
             assert "agents/a.yaml:1:1" in refused.json()["detail"]
         else:
@@ -141,7 +161,11 @@ def test_a_configuration_that_is_lost_is_told(tmp_path: Path):
     """Its Python tool is gone: the run stays paused and says what is missing; it can be cancelled, and goes on once it is back."""
     tools = {"look": {"kind": "python", "function": "look.py:look"}}
     folder = write_crew(
-        tmp_path / "crew", {"a": {"tools": ["look"]}}, [{"hears": "end", "say": "[E]"}, {"say": "?"}], tools, routing=ASKING
+        tmp_path / "crew",
+        {"a": {"tools": ["look"]}},
+        [{"hears": "end", "say": "[E]"}, {"say": "?"}],
+        tools,
+        routing=ASKING,
     )
     code = "def look() -> str: ...\n"
     (folder / "look.py").write_text(code)
@@ -224,9 +248,16 @@ def test_runs_of_a_crew_with_another_name(tmp_path: Path, *, lost: bool):
         if lost:
             assert "cannot be taken up again" in server.log.read_text()
             # nobody has it, so nobody waits for what it would say
-            assert "event" not in http.get(f"/api/crew/runs/{run_id}/events", params={"after": 2}).text
+            assert (
+                "event" not in http.get(f"/api/crew/runs/{run_id}/events", params={"after": 2}).text
+            )
             assert http.post(f"/api/crew/runs/{run_id}/cancel").status_code == 202
-        until(lambda: http.get(f"/api/crew/runs/{run_id}").json()["status"] == ("cancelled" if lost else "completed"))
+        until(
+            lambda: (
+                http.get(f"/api/crew/runs/{run_id}").json()["status"]
+                == ("cancelled" if lost else "completed")
+            )
+        )
 
 
 def test_the_watch_outlives_files_that_cannot_be_read(tmp_path: Path):
@@ -264,7 +295,14 @@ def test_tools_that_change_within_a_second_are_read_anew(tmp_path: Path):
 def test_sighup_before_it_serves_is_no_end(tmp_path: Path):
     """A supervisor may be early."""
     folder = crew(tmp_path, "first")
-    (folder / "slow.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGHUP)\n\n\ndef look() -> str: ...\n")
-    write_crew(folder, {"a": {"tools": ["look"]}}, [{"say": "here"}], {"look": {"kind": "python", "function": "slow.py:look"}})
+    (folder / "slow.py").write_text(
+        "import os, signal\nos.kill(os.getpid(), signal.SIGHUP)\n\n\ndef look() -> str: ...\n"
+    )
+    write_crew(
+        folder,
+        {"a": {"tools": ["look"]}},
+        [{"say": "here"}],
+        {"look": {"kind": "python", "function": "slow.py:look"}},
+    )
     with serving(folder) as server, client(server) as http:
         assert run(http, "hello")["answer"] == "here"

@@ -14,7 +14,16 @@ from typing import Any
 import httpx2
 import pytest
 
-from tests.stage import BIN, ServerProcess, clean_environment, client, serving, sse, start_server, write_crew
+from tests.stage import (
+    BIN,
+    ServerProcess,
+    clean_environment,
+    client,
+    serving,
+    sse,
+    start_server,
+    write_crew,
+)
 
 AGENTS = {"a": {}, "b": {"is_terminal": True, "tools": ["GetSystemInfo"]}}
 RULES: list[dict[str, Any]] = [
@@ -28,7 +37,10 @@ RULES: list[dict[str, Any]] = [
     {"agent": "b", "after": "GetSystemInfo", "say": "Xong: kết quả ✅"},
     {"agent": "b", "say": "", "calls": ["GetSystemInfo"]},
 ]
-ROUTING = {"signals": {"a": [{"signal": "[B]", "target": "b"}]}, "agent_behaviors": {"a": {"wait_for_signal": True}}}
+ROUTING = {
+    "signals": {"a": [{"signal": "[B]", "target": "b"}]},
+    "agent_behaviors": {"a": {"wait_for_signal": True}},
+}
 WHOLE = [
     "start",
     "agent_start",
@@ -80,7 +92,9 @@ def until(server: ServerProcess, run_id: str, *statuses: str) -> dict[str, Any]:
 def test_a_stream_from_start_to_done(server: ServerProcess):
     """Its headers, its frames, its ids; the same bytes again from the store."""
     with client(server) as http:
-        response = http.get("/api/crew/stream", params={"q": "xin chào"}, headers={"X-Request-ID": "my-id.1"})
+        response = http.get(
+            "/api/crew/stream", params={"q": "xin chào"}, headers={"X-Request-ID": "my-id.1"}
+        )
         events = sse(response.text)
         run_id = events[0]["metadata"]["run_id"]
         again = http.get(f"/api/crew/runs/{run_id}/events")
@@ -105,8 +119,24 @@ def test_a_run_as_one_document(server: ServerProcess):
         answer = http.post("/api/crew/run", json={"query": "hi"}).json()
         page = http.get(f"/api/crew/runs/{answer['run_id']}").json()
         listed = http.get("/api/crew/runs", params={"limit": 1}).json()
-    assert set(answer) == {"run_id", "status", "reason", "answer", "agent_id", "rounds", "handoffs", "usage", "duration_seconds"}
-    assert (answer["status"], answer["reason"], answer["agent_id"], answer["rounds"], answer["handoffs"]) == (
+    assert set(answer) == {
+        "run_id",
+        "status",
+        "reason",
+        "answer",
+        "agent_id",
+        "rounds",
+        "handoffs",
+        "usage",
+        "duration_seconds",
+    }
+    assert (
+        answer["status"],
+        answer["reason"],
+        answer["agent_id"],
+        answer["rounds"],
+        answer["handoffs"],
+    ) == (
         "completed",
         "terminal",
         "b",
@@ -145,7 +175,12 @@ def test_a_pause_and_its_answer(server: ServerProcess):
         first = sse(http.get("/api/crew/stream", params={"q": "ask me"}).text)
         run_id = first[0]["metadata"]["run_id"]
         assert [event["type"] for event in first][-2:] == ["pause", "done"]
-        assert http.get("/api/crew/runs", params={"status": "paused"}).json()["runs"][0]["paused_agent_id"] == "a"
+        assert (
+            http.get("/api/crew/runs", params={"status": "paused"}).json()["runs"][0][
+                "paused_agent_id"
+            ]
+            == "a"
+        )
         second = sse(http.get("/api/crew/stream", params={"q": "more", "run_id": run_id}).text)
         assert [event["type"] for event in second] == WHOLE
         assert second[0]["id"] == f"{run_id}:{len(first) + 1}"
@@ -156,7 +191,10 @@ def test_a_pause_and_its_answer(server: ServerProcess):
         assert (late.status_code, late.headers["content-type"]) == (409, "application/problem+json")
         paused = http.post("/api/crew/run", json={"query": "ask"}).json()
         accepted = http.post(f"/api/crew/runs/{paused['run_id']}/resume", json={"query": "more"})
-        assert (accepted.status_code, accepted.headers["location"]) == (202, f"/api/crew/runs/{paused['run_id']}")
+        assert (accepted.status_code, accepted.headers["location"]) == (
+            202,
+            f"/api/crew/runs/{paused['run_id']}",
+        )
     assert until(server, paused["run_id"], "completed")["answer"] == "Xong: kết quả ✅"
 
 
@@ -166,27 +204,42 @@ def test_coming_back_by_the_id_of_the_last_event(server: ServerProcess):
         events = sse(http.get("/api/crew/stream", params={"q": "hi"}).text)
         run_id, last = events[0]["metadata"]["run_id"], events[-1]["id"]
         count = len(http.get("/api/crew/runs", params={"limit": 500}).json()["runs"])
-        for path in ("/api/crew/stream?q=another", f"/api/crew/runs/{run_id}/events", f"/api/crew/runs/{run_id}/events?after=1"):
+        for path in (
+            "/api/crew/stream?q=another",
+            f"/api/crew/runs/{run_id}/events",
+            f"/api/crew/runs/{run_id}/events?after=1",
+        ):
             rest = sse(http.get(path, headers={"Last-Event-ID": f"{run_id}:4"}).text)
             assert [event["id"] for event in rest] == [event["id"] for event in events[4:]]
             assert http.get(path, headers={"Last-Event-ID": last}).status_code == 204
             for bad in ("nonsense", f"{run_id}:99", f"{run_id}:-1", f"{run_id}:x", ""):
                 assert http.get(path, headers={"Last-Event-ID": bad}).status_code == 400, bad
-        assert http.get(f"/api/crew/runs/{run_id}/events", headers={"Last-Event-ID": "other:1"}).status_code == 400
+        assert (
+            http.get(
+                f"/api/crew/runs/{run_id}/events", headers={"Last-Event-ID": "other:1"}
+            ).status_code
+            == 400
+        )
         assert http.get("/api/crew/stream", headers={"Last-Event-ID": "0123:1"}).status_code == 404
-        assert [event["id"] for event in sse(http.get(f"/api/crew/runs/{run_id}/events?after=9").text)] == [
+        assert [
+            event["id"] for event in sse(http.get(f"/api/crew/runs/{run_id}/events?after=9").text)
+        ] == [
             f"{run_id}:10",
             f"{run_id}:11",
         ]
-        assert [event["id"] for event in sse(http.get(f"/api/crew/runs/{run_id}/events?after={run_id}:10").text)] == [
-            f"{run_id}:11"
-        ]
+        assert [
+            event["id"]
+            for event in sse(http.get(f"/api/crew/runs/{run_id}/events?after={run_id}:10").text)
+        ] == [f"{run_id}:11"]
         assert len(http.get("/api/crew/runs", params={"limit": 500}).json()["runs"]) == count
 
 
 def test_two_listeners_read_the_same(server: ServerProcess):
     """One from the start, one from the middle, while it runs."""
-    with client(server) as http, http.stream("GET", "/api/crew/stream", params={"q": "slow"}) as first:
+    with (
+        client(server) as http,
+        http.stream("GET", "/api/crew/stream", params={"q": "slow"}) as first,
+    ):
         live = lines(first)
         start = next(live)
         run_id = start["metadata"]["run_id"]
@@ -245,7 +298,9 @@ def test_bad_requests_say_what_is_wrong(server: ServerProcess, name: str):
         before = http.get("/api/crew/runs", params={"limit": 500}).json()["runs"]
         content = body if isinstance(body, bytes) else json.dumps(body).encode()
         headers = {"content-type": "application/json"}
-        answer = http.get(path) if body is None else http.post(path, content=content, headers=headers)
+        answer = (
+            http.get(path) if body is None else http.post(path, content=content, headers=headers)
+        )
         assert http.get("/api/crew/runs", params={"limit": 500}).json()["runs"] == before
     assert answer.status_code == status
     assert answer.headers["content-type"] == "application/problem+json"
@@ -255,7 +310,10 @@ def test_bad_requests_say_what_is_wrong(server: ServerProcess, name: str):
     assert answer.headers["x-request-id"]
 
 
-@pytest.mark.parametrize("q", ["{not json", '{"a": 1}', '{"query": 3}', "{", "tab\tand\nline", "x" * 10_000, "é" * 10_000])
+@pytest.mark.parametrize(
+    "q",
+    ["{not json", '{"a": 1}', '{"query": 3}', "{", "tab\tand\nline", "x" * 10_000, "é" * 10_000],
+)
 def test_what_looks_odd_and_is_text(server: ServerProcess, q: str):
     """A query that begins with a brace but is no object with a query; white space; as long as allowed."""
     with client(server) as http:
@@ -267,7 +325,11 @@ def test_what_looks_odd_and_is_text(server: ServerProcess, q: str):
 def test_an_object_in_q(server: ServerProcess):
     """Is taken like a body."""
     with client(server) as http:
-        events = sse(http.get("/api/crew/stream", params={"q": '{"query": "hi", "resume_agent_id": "b"}'}).text)
+        events = sse(
+            http.get(
+                "/api/crew/stream", params={"q": '{"query": "hi", "resume_agent_id": "b"}'}
+            ).text
+        )
     assert events[0]["metadata"]["entry_agent"] == "b"
 
 
@@ -313,17 +375,24 @@ def test_the_crew_without_its_prompts(server: ServerProcess):
 def test_limits_and_prompts_are_as_configured(tmp_path: Path):
     """Of a query, of a body; prompts where they may be shown."""
     with (
-        serving(crew(tmp_path, max_input_size_kb=0.01, max_request_body_size_kb=0.1, show_prompts=True)) as server,
+        serving(
+            crew(tmp_path, max_input_size_kb=0.01, max_request_body_size_kb=0.1, show_prompts=True)
+        ) as server,
         client(server) as http,
     ):
-        told = [http.post("/api/crew/run", json={"query": "x" * n}).status_code for n in (10, 11, 200)]
+        told = [
+            http.post("/api/crew/run", json={"query": "x" * n}).status_code for n in (10, 11, 200)
+        ]
         assert told == [200, 400, 413]
         assert "system_prompt" in http.get("/api/crew", params={"prompts": 1}).json()["agents"][0]
 
 
 def test_cancelling(server: ServerProcess):
     """A run that would go on for ever; what has ended is a conflict."""
-    with client(server) as http, http.stream("GET", "/api/crew/stream", params={"q": "forever"}) as stream:
+    with (
+        client(server) as http,
+        http.stream("GET", "/api/crew/stream", params={"q": "forever"}) as stream,
+    ):
         live = lines(stream)
         run_id = next(live)["metadata"]["run_id"]
         with client(server) as other:
@@ -390,7 +459,9 @@ def test_who_leaves_has_a_grace(tmp_path: Path):
         assert until(server, run_id, "cancelled")["reason"] == "cancelled"
         with http.stream("GET", "/api/crew/stream", params={"q": "slow"}) as stream:
             kept = next(lines(stream))["metadata"]["run_id"]
-        assert [e["type"] for e in sse(http.get(f"/api/crew/runs/{kept}/events").text)][-1] == "done"
+        assert [e["type"] for e in sse(http.get(f"/api/crew/runs/{kept}/events").text)][
+            -1
+        ] == "done"
         # who posts and leaves is a listener too
         with contextlib.suppress(httpx2.TimeoutException):
             http.post("/api/crew/run", json={"query": "forever and a day"}, timeout=0.5)
@@ -504,12 +575,16 @@ def test_a_second_signal_ends_at_once(tmp_path: Path):
 def test_a_reader_that_never_reads_is_cut_off_and_slows_nobody(tmp_path: Path):
     """Past 1,000 waiting events; the run ends all the same."""
     rules = [{"agent": "a", "say": "word " * 60_000 + "[B]"}, {"agent": "b", "say": "end"}]
-    folder = write_crew(tmp_path / "crew", {"a": {}, "b": {"is_terminal": True}}, rules, routing=ROUTING)
+    folder = write_crew(
+        tmp_path / "crew", {"a": {}, "b": {"is_terminal": True}}, rules, routing=ROUTING
+    )
     with serving(folder) as server, client(server) as http:
         host, port = server.url.removeprefix("http://").split(":")
         deaf = socket.create_connection((host, int(port)))
         deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-        deaf.sendall(f"GET /api/crew/stream?q=hi&deltas=1 HTTP/1.1\r\nHost: {host}:{port}\r\n\r\n".encode())
+        deaf.sendall(
+            f"GET /api/crew/stream?q=hi&deltas=1 HTTP/1.1\r\nHost: {host}:{port}\r\n\r\n".encode()
+        )
         deaf.recv(1)
         run = http.get("/api/crew/runs").json()["runs"][0]
         assert until(server, run["run_id"], "completed")["answer"] == "end"
@@ -521,7 +596,12 @@ def test_a_reader_that_never_reads_is_cut_off_and_slows_nobody(tmp_path: Path):
 def test_strangers_need_a_token(tmp_path: Path):
     """By header, or in the URL for EventSource; the probes are open; nothing of it is logged."""
     token, other = "0123456789abcdef-one", "0123456789abcdef-two"
-    with serving(crew(tmp_path), CREW_API_TOKENS=f"{token},{other}", CREW_LOG_LEVEL="info") as server, client(server) as http:
+    with (
+        serving(
+            crew(tmp_path), CREW_API_TOKENS=f"{token},{other}", CREW_LOG_LEVEL="info"
+        ) as server,
+        client(server) as http,
+    ):
         for path in (
             "/api/crew",
             "/api/crew/runs",
@@ -530,11 +610,15 @@ def test_strangers_need_a_token(tmp_path: Path):
             "/api/crew/stream?q=x&access_token=wrong-wrong-wrong",
         ):
             refused = http.get(path)
-            assert (refused.status_code, refused.headers["www-authenticate"]) == (401, "Bearer"), path
+            assert (refused.status_code, refused.headers["www-authenticate"]) == (401, "Bearer"), (
+                path
+            )
         for path in ("/health", "/ready", "/"):
             assert http.get(path).status_code == 200
         for key in (token, other):
-            assert http.get("/api/crew", headers={"Authorization": f"Bearer {key}"}).status_code == 200
+            assert (
+                http.get("/api/crew", headers={"Authorization": f"Bearer {key}"}).status_code == 200
+            )
         assert http.get(f"/api/crew/stream?q=hush&access_token={token}").status_code == 200
         server.stop()
     text = server.log.read_text()
@@ -548,14 +632,20 @@ def test_pages_of_other_sites_are_refused(server: ServerProcess):
     with client(server) as http:
         assert http.get("/api/crew", headers={"Origin": "http://evil.example"}).status_code == 403
         for site in ("cross-site", "same-site"):
-            assert http.get("/api/crew/stream?q=x", headers={"Sec-Fetch-Site": site}).status_code == 403
+            assert (
+                http.get("/api/crew/stream?q=x", headers={"Sec-Fetch-Site": site}).status_code
+                == 403
+            )
         assert http.get("/api/crew", headers={"Origin": server.url}).status_code == 200
         assert http.get("/api/crew", headers={"Host": "evil.example"}).status_code == 421
 
 
 def test_origins_can_be_allowed(tmp_path: Path):
     """For a front end that lives elsewhere."""
-    with serving(crew(tmp_path), CREW_CORS_ORIGINS="http://app.example") as server, client(server) as http:
+    with (
+        serving(crew(tmp_path), CREW_CORS_ORIGINS="http://app.example") as server,
+        client(server) as http,
+    ):
         answer = http.get("/api/crew", headers={"Origin": "http://app.example"})
         asked = http.options(
             "/api/crew/run",
@@ -573,12 +663,24 @@ def test_origins_can_be_allowed(tmp_path: Path):
 def test_log_lines_belong_to_their_request_and_run(tmp_path: Path):
     """JSON lines with request_id and run_id."""
     with serving(crew(tmp_path), CREW_LOG_LEVEL="info") as server, client(server) as http:
-        events = sse(http.get("/api/crew/stream", params={"q": "hi"}, headers={"X-Request-ID": "trace-me"}).text)
+        events = sse(
+            http.get(
+                "/api/crew/stream", params={"q": "hi"}, headers={"X-Request-ID": "trace-me"}
+            ).text
+        )
         server.stop()
-    told = [json.loads(line) for line in server.log.read_text().splitlines() if line.startswith("{")]
-    mine = [line for line in told if line.get("request_id") == "trace-me" and "run" in line["message"]]
-    assert {line.get("run_id") for line in mine if line["logger"] == "crew.events"} == {events[0]["metadata"]["run_id"]}
-    assert next(line["message"] for line in mine if line["logger"] == "crew.events") == "run started"
+    told = [
+        json.loads(line) for line in server.log.read_text().splitlines() if line.startswith("{")
+    ]
+    mine = [
+        line for line in told if line.get("request_id") == "trace-me" and "run" in line["message"]
+    ]
+    assert {line.get("run_id") for line in mine if line["logger"] == "crew.events"} == {
+        events[0]["metadata"]["run_id"]
+    }
+    assert (
+        next(line["message"] for line in mine if line["logger"] == "crew.events") == "run started"
+    )
 
 
 @pytest.mark.parametrize(
@@ -594,7 +696,9 @@ def test_log_lines_belong_to_their_request_and_run(tmp_path: Path):
         (["--provider", "openai"], {}, "OPENAI_API_KEY"),
     ],
 )
-def test_it_does_not_start_with_wrong_settings(tmp_path: Path, options: list[str], environment: dict[str, str], said: str):
+def test_it_does_not_start_with_wrong_settings(
+    tmp_path: Path, options: list[str], environment: dict[str, str], said: str
+):
     """But says in one sentence what to do, and exits with 1."""
     ended = subprocess.run(
         [BIN / "crew", "serve", crew(tmp_path), "--port", "0", *options],
@@ -627,7 +731,11 @@ def test_one_server_a_database(tmp_path: Path):
     server = start_server(folder)
     try:
         ended = subprocess.run(
-            [BIN / "crew", "serve", folder, "--port", "0"], capture_output=True, text=True, env=clean_environment(), timeout=30
+            [BIN / "crew", "serve", folder, "--port", "0"],
+            capture_output=True,
+            text=True,
+            env=clean_environment(),
+            timeout=30,
         )
     finally:
         server.kill()

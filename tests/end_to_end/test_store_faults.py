@@ -22,8 +22,16 @@ pytestmark = pytest.mark.timeout(120)
 
 
 def crew(folder: Path) -> Path:
-    rules = [{"turn": 3, "say": "there"}, {"say": "", "calls": ["GetSystemInfo"], "delay_seconds": 1}]
-    return write_crew(folder / "crew", {"a": {"tools": ["GetSystemInfo"]}}, rules, settings={"disconnect_grace_seconds": -1})
+    rules = [
+        {"turn": 3, "say": "there"},
+        {"say": "", "calls": ["GetSystemInfo"], "delay_seconds": 1},
+    ]
+    return write_crew(
+        folder / "crew",
+        {"a": {"tools": ["GetSystemInfo"]}},
+        rules,
+        settings={"disconnect_grace_seconds": -1},
+    )
 
 
 def begin(http: httpx2.Client) -> str:
@@ -44,11 +52,17 @@ def fill_disk(server: ServerProcess, folder: Path) -> None:
 
 
 def free_disk(server: ServerProcess) -> None:
-    resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    resource.prlimit(
+        server.process.pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
+    )
 
 
 def metric(http: httpx2.Client) -> str:
-    return next(line for line in http.get("/metrics").text.splitlines() if line.startswith("crew_store_writable "))
+    return next(
+        line
+        for line in http.get("/metrics").text.splitlines()
+        if line.startswith("crew_store_writable ")
+    )
 
 
 def whole(http: httpx2.Client, run_id: str) -> None:
@@ -72,7 +86,10 @@ def test_a_full_disk(tmp_path: Path):
         assert metric(http).endswith(" 0.0")
         assert http.get("/health").status_code == 200
         refused = http.post("/api/crew/run", json={"query": "y"})
-        assert (refused.status_code, refused.headers["content-type"]) == (503, "application/problem+json")
+        assert (refused.status_code, refused.headers["content-type"]) == (
+            503,
+            "application/problem+json",
+        )
         assert http.get(f"/api/crew/runs/{run_id}").json()["status"] == "running"
         free_disk(server)
         until(lambda: http.get(f"/api/crew/runs/{run_id}").json()["status"] != "running")
@@ -135,7 +152,10 @@ def test_runs_of_another_process_are_left_to_it(tmp_path: Path):
     folder = crew(tmp_path)
     with serving(folder) as server, client(server) as http:
         beside = subprocess.Popen(
-            [BIN / "crew", "run", folder, "x", "--json"], stdout=subprocess.PIPE, text=True, env=clean_environment()
+            [BIN / "crew", "run", folder, "x", "--json"],
+            stdout=subprocess.PIPE,
+            text=True,
+            env=clean_environment(),
         )
         assert beside.stdout is not None
         run_id = json.loads(beside.stdout.readline())["metadata"]["run_id"]

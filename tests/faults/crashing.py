@@ -4,7 +4,14 @@ import os
 import signal
 import threading
 
-POINTS = ("before_store", "after_store", "before_dispatch", "after_dispatch", "before_send", "after_send")
+POINTS = (
+    "before_store",
+    "after_store",
+    "before_dispatch",
+    "after_dispatch",
+    "before_send",
+    "after_send",
+)
 _name, _, _count = os.environ.get("FAULT", ":").partition(":")
 _left = int(_count or 0)
 _lock = threading.Lock()

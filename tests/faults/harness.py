@@ -82,7 +82,12 @@ PATIENCE_SECONDS = 60.0
 
 def crew(folder: Path) -> Path:
     """Tools of every effect, a group, a pause, in every run."""
-    agents: dict[str, Any] = {"a": {"tools": ["look", "note"]}, "b": {"tools": ["pay"]}, "c": {"tools": ["note"]}, "d": {}}
+    agents: dict[str, Any] = {
+        "a": {"tools": ["look", "note"]},
+        "b": {"tools": ["pay"]},
+        "c": {"tools": ["note"]},
+        "d": {},
+    }
     agents["e"] = {"tools": ["pay"], "is_terminal": True}
     settings = {
         "disconnect_grace_seconds": -1,
@@ -98,7 +103,9 @@ def crew(folder: Path) -> Path:
 class Harness:
     """Processes to which faults happen, and the clients that never give up."""
 
-    def __init__(self, folder: Path, seed: int, code: Path = ROOT, postgres: Postgres | None = None) -> None:
+    def __init__(
+        self, folder: Path, seed: int, code: Path = ROOT, postgres: Postgres | None = None
+    ) -> None:
         """`code`: where the packages of the server are; a mutant's, say."""
         self.folder, self.seed, self.code, self.postgres = folder, seed, code, postgres
         self.report = Report()
@@ -108,7 +115,11 @@ class Harness:
 
     def run(self, faults: int, runs: int = 0, *, restarts: bool = False) -> Report:
         """Until so many faults have been survived, and every run has ended; at least so many `runs`."""
-        ledger = subprocess.Popen([sys.executable, Path(__file__).with_name("ledger.py")], stdout=subprocess.PIPE, text=True)
+        ledger = subprocess.Popen(
+            [sys.executable, Path(__file__).with_name("ledger.py")],
+            stdout=subprocess.PIPE,
+            text=True,
+        )
         assert ledger.stdout is not None
         self.ledger = f"http://127.0.0.1:{int(ledger.stdout.readline())}"
         self.processes = Processes(self.folder, self.seed, self.ledger, self.code, self.postgres)
@@ -119,7 +130,9 @@ class Harness:
             self.processes.begin(kills=not restarts, restarts=restarts)
             for client in clients:
                 client.start()
-            while not self._given_up() and (self.processes.faults.total() < faults or len(self.histories) < runs):
+            while not self._given_up() and (
+                self.processes.faults.total() < faults or len(self.histories) < runs
+            ):
                 self.processes.look()
                 self._wait(0.05)
             self.stopping.set()
@@ -162,20 +175,26 @@ class Harness:
                     except (httpx2.HTTPError, OSError):
                         self._wait(0.05)
                     if time.monotonic() > deadline:
-                        history.wrong.append(f"{history.key}: nothing happens to run {history.run_id or '(not begun)'}")
+                        history.wrong.append(
+                            f"{history.key}: nothing happens to run {history.run_id or '(not begun)'}"
+                        )
 
     def _step(self, http: httpx2.Client, history: History, chance: random.Random) -> None:
         """Begin the run, or go on reading it; then answer it."""
         if not history.run_id:
             key = {"Idempotency-Key": history.key}
-            with http.stream("POST", "/api/crew/stream", json={"query": history.key}, headers=key) as stream:
+            with http.stream(
+                "POST", "/api/crew/stream", json={"query": history.key}, headers=key
+            ) as stream:
                 # now and then it leaves before it hears which run it has begun, and asks again
                 if chance.random() < 0.7:
                     self._listen(stream, history)
             return
         # now and then from the start, to see the same again
         after = 0 if chance.random() < 0.2 else max(history.events, default=0)
-        with http.stream("GET", f"/api/crew/runs/{history.run_id}/events", params={"after": after}) as stream:
+        with http.stream(
+            "GET", f"/api/crew/runs/{history.run_id}/events", params={"after": after}
+        ) as stream:
             self._listen(stream, history)
         self._answer(http, history, chance)
 
@@ -188,7 +207,9 @@ class Harness:
                 seq = int(number)
             elif line.startswith("data: ") and seq:
                 if 0 < history.heard < self.processes.last_fault and seq not in history.events:
-                    self.report.longest_silence = max(self.report.longest_silence, time.monotonic() - history.heard)
+                    self.report.longest_silence = max(
+                        self.report.longest_silence, time.monotonic() - history.heard
+                    )
                 history.told(seq, line.removeprefix("data: "))
                 seq, last = 0, line.removeprefix("data: ")
         # one that is cut off raises; one that ends by itself says why
@@ -200,14 +221,27 @@ class Harness:
         if not history.events:
             return
         last = json.loads(history.events[max(history.events)])
-        if last["type"] == "error" or (last["type"] == "done" and last["metadata"]["reason"] != "paused"):
+        if last["type"] == "error" or (
+            last["type"] == "done" and last["metadata"]["reason"] != "paused"
+        ):
             history.ended = True
         elif last["type"] == "done":
-            pause = next((e for e in history.of("pause") if e["metadata"]["seq"] == last["metadata"]["seq"] - 1), None)
+            pause = next(
+                (
+                    e
+                    for e in history.of("pause")
+                    if e["metadata"]["seq"] == last["metadata"]["seq"] - 1
+                ),
+                None,
+            )
             if pause is None:
                 history.wrong.append(f"{history.key}: it is paused without a pause")
                 return
-            decision = chance.choice(["retry", "skip", "done"]) if pause["metadata"].get("question") else None
+            decision = (
+                chance.choice(["retry", "skip", "done"])
+                if pause["metadata"].get("question")
+                else None
+            )
             body: dict[str, Any] = (
                 {"decision": decision, "result": "x" if decision == "done" else ""}
                 if decision
@@ -249,7 +283,9 @@ class Harness:
                 continue
             report.holes += sorted(history.events) != list(range(1, len(history.events) + 1))
             report.wrong += wrong_in(history)
-            report.unknown += sum(w["metadata"]["code"] == "unknown_outcome" for w in history.of("warning"))
+            report.unknown += sum(
+                w["metadata"]["code"] == "unknown_outcome" for w in history.of("warning")
+            )
             for kind, needed in (("read", 1), ("idempotent", 2), ("once", 2)):
                 made = counted[(kind, history.key)]
                 report.effects[kind] += made
@@ -273,14 +309,24 @@ class Harness:
         found: list[str] = []
         after: dict[str, Any] = {}
         while True:
-            page = httpx2.get(f"{self.url}/api/crew/runs", params={"limit": 500, **after}, trust_env=False).json()
+            page = httpx2.get(
+                f"{self.url}/api/crew/runs", params={"limit": 500, **after}, trust_env=False
+            ).json()
             found += [run["run_id"] for run in page["runs"]]
             if page["next"] is None:
                 return found
             after = {"after": page["next"]}
 
 
-def play(faults: int, seed: int, code: Path = ROOT, *, postgres: bool = False, restarts: bool = False, runs: int = 0) -> Report:
+def play(
+    faults: int,
+    seed: int,
+    code: Path = ROOT,
+    *,
+    postgres: bool = False,
+    restarts: bool = False,
+    runs: int = 0,
+) -> Report:
     """One harness from start to end, in a folder of its own; `postgres`: with a database server of its own."""
     with tempfile.TemporaryDirectory() as made, ExitStack() as stack:
         database = stack.enter_context(Postgres()) if postgres else None
@@ -295,8 +341,14 @@ def play(faults: int, seed: int, code: Path = ROOT, *, postgres: bool = False, r
 def main() -> None:
     """Print the report, and what the mutants come to."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--postgres", action="store_true", help="a server and two workers around a database, not one on SQLite")
-    parser.add_argument("--kills", type=int, default=0, help="faults of processes: killed, stopped, frozen")
+    parser.add_argument(
+        "--postgres",
+        action="store_true",
+        help="a server and two workers around a database, not one on SQLite",
+    )
+    parser.add_argument(
+        "--kills", type=int, default=0, help="faults of processes: killed, stopped, frozen"
+    )
     parser.add_argument("--restarts", type=int, default=0, help="of the database; with --postgres")
     parser.add_argument("--runs", type=int, default=0, help="at least so many")
     parser.add_argument("--seed", type=int, default=1)
@@ -306,16 +358,24 @@ def main() -> None:
     for restarts in (False, True):
         faults = given.restarts if restarts else given.kills
         if faults:
-            report = play(faults, given.seed, postgres=given.postgres, restarts=restarts, runs=given.runs)
+            report = play(
+                faults, given.seed, postgres=given.postgres, restarts=restarts, runs=given.runs
+            )
             name = "PostgreSQL" if given.postgres else "SQLite"
-            print(f"{name}, seed {given.seed}: {report}", *report.wrong[:20], sep="\n  ", flush=True)
+            print(
+                f"{name}, seed {given.seed}: {report}", *report.wrong[:20], sep="\n  ", flush=True
+            )
             failed |= bool(report.wrong)
     for number, mutant in enumerate(MUTANTS if given.mutants else ()):
         with tempfile.TemporaryDirectory() as folder:
             seen = mutant.seen_by_suite(mutated(mutant, Path(folder)))
             if seen is None:
                 report = play(40, given.seed + number, Path(folder), postgres=mutant.postgres)
-                seen = f"{report.wrong[0]} (after {report.faults.total()} faults)" if report.wrong else None
+                seen = (
+                    f"{report.wrong[0]} (after {report.faults.total()} faults)"
+                    if report.wrong
+                    else None
+                )
         print(f"mutant: {mutant.name}: {seen or 'NOT SEEN'}", flush=True)
         failed |= seen is None
     sys.exit(failed)

@@ -53,7 +53,10 @@ class Report:
     def __str__(self) -> str:
         """One line."""
         told = ", ".join(f"{kind} {times}" for kind, times in self.faults.items())
-        twice = ", ".join(f"{kind} {self.twice[kind]} of {self.effects[kind]}" for kind in ("read", "idempotent", "once"))
+        twice = ", ".join(
+            f"{kind} {self.twice[kind]} of {self.effects[kind]}"
+            for kind in ("read", "idempotent", "once")
+        )
         return (
             f"faults {self.faults.total()} ({told}), runs {self.runs}, lost {self.lost}, holes {self.holes}, made again: {twice}; "
             f"unknown outcomes {self.unknown}, all asked about; longest silence of a run {self.longest_silence:.1f} s, "
@@ -68,7 +71,11 @@ def wrong_in(history: History) -> list[str]:
     wrong = []
     if kinds["start"] != kinds["done"] + kinds["error"]:
         wrong.append(f"{kinds['start']} starts, {kinds['done']} + {kinds['error']} ends")
-    ends = [event for event in events if event["type"] == "error" or event["metadata"].get("reason", "paused") != "paused"]
+    ends = [
+        event
+        for event in events
+        if event["type"] == "error" or event["metadata"].get("reason", "paused") != "paused"
+    ]
     if len(ends) != 1 or ends[0] is not events[-1] or ends[0]["type"] == "error":
         wrong.append(f"it ends with {[event['content'] for event in ends]}")
     steps = Counter(
@@ -77,10 +84,19 @@ def wrong_in(history: History) -> list[str]:
         if e["type"] in ("agent_start", "agent_response")
     )
     # d speaks once before its pause, and once behind it, in rounds that count anew
-    wrong += [f"{step} was told {times} times" for step, times in steps.items() if times > (2 if step[0] == "d" else 1)]
+    wrong += [
+        f"{step} was told {times} times"
+        for step, times in steps.items()
+        if times > (2 if step[0] == "d" else 1)
+    ]
     results = Counter(e["metadata"]["call_id"] for e in events if e["type"] == "tool_result")
     wrong += [f"call {call} has {times} results" for call, times in results.items() if times > 1]
-    calls = [call["call_id"] for e in events if e["type"] == "agent_response" for call in e["metadata"]["tool_calls"]]
+    calls = [
+        call["call_id"]
+        for e in events
+        if e["type"] == "agent_response"
+        for call in e["metadata"]["tool_calls"]
+    ]
     if set(calls) != set(results):
         wrong.append("not every call has its result")
     starts = Counter(e["metadata"]["call_id"] for e in events if e["type"] == "tool_start")
@@ -89,7 +105,13 @@ def wrong_in(history: History) -> list[str]:
         wrong.append("a tool_start was told again, unasked")
     if wrong:
         told = [
-            (e["metadata"]["seq"], e["type"], e["metadata"]["agent_id"], e["metadata"].get("round"), e["content"][:40])
+            (
+                e["metadata"]["seq"],
+                e["type"],
+                e["metadata"]["agent_id"],
+                e["metadata"].get("round"),
+                e["content"][:40],
+            )
             for e in events
         ]
         wrong.append(f"its history: {told}")

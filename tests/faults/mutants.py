@@ -57,7 +57,13 @@ class Mutant:
         with ExitStack() as stack:
             url = stack.enter_context(Postgres()).database() if self.postgres else ""
             suite = [sys.executable, "-c", SUITE, url]
-            ended = subprocess.run(suite, capture_output=True, text=True, cwd=code, env=clean_environment(PYTHONPATH=str(code)))
+            ended = subprocess.run(
+                suite,
+                capture_output=True,
+                text=True,
+                cwd=code,
+                env=clean_environment(PYTHONPATH=str(code)),
+            )
         return None if ended.returncode == 0 else f"conformance: {ended.stdout.splitlines()[-1]}"
 
 
@@ -81,7 +87,12 @@ MUTANTS = (
         "            case ToolStarted(once=True):\n                self._record(event)\n                await self.journal.settled()",
         "            case ToolStarted(once=True):\n                self._record(event)",
     ),
-    Mutant("an intent that is forgotten", "crew/state.py", "begun[call.id] = once", "begun[call.id] = False"),
+    Mutant(
+        "an intent that is forgotten",
+        "crew/state.py",
+        "begun[call.id] = once",
+        "begun[call.id] = False",
+    ),
     Mutant(
         "the last event is not looked at",
         "crew/recall.py",

@@ -42,9 +42,22 @@ class Process:
 class Processes:
     """Starts them, has faults happen to them, and starts them again."""
 
-    def __init__(self, folder: Path, seed: int, ledger: str, code: Path = ROOT, postgres: Postgres | None = None) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        seed: int,
+        ledger: str,
+        code: Path = ROOT,
+        postgres: Postgres | None = None,
+    ) -> None:
         """`code`: where the packages are; a mutant's, say. With a database there are two workers beside the server."""
-        self.folder, self.random, self.ledger, self.code, self.postgres = folder, random.Random(seed), ledger, code, postgres
+        self.folder, self.random, self.ledger, self.code, self.postgres = (
+            folder,
+            random.Random(seed),
+            ledger,
+            code,
+            postgres,
+        )
         self.database = postgres.database() if postgres is not None else ""
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
@@ -118,8 +131,17 @@ class Processes:
         )
         port = self.port if role == "serve" else 0
         with (self.folder / "server.log").open("ab") as log:
-            command = [sys.executable, "-m", "tests.faults.server", role, str(self.folder), str(port)]
-            process = subprocess.Popen(command, env=environment, stdout=log, stderr=log, cwd=self.code)
+            command = [
+                sys.executable,
+                "-m",
+                "tests.faults.server",
+                role,
+                str(self.folder),
+                str(port),
+            ]
+            process = subprocess.Popen(
+                command, env=environment, stdout=log, stderr=log, cwd=self.code
+            )
         return Process(role, port, process, due, fault)
 
     def _chosen(self, role: str) -> str:

@@ -73,7 +73,9 @@ def main() -> None:
 
     async def crashing(scope: Scope, receive: Receive, send: Send) -> None:
         async def sending(message: Message) -> None:
-            event = message["type"] == "http.response.body" and b"data: " in message.get("body", b"")
+            event = message["type"] == "http.response.body" and b"data: " in message.get(
+                "body", b""
+            )
             if event:
                 reach("before_send")
             await send(message)

@@ -13,7 +13,12 @@ import pytest
 from tests.stage import BIN, ROOT, clean_environment, write_crew
 
 ASKING: list[dict[str, Any]] = [{"hears": "enough", "say": "thanks [E]"}, {"say": "tell me more"}]
-PAUSING = {"routing": {"signals": {"a": [{"signal": "[E]"}]}, "agent_behaviors": {"a": {"wait_for_signal": True}}}}
+PAUSING = {
+    "routing": {
+        "signals": {"a": [{"signal": "[E]"}]},
+        "agent_behaviors": {"a": {"wait_for_signal": True}},
+    }
+}
 
 
 def crew(*arguments: Any, **environment: str) -> "subprocess.CompletedProcess[str]":
@@ -70,7 +75,9 @@ def test_run_shows_the_run(tmp_path: Path):
     assert "\x1b" not in shown.stdout
     for part in ("● A (round 1", "✓ GetSystemInfo", "Host: ", "all fine", "✔ no_next_agent"):
         assert part in shown.stdout
-    events = [json.loads(line) for line in crew("run", folder, "look", "--json").stdout.splitlines()]
+    events = [
+        json.loads(line) for line in crew("run", folder, "look", "--json").stdout.splitlines()
+    ]
     assert [events[0]["type"], events[-1]["type"]] == ["start", "done"]
     failed = crew("run", folder, "fail")
     assert failed.returncode == 1
@@ -99,7 +106,11 @@ def test_a_paused_run_is_answered_later(tmp_path: Path):
 
 @pytest.mark.parametrize(
     ("words", "told"),
-    [(["yes"], "paid bob"), (["--decision", "approve"], "paid bob"), (["no, thanks"], "Denied by a person: no, thanks")],
+    [
+        (["yes"], "paid bob"),
+        (["--decision", "approve"], "paid bob"),
+        (["no, thanks"], "Denied by a person: no, thanks"),
+    ],
 )
 def test_a_call_is_decided_later(tmp_path: Path, words: list[str], told: str):
     """In the words of the prompt, or by option; the hint says how."""
@@ -112,7 +123,12 @@ def test_a_call_is_decided_later(tmp_path: Path, words: list[str], told: str):
     (folder / "acts.py").write_text("def pay(to: str) -> str:\n    return f'paid {to}'\n")
     paused = crew("run", folder, "go")
     assert "--decision approve|deny" in paused.stderr
-    assert told in crew("run", folder, *words, "--answer", paused.stderr.split("--answer ")[1].split()[0]).stdout
+    assert (
+        told
+        in crew(
+            "run", folder, *words, "--answer", paused.stderr.split("--answer ")[1].split()[0]
+        ).stdout
+    )
     assert crew("run", folder, "x", "--decision", "approve").returncode == 2
 
 
@@ -156,7 +172,8 @@ def test_validate(tmp_path: Path):
     told = crew("validate", good, bad)
     assert told.returncode == 1
     assert (
-        f"{bad}/crew.yaml:4:1: error[unknown-key]: unknown key 'nam'\n    nam: x\n    ^\n    did you mean 'name'?" in told.stdout
+        f"{bad}/crew.yaml:4:1: error[unknown-key]: unknown key 'nam'\n    nam: x\n    ^\n    did you mean 'name'?"
+        in told.stdout
     )
     assert "temprature" in told.stdout
     assert told.stdout.splitlines()[-1] == f"{bad}: 2 errors, 0 warnings"
@@ -167,7 +184,9 @@ def test_validate(tmp_path: Path):
 
 def test_imports_can_be_left_out(tmp_path: Path):
     """Importing runs the file."""
-    folder = write_crew(tmp_path, {"a": {"tools": ["t"]}}, tools={"t": {"kind": "python", "function": "t.py:t"}})
+    folder = write_crew(
+        tmp_path, {"a": {"tools": ["t"]}}, tools={"t": {"kind": "python", "function": "t.py:t"}}
+    )
     (folder / "t.py").write_text(
         "from pathlib import Path\nPath(__file__).with_name('ran').touch()\ndef t() -> str:\n    return ''\n"
     )
@@ -180,7 +199,10 @@ def test_imports_can_be_left_out(tmp_path: Path):
 @pytest.mark.parametrize(
     ("picture", "parts"),
     [
-        ("text", ["a  (entry)", "[B] → b", "b  (terminal)", "└─ terminal → (end)", "c  (unreachable)"]),
+        (
+            "text",
+            ["a  (entry)", "[B] → b", "b  (terminal)", "└─ terminal → (end)", "c  (unreachable)"],
+        ),
         ("mermaid", ["flowchart TD", '-->|"[B]"|', "class n2 unreachable"]),
         ("dot", ["digraph crew {", '"a" -> "b" [label="[B]", style=solid]']),
         ("json", ['"reachable": false']),
@@ -210,7 +232,9 @@ def test_init_writes_a_crew_that_plays(tmp_path: Path):
 
 def test_the_it_support_crew_shows_real_readings():
     """What `make run` runs: three agents' crew, this machine's own numbers."""
-    shown = crew("run", ROOT / "examples" / "it-support", "Kiểm tra máy này", CREW_DATABASE_URL="memory:").stdout
+    shown = crew(
+        "run", ROOT / "examples" / "it-support", "Kiểm tra máy này", CREW_DATABASE_URL="memory:"
+    ).stdout
     for part in (
         "● My",
         "● Trang",
@@ -222,7 +246,9 @@ def test_the_it_support_crew_shows_real_readings():
         "✔ terminal",
     ):
         assert part in shown
-    asked = crew("run", ROOT / "examples" / "it-support", "máy chậm", CREW_DATABASE_URL="memory:").stdout
+    asked = crew(
+        "run", ROOT / "examples" / "it-support", "máy chậm", CREW_DATABASE_URL="memory:"
+    ).stdout
     assert "● Ngân" in asked
     assert "⏸ paused" in asked
 
@@ -265,7 +291,10 @@ def test_problems_as_sarif(tmp_path: Path):
     place = first["locations"][0]["physicalLocation"]
     assert place["region"] == {"startLine": 2, "startColumn": 1}
     assert place["artifactLocation"]["uri"] == (one / "crew.yaml").as_uri()
-    assert second["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == (two / "crew.yaml").as_uri()
+    assert (
+        second["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
+        == (two / "crew.yaml").as_uri()
+    )
     assert "Did you mean 'settings'?" in first["message"]["text"]
 
 
@@ -295,7 +324,11 @@ def test_mending_asks_on_a_terminal(word: str, written: bool, tmp_path: Path):
     (folder / "crew.yaml").write_text(BROKEN)
     master, slave = pty.openpty()
     process = subprocess.Popen(
-        [BIN / "crew", "validate", folder, "--fix"], stdin=slave, stdout=subprocess.PIPE, stderr=slave, env=clean_environment()
+        [BIN / "crew", "validate", folder, "--fix"],
+        stdin=slave,
+        stdout=subprocess.PIPE,
+        stderr=slave,
+        env=clean_environment(),
     )
     os.close(slave)
     os.write(master, f"{word}\n".encode())
@@ -332,6 +365,8 @@ def test_a_misspelt_variable_is_told_by_every_command(tmp_path: Path):
     for command in (["run", str(tmp_path), "x"], ["runs", str(tmp_path)]):
         environment = clean_environment(CREW_DATABSE_URL="sqlite:///x.db")
         write_crew(tmp_path, {"a": {}})
-        ended = subprocess.run([BIN / "crew", *command], capture_output=True, text=True, env=environment)
+        ended = subprocess.run(
+            [BIN / "crew", *command], capture_output=True, text=True, env=environment
+        )
         assert ended.returncode == 2
         assert "did you mean CREW_DATABASE_URL?" in ended.stderr

@@ -13,7 +13,9 @@ from playwright.sync_api import Browser, expect, sync_playwright
 
 from tests.stage import ROOT, clean_environment, client, serving
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+CHROMIUM = (
+    shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+)
 if CHROMIUM is None and os.environ.get("CI"):
     raise AssertionError("CI needs Chromium: .ci/run installs it")
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium on this machine")
@@ -47,7 +49,10 @@ def test_a_run_with_a_pause(browser: Browser, tmp_path: Path):
         page = browser.new_page()
         broken: list[str] = []
         page.on("pageerror", lambda error: broken.append(str(error)))
-        page.on("console", lambda message: broken.append(message.text) if message.type == "error" else None)
+        page.on(
+            "console",
+            lambda message: broken.append(message.text) if message.type == "error" else None,
+        )
         page.goto(server.url)
         expect(page.locator("h1")).to_have_text("it-support")
         expect(page.locator("#agents li")).to_have_count(3)

@@ -10,9 +10,13 @@ positive = st.floats(0.001, 100)
 
 
 @given(total=positive, overhead=seconds, minimum=positive, passed=seconds, wanted=positive)
-def test_an_attempt_never_reaches_past_the_sequence(total: float, overhead: float, minimum: float, passed: float, wanted: float):
+def test_an_attempt_never_reaches_past_the_sequence(
+    total: float, overhead: float, minimum: float, passed: float, wanted: float
+):
     """Whatever the limits: what is allotted is above zero, fits into what remains, and is at least the minimum."""
-    deadline = Deadline.after(0, Limits(sequence_seconds=total, overhead_seconds=overhead, minimum_seconds=minimum))
+    deadline = Deadline.after(
+        0, Limits(sequence_seconds=total, overhead_seconds=overhead, minimum_seconds=minimum)
+    )
     left = deadline.remaining(passed)
     given_ = deadline.allot(passed, wanted)
     assert 0 <= left <= total

@@ -19,10 +19,18 @@ from tools.calls import CallRetried, CallStarted
 from tools.deadline import Limits
 from tools.schema import JsonSchema
 
-QUICK = Limits(sequence_seconds=1, tool_seconds=0.2, overhead_seconds=0, minimum_seconds=0.02, backoff_min_seconds=0.001)
+QUICK = Limits(
+    sequence_seconds=1,
+    tool_seconds=0.2,
+    overhead_seconds=0,
+    minimum_seconds=0.02,
+    backoff_min_seconds=0.001,
+)
 
 
-async def run(calls: list[ToolCall], *tools: Tool, limits: Limits = QUICK) -> tuple[list[ToolResult], list[Any]]:
+async def run(
+    calls: list[ToolCall], *tools: Tool, limits: Limits = QUICK
+) -> tuple[list[ToolResult], list[Any]]:
     """The results of a sequence, and all that was told."""
     told: list[Any] = []
 
@@ -99,11 +107,26 @@ async def test_every_call_has_one_result_in_order():
         (lambda: KeyboardInterrupt(), 1, "error"),
         (lambda: StopIteration(), 1, "error"),
     ],
-    ids=["temporary", "network", "dns", "timeout", "permanent", "bug", "cancelled", "exit", "interrupt", "stop"],
+    ids=[
+        "temporary",
+        "network",
+        "dns",
+        "timeout",
+        "permanent",
+        "bug",
+        "cancelled",
+        "exit",
+        "interrupt",
+        "stop",
+    ],
 )
-async def test_retries_by_class_of_error(error: Callable[[], BaseException], attempts: int, status: str):
+async def test_retries_by_class_of_error(
+    error: Callable[[], BaseException], attempts: int, status: str
+):
     """Two retries where another try may help, none where it cannot; the other calls go on."""
-    results, told = await run([ToolCall("1", "failing"), ToolCall("2", "add", {"a": 1})], failing(error), add)
+    results, told = await run(
+        [ToolCall("1", "failing"), ToolCall("2", "add", {"a": 1})], failing(error), add
+    )
     assert (results[0].attempts, results[0].status) == (attempts, status)
     assert results[1].output == "2"
     assert sum(isinstance(event, CallRetried) for event in told) == attempts - 1
@@ -117,13 +140,17 @@ async def test_a_retry_that_works_is_a_success():
 
 async def test_once_is_never_tried_again():
     """What may have acted is left alone, whatever the error."""
-    results, _ = await run(calls("failing"), failing(lambda: TemporaryError("busy"), times=1, effect="once"))
+    results, _ = await run(
+        calls("failing"), failing(lambda: TemporaryError("busy"), times=1, effect="once")
+    )
     assert (results[0].status, results[0].attempts) == ("error", 1)
 
 
 async def test_own_retries_and_timeout_beat_the_limits():
     """What the tool says of itself counts."""
-    results, told = await run(calls("failing"), failing(lambda: TemporaryError("busy"), retries=4, timeout_seconds=0.15))
+    results, told = await run(
+        calls("failing"), failing(lambda: TemporaryError("busy"), retries=4, timeout_seconds=0.15)
+    )
     assert results[0].attempts == 5
     started = next(event for event in told if isinstance(event, CallStarted))
     assert started.timeout_seconds == pytest.approx(0.15)
@@ -155,7 +182,10 @@ async def test_a_handler_that_ignores_cancellation_is_left_behind():
     """Its call is answered in time, and the next one runs."""
     began = time.monotonic()
     results, _ = await run(
-        [ToolCall("1", "stubborn"), ToolCall("2", "add", {"a": 1})], stubborn, add, limits=Limits(tool_seconds=0.1, retries=0)
+        [ToolCall("1", "stubborn"), ToolCall("2", "add", {"a": 1})],
+        stubborn,
+        add,
+        limits=Limits(tool_seconds=0.1, retries=0),
     )
     assert [r.status for r in results] == ["timeout", "success"]
     assert time.monotonic() - began < 1
@@ -172,7 +202,10 @@ async def test_a_handler_that_blocks_its_thread_is_left_behind():
 
     began = time.monotonic()
     results, _ = await run(
-        [ToolCall("1", "block"), ToolCall("2", "add", {"a": 1})], block, add, limits=Limits(tool_seconds=0.1, retries=0)
+        [ToolCall("1", "block"), ToolCall("2", "add", {"a": 1})],
+        block,
+        add,
+        limits=Limits(tool_seconds=0.1, retries=0),
     )
     release.set()
     assert [r.status for r in results] == ["timeout", "success"]
@@ -216,7 +249,9 @@ async def test_a_cancelled_caller_takes_its_call_along():
         await seen.wait()
 
 
-@given(st.lists(st.sampled_from(["add", "hang", "nope", "failing", "slow"]), max_size=6), st.booleans())
+@given(
+    st.lists(st.sampled_from(["add", "hang", "nope", "failing", "slow"]), max_size=6), st.booleans()
+)
 async def test_one_result_per_call_whatever_the_mix(names: list[str], parallel: bool):
     """Any sequence: as many results as calls, in order, within the deadline."""
 
@@ -234,17 +269,32 @@ async def test_one_result_per_call_whatever_the_mix(names: list[str], parallel: 
         parallel=parallel,
     )
     began = time.monotonic()
-    asked = [ToolCall(str(n), name, {"a": 1} if name == "add" else {}) for n, name in enumerate(names)]
-    results, told = await run(asked, add, hang, slow, failing(lambda: TemporaryError("busy")), limits=limits)
+    asked = [
+        ToolCall(str(n), name, {"a": 1} if name == "add" else {}) for n, name in enumerate(names)
+    ]
+    results, told = await run(
+        asked, add, hang, slow, failing(lambda: TemporaryError("busy")), limits=limits
+    )
     assert [r.call_id for r in results] == [str(n) for n in range(len(names))]
-    assert sorted(e.call_id for e in told if isinstance(e, ToolResult)) == sorted(r.call_id for r in results)
+    assert sorted(e.call_id for e in told if isinstance(e, ToolResult)) == sorted(
+        r.call_id for r in results
+    )
     assert time.monotonic() - began < 2
 
 
 async def test_outputs_become_text():
     """Text as it is, JSON for the rest, nothing for None; what has no form is an error; half a surrogate is replaced."""
-    values: dict[str, Any] = {"text": "é", "list": [1, "é"], "none": None, "half": "a\ud800b", "odd": object()}
-    tools = [Tool(name, "", {}, lambda value=value: value, lambda arguments: arguments) for name, value in values.items()]
+    values: dict[str, Any] = {
+        "text": "é",
+        "list": [1, "é"],
+        "none": None,
+        "half": "a\ud800b",
+        "odd": object(),
+    }
+    tools = [
+        Tool(name, "", {}, lambda value=value: value, lambda arguments: arguments)
+        for name, value in values.items()
+    ]
     results, _ = await run([ToolCall(name, name) for name in values], *tools)
     assert [r.output for r in results][:4] == ["é", '[1,"é"]', "", "a?b"]
     assert results[4].status == "error"
@@ -277,13 +327,17 @@ async def main():
     print((await ToolExecutor(Limits(tool_seconds=0.1, retries=0)).run([ToolCall("1", "hang")], {"hang": hang}, tell))[0].status)
 asyncio.run(main())
 """
-    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=20, check=True)
+    ended = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=20, check=True
+    )
     assert ended.stdout == "timeout\n"
 
 
 async def test_arguments_of_a_written_schema_are_coerced_and_checked():
     """Text that stands for a number is one; what nobody described is refused."""
-    schema = JsonSchema({"properties": {"n": {"type": "integer"}, "on": {"type": "boolean"}}, "required": ["n"]})
+    schema = JsonSchema(
+        {"properties": {"n": {"type": "integer"}, "on": {"type": "boolean"}}, "required": ["n"]}
+    )
     echo = Tool("echo", "", schema.parameters, lambda **given: given, schema.check)
     asked = [
         ToolCall("1", "echo", {"n": "5", "on": "true"}),

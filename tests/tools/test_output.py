@@ -8,12 +8,16 @@ from tools.output import as_block, shown
 
 
 def results(*outputs: str) -> list[ToolResult]:
-    return [ToolResult.of(ToolCall(str(n), "T"), "success", output) for n, output in enumerate(outputs)]
+    return [
+        ToolResult.of(ToolCall(str(n), "T"), "success", output) for n, output in enumerate(outputs)
+    ]
 
 
 def test_one_output_is_cut_with_a_note():
     """2,000 characters, then how many there were."""
-    assert shown(results("x" * 2001), 2000, 4000) == ["x" * 2000 + "\n\n[⚠️ OUTPUT TRUNCATED - Original size: 2001 characters]"]
+    assert shown(results("x" * 2001), 2000, 4000) == [
+        "x" * 2000 + "\n\n[⚠️ OUTPUT TRUNCATED - Original size: 2001 characters]"
+    ]
     assert shown(results("x" * 2000), 2000, 4000) == ["x" * 2000]
 
 
@@ -30,7 +34,8 @@ def test_all_outputs_together_are_cut():
 def test_never_more_than_the_limits(outputs: list[str], each: int, total: int):
     """Without their notes the texts keep to both limits, and each is the beginning of its output."""
     texts = [
-        text.partition("\n\n[⚠️ OUTPUT")[0] if "[⚠️ OUTPUT" in text else text for text in shown(results(*outputs), each, total)
+        text.partition("\n\n[⚠️ OUTPUT")[0] if "[⚠️ OUTPUT" in text else text
+        for text in shown(results(*outputs), each, total)
     ]
     texts = ["" if text.startswith("[⚠️ OUTPUT") else text for text in texts]
     assert all(len(text) <= each for text in texts)

@@ -48,7 +48,11 @@ def test_a_signature_says_all():
     assert paint.description == "Paint something.\n\nIn any colour."
     assert paint.parameters["required"] == ["colour", "sizes"]
     assert paint.parameters["additionalProperties"] is False
-    assert properties["sizes"] == {"type": "array", "items": {"type": "integer"}, "description": "how large"}
+    assert properties["sizes"] == {
+        "type": "array",
+        "items": {"type": "integer"},
+        "description": "how large",
+    }
     assert properties["depth"]["maximum"] == 9
     assert properties["depth"]["default"] == 3
     assert properties["schema"]["type"] == "string"
@@ -84,7 +88,11 @@ def test_functions_that_make_no_tool_say_why():
     def odd(x: "Path.nope") -> None: ...  # type: ignore[name-defined]
     def opaque(x: object.__class__) -> None: ...  # type: ignore[valid-type]
 
-    for function, said in ((starred, "cannot be given by name"), (bare, "has no type"), (odd, "no readable signature")):
+    for function, said in (
+        (starred, "cannot be given by name"),
+        (bare, "has no type"),
+        (odd, "no readable signature"),
+    ):
         with pytest.raises(ToolDefinitionError, match=said):
             tool(function)
 
@@ -125,7 +133,13 @@ def test_the_entry_beats_the_function(tmp_path: Path):
         parameters={"properties": {"x": {"type": "integer", "maximum": 5}}},
     )  # fmt: skip
     made = python_tool("t", config, tmp_path)
-    assert (made.name, made.description, made.timeout_seconds, made.retries, made.effect) == ("t", "Mine.", 9, 0, "once")
+    assert (made.name, made.description, made.timeout_seconds, made.retries, made.effect) == (
+        "t",
+        "Mine.",
+        9,
+        0,
+        "once",
+    )
     assert made.check({"x": "4"}) == {"x": 4}
     with pytest.raises(ArgumentsError, match="maximum"):
         made.check({"x": 6})

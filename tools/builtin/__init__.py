@@ -1,4 +1,7 @@
-"""Tools that need no entry in tools.yaml: `system` reads this machine, `network` what it can reach."""
+"""Tools that need no entry in tools.yaml.
+
+`system` reads this machine, `network` what it can reach.
+"""
 
 from tools.builtin.network import NETWORK_TOOLS
 from tools.builtin.system import SYSTEM_TOOLS

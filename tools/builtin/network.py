@@ -26,12 +26,20 @@ def ping_host(host: Host, count: Count = 3) -> str:
     """
     ping = shutil.which("ping")
     if ping is None:
-        raise PermanentError("this machine has no ping program; on Debian: apt-get install iputils-ping")
+        raise PermanentError(
+            "this machine has no ping program; on Debian: apt-get install iputils-ping"
+        )
     asked = subprocess.run(
-        [ping, "-c", str(count), "-W", "1", "--", host], capture_output=True, text=True, timeout=PING_SECONDS, check=False
+        [ping, "-c", str(count), "-W", "1", "--", host],
+        capture_output=True,
+        text=True,
+        timeout=PING_SECONDS,
+        check=False,
     )
     said = (asked.stdout.strip() or asked.stderr.strip()).splitlines()
-    return f"{host} is {'reachable' if asked.returncode == 0 else 'not reachable'}\n" + "\n".join(said[-3:])
+    return f"{host} is {'reachable' if asked.returncode == 0 else 'not reachable'}\n" + "\n".join(
+        said[-3:]
+    )
 
 
 def resolve_dns(hostname: Host) -> str:
@@ -51,12 +59,19 @@ def check_network_status(host: Host = "127.0.0.1", count: Count = 3) -> str:
         host: the host to ping
         count: packets to send, 1 to 10
     """
-    interfaces = [f"{name}: {'up' if stats.isup else 'down'}" for name, stats in psutil.net_if_stats().items()]
+    interfaces = [
+        f"{name}: {'up' if stats.isup else 'down'}" for name, stats in psutil.net_if_stats().items()
+    ]
     return "\n".join((*interfaces, ping_host(host, count)))
 
 
 NETWORK_TOOLS: tuple[Tool, ...] = (
     tool_from(ping_host, name="PingHost", effect="read", timeout_seconds=PING_SECONDS + 1),
     tool_from(resolve_dns, name="ResolveDNS", effect="read"),
-    tool_from(check_network_status, name="CheckNetworkStatus", effect="read", timeout_seconds=PING_SECONDS + 1),
+    tool_from(
+        check_network_status,
+        name="CheckNetworkStatus",
+        effect="read",
+        timeout_seconds=PING_SECONDS + 1,
+    ),
 )

@@ -61,7 +61,10 @@ def get_running_processes(count: Annotated[int, Field(ge=1, le=100)] = 10) -> st
     """
     found = [p.info for p in psutil.process_iter(["pid", "name", "memory_percent", "username"])]
     found.sort(key=lambda p: p["memory_percent"] or 0, reverse=True)
-    rows = [f"{p['pid']:>8}  {p['memory_percent'] or 0:5.1f} % memory  {p['name']} ({p['username']})" for p in found[:count]]
+    rows = [
+        f"{p['pid']:>8}  {p['memory_percent'] or 0:5.1f} % memory  {p['name']} ({p['username']})"
+        for p in found[:count]
+    ]
     return f"{len(found)} processes; the {len(rows)} largest:\n" + "\n".join(rows)
 
 
@@ -88,27 +91,49 @@ def check_disk_status(path: str = "/") -> str:
         except OSError:
             # a mount point that this user may not look at, or whose device is gone
             continue
-        rows.append(f"{part.mountpoint} ({part.fstype}): {used.percent:.1f} % of {used.total / GIB:.1f} GiB")
+        rows.append(
+            f"{part.mountpoint} ({part.fstype}): {used.percent:.1f} % of {used.total / GIB:.1f} GiB"
+        )
     return "\n".join(rows)
 
 
-def check_service_status(service: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9@._-]{0,127}$")]) -> str:
+def check_service_status(
+    service: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9@._-]{0,127}$")],
+) -> str:
     """Whether a service runs on this machine.
 
     Args:
         service: its name, such as nginx or postgresql
     """
-    running = [p.info["pid"] for p in psutil.process_iter(["pid", "name"]) if service.lower() in (p.info["name"] or "").lower()]
-    rows = [f"Processes named like {service}: {len(running)}" + (f" (pid {', '.join(map(str, running[:5]))})" if running else "")]
+    running = [
+        p.info["pid"]
+        for p in psutil.process_iter(["pid", "name"])
+        if service.lower() in (p.info["name"] or "").lower()
+    ]
+    rows = [
+        f"Processes named like {service}: {len(running)}"
+        + (f" (pid {', '.join(map(str, running[:5]))})" if running else "")
+    ]
     if systemctl := shutil.which("systemctl"):
-        asked = subprocess.run([systemctl, "is-active", "--", service], capture_output=True, text=True, timeout=4, check=False)
+        asked = subprocess.run(
+            [systemctl, "is-active", "--", service],
+            capture_output=True,
+            text=True,
+            timeout=4,
+            check=False,
+        )
         rows.append(f"systemd: {asked.stdout.strip() or asked.stderr.strip()}")
     return "\n".join(rows)
 
 
 def get_system_diagnostics() -> str:
-    """A whole report on this machine: system, CPU, memory, disk, network interfaces, largest processes."""
-    interfaces = ", ".join(f"{name} {'up' if stats.isup else 'down'}" for name, stats in psutil.net_if_stats().items())
+    """A whole report on this machine.
+
+    System, CPU, memory, disk, network interfaces, largest processes.
+    """
+    interfaces = ", ".join(
+        f"{name} {'up' if stats.isup else 'down'}" for name, stats in psutil.net_if_stats().items()
+    )
     return "\n".join(
         (
             get_system_info(),
