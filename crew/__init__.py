@@ -19,15 +19,15 @@ have no effect),
 shown), `errors`.
 """
 
+from crew.backends.memory import MemoryStore
+from crew.backends.sqlite.store import SqliteStore
 from crew.crew import Crew, check, load_crew
+from crew.database import open_store
+from crew.engine.executor import CrewExecutor
 from crew.errors import ConfigurationError, CrewError
-from crew.executor import CrewExecutor
-from crew.opening import open_store
-from crew.query import Query, Said
-from crew.run import Line, Run
-from crew.runs import Runs
-from crew.stores.memory import MemoryStore
-from crew.stores.sqlite import SqliteStore
+from crew.journal.query import Query, Said
+from crew.runs.run import Line, Run
+from crew.runs.runs import Runs
 
 __all__ = [
     "ConfigurationError",

@@ -12,12 +12,12 @@ from agents.fallback import Fallback
 from agents.model import Model
 from agents.prompt import Prompt, variables
 from agents.providers.catalog import Catalog
-from crew.config import Settings
-from crew.loader import CrewFiles
-from crew.plan import is_terminal
-from crew.problems import Problem
-from crew.routing import Route, Routing
-from crew.signals import normal
+from crew.config.crew_file import Settings
+from crew.config.loader import CrewFiles
+from crew.config.problems import Problem
+from crew.config.routing_plan import is_terminal
+from crew.routing.decisions import Route, Routing
+from crew.routing.signals import normal
 from tools.builtin import BUILTIN_TOOLS
 from tools.deadline import Limits
 from tools.errors import ToolDefinitionError

@@ -8,21 +8,30 @@ from pathlib import Path
 from agents.agent import Agent
 from agents.budget import Spent
 from agents.providers.catalog import Catalog
-from crew.allowing import without_allowed
 from crew.assembly import make_agents, make_tools, tool_limits
-from crew.config import CrewConfig
+from crew.config.checks.validate import validate
+from crew.config.crew_file import CrewConfig
+from crew.config.loader import CrewFiles, read_files
+from crew.config.problems import Problem, failed, ordered
+from crew.config.routing_plan import entry_point, routing_of
+from crew.config.sources import Sources, gather
+from crew.config.suppressions import without_allowed
 from crew.errors import ConfigurationError
-from crew.executor import RunLimits
-from crew.graph import RoutingGraph
-from crew.loader import CrewFiles, read_files
-from crew.plan import entry_point, routing_of
-from crew.problems import Problem, failed, ordered
-from crew.routing import Routing
-from crew.sources import Sources, gather
-from crew.validator import validate
+from crew.routing.decisions import Routing
+from crew.routing.graph import RoutingGraph
 from tools.builtin import BUILTIN_TOOLS
 from tools.deadline import Limits
 from tools.tool import Tool
+
+
+@dataclass(frozen=True, slots=True)
+class RunLimits:
+    """What bounds a run."""
+
+    max_handoffs: int
+    max_rounds: int
+    # active time; a pause does not use it up
+    timeout_seconds: float
 
 
 @dataclass(frozen=True, slots=True)

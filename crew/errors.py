@@ -17,8 +17,8 @@ CrewError
 
 from collections.abc import Mapping, Sequence
 
-from crew.problems import Problem, as_text
-from crew.stores.contract import Receipt
+from crew.config.problems import Problem, as_text
+from crew.journal.store import Receipt
 
 
 class CrewError(Exception):

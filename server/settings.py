@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from crew.opening import CONNECTIONS
-from crew.upkeep import Keep
+from crew.database import CONNECTIONS
+from crew.runs.maintenance import Keep
 
 
 class SettingsError(Exception):

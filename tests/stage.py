@@ -19,7 +19,7 @@ import httpx2
 import yaml
 
 from crew import Crew, MemoryStore, Query, Runs, load_crew
-from crew.stores.contract import RunRow
+from crew.journal.store import RunRow
 from tools import Tool
 
 ROOT = Path(__file__).parent.parent

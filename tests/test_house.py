@@ -12,10 +12,10 @@ import pytest
 from jsonschema_rs import validator_for
 
 from crew import check
-from crew.problems import ERRORS, WARNINGS
-from crew.reading import read
-from server.explanations import explanations, page
-from server.schemas import KINDS, schema_of
+from crew.config.problems import ERRORS, WARNINGS
+from crew.config.yaml_reader import read
+from server.cli.explain import explanations, page
+from server.cli.json_schema import KINDS, schema_of
 from tests.stage import BIN, ROOT, clean_environment
 from tools.config import resolve
 

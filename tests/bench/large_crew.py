@@ -11,14 +11,14 @@ import time
 from pathlib import Path
 
 from agents.config import AgentConfig
-from crew.config import CrewConfig
+from crew.config.checks.validate import validate
+from crew.config.crew_file import CrewConfig
+from crew.config.loader import CrewFiles
+from crew.config.routing_plan import entry_point, routing_of
+from crew.config.sources import Sources
+from crew.config.yaml_reader import Document
 from crew.crew import check
-from crew.graph import RoutingGraph
-from crew.loader import CrewFiles
-from crew.plan import entry_point, routing_of
-from crew.reading import Document
-from crew.sources import Sources
-from crew.validator import validate
+from crew.routing.graph import RoutingGraph
 from tools.builtin import BUILTIN_TOOLS
 
 AGENTS, SIGNALS = 10_000, 50_000

@@ -9,9 +9,9 @@ import pytest
 from agents.events import AgentResponded, ToolStarted
 from agents.model import Usage
 from crew import Query, Runs, SqliteStore, check, load_crew
-from crew.events import HandedOff, ParallelStarted, RunStarted, pack
-from crew.run import Run
-from crew.stores.contract import Record, RunRow, Write
+from crew.journal.events import HandedOff, ParallelStarted, RunStarted, pack
+from crew.journal.store import Record, RunRow, Write
+from crew.runs.run import Run
 from tests.stage import Played, play, write_crew
 from tools import ToolCall
 

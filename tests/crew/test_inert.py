@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from crew import check
-from crew.graph import RoutingGraph
-from crew.plan import entry_point, routing_of
+from crew.config.routing_plan import entry_point, routing_of
+from crew.routing.graph import RoutingGraph
 from tests.crew.test_loading import AGENT, problems
 
 

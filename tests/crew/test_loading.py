@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crew import check, load_crew
-from crew.problems import Problem, as_json, as_text
-from crew.reading import MAX_BYTES, read
+from crew.config.problems import Problem, as_json, as_text
+from crew.config.yaml_reader import MAX_BYTES, read
 from tests.stage import SHARED_CREWS, play, write_crew
 from tools import tool
 

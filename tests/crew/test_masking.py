@@ -2,7 +2,7 @@
 
 import pytest
 
-from crew.masking import shown_lines
+from crew.config.redaction import shown_lines
 
 PROVIDERS = """\
 agents: [a]

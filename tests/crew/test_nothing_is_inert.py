@@ -14,10 +14,10 @@ from pydantic import SecretStr
 
 from agents.providers.scripted import Script
 from crew import Crew, MemoryStore, Query, Runs, load_crew
+from crew.config.yaml_reader import read
 from crew.crew import check
-from crew.reading import read
-from server.replies import crew_view
-from server.schemas import FULL, KINDS, schema_of
+from server.cli.json_schema import FULL, KINDS, schema_of
+from server.http.responses import crew_view
 from tests.stage import ROOT
 from tools.config import resolve
 

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from crew import MemoryStore, Query, Runs, check, load_crew
-from crew.problems import failed
+from crew.config.problems import failed
 from tests.crew.test_loading import said
 
 NAMES = ("ada", "bob", "cy", "dee", "eve")

@@ -9,8 +9,8 @@ import pytest
 
 from crew import Crew, MemoryStore, Query, Runs
 from crew.errors import Draining, RunEnded, StoreError
-from crew.events import RunDone, RunStarted, pack, unpack
-from crew.stores.contract import Record, RunRow, Write
+from crew.journal.events import RunDone, RunStarted, pack, unpack
+from crew.journal.store import Record, RunRow, Write
 from tests.stage import crew_of
 from tools import Tool, tool
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crew.routing import (
+from crew.routing.decisions import (
     Finish,
     Fork,
     Group,
@@ -19,7 +19,7 @@ from crew.routing import (
     deciding_member,
     settles,
 )
-from crew.signals import Signal
+from crew.routing.signals import Signal
 
 
 def route(text: str, target: str | None) -> Route:

@@ -10,11 +10,11 @@ import anyio.lowlevel
 import pytest
 
 from crew import MemoryStore, Query, Runs, Said, SqliteStore, load_crew
+from crew.backends.conformance import a_row, some_records
 from crew.errors import Draining, NotPaused, RunEnded, StoreError, UnknownRun
-from crew.following import RunReader
-from crew.run import new_run_id
-from crew.stores.conformance import a_row, some_records
-from crew.stores.contract import Record, Write
+from crew.journal.store import Record, Write
+from crew.runs.reader import RunReader
+from crew.runs.run import new_run_id
 from tests.stage import completion, crew_of, http, model_server, play, write_crew
 from tools import PermanentError, tool
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crew.signals import Signal, find, normal
+from crew.routing.signals import Signal, find, normal
 
 
 @pytest.mark.parametrize(

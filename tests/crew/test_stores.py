@@ -8,17 +8,17 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from crew.backends.conformance import CHECKS, a_row, some_records
+from crew.backends.memory import MemoryStore
+from crew.backends.postgres.queue import MIGRATIONS as MIGRATIONS_OF_THE_QUEUE
+from crew.backends.postgres.queue import prepare_queue
+from crew.backends.postgres.server import prepare
+from crew.backends.postgres.store import PostgresStore
+from crew.backends.sqlite.file import MIGRATIONS
+from crew.backends.sqlite.store import SqliteStore
+from crew.database import open_queue, open_store
 from crew.errors import StoreError
-from crew.jobs import MIGRATIONS as MIGRATIONS_OF_THE_QUEUE
-from crew.jobs import prepare_queue
-from crew.opening import open_queue, open_store
-from crew.stores.conformance import CHECKS, a_row, some_records
-from crew.stores.contract import Record, RunStore, Write
-from crew.stores.memory import MemoryStore
-from crew.stores.postgres import PostgresStore
-from crew.stores.postgres_server import prepare
-from crew.stores.sqlite import SqliteStore
-from crew.stores.sqlite_file import MIGRATIONS
+from crew.journal.store import Record, RunStore, Write
 from tests.postgres import Postgres, needs_postgres
 
 

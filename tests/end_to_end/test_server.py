@@ -675,11 +675,12 @@ def test_log_lines_belong_to_their_request_and_run(tmp_path: Path):
     mine = [
         line for line in told if line.get("request_id") == "trace-me" and "run" in line["message"]
     ]
-    assert {line.get("run_id") for line in mine if line["logger"] == "crew.events"} == {
+    assert {line.get("run_id") for line in mine if line["logger"] == "crew.journal.events"} == {
         events[0]["metadata"]["run_id"]
     }
     assert (
-        next(line["message"] for line in mine if line["logger"] == "crew.events") == "run started"
+        next(line["message"] for line in mine if line["logger"] == "crew.journal.events")
+        == "run started"
     )
 
 

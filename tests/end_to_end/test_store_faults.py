@@ -15,7 +15,7 @@ import pytest
 
 from crew import Query, Runs, SqliteStore, load_crew
 from crew.errors import StoreError
-from crew.upkeep import Keep, upkeep
+from crew.runs.maintenance import Keep, upkeep
 from tests.stage import BIN, ServerProcess, clean_environment, client, serving, sse, write_crew
 
 pytestmark = pytest.mark.timeout(120)

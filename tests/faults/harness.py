@@ -19,7 +19,7 @@ from typing import Any
 
 import httpx2
 
-from crew.wire import ends
+from crew.journal.wire import ends
 from tests.faults.histories import History, Report, wrong_in
 from tests.faults.mutants import MUTANTS, mutated
 from tests.faults.processes import Processes

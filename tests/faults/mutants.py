@@ -14,10 +14,10 @@ SUITE = """
 import asyncio, sys, tempfile
 from pathlib import Path
 import asyncpg
-from crew.stores.conformance import CHECKS
-from crew.stores.postgres import PostgresStore
-from crew.stores.postgres_server import prepare
-from crew.stores.sqlite import SqliteStore
+from crew.backends.conformance import CHECKS
+from crew.backends.postgres.store import PostgresStore
+from crew.backends.postgres.server import prepare
+from crew.backends.sqlite.store import SqliteStore
 
 async def one(check, url, folder):
     if url:
@@ -70,122 +70,122 @@ class Mutant:
 MUTANTS = (
     Mutant(
         "an event is told before it is stored",
-        "crew/journal.py",
+        "crew/journal/writer.py",
         "        write = Write(self.run_id, records, row, epoch=self.epoch)\n",
         "        write = Write(self.run_id, records, row, epoch=self.epoch)\n"
         "        for record, event in batch:\n            self._told(record, event)\n        batch = []\n",
     ),
     Mutant(
         "an answer to whichever pause there is",
-        "crew/starting.py",
+        "crew/runs/starter.py",
         "if answer.pause is not None and answer.pause != seq - 1:",
         "if answer.pause == 0:",
     ),
     Mutant(
         "an intent that is not awaited",
-        "crew/executor.py",
+        "crew/engine/executor.py",
         "            case ToolStarted(once=True):\n                self._record(event)\n                await self.journal.settled()",
         "            case ToolStarted(once=True):\n                self._record(event)",
     ),
     Mutant(
         "an intent that is forgotten",
-        "crew/state.py",
+        "crew/journal/state.py",
         "begun[call.id] = once",
         "begun[call.id] = False",
     ),
     Mutant(
         "the last event is not looked at",
-        "crew/recall.py",
+        "crew/journal/replay.py",
         "                state.apply(unpack(record.event))\n",
         "                if record is not records[-1]:\n                    state.apply(unpack(record.event))\n",
     ),
     Mutant(
         "a receipt that is not kept",
-        "crew/stores/sqlite.py",
+        "crew/backends/sqlite/store.py",
         "if receipt is not None:\n                sql",
         "if receipt is not None and False:\n                sql",
     ),
     Mutant(
         "a number that is left out",
-        "crew/journal.py",
+        "crew/journal/writer.py",
         "        self.seq += 1\n        return record",
         "        self.seq += 1 + (self.seq % 7 == 6)\n        return record",
     ),
     Mutant(
         "a start that is told again",
-        "crew/executor.py",
+        "crew/engine/executor.py",
         "round=main.rounds + (not main.speaking), announce=not main.speaking",
         "round=main.rounds + (not main.speaking), announce=True",
     ),
     Mutant(
         "members who are asked again",
-        "crew/state.py",
+        "crew/journal/state.py",
         "            case AgentResponded():\n                self._branch(event.agent_id, event.group).responded(event)",
         "            case AgentResponded():\n                if event.group is None:\n                    self._branch(event.agent_id, event.group).responded(event)",
     ),
     Mutant(
         "runs that are not taken up",
-        "crew/runs.py",
+        "crew/runs/runs.py",
         "            ours = [row for row in rows if row.revision or row.crew == self.crew.name]\n",
         "            ours = [row for row in rows if row.revision or row.crew == self.crew.name][1:]\n",
     ),
     Mutant(
         "the row without its events",
-        "crew/stores/sqlite.py",
+        "crew/backends/sqlite/store.py",
         "[(run_id, r.seq, r.public, r.event) for r in write.records]",
         "[(run_id, r.seq, r.public, r.event) for r in write.records[:9]][: None if row is None else -1]",
     ),
     Mutant(
         "other bytes after a restart",
-        "crew/following.py",
+        "crew/runs/reader.py",
         "yield Line(record.seq, record.public)",
         "yield Line(record.seq, record.public.replace('Z\"', '+00:00\"'))",
     ),
     Mutant(
         "a fence that is left out",
-        "crew/stores/postgres.py",
+        "crew/backends/postgres/store.py",
         "WITH held AS (SELECT FROM crew_runs WHERE run_id = $1 AND epoch = $2 FOR SHARE),",
         "WITH held AS (SELECT FROM crew_runs WHERE run_id = $1 AND $2::bigint > 0 FOR SHARE),",
         postgres=True,
     ),
     Mutant(
         "an answer to a run that is not paused",
-        "crew/stores/postgres.py",
+        "crew/backends/postgres/store.py",
         'if found is None or found["status"] != write.expected:',
         "if found is None:",
         postgres=True,
     ),
     Mutant(
         "two who take one run",
-        "crew/stores/postgres.py",
+        "crew/backends/postgres/store.py",
         "AND epoch = coalesce($2, epoch)",
         "AND epoch >= coalesce($2, 0)",
         postgres=True,
     ),
     Mutant(
         "workers that died and are not missed",
-        "crew/worker.py",
+        "crew/backends/postgres/worker.py",
         "        for job in stalled if self._steady else ():\n",
         "        for job in ():\n",
         postgres=True,
     ),
     Mutant(
         "runs without a job that nobody finds",
-        "crew/worker.py",
+        "crew/backends/postgres/worker.py",
         "            await self.queue.put(run_id, epoch)\n",
         "            continue\n",
         postgres=True,
     ),
     Mutant(
         "a mirror that leaves an event out",
-        "crew/mirror.py",
+        "crew/runs/remote.py",
         "                self.tail.add(record.seq, record.public)\n",
         "                if record.seq != 5:\n                    self.tail.add(record.seq, record.public)\n",
         postgres=True,
     ),
     Mutant(
         "a row without its events, in the other database",
-        "crew/stores/postgres.py",
+        "crew/backends/postgres/store.py",
         "    records = write.records\n",
         "    records = write.records[: None if write.row is None else -1]\n",
         postgres=True,

@@ -13,17 +13,17 @@ from pathlib import Path
 from starlette.types import Message, Receive, Scope, Send
 
 from crew import load_crew
-from crew.jobs import JobQueue
-from crew.opening import open_queue
-from crew.stores.contract import RunStore, Write
-from crew.stores.postgres import PostgresStore
-from crew.stores.postgres_server import prepare
-from crew.stores.sqlite import SqliteStore
-from server.app import build_app
-from server.logs import set_up
-from server.serving import Server, listen
+from crew.backends.postgres.queue import JobQueue
+from crew.backends.postgres.server import prepare
+from crew.backends.postgres.store import PostgresStore
+from crew.backends.sqlite.store import SqliteStore
+from crew.database import open_queue
+from crew.journal.store import RunStore, Write
+from server.http.app import build_app
+from server.process.serve import Server, listen
+from server.process.worker import build_worker
 from server.settings import Settings
-from server.working import build_worker
+from server.telemetry.logs import set_up
 from tests.faults.crashing import reach
 
 SLOW_SECONDS = 0.03

@@ -1,0 +1,203 @@
+"""A listener that counts: Prometheus metrics, fed by the events of runs.
+
+Labels come from the configuration only.
+"""
+
+from collections.abc import Callable
+from importlib.metadata import version
+from typing import Any, get_args
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics
+from prometheus_client.gc_collector import GCCollector
+from prometheus_client.platform_collector import PlatformCollector
+from prometheus_client.process_collector import ProcessCollector
+
+from agents.errors import Code
+from agents.events import AgentFailed, AgentResponded, ModelCalled, ToolRetried, ToolReturned
+from crew.crew import Crew
+from crew.journal.events import Event, HandedOff, RunDone, RunFailed
+
+# when a series began is told by its first sample; nothing here needs a second series for it
+disable_created_metrics()  # type: ignore[no-untyped-call] # the package leaves its types out here
+
+SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0)
+# a model may call a tool, or be one, that the configuration does not name
+OTHER = "other"
+
+
+class Metrics:
+    """The numbers of one process."""
+
+    def __init__(self, crew: Crew) -> None:
+        # what the configurations have named so far: tools, and the model of each agent
+        self.tools: set[str] = set()
+        self.models: dict[str, str] = {}
+        self._queue: tuple[Gauge, Gauge] | None = None
+        registry = self.registry = CollectorRegistry()
+        ProcessCollector(registry=registry)
+        PlatformCollector(registry=registry)
+        GCCollector(registry=registry)
+
+        def counter(name: str, text: str, *labels: str) -> Counter:
+            return Counter(name, text, labels, registry=registry)
+
+        def histogram(name: str, text: str, *labels: str) -> Histogram:
+            return Histogram(name, text, labels, registry=registry, buckets=SECONDS)
+
+        self.runs = counter("crew_runs", "Runs that have ended.", "crew", "outcome")
+        self.run_seconds = histogram(
+            "crew_run_duration_seconds", "Active time of runs that have ended."
+        )
+        self.turns = counter("crew_agent_turns", "Answers of agents.", "agent", "outcome")
+        self.turn_seconds = histogram(
+            "crew_agent_turn_duration_seconds", "Time to an agent's answer.", "agent"
+        )
+        self.requests = counter(
+            "crew_model_requests", "Requests to providers.", "provider", "model", "outcome"
+        )
+        self.request_seconds = histogram(
+            "crew_model_request_duration_seconds", "Time of a request to a provider."
+        )
+        self.tokens = counter(
+            "crew_model_tokens", "Tokens, as providers counted them.", "model", "type"
+        )
+        self.cost = counter("crew_cost_usd", "Cost by the agents' prices.", "agent", "model")
+        self.tool_calls = counter(
+            "crew_tool_calls", "Tool calls that have their result.", "tool", "outcome"
+        )
+        self.tool_seconds = histogram(
+            "crew_tool_duration_seconds", "Time of a tool call with its retries.", "tool"
+        )
+        self.tool_retries = counter("crew_tool_retries", "Further attempts of tools.", "tool")
+        self.handoffs = counter(
+            "crew_handoffs", "Changes of the current agent.", "from", "to", "why"
+        )
+        self.pauses = Gauge("crew_pauses_open", "Runs that wait for a person.", registry=registry)
+        self.resumes = counter(
+            "crew_stream_resumes", "Streams that came back with Last-Event-ID.", "result"
+        )
+        self.active = Gauge("crew_runs_active", "Runs alive in this process.", registry=registry)
+        self.writable = Gauge(
+            "crew_store_writable",
+            "Whether the newest write to the store succeeded.",
+            registry=registry,
+        )
+        self.subscribers = Gauge(
+            "crew_stream_subscribers", "Streams that are open.", registry=registry
+        )
+        self.reload = Gauge(
+            "crew_config_last_reload_successful",
+            "Whether the newest files could be loaded.",
+            registry=registry,
+        )
+        Gauge("crew_build_info", "The version that runs.", ("version",), registry=registry).labels(
+            version("crewline")
+        ).set(1)
+        for result in ("resumed", "up_to_date", "refused"):
+            self.resumes.labels(result)
+        self.adopt(crew)
+
+    def watch(
+        self,
+        active: Callable[[], int],
+        subscribers: Callable[[], int],
+        writable: Callable[[], bool],
+    ) -> None:
+        """Ask for these at each scrape."""
+        self.writable.set_function(writable)
+        self.active.set_function(active)
+        self.subscribers.set_function(subscribers)
+
+    def tell_queue(self, workers: int, waiting: int) -> None:
+        """How the queue stands; there are no such numbers where each process plays its own runs."""
+        if self._queue is None:
+            self._queue = (
+                Gauge(
+                    "crew_workers",
+                    "Workers that are alive, of all machines.",
+                    registry=self.registry,
+                ),
+                Gauge("crew_runs_waiting", "Runs that wait for a worker.", registry=self.registry),
+            )
+        for gauge, value in zip(self._queue, (workers, waiting), strict=True):
+            gauge.set(value)
+
+    def adopt(self, crew: Crew) -> None:
+        """Count for this crew from now on.
+
+        All series that it names begin at zero, so that none seems to be missing.
+        """
+        self.crew = crew
+        self.reload.set(1)
+        self.tools |= {name for agent in crew.agents.values() for name in agent.tools}
+        self.models |= {agent.id: agent.model.name for agent in crew.agents.values()}
+        for outcome in ("completed", "failed", "cancelled"):
+            self.runs.labels(crew.name, outcome)
+        for agent in crew.agents.values():
+            self.turn_seconds.labels(agent.id)
+            for outcome in ("success", "error"):
+                self.turns.labels(agent.id, outcome)
+            for provider, model in agent.model.endpoints:
+                for outcome in ("success", "cancelled", *get_args(Code)):
+                    self.requests.labels(provider, model, outcome)
+                for type_ in ("prompt", "completion"):
+                    self.tokens.labels(model, type_)
+            self.cost.labels(agent.id, agent.model.name)
+        for tool in (*self.tools, OTHER):
+            self.tool_seconds.labels(tool)
+            self.tool_retries.labels(tool)
+            for outcome in ("success", "error", "timeout", "denied"):
+                self.tool_calls.labels(tool, outcome)
+        for edge in crew.graph.edges:
+            if (edge.kind != "member" and edge.to in crew.agents) or edge.to in crew.routing.groups:
+                why = edge.kind if edge.kind != "member" else "group"
+                self.handoffs.labels(edge.from_, edge.to, why)
+
+    def __call__(self, run_id: str, event: Event) -> None:
+        """Count an event."""
+        match event:
+            case RunDone(reason="paused"):
+                pass
+            case RunDone():
+                self.runs.labels(
+                    self.crew.name, "cancelled" if event.reason == "cancelled" else "completed"
+                ).inc()
+                self.run_seconds.observe(event.duration_seconds)
+            case RunFailed():
+                self.runs.labels(self.crew.name, "failed").inc()
+                self.run_seconds.observe(event.duration_seconds)
+            case AgentResponded():
+                self.turns.labels(event.agent_id, "success").inc()
+                self.turn_seconds.labels(event.agent_id).observe(event.duration_seconds)
+                if event.usage.cost_usd:
+                    self.cost.labels(event.agent_id, self.models.get(event.agent_id, OTHER)).inc(
+                        event.usage.cost_usd
+                    )
+            case AgentFailed():
+                self.turns.labels(event.agent_id, "error").inc()
+            case ModelCalled(called=called):
+                self.requests.labels(called.provider, called.model, called.outcome).inc()
+                self.request_seconds.observe(called.duration_seconds)
+                self.tokens.labels(called.model, "prompt").inc(called.usage.prompt_tokens)
+                self.tokens.labels(called.model, "completion").inc(called.usage.completion_tokens)
+            case ToolReturned(result=result):
+                tool = self._tool(result.tool)
+                self.tool_calls.labels(tool, result.status).inc()
+                self.tool_seconds.labels(tool).observe(result.duration_seconds)
+            case ToolRetried(retried=retried):
+                self.tool_retries.labels(self._tool(retried.call.tool)).inc()
+            case HandedOff():
+                self.handoffs.labels(event.from_, event.to, event.why).inc()
+
+    def _tool(self, name: str) -> str:
+        return name if name in self.tools else OTHER
+
+    def as_json(self) -> dict[str, Any]:
+        """The same numbers as a document: by metric, a list of {"labels", "value"}."""
+        out: dict[str, list[dict[str, Any]]] = {}
+        for family in self.registry.collect():
+            for sample in family.samples:
+                out.setdefault(sample.name, []).append(
+                    {"labels": sample.labels, "value": sample.value}
+                )
+        return out
