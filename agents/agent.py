@@ -1,7 +1,4 @@
-"""A live agent: its prompt, its model, its tools.
-
-Built from the configuration, which it never reads again.
-"""
+"""A live agent: its prompt, its model, its tools; built from the configuration."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,27 +7,28 @@ from typing import Any
 from agents.config import ToolCallMode
 from agents.model import Model
 from agents.prompt import Prompt
+from tools.clock import Clock
 from tools.executor import ToolExecutor
 from tools.tool import Tool
 
 
 @dataclass(frozen=True, slots=True)
 class Agent:
-    """Who speaks; the same object serves every run of its crew at once."""
+    """Who speaks; one object serves all runs of its crew at the same time."""
 
     id: str
     # display name
     name: str
-    # for those who look at the crew
+    # for `GET /api/crew`
     role: str
     description: str
     prompt: Prompt
     model: Model
     tools: Mapping[str, Tool]
-    # the tools as models are offered them; none where they are called in text
-    offers: tuple[dict[str, Any], ...]
-    # about what the offers take of the context window
-    offer_tokens: int
+    # the tools as models are sent them; none where they are called in text
+    tool_definitions: tuple[dict[str, Any], ...]
+    # about what the definitions take of the context window
+    tool_definition_tokens: int
     tool_call_mode: ToolCallMode
     executor: ToolExecutor
     temperature: float | None
@@ -39,3 +37,4 @@ class Agent:
     context_window_tokens: int
     context_trim_percent: float
     allow_client_system: bool
+    clock: Clock

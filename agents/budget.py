@@ -1,33 +1,33 @@
 """A Model that keeps to an agent's `cost_limits`: tokens of a call, tokens and cost of a day."""
 
-import time
 from dataclasses import dataclass, field, replace
 
 from agents.config import CostLimits
 from agents.errors import ModelError
 from agents.history import estimate_tokens
-from agents.model import Hear, Model, ModelReply, ModelRequest, Notice
+from agents.model import EmitModelEvent, Model, ModelReply, ModelRequest, Notice
+from tools.clock import Clock
 
 DAY_SECONDS = 86_400
 
 
 @dataclass(slots=True)
-class Spent:
-    """What one agent has used of one day (UTC), in this process."""
+class DailyUsage:
+    """What one agent has used on one day (UTC), in this process."""
 
     day: int = 0
     tokens: int = 0
     cost_usd: float = 0.0
-    # what was said of limits this day
-    said: set[str] = field(default_factory=set)
+    # warnings of this day that were emitted already
+    warned: set[str] = field(default_factory=set)
 
 
 class Budget:
-    """Prices every answer; past a limit it refuses (`block_on_cost_exceed`) or says so once a day."""
+    """Prices every answer; over a limit it refuses (`block_on_cost_exceed`) or warns once a day."""
 
-    def __init__(self, model: Model, limits: CostLimits, spent: Spent) -> None:
-        """`spent`: of the agent, whichever edition of it asks."""
-        self.model, self.limits, self.spent = model, limits, spent
+    def __init__(self, model: Model, limits: CostLimits, usage: DailyUsage, clock: Clock) -> None:
+        """`usage`: of the agent, shared by all revisions of the crew."""
+        self.model, self.limits, self.usage, self.clock = model, limits, usage, clock
 
     @property
     def name(self) -> str:
@@ -39,65 +39,71 @@ class Budget:
         """The wrapped model's."""
         return self.model.endpoints
 
-    async def reply(self, request: ModelRequest, hear: Hear) -> ModelReply:
+    async def reply(self, request: ModelRequest, emit: EmitModelEvent) -> ModelReply:
         """Answer with the cost in its usage, or raise ModelError("budget")."""
-        self._new_day()
-        limits = self.limits
-        if limits.max_tokens_per_call is not None:
-            estimate = sum(estimate_tokens(m) for m in request.messages) + (request.max_tokens or 0)
-            if estimate > limits.max_tokens_per_call:
-                await self._over(
-                    "max_tokens_per_call", f"about {estimate} tokens in one call", hear
-                )
-        await self._hold_day(hear)
-        reply = await self.model.reply(request, hear)
-        cost = (
-            reply.usage.prompt_tokens * limits.input_token_price_per_million
-            + reply.usage.completion_tokens * limits.output_token_price_per_million
-        ) / 1e6
-        self.spent.tokens += reply.usage.total_tokens
-        self.spent.cost_usd += cost
-        await self._alert(hear)
-        return replace(reply, usage=replace(reply.usage, cost_usd=cost)) if cost else reply
+        self._start_day()
+        await self._check_call(request, emit)
+        await self._check_day(emit)
+        reply = await self.model.reply(request, emit)
+        cost = self._cost(reply)
+        self.usage.tokens += reply.usage.total_tokens
+        self.usage.cost_usd += cost
+        await self._alert(emit)
+        if not cost:
+            return reply
+        return replace(reply, usage=replace(reply.usage, cost_usd=cost))
 
-    def _new_day(self) -> None:
-        today = int(time.time() // DAY_SECONDS)
-        spent = self.spent
-        if spent.day != today:
-            spent.day, spent.tokens, spent.cost_usd = today, 0, 0.0
-            spent.said.clear()
+    def _cost(self, reply: ModelReply) -> float:
+        prompt = reply.usage.prompt_tokens * self.limits.input_token_price_per_million
+        completion = reply.usage.completion_tokens * self.limits.output_token_price_per_million
+        return (prompt + completion) / 1e6
 
-    async def _hold_day(self, hear: Hear) -> None:
-        limits, spent = self.limits, self.spent
-        if limits.max_tokens_per_day is not None and spent.tokens >= limits.max_tokens_per_day:
-            await self._over("max_tokens_per_day", f"{spent.tokens} tokens used today", hear)
-        if (
-            limits.max_cost_per_day_usd is not None
-            and spent.cost_usd >= limits.max_cost_per_day_usd
-        ):
-            await self._over("max_cost_per_day_usd", f"{spent.cost_usd:.4f} USD spent today", hear)
+    def _start_day(self) -> None:
+        today = int(self.clock.now().timestamp() // DAY_SECONDS)
+        usage = self.usage
+        if usage.day != today:
+            usage.day, usage.tokens, usage.cost_usd = today, 0, 0.0
+            usage.warned.clear()
 
-    async def _over(self, key: str, what: str, hear: Hear) -> None:
+    async def _check_call(self, request: ModelRequest, emit: EmitModelEvent) -> None:
+        limit = self.limits.max_tokens_per_call
+        if limit is None:
+            return
+        prompt = sum(estimate_tokens(message.wire) for message in request.messages)
+        estimate = prompt + (request.max_tokens or 0)
+        if estimate > limit:
+            text = f"about {estimate} tokens in one call"
+            await self._exceed("max_tokens_per_call", text, emit)
+
+    async def _check_day(self, emit: EmitModelEvent) -> None:
+        limits, usage = self.limits, self.usage
+        if limits.max_tokens_per_day is not None and usage.tokens >= limits.max_tokens_per_day:
+            await self._exceed("max_tokens_per_day", f"{usage.tokens} tokens used today", emit)
+        most_usd = limits.max_cost_per_day_usd
+        if most_usd is not None and usage.cost_usd >= most_usd:
+            text = f"{usage.cost_usd:.4f} USD spent today"
+            await self._exceed("max_cost_per_day_usd", text, emit)
+
+    async def _exceed(self, key: str, what: str, emit: EmitModelEvent) -> None:
         message = f"{what}: over cost_limits.{key} = {getattr(self.limits, key)}"
         if self.limits.block_on_cost_exceed:
             raise ModelError("budget", message)
-        await self._once(key, message, hear)
+        await self._warn_once(key, message, emit)
 
-    async def _alert(self, hear: Hear) -> None:
-        limits, part = self.limits, self.limits.alert_threshold
-        for key, used in (
-            ("max_tokens_per_day", self.spent.tokens),
-            ("max_cost_per_day_usd", self.spent.cost_usd),
-        ):
-            limit = getattr(limits, key)
+    async def _alert(self, emit: EmitModelEvent) -> None:
+        usage, part = self.usage, self.limits.alert_threshold
+        used_by_key = {
+            "max_tokens_per_day": usage.tokens,
+            "max_cost_per_day_usd": usage.cost_usd,
+        }
+        for key, used in used_by_key.items():
+            limit = getattr(self.limits, key)
             if limit is not None and used >= part * limit:
-                await self._once(
-                    f"alert {key}",
-                    f"{used:.6g} of cost_limits.{key} = {limit} used today (alert_threshold {part})",
-                    hear,
-                )
+                of_limit = f"{used:.6g} of cost_limits.{key} = {limit}"
+                text = f"{of_limit} used today (alert_threshold {part})"
+                await self._warn_once(f"alert {key}", text, emit)
 
-    async def _once(self, key: str, message: str, hear: Hear) -> None:
-        if key not in self.spent.said:
-            self.spent.said.add(key)
-            await hear(Notice("budget", message))
+    async def _warn_once(self, key: str, message: str, emit: EmitModelEvent) -> None:
+        if key not in self.usage.warned:
+            self.usage.warned.add(key)
+            await emit(Notice("budget", message))

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, model_validator
 
 from agents.providers.endpoint import Address
-from tools.config import Name, Shape
+from tools.yaml_shape import Name, Shape
 
 Temperature = Annotated[float, Field(ge=0, le=2)]
 ToolCallMode = Literal["auto", "native", "text"]
@@ -25,6 +25,18 @@ IGNORED_AGENT_KEYS = frozenset(
         "config_mode",
     }
 )
+# What crewAI, conductor, cagent and others call these keys.
+SYNONYMS = {
+    "llm": "model",
+    "goal": "system_prompt",
+    "instruction": "system_prompt",
+    "instructions": "system_prompt",
+    "prompt": "system_prompt",
+    "sub_agents": "handoff_targets",
+    "handoffs": "handoff_targets",
+    "base_url": "provider_url",
+    "toolsets": "tools",
+}
 # Its flat spellings of `cost_limits`.
 FLAT_COST_KEYS = {
     "max_tokens_per_call": "max_tokens_per_call",
@@ -33,6 +45,10 @@ FLAT_COST_KEYS = {
     "cost_alert_threshold": "alert_threshold",
     "enforce_cost_limits": "block_on_cost_exceed",
 }
+
+
+# Names in the YAML of keys that have another name here.
+ALIASES = {**FLAT_COST_KEYS, "enforce": "block_on_cost_exceed"}
 
 
 class ModelConfig(Shape):
@@ -56,9 +72,9 @@ class CostLimits(Shape):
     max_cost_per_day_usd: Annotated[float, Field(gt=0)] | None = None
     """By the two prices below."""
     alert_threshold: Annotated[float, Field(ge=0, le=1)] = 0.8
-    """The part of a day's limit from which on a warning is told."""
+    """The part of a day's limit from which a warning is given."""
     block_on_cost_exceed: bool = False
-    """Refuse calls over a limit; otherwise they are told with a warning."""
+    """Refuse calls over a limit; otherwise they are made, with a warning."""
     input_token_price_per_million: Annotated[float, Field(ge=0)] = 0.0
     """USD for a million prompt tokens."""
     output_token_price_per_million: Annotated[float, Field(ge=0)] = 0.0
@@ -79,6 +95,7 @@ class AgentConfig(Shape):
     """agents/<id>.yaml: one agent."""
 
     ignored = IGNORED_AGENT_KEYS
+    synonyms = SYNONYMS
 
     id: Name
     """By which crew.yaml and other agents name it."""
@@ -133,6 +150,9 @@ class AgentConfig(Shape):
         flat = {FLAT_COST_KEYS[key]: value for key, value in data.items() if key in FLAT_COST_KEYS}
         rest = {key: value for key, value in data.items() if key not in FLAT_COST_KEYS}
         if flat:
-            said = rest.get("cost_limits")
-            rest["cost_limits"] = {**flat, **said} if isinstance(said, dict) else said or flat
+            nested = rest.get("cost_limits")
+            if nested is None:
+                rest["cost_limits"] = flat
+            elif isinstance(nested, dict):
+                rest["cost_limits"] = {**flat, **nested}
         return rest

@@ -1,18 +1,15 @@
 """What can go wrong with a model.
 
-ModelError        a call of a model failed; `code` says how, `retryable` whether another try may
-help
-ProviderError     a provider cannot be used as configured (no key, no script); told before anything
-starts
+ModelError        a call of a model failed; `code` says how, `retryable` whether to try again
+ProviderError     a provider cannot be used as configured (no key, no script); found at load
 """
 
 from typing import Literal
 
-# refused: a 4xx; rate_limited: 429; unavailable: 5xx; connection: none, or lost; timeout: no answer
-# in time;
-# unreadable: cut, or not what it should be; empty: neither text nor call; budget: cost_limits;
-# no_rule: the script ends
-Code = Literal[
+# refused: a 4xx; rate_limited: 429; unavailable: 5xx; connection: none, or lost; timeout: no
+# answer in time; unreadable: cut off, or not what it should be; empty: neither text nor call;
+# budget: cost_limits; no_rule: the script has none that fits
+ModelErrorCode = Literal[
     "refused",
     "rate_limited",
     "unavailable",
@@ -23,18 +20,20 @@ Code = Literal[
     "budget",
     "no_rule",
 ]
-RETRYABLE: frozenset[Code] = frozenset({"rate_limited", "unavailable", "connection", "unreadable"})
+RETRYABLE: frozenset[ModelErrorCode] = frozenset(
+    {"rate_limited", "unavailable", "connection", "unreadable"}
+)
 
 
 class ModelError(Exception):
     """A call of a model failed."""
 
     def __init__(
-        self, code: Code, message: str, *, retry_after_seconds: float | None = None
+        self, code: ModelErrorCode, message: str, *, retry_after_seconds: float | None = None
     ) -> None:
         """`retry_after_seconds`: what the server asked for, if it did."""
         super().__init__(message)
-        self.code: Code = code
+        self.code: ModelErrorCode = code
         self.retry_after_seconds = retry_after_seconds
 
     @property

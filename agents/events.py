@@ -1,10 +1,10 @@
-"""What is told of an agent's turn."""
+"""The events of an agent's turn."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from agents.model import Called, Usage
+from agents.model import RequestEnded, Usage
 from tools.calls import CallRetried, ToolCall, ToolResult
 
 
@@ -23,7 +23,7 @@ class AgentStarted:
 
 @dataclass(frozen=True, slots=True)
 class AgentDelta:
-    """A piece of an answer as it is written; told, never stored."""
+    """A piece of an answer as it is written; published, never stored."""
 
     agent_id: str
     agent: str
@@ -50,9 +50,9 @@ class AgentResponded:
 
 @dataclass(frozen=True, slots=True)
 class AgentFailed:
-    """A model call has failed for good.
+    """A model call has failed for good; published, never stored.
 
-    Told, never stored (the run's error, or a member's warning, is).
+    The run's error, or a member's warning, is stored.
     """
 
     agent_id: str
@@ -84,7 +84,7 @@ class ToolReturned:
 
 @dataclass(frozen=True, slots=True)
 class ToolRetried:
-    """A tool is called again after a failed attempt; told, never stored."""
+    """A tool is called again after a failed attempt; published, never stored."""
 
     agent_id: str
     agent: str
@@ -93,11 +93,11 @@ class ToolRetried:
 
 @dataclass(frozen=True, slots=True)
 class ModelCalled:
-    """A request to a provider has ended; told, never stored."""
+    """One request to a provider has ended; published, never stored."""
 
     agent_id: str
     agent: str
-    called: Called
+    request: RequestEnded
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,4 +124,4 @@ AgentEvent = (
     | ModelCalled
     | Warned
 )
-Tell = Callable[[AgentEvent], Awaitable[None]]
+EmitAgentEvent = Callable[[AgentEvent], Awaitable[None]]

@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 
 from agents.errors import ModelError
-from agents.model import Hear, Model, ModelReply, ModelRequest, Notice
+from agents.model import EmitModelEvent, Model, ModelReply, ModelRequest, Notice
 
 
 @dataclass(frozen=True, slots=True)
 class Fallback:
-    """Tries `primary`, then `backup`; the agent's name for it is the primary's."""
+    """Tries `primary`, then `backup`; its name is the primary's."""
 
     primary: Model
     backup: Model
@@ -23,17 +23,16 @@ class Fallback:
         """Those of both."""
         return (*self.primary.endpoints, *self.backup.endpoints)
 
-    async def reply(self, request: ModelRequest, hear: Hear) -> ModelReply:
-        """Answer, or raise a ModelError that tells both failures."""
+    async def reply(self, request: ModelRequest, emit: EmitModelEvent) -> ModelReply:
+        """Answer, or raise a ModelError with both failures."""
         try:
-            return await self.primary.reply(request, hear)
+            return await self.primary.reply(request, emit)
         except ModelError as error:
             first = error
-        await hear(Notice("model_backup", f"{first}; trying the backup {self.backup.name}"))
+        await emit(Notice("model_backup", f"{first}; trying the backup {self.backup.name}"))
         try:
-            return await self.backup.reply(request, hear)
+            return await self.backup.reply(request, emit)
         except ModelError as error:
             message = f"{first}; backup: {error}"
-            raise ModelError(
-                error.code, message, retry_after_seconds=error.retry_after_seconds
-            ) from first
+            wait = error.retry_after_seconds
+            raise ModelError(error.code, message, retry_after_seconds=wait) from first

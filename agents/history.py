@@ -1,7 +1,4 @@
-"""What of the conversation an agent is shown.
-
-And what is left out when it outgrows the context window.
-"""
+"""What of the conversation an agent is shown, and what is left out when it is too long."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -9,74 +6,77 @@ from typing import Any
 from pydantic_core import to_json
 
 from agents.messages import AgentMessage, Message, SystemMessage, ToolMessage, UserMessage
-from agents.model import WireMessage
-from tools.output import BLOCK_HEAD, as_block
+from agents.model import ShownMessage, WireMessage
+from tools.calls import ToolCall
+from tools.output import format_results
 
 # Beside its text a message costs some tokens of its own.
 MESSAGE_TOKENS = 4
 
 
-def view(
+def show_history(
     history: Sequence[Message], agent_id: str, *, client_system: bool = False
-) -> list[WireMessage]:
-    """The conversation in the form of chat completions, as seen by one agent.
+) -> list[ShownMessage]:
+    """The conversation in the form of chat completions, as one agent is shown it.
 
-    Its own words are `assistant`, everyone else's `user`, led by `[name]: ` for other agents. Other
-    agents' calls are
-    left out; their results are text. `client_system`: whether system messages of the client are
-    sent.
+    Its own words are `assistant`, everyone else's `user`, led by `[name]: ` for other agents.
+    Other agents' calls are left out; their results are text.
+
+    Args:
+        history: the conversation.
+        agent_id: who is shown it.
+        client_system: send the client's system messages too.
     """
-    out: list[WireMessage] = []
+    out: list[ShownMessage] = []
     for message in history:
         match message:
             case UserMessage(content):
-                out.append({"role": "user", "content": content})
+                out.append(ShownMessage({"role": "user", "content": content}))
             case SystemMessage(content):
                 if client_system:
-                    out.append({"role": "system", "content": content})
+                    out.append(ShownMessage({"role": "system", "content": content}))
             case AgentMessage() if message.agent_id == agent_id:
-                out.append(_own(message))
+                out.append(ShownMessage(_own_answer(message)))
             case AgentMessage(name=name, content=content):
                 if content:
-                    out.append({"role": "user", "content": f"[{name}]: {content}"})
-            case ToolMessage(results=results) if message.native and message.agent_id == agent_id:
-                for result in results:
-                    failed = "" if result.status == "success" else "Error: "
-                    out.append(
-                        {
-                            "role": "tool",
-                            "tool_call_id": result.call_id,
-                            "content": failed + result.output,
-                        }
-                    )
-            case ToolMessage(results=results):
-                out.append(
-                    {
-                        "role": "user",
-                        "content": as_block([(r.tool, r.status, r.output) for r in results]),
-                    }
+                    text = f"[{name}]: {content}"
+                    out.append(ShownMessage({"role": "user", "content": text}))
+            case ToolMessage():
+                out += _show_results(
+                    message, native=message.native and message.agent_id == agent_id
                 )
     return out
 
 
-def _own(message: AgentMessage) -> WireMessage:
+def _show_results(message: ToolMessage, *, native: bool) -> list[ShownMessage]:
+    """Native results are a `tool` message each; any others are one text."""
+    if not native:
+        text = format_results([(r.tool, r.status, r.output) for r in message.results])
+        return [ShownMessage({"role": "user", "content": text}, message.results)]
+    out = []
+    for result in message.results:
+        mark = "" if result.status == "success" else "Error: "
+        content = mark + result.output
+        wire = {"role": "tool", "tool_call_id": result.call_id, "content": content}
+        out.append(ShownMessage(wire, (result,)))
+    return out
+
+
+def _own_answer(message: AgentMessage) -> WireMessage:
     wire: WireMessage = {**message.extra, "role": "assistant", "content": message.content}
     if message.native and message.calls:
         wire["content"] = message.content or None
-        wire["tool_calls"] = [
-            {
-                **call.extra,
-                "id": call.id,
-                "type": "function",
-                "function": {
-                    **call.extra.get("function", {}),
-                    "name": call.tool,
-                    "arguments": to_json(call.arguments).decode(),
-                },
-            }
-            for call in message.calls
-        ]
+        wire["tool_calls"] = [_wire_call(call) for call in message.calls]
     return wire
+
+
+def _wire_call(call: ToolCall) -> dict[str, Any]:
+    function = {
+        **call.extra.get("function", {}),
+        "name": call.tool,
+        "arguments": to_json(call.arguments).decode(),
+    }
+    return {**call.extra, "id": call.id, "type": "function", "function": function}
 
 
 def estimate_tokens(message: WireMessage) -> int:
@@ -85,37 +85,33 @@ def estimate_tokens(message: WireMessage) -> int:
     A quarter of its UTF-8 bytes, a third where few of them are Latin.
     """
     text = message.get("content") or ""
-    if "tool_calls" in message:
-        text += "".join(
-            call["function"]["name"] + call["function"]["arguments"]
-            for call in message["tool_calls"]
-        )
+    for call in message.get("tool_calls", ()):
+        text += call["function"]["name"] + call["function"]["arguments"]
     size = len(text) if text.isascii() else len(text.encode())
     return MESSAGE_TOKENS + (size // 4 if size == len(text) else size // 3)
 
 
 def fit(
-    messages: list[WireMessage], window_tokens: int, trim_percent: float, fixed_tokens: int = 0
-) -> list[WireMessage]:
-    """The messages, or, where they outgrow the window, the first, a note and the newest.
+    messages: list[ShownMessage],
+    window_tokens: int,
+    trim_percent: float,
+    fixed_tokens: int = 0,
+) -> list[ShownMessage]:
+    """The messages or, where they are over the window, the first, a note and the newest.
+
+    The first message and the newest block stay however large they are; a call and its results
+    are one block.
 
     Args:
-        messages: what `view` made.
-        window_tokens: how much fits; over it the middle is dropped, down to (100 -
-            trim_percent) % of it.
+        messages: what `show_history` made.
+        window_tokens: how much fits; over it the middle is dropped, down to
+            (100 - trim_percent) % of it.
         trim_percent: 0 to 100.
         fixed_tokens: what the system prompt and the tools take of the window.
-
-    The first message and the newest block stay however large they are; a call and its results are
-    one block.
     """
-    # most conversations are far from the window: no character is less than half a token by the
-    # estimate, at 4 bytes / 3 at most
-    if fixed_tokens + sum(
-        len(m.get("content") or "") * 2 + 64 for m in messages
-    ) <= window_tokens and not any("tool_calls" in m for m in messages):
+    if _fits_for_certain(messages, window_tokens - fixed_tokens):
         return messages
-    sizes = [estimate_tokens(m) for m in messages]
+    sizes = [estimate_tokens(message.wire) for message in messages]
     if fixed_tokens + sum(sizes) <= window_tokens:
         return messages
     blocks = _blocks(messages)
@@ -127,24 +123,26 @@ def fit(
     while kept > 1 and total + sum(sizes[blocks[kept - 1]]) <= goal:
         kept -= 1
         total += sum(sizes[blocks[kept]])
-    cut = blocks[kept].start - blocks[0].stop
-    if cut == 0:
+    count = blocks[kept].start - blocks[0].stop
+    if count == 0:
         return messages
-    note = {
-        "role": "user",
-        "content": f"[{cut} earlier message{'s' if cut > 1 else ''} left out to fit the context window]",
-    }
+    plural = "s" if count > 1 else ""
+    text = f"[{count} earlier message{plural} left out to fit the context window]"
+    note = ShownMessage({"role": "user", "content": text})
     return [*messages[blocks[0]], note, *messages[blocks[kept].start :]]
 
 
-def _answers(message: dict[str, Any]) -> bool:
-    """Whether a message holds the results of the calls before it."""
-    return message["role"] == "tool" or (
-        message["role"] == "user" and str(message["content"]).startswith(BLOCK_HEAD)
-    )
+def _fits_for_certain(messages: list[ShownMessage], room_tokens: int) -> bool:
+    """Whether no exact count is needed, as for most conversations.
+
+    No character is more than 4 bytes / 3 tokens by the estimate.
+    """
+    if any("tool_calls" in message.wire for message in messages):
+        return False
+    return sum(len(m.wire.get("content") or "") * 2 + 64 for m in messages) <= room_tokens
 
 
-def _blocks(messages: Sequence[dict[str, Any]]) -> list[slice]:
+def _blocks(messages: Sequence[ShownMessage]) -> list[slice]:
     """Messages that belong together: a call with its results, every other message alone."""
-    starts = [i for i, m in enumerate(messages) if not _answers(m)]
+    starts = [place for place, message in enumerate(messages) if not message.results]
     return [slice(a, b) for a, b in zip(starts, [*starts[1:], len(messages)], strict=True)]

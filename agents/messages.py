@@ -1,9 +1,9 @@
-"""What a conversation is made of; who sees it in which form is the matter of `history`."""
+"""What a conversation is made of; `history` decides who is shown it in which form."""
 
 from dataclasses import dataclass, field
 from typing import Any
 
-from tools.calls import Status, ToolCall
+from tools.calls import CallStatus, ToolCall
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,7 +15,7 @@ class UserMessage:
 
 @dataclass(frozen=True, slots=True)
 class SystemMessage:
-    """A system message of the client; sent only where `allow_client_system` says so."""
+    """A system message of the client; sent only with `allow_client_system`."""
 
     content: str
 
@@ -31,17 +31,17 @@ class AgentMessage:
     calls: tuple[ToolCall, ...] = ()
     # the calls came through the provider's own mechanism, not as text
     native: bool = True
-    # what else the provider sent with the message and wants back, to the letter
+    # what else the provider sent with the message and wants back unchanged
     extra: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
-    """A tool's result as the models are shown it: cut to the limits of its sequence."""
+class ToolOutput:
+    """A tool's result as models are shown it: cut to the limits of its sequence."""
 
     call_id: str
     tool: str
-    status: Status
+    status: CallStatus
     output: str
 
 
@@ -50,7 +50,7 @@ class ToolMessage:
     """The results of one answer's calls, in the order of the calls."""
 
     agent_id: str
-    results: tuple[Shown, ...]
+    results: tuple[ToolOutput, ...]
     native: bool = True
 
 

@@ -1,9 +1,10 @@
-"""What every model looks like: a request in, a reply out, words on the way."""
+"""What every model looks like: a request in, a reply out, events on the way."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from agents.messages import ToolOutput
 from tools.calls import ToolCall
 
 # A message as chat completions APIs take it: {"role", "content", "tool_calls"?, "tool_call_id"?}.
@@ -11,8 +12,16 @@ WireMessage = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
+class ShownMessage:
+    """A message as the model is sent it, and the tool results that it carries, if any."""
+
+    wire: WireMessage
+    results: tuple[ToolOutput, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens, as the provider counted them, and what they cost in USD by the agent's prices."""
+    """Tokens, as the provider counted them, and their cost in USD by the agent's prices."""
 
     prompt_tokens: int = 0
     completion_tokens: int = 0
@@ -33,18 +42,16 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class ModelRequest:
-    """One call of a model. The tools are in the form of chat completions.
-
-    None of a sampling value means: not sent.
-    """
+    """One call of a model. None for a sampling value means: not sent."""
 
     agent_id: str
-    messages: Sequence[WireMessage]
+    messages: Sequence[ShownMessage]
+    # in the form of chat completions
     tools: Sequence[dict[str, Any]] = ()
     temperature: float | None = None
     top_p: float | None = None
     max_tokens: int | None = None
-    # someone wants the words as they are written
+    # emit the text as it is written
     stream: bool = False
     # how often this very request has failed already
     attempt: int = 0
@@ -62,18 +69,19 @@ class ModelReply:
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class TextDelta:
     """A piece of an answer, as it is written."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class Called:
-    """One request to a provider has ended; `outcome` is "success" or the code of the ModelError."""
+class RequestEnded:
+    """One request to a provider has ended."""
 
     provider: str
     model: str
+    # "success", "cancelled" or the code of the ModelError
     outcome: str
     duration_seconds: float
     usage: Usage = Usage()
@@ -87,15 +95,12 @@ class Notice:
     message: str
 
 
-ModelEvent = Words | Called | Notice
-Hear = Callable[[ModelEvent], Awaitable[None]]
+ModelEvent = TextDelta | RequestEnded | Notice
+EmitModelEvent = Callable[[ModelEvent], Awaitable[None]]
 
 
 class Model(Protocol):
-    """Something that answers. One that wraps another (retrying, fallback.
-
-    Budget) is a Model too.
-    """
+    """Something that answers. One that wraps another (retrying, fallback, budget) is one too."""
 
     @property
     def name(self) -> str:
@@ -104,9 +109,9 @@ class Model(Protocol):
 
     @property
     def endpoints(self) -> tuple[tuple[str, str], ...]:
-        """Whom it may ask: (provider, model) each."""
+        """The (provider, model) pairs that it may ask."""
         ...
 
-    async def reply(self, request: ModelRequest, hear: Hear) -> ModelReply:
+    async def reply(self, request: ModelRequest, emit: EmitModelEvent) -> ModelReply:
         """Answer a request, or raise ModelError."""
         ...

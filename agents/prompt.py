@@ -1,11 +1,10 @@
-"""An agent's system prompt: `{{variables}}` replaced once.
-
-Or built whole where the agent has none.
-"""
+"""An agent's system prompt: `{{variables}}` replaced once, or built where the agent has none."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
+
+from tools.clock import Clock
 
 VARIABLE = re.compile(r"\{\{\s*([A-Za-z_]\w*)\s*\}\}")
 VARIABLES = (
@@ -22,10 +21,7 @@ VARIABLES = (
 
 
 def fill(template: str, values: Mapping[str, str]) -> str:
-    """Replace the known variables.
-
-    What was put in is not looked at again, unknown ones stay as written.
-    """
+    """Replace the known variables once; unknown ones stay as written."""
     return VARIABLE.sub(lambda found: values.get(found[1], found[0]), template)
 
 
@@ -40,19 +36,18 @@ class Prompt:
 
     # "" for one that is built from the values
     template: str
-    # of all variables but `today`; the backstory still with its own variables in it
+    # of all variables but `today`; the backstory's own variables are not replaced yet
     values: Mapping[str, str]
     is_terminal: bool
-    # tells today's date, ISO 8601
-    today: Callable[[], str]
-    # added behind the prompt, each a paragraph: route hints, how to call tools in text
+    clock: Clock
+    # added after the prompt, each a paragraph: route hints, how to call tools in text
     sections: tuple[str, ...] = ()
     _day: str = ""
     _text: str = ""
 
     def text(self) -> str:
-        """The prompt as of today."""
-        today = self.today()
+        """The prompt as of today (UTC, ISO 8601)."""
+        today = self.clock.now().date().isoformat()
         if today != self._day:
             self._text, self._day = self._filled(today), today
         return self._text
@@ -60,17 +55,20 @@ class Prompt:
     def _filled(self, today: str) -> str:
         values = {**self.values, "today": today}
         # a backstory that names itself keeps that as written
-        values["backstory"] = fill(
-            values["backstory"], {k: v for k, v in values.items() if k != "backstory"}
-        )
-        body = fill(self.template, values) if self.template.strip() else self._built(values)
+        others = {name: value for name, value in values.items() if name != "backstory"}
+        values["backstory"] = fill(values["backstory"], others)
+        if self.template.strip():
+            body = fill(self.template, values)
+        else:
+            body = self._built(values)
         return "\n\n".join((body.rstrip(), *self.sections))
 
     def _built(self, values: Mapping[str, str]) -> str:
         parts = [f"You are {values['name']}. Role: {values['role']}"]
-        parts += [values["description"]] if values["description"] else []
-        parts += [values["backstory"].strip()] if values["backstory"].strip() else []
-        parts += [f"Your tools:\n{values['tools']}"] if values["tools"] else []
+        about = (values["description"].strip(), values["backstory"].strip())
+        parts += [text for text in about if text]
+        if values["tools"]:
+            parts.append(f"Your tools:\n{values['tools']}")
         if self.is_terminal:
             parts.append("You are the last agent: your answer ends the work, so make it complete.")
         return "\n\n".join(parts)

@@ -3,10 +3,9 @@
 import random
 from dataclasses import dataclass, replace
 
-import anyio
-
 from agents.errors import ModelError
-from agents.model import Hear, Model, ModelReply, ModelRequest, Notice
+from agents.model import EmitModelEvent, Model, ModelReply, ModelRequest, Notice
+from tools.clock import Clock
 from tools.retry import backoff_seconds
 
 # A server may ask for any wait; a run has only so much time.
@@ -15,15 +14,16 @@ LONGEST_WAIT_SECONDS = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Retrying:
-    """Asks `model` up to `retries` times more, waiting `Retry-After` or, without one.
+    """Asks `model` up to `retries` times more.
 
-    Ever longer with jitter.
+    The wait is `Retry-After` or, without one, doubled each time, with jitter.
     """
 
     model: Model
     retries: int
     backoff_min_seconds: float
     backoff_max_seconds: float
+    clock: Clock
 
     @property
     def name(self) -> str:
@@ -35,25 +35,23 @@ class Retrying:
         """The wrapped model's."""
         return self.model.endpoints
 
-    async def reply(self, request: ModelRequest, hear: Hear) -> ModelReply:
+    async def reply(self, request: ModelRequest, emit: EmitModelEvent) -> ModelReply:
         """Answer, or raise the last try's ModelError."""
         for attempt in range(self.retries + 1):
+            tried = replace(request, attempt=attempt) if attempt else request
             try:
-                return await self.model.reply(
-                    replace(request, attempt=attempt) if attempt else request, hear
-                )
+                return await self.model.reply(tried, emit)
             except ModelError as error:
                 wait = error.retry_after_seconds
-                if (
-                    not error.retryable
-                    or attempt == self.retries
-                    or (wait or 0) > LONGEST_WAIT_SECONDS
-                ):
+                too_long = wait is not None and wait > LONGEST_WAIT_SECONDS
+                if not error.retryable or attempt == self.retries or too_long:
                     raise
                 if wait is None:
-                    wait = backoff_seconds(
-                        attempt, self.backoff_min_seconds, self.backoff_max_seconds, random.random()
-                    )
-                await hear(Notice("model_retry", f"{error}; trying again in {wait:.1f} s"))
-                await anyio.sleep(wait)
+                    wait = self._backoff(attempt)
+                await emit(Notice("model_retry", f"{error}; trying again in {wait:.1f} s"))
+                await self.clock.sleep(wait)
         raise AssertionError("the last attempt returns or raises")
+
+    def _backoff(self, attempt: int) -> float:
+        shortest, longest = self.backoff_min_seconds, self.backoff_max_seconds
+        return backoff_seconds(attempt, shortest, longest, random.random())

@@ -24,20 +24,19 @@ class Unreadable(Exception):
 def find_calls(text: str, tools: Mapping[str, Sequence[str]]) -> list[ToolCall]:
     """The calls in an answer, in its order.
 
+    Positional arguments take the parameters in order. Arguments that cannot be read give a call
+    with an `argument_error`. Linear in the text; never raises.
+
     Args:
         text: the answer.
         tools: the agent's own tools: name to the names of its parameters in the order of its
             schema.
-
-    Positional arguments take the parameters in order. Arguments that cannot be read give a call
-    with a `flaw`.
-    Linear in the text; never raises.
     """
     if not tools:
         return []
     names = "|".join(re.escape(name) for name in sorted(tools, key=len, reverse=True))
     opening = re.compile(rf"^[ \t]*({names})\(", re.MULTILINE)
-    fences = _fenced(text)
+    fences = _code_fences(text)
     calls: list[ToolCall] = []
     position = fence = 0
     while found := opening.search(text, position):
@@ -47,18 +46,18 @@ def find_calls(text: str, tools: Mapping[str, Sequence[str]]) -> list[ToolCall]:
             position = fences[fence][1]
             continue
         reader = _Reader(text, found.end())
-        flaw, arguments = None, {}
+        error, arguments = None, {}
         try:
             arguments = reader.arguments(tools[found[1]])
             position = reader.at
-        except Unreadable as error:
-            flaw = f"the arguments of {found[1]} cannot be read: {error}"
+        except Unreadable as reason:
+            error = f"the arguments of {found[1]} cannot be read: {reason}"
             position = found.end()
-        calls.append(ToolCall(f"text_{len(calls) + 1}", found[1], arguments, flaw))
+        calls.append(ToolCall(f"text_{len(calls) + 1}", found[1], arguments, error))
     return calls
 
 
-def _fenced(text: str) -> list[tuple[int, int]]:
+def _code_fences(text: str) -> list[tuple[int, int]]:
     """Where the code fences are; one that is never closed goes to the end."""
     out: list[tuple[int, int]] = []
     opened, start = "", 0

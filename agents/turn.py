@@ -1,6 +1,5 @@
 """One agent's turn: it speaks (one model call), and it acts (the calls of its answer)."""
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -11,84 +10,92 @@ from agents.events import (
     AgentFailed,
     AgentResponded,
     AgentStarted,
+    EmitAgentEvent,
     ModelCalled,
-    Tell,
     ToolRetried,
     ToolReturned,
     ToolStarted,
     Warned,
 )
-from agents.history import estimate_tokens, fit, view
+from agents.history import estimate_tokens, fit, show_history
 from agents.messages import Message
-from agents.model import Called, ModelEvent, ModelReply, ModelRequest, Notice, WireMessage, Words
+from agents.model import (
+    ModelEvent,
+    ModelReply,
+    ModelRequest,
+    Notice,
+    RequestEnded,
+    ShownMessage,
+    TextDelta,
+)
 from agents.text_calls import find_calls
 from tools.calls import CallEvent, CallRetried, CallStarted, ToolCall, ToolResult
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """An agent's turn in one run; what happens is told, nothing is returned."""
+    """An agent's turn in one run; what happens is emitted, nothing is returned."""
 
     agent: Agent
     # the group it speaks in, if any
     group: str | None
-    tell: Tell
+    emit: EmitAgentEvent
 
     async def speak(
         self, history: Sequence[Message], *, round: int, announce: bool, stream: bool
     ) -> None:
-        """Ask the model once and tell its answer.
+        """Ask the model once and emit its answer.
 
         Args:
             history: the conversation so far.
             round: the number of this model call.
-            announce: tell `AgentStarted` first (not when a step is made again).
-            stream: tell the words as they are written.
+            announce: emit `AgentStarted` first (not when a step is made again).
+            stream: emit the text as it is written.
 
         Raises:
             ModelError: the model, and its backup if it has one, failed for good.
         """
         agent = self.agent
         if announce:
-            await self.tell(AgentStarted(agent.id, agent.name, self.group, round, agent.model.name))
-        began = time.monotonic()
+            name = agent.model.name
+            await self.emit(AgentStarted(agent.id, agent.name, self.group, round, name))
+        started = agent.clock.monotonic()
         try:
-            reply = await agent.model.reply(self._request(history, stream), self._hear)
+            reply = await agent.model.reply(self._request(history, stream), self._emit_model_event)
         except ModelError as error:
-            await self.tell(AgentFailed(agent.id, agent.name, error.code))
+            await self.emit(AgentFailed(agent.id, agent.name, error.code))
             raise
         calls, native = self._calls(reply, round)
-        seconds = time.monotonic() - began
-        await self.tell(
-            AgentResponded(
-                agent.id,
-                agent.name,
-                self.group,
-                round,
-                reply.content,
-                seconds,
-                reply.usage,
-                reply.model,
-                calls,
-                native,
-                reply.extra,
-            )
+        responded = AgentResponded(
+            agent.id,
+            agent.name,
+            self.group,
+            round,
+            reply.content,
+            agent.clock.monotonic() - started,
+            reply.usage,
+            reply.model,
+            calls,
+            native,
+            reply.extra,
         )
+        await self.emit(responded)
 
     async def act(self, calls: Sequence[ToolCall]) -> None:
-        """Run calls of the agent's last answer and tell their results."""
-        await self.agent.executor.run(calls, self.agent.tools, self._tell_call)
+        """Run calls of the agent's last answer and emit their results."""
+        await self.agent.executor.run(calls, self.agent.tools, self._emit_call_event)
 
     def _request(self, history: Sequence[Message], stream: bool) -> ModelRequest:
         agent = self.agent
-        system: WireMessage = {"role": "system", "content": agent.prompt.text()}
-        conversation = view(history, agent.id, client_system=agent.allow_client_system)
-        fixed = estimate_tokens(system) + agent.offer_tokens
-        fitted = fit(conversation, agent.context_window_tokens, agent.context_trim_percent, fixed)
+        system = ShownMessage({"role": "system", "content": agent.prompt.text()})
+        conversation = show_history(history, agent.id, client_system=agent.allow_client_system)
+        fixed_tokens = estimate_tokens(system.wire) + agent.tool_definition_tokens
+        window, trim = agent.context_window_tokens, agent.context_trim_percent
+        fitted = fit(conversation, window, trim, fixed_tokens)
         return ModelRequest(
             agent.id,
             [system, *fitted],
-            agent.offers,
+            agent.tool_definitions,
             agent.temperature,
             agent.top_p,
             agent.max_tokens,
@@ -99,35 +106,29 @@ class Turn:
         """The calls of an answer, and whether they came natively."""
         if reply.calls or self.agent.tool_call_mode == "native":
             return reply.calls, True
-        takes = {
-            tool.name: list(tool.parameters.get("properties", ()))
-            for tool in self.agent.tools.values()
-        }
-        found = find_calls(reply.content, takes)
-        return tuple(
-            replace(call, id=f"{self.agent.id}-{round}-{n}") for n, call in enumerate(found, 1)
-        ), not found
+        tools = self.agent.tools.values()
+        parameters = {tool.name: list(tool.parameters.get("properties", ())) for tool in tools}
+        found = find_calls(reply.content, parameters)
+        prefix = f"{self.agent.id}-{round}"
+        calls = tuple(replace(call, id=f"{prefix}-{n}") for n, call in enumerate(found, 1))
+        return calls, not found
 
-    async def _hear(self, event: ModelEvent) -> None:
-        agent = self.agent
+    async def _emit_model_event(self, event: ModelEvent) -> None:
+        id_, name, group = self.agent.id, self.agent.name, self.group
         match event:
-            case Words(text):
-                await self.tell(AgentDelta(agent.id, agent.name, self.group, text))
-            case Called():
-                await self.tell(ModelCalled(agent.id, agent.name, event))
+            case TextDelta(text):
+                await self.emit(AgentDelta(id_, name, group, text))
+            case RequestEnded():
+                await self.emit(ModelCalled(id_, name, event))
             case Notice(code, message):
-                await self.tell(
-                    Warned(code, message, agent.id, agent.name, self.group, retryable=True)
-                )
+                await self.emit(Warned(code, message, id_, name, group, retryable=True))
 
-    async def _tell_call(self, event: CallEvent) -> None:
-        agent = self.agent
+    async def _emit_call_event(self, event: CallEvent) -> None:
+        id_, name, group = self.agent.id, self.agent.name, self.group
         match event:
             case CallStarted(call, timeout_seconds, once):
-                await self.tell(
-                    ToolStarted(agent.id, agent.name, self.group, call, timeout_seconds, once)
-                )
+                await self.emit(ToolStarted(id_, name, group, call, timeout_seconds, once))
             case CallRetried():
-                await self.tell(ToolRetried(agent.id, agent.name, event))
+                await self.emit(ToolRetried(id_, name, event))
             case ToolResult():
-                await self.tell(ToolReturned(agent.id, agent.name, self.group, event))
+                await self.emit(ToolReturned(id_, name, group, event))

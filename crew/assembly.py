@@ -1,61 +1,86 @@
 """Configuration -> live agents; the only bridge between the two."""
 
-import datetime
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 from agents.agent import Agent
-from agents.budget import Budget, Spent
+from agents.budget import Budget, DailyUsage
 from agents.config import AgentConfig, ModelConfig
 from agents.errors import ProviderError
 from agents.fallback import Fallback
 from agents.model import Model
 from agents.prompt import Prompt, variables
-from agents.providers.catalog import Catalog
-from crew.config.crew_file import Settings
+from agents.providers.catalog import BUILTIN_PROVIDERS, Catalog
+from crew.config.crew_file import CrewSettings
 from crew.config.loader import CrewFiles
-from crew.config.problems import Problem
+from crew.config.problems import Problem, ProblemCode
 from crew.config.routing_plan import is_terminal
-from crew.routing.decisions import Route, Routing
-from crew.routing.signals import normal
+from crew.routing.rules import Route, Routing
+from crew.routing.signals import normalize
 from tools.builtin import BUILTIN_TOOLS
+from tools.clock import Clock
 from tools.deadline import Limits
-from tools.errors import ToolDefinitionError
+from tools.errors import SchemaReferenceError, ToolDefinitionError, ToolImportError
 from tools.executor import ToolExecutor
 from tools.python import python_tool
+from tools.suggest import nearest
 from tools.tool import Tool
 
 
-def make_tools(files: CrewFiles, given: Sequence[Tool]) -> tuple[dict[str, Tool], list[Problem]]:
-    """Every tool of a crew by name: built-in, given by a program, of its files.
+class Given(Protocol):
+    """What a program gives to a crew beside its files."""
 
-    And what keeps any of the last from being made.
+    @property
+    def provider(self) -> str | None:
+        """Used for every agent instead of its own, without backups."""
+        ...
+
+    @property
+    def clock(self) -> Clock:
+        """Of all runs."""
+        ...
+
+    @property
+    def daily_usage(self) -> dict[str, DailyUsage]:
+        """Of each agent, by its id; shared by all revisions of the crew."""
+        ...
+
+
+def make_tools(files: CrewFiles, given: Sequence[Tool]) -> tuple[dict[str, Tool], list[Problem]]:
+    """Every tool of a crew by name (built-in, given, of its files), and what is wrong with any.
 
     Python tools are imported, which runs their files.
     """
     tools = {**BUILTIN_TOOLS, **{tool.name: tool for tool in given}}
     problems: list[Problem] = []
+    # modules that do not import: reported once, not for each of their tools
+    failed_modules: set[str] = set()
     for name, config in files.tools.items():
         document = files.tool_files[name]
         if name in tools:
             kind = "a built-in tool" if name in BUILTIN_TOOLS else "a tool that the program gives"
-            problems.append(
-                document.problem(
-                    ("tools", name),
-                    "tool-twice",
-                    f"{name} is {kind} already; choose another name",
-                    key=True,
-                )
-            )
+            text = f"{name} is {kind} already; choose another name"
+            problems.append(document.problem(("tools", name), "tool-twice", text, key=True))
             continue
         try:
             tools[name] = python_tool(name, config, files.sources.folder)
+        except ToolImportError as error:
+            if error.module not in failed_modules:
+                failed_modules.add(error.module)
+                problems.append(_tool_problem(files, name, error))
         except ToolDefinitionError as error:
-            problems.append(document.problem(("tools", name, error.key), "tool-import", str(error)))
+            problems.append(_tool_problem(files, name, error))
     return tools, problems
 
 
-def tool_limits(settings: Settings) -> Limits:
+def _tool_problem(files: CrewFiles, name: str, error: ToolDefinitionError) -> Problem:
+    code: ProblemCode = "tool-import"
+    if isinstance(error, SchemaReferenceError):
+        code = "schema-ref"
+    return files.tool_files[name].problem(("tools", name, error.key), code, str(error))
+
+
+def tool_limits(settings: CrewSettings) -> Limits:
     """The limits of one answer's calls."""
     return Limits(
         sequence_seconds=settings.tool_result_timeout_seconds,
@@ -73,62 +98,52 @@ def tool_limits(settings: Settings) -> Limits:
 
 
 def make_agents(
+    given: Given,
     files: CrewFiles,
     routing: Routing,
     tools: Mapping[str, Tool],
     catalog: Catalog,
-    limits: Limits,
-    provider: str | None,
-    spent: dict[str, Spent],
 ) -> tuple[dict[str, Agent], list[Problem]]:
-    """The crew's agents, and what keeps any of them from being made.
+    """The crew's agents, and what is wrong with any.
 
     Args:
+        given: what the program gives.
         files: a crew without errors.
-        routing: its plan.
+        routing: its routing.
         tools: what `make_tools` made.
         catalog: makes the models, and owns their clients.
-        limits: of one answer's calls.
-        provider: used for every agent instead of its own, without backups.
-        spent: what each agent has used, by its id; goes on with every edition of the crew.
     """
     crew = files.crew
     assert crew is not None, "a crew with errors is not assembled"
-    executor, settings = ToolExecutor(limits), crew.settings
+    if given.provider is not None:
+        _require_provider(given.provider, catalog)
+    settings = crew.settings
+    executor = ToolExecutor(tool_limits(settings), given.clock)
     agents: dict[str, Agent] = {}
     problems: list[Problem] = []
     for agent_id in crew.agents:
         config = files.agents[agent_id]
-        own = {name: tools[name] for name in config.tools}
+        own_tools = {name: tools[name] for name in config.tools}
         try:
-            model = _model(config, catalog, provider, spent.setdefault(agent_id, Spent()))
+            model = _model(config, catalog, given)
         except ProviderError as error:
-            problems.append(
-                files.agent_files[agent_id].problem(
-                    ("provider",), "provider", f"agent {agent_id}: {error}"
-                )
-            )
+            text = f"agent {agent_id}: {error}"
+            document = files.agent_files[agent_id]
+            problems.append(document.problem(("provider",), "provider", text))
             continue
+        definitions = _tool_definitions(config, own_tools)
+        routes = routing.routes.get(agent_id, ())
+        terminal = is_terminal(files, agent_id)
         agents[agent_id] = Agent(
             id=agent_id,
             name=config.name,
             role=config.role,
             description=config.description,
-            prompt=_prompt(
-                config,
-                settings,
-                own,
-                routing.routes.get(agent_id, ()),
-                is_terminal=is_terminal(files, agent_id),
-            ),
+            prompt=_prompt(config, settings, own_tools, routes, terminal, given.clock),
             model=model,
-            tools=own,
-            offers=()
-            if config.tool_call_mode == "text"
-            else tuple(_offer(tool) for tool in own.values()),
-            offer_tokens=0
-            if config.tool_call_mode == "text"
-            else sum(len(str(_offer(tool))) // 4 for tool in own.values()),
+            tools=own_tools,
+            tool_definitions=definitions,
+            tool_definition_tokens=sum(len(str(one)) // 4 for one in definitions),
             tool_call_mode=config.tool_call_mode,
             executor=executor,
             temperature=config.temperature,
@@ -137,44 +152,59 @@ def make_agents(
             context_window_tokens=settings.max_context_window,
             context_trim_percent=settings.context_trim_percent,
             allow_client_system=settings.allow_client_system,
+            clock=given.clock,
         )
     return agents, problems
 
 
-def _offer(tool: Tool) -> dict[str, Any]:
-    """A tool in the form of chat completions."""
-    return {
-        "type": "function",
-        "function": {
+def _require_provider(name: str, catalog: Catalog) -> None:
+    """A provider that replaces every agent's own is the caller's word, not that of a file."""
+    known = (*BUILTIN_PROVIDERS, *catalog.providers)
+    if name in known:
+        return
+    near = nearest(name, known)
+    hint = f"did you mean {near!r}?" if near else f"known: {', '.join(known)}"
+    raise ProviderError(f"there is no provider {name!r}; {hint}")
+
+
+def _tool_definitions(config: AgentConfig, tools: Mapping[str, Tool]) -> tuple[dict[str, Any], ...]:
+    """The tools in the form of chat completions; none for calls in text."""
+    if config.tool_call_mode == "text":
+        return ()
+    definitions = []
+    for tool in tools.values():
+        function = {
             "name": tool.name,
             "description": tool.description,
             "parameters": tool.parameters,
-        },
-    }
+        }
+        definitions.append({"type": "function", "function": function})
+    return tuple(definitions)
 
 
-def _model(config: AgentConfig, catalog: Catalog, provider: str | None, spent: Spent) -> Model:
+def _model(config: AgentConfig, catalog: Catalog, given: Given) -> Model:
     primary = config.primary or ModelConfig(
         model=config.model, provider=config.provider, provider_url=config.provider_url
     )
-    if provider is not None:
-        model = catalog.model(ModelConfig(model=primary.model, provider=provider))
+    if given.provider is not None:
+        model = catalog.model(ModelConfig(model=primary.model, provider=given.provider))
     elif config.backup is not None:
         model = Fallback(catalog.model(primary), catalog.model(config.backup))
     else:
         model = catalog.model(primary)
-    return Budget(model, config.cost_limits, spent)
+    usage = given.daily_usage.setdefault(config.id, DailyUsage())
+    return Budget(model, config.cost_limits, usage, given.clock)
 
 
 def _prompt(
     config: AgentConfig,
-    settings: Settings,
+    settings: CrewSettings,
     tools: Mapping[str, Tool],
     routes: Sequence[Route],
-    *,
-    is_terminal: bool,
+    terminal: bool,
+    clock: Clock,
 ) -> Prompt:
-    described = {name: _described(tool) for name, tool in tools.items()}
+    described = {name: _describe_tool(tool) for name, tool in tools.items()}
     values = {
         "name": config.name,
         "role": config.role,
@@ -182,60 +212,60 @@ def _prompt(
         "backstory": config.backstory,
         "language": settings.language,
         "organization": settings.organization,
-        "tools": "\n".join(f"- {text}" for text in described.values()),
-        "signals": "\n".join(f"- {_hint(route)}" for route in routes),
+        "tools": _as_list(described.values()),
+        "signals": _as_list(_describe_route(route) for route in routes),
     }
     used = variables(config.system_prompt)
     sections: list[str] = []
     if config.tool_call_mode == "text" and tools:
-        unnamed = [
-            text
-            for name, text in described.items()
-            if "tools" not in used and name not in config.system_prompt
-        ]
-        listed = "\n".join(f"- {text}" for text in unnamed)
-        sections.append(
-            "To call a tool, write Name(arguments) on a line of its own."
-            + (f" Your tools:\n{listed}" if unnamed else "")
-        )
-    hinted = _hinted(config, settings, routes, mentions_all="signals" in used)
+        sections.append(_explain_text_calls(config, described, used))
+    hinted = _hinted_routes(config, settings, routes, mentions_all="signals" in used)
     if hinted:
-        listed = "\n".join(f"- {_hint(route)}" for route in hinted)
+        listed = _as_list(_describe_route(route) for route in hinted)
         sections.append(
-            f"To hand over, write one of these texts exactly as it stands in your answer:\n{listed}"
+            "To hand over, write one of these texts exactly as it stands in your answer:\n" + listed
         )
-    return Prompt(
-        config.system_prompt,
-        values,
-        is_terminal,
-        lambda: datetime.datetime.now(datetime.UTC).date().isoformat(),
-        tuple(sections),
-    )
+    return Prompt(config.system_prompt, values, terminal, clock, tuple(sections))
 
 
-def _hinted(
-    config: AgentConfig, settings: Settings, routes: Sequence[Route], *, mentions_all: bool
+def _as_list(lines: Any) -> str:
+    return "\n".join(f"- {line}" for line in lines)
+
+
+def _explain_text_calls(
+    config: AgentConfig, described: Mapping[str, str], used: Sequence[str]
+) -> str:
+    """How to call tools in text, with those tools that the prompt does not name."""
+    how = "To call a tool, write Name(arguments) on a line of its own."
+    if "tools" in used:
+        return how
+    unnamed = [text for name, text in described.items() if name not in config.system_prompt]
+    return f"{how} Your tools:\n{_as_list(unnamed)}" if unnamed else how
+
+
+def _hinted_routes(
+    config: AgentConfig, settings: CrewSettings, routes: Sequence[Route], *, mentions_all: bool
 ) -> list[Route]:
-    """The signals that the runtime tells an agent of."""
+    """The routes whose signals the runtime adds to the prompt."""
     if settings.route_hints == "never":
         return []
     if settings.route_hints == "always":
         return list(routes)
+    if mentions_all:
+        return []
     # without a system_prompt the backstory is the prompt
-    prompt = normal(config.system_prompt or config.backstory)
-    return [] if mentions_all else [route for route in routes if not route.signal.occurs(prompt)]
+    prompt = normalize(config.system_prompt or config.backstory)
+    return [route for route in routes if not route.signal.occurs(prompt)]
 
 
-def _hint(route: Route) -> str:
-    return (
-        f"{route.signal.text}: {route.description}"
-        if route.description
-        else f"{route.signal.text}: {f'to {route.target}' if route.target else 'to finish'}"
-    )
+def _describe_route(route: Route) -> str:
+    description = route.description
+    if not description:
+        description = f"to {route.target}" if route.target else "to finish"
+    return f"{route.signal.text}: {description}"
 
 
-def _described(tool: Tool) -> str:
-    takes = ", ".join(tool.parameters.get("properties", ()))
-    return f"{tool.name}({takes}): {tool.description.splitlines()[0] if tool.description else ''}".rstrip(
-        ": "
-    )
+def _describe_tool(tool: Tool) -> str:
+    parameters = ", ".join(tool.parameters.get("properties", ()))
+    first_line = tool.description.splitlines()[0] if tool.description else ""
+    return f"{tool.name}({parameters}): {first_line}".rstrip(": ")

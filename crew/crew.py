@@ -2,24 +2,25 @@
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from agents.agent import Agent
-from agents.budget import Spent
+from agents.budget import DailyUsage
 from agents.providers.catalog import Catalog
 from crew.assembly import make_agents, make_tools, tool_limits
 from crew.config.checks.validate import validate
 from crew.config.crew_file import CrewConfig
+from crew.config.errors import ConfigurationError
 from crew.config.loader import CrewFiles, read_files
-from crew.config.problems import Problem, failed, ordered
+from crew.config.problems import Problem, has_failed, in_order
 from crew.config.routing_plan import entry_point, routing_of
-from crew.config.sources import Sources, gather
-from crew.config.suppressions import without_allowed
-from crew.errors import ConfigurationError
-from crew.routing.decisions import Routing
+from crew.config.sources import Sources, read_sources
+from crew.config.suppressions import without_suppressed
 from crew.routing.graph import RoutingGraph
+from crew.routing.rules import Routing
 from tools.builtin import BUILTIN_TOOLS
+from tools.clock import SYSTEM_CLOCK, Clock
 from tools.deadline import Limits
 from tools.tool import Tool
 
@@ -36,10 +37,7 @@ class RunLimits:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """What was read of a crew's files, its tools by name, and everything that is wrong with it.
-
-    Ordered by place.
-    """
+    """What was read of a crew's files, its tools by name, and all problems, ordered by place."""
 
     files: CrewFiles
     tools: Mapping[str, Tool]
@@ -48,7 +46,7 @@ class Checked:
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """What goes into a crew beside its files."""
+    """What a crew is made of beside its files."""
 
     # given by a program, beside those of tools.yaml
     tools: tuple[Tool, ...] = ()
@@ -56,23 +54,22 @@ class Recipe:
     provider: str | None = None
     # for `${NAME}`; None: the process's
     environment: Mapping[str, str] | None = None
-    # what each agent has used today, by its id, in all editions of the crew
-    spent: dict[str, Spent] = field(default_factory=dict, compare=False)
+    clock: Clock = SYSTEM_CLOCK
+    # of each agent, by its id, in all revisions of the crew
+    daily_usage: dict[str, DailyUsage] = field(default_factory=dict, compare=False)
 
     def check(self, sources: Sources, *, imports: bool = True) -> Checked:
-        """Read a crew's files and tell everything that is wrong with them.
-
-        `imports`: runs Python tools too.
-        """
-        files = read_files(sources, os.environ if self.environment is None else self.environment)
+        """Read a crew's files and find all problems; `imports`: import Python tools too."""
+        environment = os.environ if self.environment is None else self.environment
+        files = read_files(sources, environment)
         given = {tool.name: tool for tool in self.tools}
-        made, problems = (
-            make_tools(files, self.tools) if imports else ({**BUILTIN_TOOLS, **given}, [])
-        )
-        found = [*files.problems, *problems, *validate(files, made)]
-        return Checked(
-            files, made, tuple(ordered(without_allowed(files.documents.values(), found)))
-        )
+        tools: Mapping[str, Tool] = {**BUILTIN_TOOLS, **given}
+        problems: list[Problem] = []
+        if imports:
+            tools, problems = make_tools(files, self.tools)
+        found = [*files.problems, *problems, *validate(files, tools)]
+        kept = without_suppressed(files.documents.values(), found)
+        return Checked(files, tools, tuple(in_order(kept)))
 
     def load(self, sources: Sources) -> "Crew":
         """The crew of these files.
@@ -82,30 +79,28 @@ class Recipe:
         """
         checked = self.check(sources)
         files = checked.files
-        if files.crew is None or failed(checked.problems):
+        if files.crew is None or has_failed(checked.problems):
             raise ConfigurationError(checked.problems, files.texts)
-        crew, settings, limits, routing = (
-            files.crew,
-            files.crew.settings,
-            tool_limits(files.crew.settings),
-            routing_of(files),
-        )
+        config = files.crew
+        settings, limits = config.settings, tool_limits(config.settings)
+        routing = routing_of(files, checked.tools)
         catalog = Catalog(
-            crew.providers, files.script, limits.backoff_min_seconds, limits.backoff_max_seconds
+            config.providers,
+            files.script,
+            limits.backoff_min_seconds,
+            limits.backoff_max_seconds,
+            self.clock,
         )
-        agents, problems = make_agents(
-            files, routing, checked.tools, catalog, limits, self.provider, self.spent
-        )
+        agents, problems = make_agents(self, files, routing, checked.tools, catalog)
         if problems:
             raise ConfigurationError(problems, files.texts)
-        run_limits = RunLimits(settings.max_handoffs, settings.max_rounds, settings.timeout_seconds)
         return Crew(
             name=files.name,
-            config=crew,
+            config=config,
             agents=agents,
             routing=routing,
             entry_point=entry_point(files),
-            limits=run_limits,
+            limits=RunLimits(settings.max_handoffs, settings.max_rounds, settings.timeout_seconds),
             tool_limits=limits,
             catalog=catalog,
             warnings=checked.problems,
@@ -117,7 +112,7 @@ class Recipe:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Crew:
-    """Live agents and the routing between them; serves any number of runs at once."""
+    """Live agents and the routing between them; serves any number of runs at the same time."""
 
     name: str
     config: CrewConfig
@@ -127,12 +122,22 @@ class Crew:
     limits: RunLimits
     tool_limits: Limits
     catalog: Catalog
-    # what was worth a warning when it was loaded
+    # problems found when it was loaded
     warnings: tuple[Problem, ...]
-    # of what it was made, and how
+    # what it was made of
     sources: Sources
     recipe: Recipe
     revision: str
+
+    @property
+    def clock(self) -> Clock:
+        """The clock of all its runs."""
+        return self.recipe.clock
+
+    @property
+    def provider(self) -> str | None:
+        """The provider that replaces every agent's own."""
+        return self.recipe.provider
 
     @property
     def graph(self) -> RoutingGraph:
@@ -144,13 +149,21 @@ class Crew:
         agent = self.agents.get(agent_id)
         return agent.name if agent is not None else agent_id
 
-    def made_again(self) -> "Crew":
-        """The crew of the folder as it is now; it takes time, and may run Python files.
+    def load_again(self) -> "Crew":
+        """The crew of the folder as it is now; takes time, and may run Python files.
 
         Raises:
             ConfigurationError: with every problem of all files.
         """
-        return self.recipe.load(gather(self.sources.folder))
+        return self.recipe.load(read_sources(self.sources.folder))
+
+    def load_other(self, sources: Sources, provider: str | None) -> "Crew":
+        """The crew of other files and another provider, with this one's tools and clock.
+
+        Raises:
+            ConfigurationError: with every problem of all files.
+        """
+        return replace(self.recipe, provider=provider).load(sources)
 
     async def aclose(self) -> None:
         """Close the connections to the models."""
@@ -164,7 +177,7 @@ def check(
     imports: bool = True,
     environment: Mapping[str, str] | None = None,
 ) -> Checked:
-    """Read a crew's folder and tell everything that is wrong with it.
+    """Read a crew's folder and find all problems.
 
     Args:
         folder: the crew's folder.
@@ -172,7 +185,8 @@ def check(
         imports: import Python tools, which runs their files.
         environment: for `${NAME}`; the process's unless given.
     """
-    return Recipe(tuple(tools), None, environment).check(gather(Path(folder)), imports=imports)
+    recipe = Recipe(tuple(tools), None, environment)
+    return recipe.check(read_sources(Path(folder)), imports=imports)
 
 
 def load_crew(
@@ -181,6 +195,7 @@ def load_crew(
     tools: Sequence[Tool] = (),
     provider: str | None = None,
     environment: Mapping[str, str] | None = None,
+    clock: Clock = SYSTEM_CLOCK,
 ) -> Crew:
     """The crew of a folder.
 
@@ -190,8 +205,10 @@ def load_crew(
         provider: used for every agent instead of its own: "openai", "ollama", "scripted" or one
             of crew.yaml's.
         environment: for `${NAME}`; the process's unless given.
+        clock: of all its runs; a VirtualClock lets days pass at once.
 
     Raises:
         ConfigurationError: with every problem of all files.
     """
-    return Recipe(tuple(tools), provider, environment).load(gather(Path(folder)))
+    recipe = Recipe(tuple(tools), provider, environment, clock)
+    return recipe.load(read_sources(Path(folder)))

@@ -2,73 +2,102 @@
 
 import asyncio
 import importlib
+from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 
 from crew.backends.memory import MemoryStore
 from crew.backends.sqlite.store import SqliteStore
-from crew.errors import StoreError
+from crew.journal.errors import StoreError
 from crew.journal.store import RunStore
-from crew.runs.starter import Queue
+from crew.runs.queue import Queue
 
 POSTGRES = ("postgresql://", "postgres://")
 # to one database, from one process, besides the one that listens
 CONNECTIONS = 5
 
 
-def open_store(
-    url: str | None, folder: Path, connections: int = CONNECTIONS, crew: str | None = None
+@dataclass(frozen=True, slots=True)
+class Database:
+    """Where runs are kept, and where they wait for workers (None: this process plays its own)."""
+
+    store: RunStore
+    queue: Queue | None = None
+
+
+def is_shared(url: str | None) -> bool:
+    """Whether several processes may use the database of a URL at the same time."""
+    return url is not None and url.startswith(POSTGRES)
+
+
+async def open_store(
+    url: str | None, folder: Path, *, crew: str | None = None, connections: int = CONNECTIONS
 ) -> RunStore:
-    """The store that a URL names; its schema is brought up to date. Not from within an event loop.
+    """The store that a URL names; its schema is brought up to date.
 
     Args:
         url: `sqlite:///file`, `memory:`, `postgresql://…`, or None for `.crew/crew.db` in the
             crew's folder.
         folder: the crew's.
-        connections: to a PostgreSQL server, at most so many at once.
-        crew: the name of the crew whose runs are to be in it; several crews do not share a
-            PostgreSQL database.
+        crew: the name of the crew whose runs are in it; several crews do not share a PostgreSQL
+            database.
+        connections: to a PostgreSQL server, at most so many at the same time.
 
     Raises:
         StoreError: the URL names no store, or the store cannot be opened.
     """
+    database = await open_database(url, folder, crew=crew, connections=connections, queued=False)
+    return database.store
+
+
+async def open_database(
+    url: str | None,
+    folder: Path,
+    *,
+    crew: str | None = None,
+    connections: int = CONNECTIONS,
+    queued: bool = True,
+) -> Database:
+    """The store, and the queue where it is shared. See `open_store`; `queued`: open the queue."""
     if url is None or url == "":
-        return SqliteStore(folder / ".crew" / "crew.db")
+        return Database(await _open_sqlite(folder / ".crew" / "crew.db"))
     if url in ("memory:", "memory://"):
-        return MemoryStore()
+        return Database(MemoryStore())
     if url.startswith("sqlite:///") and len(url) > len("sqlite:///"):
         # as SQLAlchemy has it: three slashes and a relative path, four and an absolute one
-        return SqliteStore(Path(url.removeprefix("sqlite:///")))
-    if url.startswith(POSTGRES):
-        asyncio.run(_optional("crew.backends.postgres.server").prepare(url, crew))
-        store: RunStore = _optional("crew.backends.postgres.store").PostgresStore(url, connections)
-        return store
-    # only its scheme is told: a URL may hold a password
+        return Database(await _open_sqlite(Path(url.removeprefix("sqlite:///"))))
+    if is_shared(url):
+        return await _open_postgres(url, crew, connections, queued=queued)
+    # only its scheme is shown: a URL may hold a password
+    scheme = url.partition(":")[0]
     raise StoreError(
-        f"CREW_DATABASE_URL {url.partition(':')[0]}:… is not known; write sqlite:///file.db, memory: or postgresql://user@host/db"
+        f"CREW_DATABASE_URL {scheme}:… is not known; "
+        "write sqlite:///file.db, memory: or postgresql://user@host/db"
     )
 
 
-def open_queue(url: str | None) -> Queue | None:
-    """The queue beside a store that several processes share.
-
-    None for one that a process has to itself.
-
-    Raises:
-        StoreError: the database cannot be used.
-    """
-    if url is None or not url.startswith(POSTGRES):
-        return None
-    jobs = _optional("crew.backends.postgres.queue")
-    asyncio.run(jobs.prepare_queue(url))
-    queue: Queue = jobs.JobQueue(url)
-    return queue
+async def _open_sqlite(path: Path) -> SqliteStore:
+    # migrations may take a while
+    return await asyncio.to_thread(SqliteStore, path)
 
 
-def _optional(module: str) -> ModuleType:
-    """A module that needs what not everybody has installed."""
+async def _open_postgres(url: str, crew: str | None, connections: int, *, queued: bool) -> Database:
+    schema, server_module, store_module = _optional("schema", "server", "store")
+    await schema.prepare(url, crew)
+    if queued:
+        await schema.prepare_queue(url)
+    server = server_module.PostgresServer(url, connections)
+    store: RunStore = store_module.PostgresStore(server)
+    if not queued:
+        return Database(store)
+    (queue_module,) = _optional("queue")
+    return Database(store, queue_module.JobQueue(server))
+
+
+def _optional(*modules: str) -> list[ModuleType]:
+    """Modules that need what not everybody has installed."""
     try:
-        return importlib.import_module(module)
+        return [importlib.import_module(f"crew.backends.postgres.{name}") for name in modules]
     except ModuleNotFoundError as error:
         raise StoreError(
             f"PostgreSQL needs {error.name}: pip install 'crewline[distributed]'"

@@ -1,26 +1,34 @@
-"""What the server is told by its environment."""
+"""What the environment tells a server, a worker and the commands."""
 
-import difflib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
 from crew.database import CONNECTIONS
-from crew.runs.maintenance import Keep
-
-
-class SettingsError(Exception):
-    """The environment or the command line says something that cannot be done."""
-
+from crew.runs.maintenance import Retention
+from tools.suggest import nearest
 
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
+MIN_TOKEN_CHARS = 16
+LOG_LEVELS = ("debug", "info", "warning", "error")
 VARIABLES = {
-    "CREW_API_TOKENS": "tokens that clients may show, separated by commas; needed on any address but loopback",
-    "CREW_DATABASE_URL": "where runs are kept: sqlite:///file.db, postgresql://… or memory:; DIR/.crew/crew.db unless set",
-    "CREW_DATABASE_CONNECTIONS": "how many connections to PostgreSQL each process may have for its store; 5 unless set",
+    "CREW_API_TOKENS": (
+        "tokens (16 characters or more, separated by commas) that clients must show; needed on any "
+        "address but loopback"
+    ),
+    "CREW_DATABASE_URL": (
+        "where runs are kept: sqlite:///file.db, postgresql://user@host/database or memory:; "
+        "DIR/.crew/crew.db unless set"
+    ),
+    "CREW_DATABASE_CONNECTIONS": (
+        "how many connections to PostgreSQL each process may have, besides one that listens; 5 "
+        "unless set"
+    ),
     "CREW_CORS_ORIGINS": "origins of web pages that may call the API, separated by commas",
-    "CREW_ALLOWED_HOSTS": "host names by which the server may be called, separated by commas; on loopback its own",
+    "CREW_ALLOWED_HOSTS": (
+        "host names by which the server may be called, separated by commas; on loopback its own"
+    ),
     "CREW_DRAIN_SECONDS": "how long runs may go on after SIGTERM; 30 unless set",
     "CREW_KEEP_EVENTS_HOURS": "how long the events of an ended run are kept; 24 unless set",
     "CREW_KEEP_EVENTS": "how many of its newest events an ended run keeps; 50000 unless set",
@@ -30,8 +38,12 @@ VARIABLES = {
 }
 
 
+class SettingsError(Exception):
+    """The environment or the command line asks for something that cannot be done."""
+
+
 @dataclass(frozen=True, slots=True)
-class Settings:
+class ServerSettings:
     """How to serve."""
 
     host: str = "127.0.0.1"
@@ -43,62 +55,73 @@ class Settings:
     database_url: str | None = None
     database_connections: int = CONNECTIONS
     drain_seconds: float = 30.0
-    keep: Keep = field(default_factory=Keep)
+    retention: Retention = field(default_factory=Retention)
     log_format: Literal["text", "json"] = "json"
     log_level: str = "info"
 
     @classmethod
     def read(
         cls, environment: Mapping[str, str], host: str, port: int, *, terminal: bool = False
-    ) -> "Settings":
+    ) -> "ServerSettings":
         """Read the environment.
 
         Raises:
-            SettingsError: an unknown `CREW_` variable, a wrong value, or an open address
-                without a token.
+            SettingsError: an unknown `CREW_` variable, a wrong value, or an address that others
+                reach without a token.
         """
-        for name in environment:
-            if name.startswith("CREW_") and name not in VARIABLES:
-                near = difflib.get_close_matches(name, VARIABLES, n=1)
-                hint = f"; did you mean {near[0]}?" if near else f"; known: {', '.join(VARIABLES)}"
-                raise SettingsError(f"unknown environment variable {name}{hint}")
-        tokens = _list(environment.get("CREW_API_TOKENS"))
-        if host not in LOOPBACK and not tokens:
-            raise SettingsError(
-                f"{host} can be reached from other machines, so clients must show a token: set CREW_API_TOKENS to one or more, "
-                "separated by commas (`openssl rand -hex 32` makes one), or serve on 127.0.0.1"
-            )
-        short = [token for token in tokens if len(token) < 16]
-        if short:
-            raise SettingsError(
-                f"CREW_API_TOKENS: {len(short)} of them shorter than 16 characters; `openssl rand -hex 32` makes a good one"
-            )
+        _refuse_unknown(environment)
+        tokens = _tokens(environment, host)
         hosts = _list(environment.get("CREW_ALLOWED_HOSTS"))
+        connections = _number(
+            environment, "CREW_DATABASE_CONNECTIONS", CONNECTIONS, (2, 100), "connections"
+        )
         return cls(
             host=host,
             port=port,
             tokens=tokens,
             origins=_origins(environment.get("CREW_CORS_ORIGINS")),
-            # a page of another site may point its own name at this machine: only loopback's names
-            # are answered there
+            # a page of another site may point its own name at this machine: only the names of
+            # loopback are answered there
             hosts=hosts | LOOPBACK if hosts or host in LOOPBACK else None,
             database_url=environment.get("CREW_DATABASE_URL") or None,
-            database_connections=int(
-                _number(
-                    environment, "CREW_DATABASE_CONNECTIONS", CONNECTIONS, 100, "connections", 1
-                )
-            ),
-            drain_seconds=_number(environment, "CREW_DRAIN_SECONDS", 30, 3600, "seconds"),
-            keep=Keep(
-                events_hours=_number(environment, "CREW_KEEP_EVENTS_HOURS", 24, 87_600, "hours"),
-                events=int(_number(environment, "CREW_KEEP_EVENTS", 50_000, 10**9, "events")),
-                runs_days=_number(environment, "CREW_KEEP_RUNS_DAYS", 30, 36_500, "days"),
-            ),
-            log_format=_format(
-                environment.get("CREW_LOG_FORMAT") or ("text" if terminal else "json")
-            ),
+            database_connections=int(connections),
+            drain_seconds=_number(environment, "CREW_DRAIN_SECONDS", 30, (0, 3600), "seconds"),
+            retention=_retention(environment),
+            log_format=_format(environment, terminal=terminal),
             log_level=_level(environment.get("CREW_LOG_LEVEL") or "info"),
         )
+
+
+def _refuse_unknown(environment: Mapping[str, str]) -> None:
+    for name in environment:
+        if name.startswith("CREW_") and name not in VARIABLES:
+            near = nearest(name, VARIABLES)
+            hint = f"did you mean {near}?" if near else f"known: {', '.join(VARIABLES)}"
+            raise SettingsError(f"unknown environment variable {name}; {hint}")
+
+
+def _tokens(environment: Mapping[str, str], host: str) -> frozenset[str]:
+    tokens = _list(environment.get("CREW_API_TOKENS"))
+    if host not in LOOPBACK and not tokens:
+        raise SettingsError(
+            f"{host} can be reached from other machines, so clients must show a token: "
+            "set CREW_API_TOKENS to one or more, separated by commas "
+            "(`openssl rand -hex 32` makes one), or serve on 127.0.0.1"
+        )
+    short = [token for token in tokens if len(token) < MIN_TOKEN_CHARS]
+    if short:
+        raise SettingsError(
+            f"CREW_API_TOKENS: {len(short)} of them shorter than {MIN_TOKEN_CHARS} characters; "
+            "`openssl rand -hex 32` makes a good one"
+        )
+    return tokens
+
+
+def _retention(environment: Mapping[str, str]) -> Retention:
+    hours = _number(environment, "CREW_KEEP_EVENTS_HOURS", 24, (0, 87_600), "hours")
+    events = _number(environment, "CREW_KEEP_EVENTS", 50_000, (0, 10**9), "events")
+    days = _number(environment, "CREW_KEEP_RUNS_DAYS", 30, (0, 36_500), "days")
+    return Retention(hours, int(events), days)
 
 
 def _list(text: str | None) -> frozenset[str]:
@@ -110,7 +133,8 @@ def _origins(text: str | None) -> frozenset[str]:
     for origin in origins:
         if not re.fullmatch(r"https?://[a-z0-9.\[\]:-]+", origin):
             raise SettingsError(
-                f"CREW_CORS_ORIGINS: {origin!r} is no origin; write https://app.example.com, each one by its name"
+                f"CREW_CORS_ORIGINS: {origin!r} is no origin; write https://app.example.com, "
+                "each one by its name"
             )
     return origins
 
@@ -119,11 +143,11 @@ def _number(
     environment: Mapping[str, str],
     name: str,
     default: float,
-    most: float,
+    bounds: tuple[float, float],
     unit: str,
-    least: float = 0,
 ) -> float:
     text = environment.get(name) or str(default)
+    least, most = bounds
     try:
         number = float(text)
     except ValueError:
@@ -135,7 +159,9 @@ def _number(
     return number
 
 
-def _format(text: str) -> Literal["text", "json"]:
+def _format(environment: Mapping[str, str], *, terminal: bool) -> Literal["text", "json"]:
+    default = "text" if terminal else "json"
+    text = environment.get("CREW_LOG_FORMAT") or default
     if text == "text":
         return "text"
     if text == "json":
@@ -144,6 +170,6 @@ def _format(text: str) -> Literal["text", "json"]:
 
 
 def _level(text: str) -> str:
-    if text not in ("debug", "info", "warning", "error"):
-        raise SettingsError(f"CREW_LOG_LEVEL is {text!r}; write debug, info, warning or error")
+    if text not in LOG_LEVELS:
+        raise SettingsError(f"CREW_LOG_LEVEL is {text!r}; write {', '.join(LOG_LEVELS)}")
     return text

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import settings
 
-from tests.postgres import Postgres
+from tests.support.postgres import Postgres
 
 # hypothesis must not fail a test because a shared machine was slow for a moment
 settings.register_profile("here", deadline=None, derandomize=bool(os.environ.get("CI")))

@@ -1,17 +1,15 @@
-"""One call, safely: the lowest floor.
+"""One call, safely: the lowest layer.
 
-Rooms, in reading order: `calls` (the nouns), `tool` (a tool and its decorator), `schema` (signature
-to JSON schema, a
-model's arguments to Python values), `executor` (a sequence of calls), `deadline` (time left, and
-for whom), `retry`
-(which errors are worth another try), `threads` (for handlers that block), `output` (what of an
-output the model is
-shown), `python` (a function by reference), `builtin` (tools that need no entry), `config` (the
-shape of tools.yaml),
-`errors`.
+Modules, in reading order: `calls` (the nouns), `tool` (a tool and its decorator), `schema`
+(signature to JSON schema, a model's arguments to Python values), `executor` (a sequence of calls),
+`deadline` (time left, and for whom), `retry` (which errors are worth another try), `threads` (for
+handlers that block), `output` (what of an output the model is shown), `python` (a function by
+reference), `builtin` (tools that need no entry), `config` (the shape of tools.yaml), `yaml_shape`
+(the base of all shapes), `clock` (time, handed in), `suggest` (did you mean), `errors`.
 """
 
 from tools.calls import ToolCall, ToolResult
+from tools.clock import Clock, SystemClock, VirtualClock
 from tools.errors import (
     ArgumentsError,
     PermanentError,
@@ -24,7 +22,9 @@ from tools.tool import Tool, tool
 
 __all__ = [
     "ArgumentsError",
+    "Clock",
     "PermanentError",
+    "SystemClock",
     "TemporaryError",
     "Tool",
     "ToolCall",
@@ -32,5 +32,6 @@ __all__ = [
     "ToolError",
     "ToolExecutor",
     "ToolResult",
+    "VirtualClock",
     "tool",
 ]

@@ -5,6 +5,8 @@ ToolError
 ├── TemporaryError        worth another try
 ├── PermanentError        another try would fail the same way
 └── ToolDefinitionError   a function or a reference that makes no tool
+    ├── ToolImportError        its module does not import
+    └── SchemaReferenceError   its schema refers to something outside itself
 """
 
 
@@ -25,11 +27,26 @@ class PermanentError(ToolError):
 
 
 class ToolDefinitionError(ToolError):
-    """A tool cannot be made of what it was described by.
-
-    `key`: the key of its entry that is to blame.
-    """
+    """No tool can be made of this entry; `key`: the key of the entry that is wrong."""
 
     def __init__(self, message: str, key: str = "function") -> None:
         super().__init__(message)
         self.key = key
+
+
+class ToolImportError(ToolDefinitionError):
+    """The module of a function does not import; `module`: as the entry names it."""
+
+    def __init__(self, module: str, reason: str) -> None:
+        super().__init__(f"{module} does not import: {reason}")
+        self.module = module
+
+
+class SchemaReferenceError(ToolDefinitionError):
+    """A JSON schema refers to a file or an address outside itself."""
+
+    def __init__(self, reference: str) -> None:
+        super().__init__(
+            f"the schema refers to {reference!r}; a schema may refer only to itself (#/…)",
+            "parameters",
+        )

@@ -3,172 +3,155 @@
 import asyncio
 import logging
 import random
-import time
 from collections.abc import Mapping, Sequence
 
-import anyio
-
-from tools.calls import CallRetried, CallStarted, Status, TellCall, ToolCall, ToolResult
+from tools.calls import CallRetried, CallStarted, CallStatus, EmitCallEvent, ToolCall, ToolResult
+from tools.clock import SYSTEM_CLOCK, Clock
 from tools.deadline import Deadline, Limits
 from tools.errors import ArgumentsError, PermanentError
-from tools.output import as_text
-from tools.retry import RETRIED, backoff_seconds, classify
-from tools.schema import nearest
+from tools.output import serialize_output
+from tools.retry import RETRIED, ErrorClass, backoff_seconds, classify
+from tools.suggest import nearest
 from tools.tool import Tool
 
 log = logging.getLogger(__name__)
 
-# Handlers that went on after their deadline; held so that the event loop does not lose them while
-# they do.
+# Handlers that still run after their deadline; the event loop keeps only weak references to them.
 _abandoned: set["asyncio.Task[str]"] = set()
 
 
 class ToolExecutor:
     """Executes tools under one deadline per sequence."""
 
-    def __init__(self, limits: Limits | None = None) -> None:
-        self.limits = limits or Limits()
+    def __init__(self, limits: Limits | None = None, clock: Clock = SYSTEM_CLOCK) -> None:
+        self.limits, self.clock = limits or Limits(), clock
 
     async def run(
-        self, calls: Sequence[ToolCall], tools: Mapping[str, Tool], tell: TellCall
+        self, calls: Sequence[ToolCall], tools: Mapping[str, Tool], emit: EmitCallEvent
     ) -> list[ToolResult]:
         """Run the calls of one answer and return their results in the same order.
 
-        Each result is told as its call ends. Never raises for a tool's sake; a cancellation of the
-        caller goes through.
+        Each result is emitted as its call ends. A tool's error is never raised; a cancellation
+        of the caller is.
         """
-        sequence = _Sequence(self.limits, tools, tell)
-        if self.limits.parallel and len(calls) > 1:
-            results: list[ToolResult | None] = [None] * len(calls)
-
-            async def one(index: int, call: ToolCall) -> None:
-                results[index] = await sequence.result(call)
-
-            async with anyio.create_task_group() as group:
-                for index, call in enumerate(calls):
-                    group.start_soon(one, index, call)
-            return [r for r in results if r is not None]
-        return [await sequence.result(call) for call in calls]
+        sequence = _Sequence(self.limits, self.clock, tools, emit)
+        if not self.limits.parallel or len(calls) < 2:
+            return [await sequence.result(call) for call in calls]
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(sequence.result(call)) for call in calls]
+        return [task.result() for task in tasks]
 
 
 class _Sequence:
-    """One answer's calls, on one deadline."""
+    """One answer's calls, under one deadline."""
 
-    def __init__(self, limits: Limits, tools: Mapping[str, Tool], tell: TellCall) -> None:
-        self.limits, self.tools, self.tell = limits, tools, tell
-        self.deadline = Deadline.after(time.monotonic(), limits)
+    def __init__(
+        self, limits: Limits, clock: Clock, tools: Mapping[str, Tool], emit: EmitCallEvent
+    ) -> None:
+        self.limits, self.clock, self.tools, self.emit = limits, clock, tools, emit
+        self.deadline = Deadline.after(clock.monotonic(), limits)
         self.warned = False
 
     async def result(self, call: ToolCall) -> ToolResult:
         """The one result of a call."""
-        began = time.monotonic()
-        status, output, attempts = await self._outcome(call)
-        result = ToolResult.of(call, status, output, attempts, time.monotonic() - began)
-        await self.tell(result)
+        started = self.clock.monotonic()
+        status, output, attempts = await self._execute(call)
+        seconds = self.clock.monotonic() - started
+        result = ToolResult.of(call, status, output, attempts, seconds)
+        await self.emit(result)
         return result
 
-    async def _outcome(self, call: ToolCall) -> tuple[Status, str, int]:
+    async def _execute(self, call: ToolCall) -> tuple[CallStatus, str, int]:
         tool = self.tools.get(call.tool)
         if tool is None:
-            near = nearest(call.tool, self.tools)
-            hint = (
-                f"did you mean {near!r}?"
-                if near
-                else f"the tools are: {', '.join(self.tools) or 'none'}"
-            )
-            return "error", f"there is no tool {call.tool!r}; {hint}", 0
-        if call.flaw is not None:
-            return "error", call.flaw, 0
+            return "error", f"there is no tool {call.tool!r}; {self._hint(call.tool)}", 0
+        if call.argument_error is not None:
+            return "error", call.argument_error, 0
         try:
             arguments = tool.check(call.arguments)
         except ArgumentsError as error:
             return "error", f"wrong arguments for {call.tool}: {error}", 0
         except Exception as error:
-            # a validator in the tool's own types broke
-            log.warning(
-                "the argument types of tool %s raised %s",
-                call.tool,
-                type(error).__name__,
-                exc_info=error,
-            )
+            # a validator in the tool's own types failed
+            name = type(error).__name__
+            log.warning("argument types of tool %s raised %s", call.tool, name, exc_info=error)
             return "error", f"the arguments of {call.tool} could not be checked: {error}", 0
-        return await self._attempts(call, tool, arguments)
+        return await self._attempt_all(call, tool, arguments)
 
-    async def _attempts(
+    def _hint(self, name: str) -> str:
+        near = nearest(name, self.tools)
+        if near is not None:
+            return f"did you mean {near!r}?"
+        return f"the tools are: {', '.join(self.tools) or 'none'}"
+
+    async def _attempt_all(
         self, call: ToolCall, tool: Tool, arguments: dict[str, object]
-    ) -> tuple[Status, str, int]:
+    ) -> tuple[CallStatus, str, int]:
         limits = self.limits
-        wanted = tool.timeout_seconds if tool.timeout_seconds is not None else limits.tool_seconds
-        retries = tool.retries if tool.retries is not None else limits.retries
+        wanted = limits.tool_seconds if tool.timeout_seconds is None else tool.timeout_seconds
+        retries = limits.retries if tool.retries is None else tool.retries
         if tool.effect == "once":
-            # an attempt that began may have acted
+            # an attempt that started may have acted
             retries = 0
-        status: Status = "timeout"
+        status: CallStatus = "timeout"
         output = "not started: the time of this sequence of calls is used up"
         attempt = 0
         while True:
-            seconds = self.deadline.allot(time.monotonic(), wanted)
+            seconds = self.deadline.allot(self.clock.monotonic(), wanted)
             if seconds is None:
                 return status, output, attempt
-            self._warn_when_late(call)
+            self._warn_if_late(call)
             if attempt == 0:
-                await self.tell(CallStarted(call, seconds, tool.effect == "once"))
+                await self.emit(CallStarted(call, seconds, tool.effect == "once"))
             attempt += 1
             try:
-                return "success", await _attempt(tool, arguments, seconds), attempt
+                return "success", await self._attempt(tool, arguments, seconds), attempt
             except Exception as error:
                 kind = classify(error)
                 status = "timeout" if kind == "timeout" else "error"
-                output = _said(error, kind, seconds)
+                output = describe_error(error, kind, seconds)
                 if kind == "bug":
-                    log.warning(
-                        "tool %s raised %s", call.tool, type(error).__name__, exc_info=error
-                    )
-            wait = backoff_seconds(
-                attempt - 1, limits.backoff_min_seconds, limits.backoff_max_seconds, random.random()
-            )
-            late = self.deadline.allot(time.monotonic() + wait, wanted) is None
+                    name = type(error).__name__
+                    log.warning("tool %s raised %s", call.tool, name, exc_info=error)
+            wait = self._backoff(attempt)
+            late = self.deadline.allot(self.clock.monotonic() + wait, wanted) is None
             if kind not in RETRIED or attempt > retries or late:
                 return status, output, attempt
-            await self.tell(CallRetried(call, attempt, wait, output))
-            await anyio.sleep(wait)
+            await self.emit(CallRetried(call, attempt, wait, output))
+            await self.clock.sleep(wait)
 
-    def _warn_when_late(self, call: ToolCall) -> None:
-        left = self.deadline.remaining(time.monotonic())
-        if (
-            not self.warned
-            and left < self.limits.sequence_seconds * self.limits.warning_percent / 100
-        ):
+    def _backoff(self, attempt: int) -> float:
+        shortest, longest = self.limits.backoff_min_seconds, self.limits.backoff_max_seconds
+        return backoff_seconds(attempt - 1, shortest, longest, random.random())
+
+    def _warn_if_late(self, call: ToolCall) -> None:
+        total = self.limits.sequence_seconds
+        left = self.deadline.remaining(self.clock.monotonic())
+        if not self.warned and left < total * self.limits.warning_percent / 100:
             self.warned = True
-            log.warning(
-                "tool %s starts with %.1f of %.1f s of its sequence left",
-                call.tool,
-                left,
-                self.limits.sequence_seconds,
-            )
+            text = "tool %s starts with %.1f of %.1f s of its sequence left"
+            log.warning(text, call.tool, left, total)
+
+    async def _attempt(self, tool: Tool, arguments: dict[str, object], seconds: float) -> str:
+        """One handler call, in a task that is abandoned if it ignores its cancellation."""
+        task = asyncio.ensure_future(_call_handler(tool, arguments))
+        timeout = self.clock.timeout(seconds)
+        try:
+            async with timeout:
+                await asyncio.wait({task})
+        except TimeoutError:
+            raise TimeoutError(f"no result within {seconds:.3g} s") from None
+        finally:
+            if not task.done():
+                task.cancel()
+                _abandoned.add(task)
+                task.add_done_callback(_forget)
+        return task.result()
 
 
-async def _attempt(tool: Tool, arguments: dict[str, object], seconds: float) -> str:
-    """One handler call in a task of its own.
-
-    Which is left behind if it ignores its cancellation.
-    """
-    task = asyncio.ensure_future(_text_of(tool, arguments))
+async def _call_handler(tool: Tool, arguments: dict[str, object]) -> str:
     try:
-        done, _ = await asyncio.wait({task}, timeout=seconds)
-    finally:
-        if not task.done():
-            task.cancel()
-            _abandoned.add(task)
-            task.add_done_callback(_forget)
-    if not done:
-        raise TimeoutError(f"no result within {seconds:.3g} s")
-    return task.result()
-
-
-async def _text_of(tool: Tool, arguments: dict[str, object]) -> str:
-    try:
-        return as_text(await tool.call(arguments))
+        return serialize_output(await tool.call(arguments))
     except asyncio.CancelledError:
         task = asyncio.current_task()
         if task is not None and task.cancelling():
@@ -184,15 +167,15 @@ async def _text_of(tool: Tool, arguments: dict[str, object]) -> str:
 def _forget(task: "asyncio.Task[str]") -> None:
     _abandoned.discard(task)
     if not task.cancelled():
-        # asking marks a late error as seen; its call has been answered already
+        # marks a late error as retrieved; its call has its result already
         task.exception()
 
 
-def _said(error: Exception, kind: str, seconds: float) -> str:
-    """What the model reads of an error."""
+def describe_error(error: Exception, kind: ErrorClass, seconds: float) -> str:
+    """What the model reads of a handler's error; `seconds`: the time of the attempt."""
     try:
         text = str(error)
-    except Exception:  # noqa: BLE001 # it is somebody's __str__
+    except Exception:  # noqa: BLE001 # somebody's __str__ may raise anything
         text = ""
     if kind == "timeout":
         return text or f"timed out within {seconds:.3g} s"

@@ -5,16 +5,14 @@ from typing import Any
 
 from pydantic_core import to_json
 
-from tools.calls import Status, ToolResult
-
-BLOCK_HEAD = "\n[📊 TOOL EXECUTION RESULTS]\n\n"
+from tools.calls import CallStatus, ToolResult
 
 
-def as_text(value: Any) -> str:
-    """A handler's return value as text: text as it is, None as nothing, everything else as JSON.
+def serialize_output(value: Any) -> str:
+    """A handler's return value as text: text unchanged, None as "", everything else as JSON.
 
     Raises:
-        ValueError: the value has no JSON form (pydantic_core's PydanticSerializationError is one).
+        ValueError: the value has no JSON form (PydanticSerializationError is a ValueError).
     """
     if isinstance(value, str):
         return value
@@ -23,37 +21,36 @@ def as_text(value: Any) -> str:
     return to_json(value, inf_nan_mode="null").decode()
 
 
-def shown(results: Sequence[ToolResult], each_chars: int, total_chars: int) -> list[str]:
+def truncate_outputs(results: Sequence[ToolResult], each_chars: int, total_chars: int) -> list[str]:
     """The outputs of one sequence as the model is shown them.
 
-    Each cut to `each_chars`, all of them to `total_chars`.
-
-    The output that crosses the total is cut there, later ones are only named. Notes do not count.
+    Each is cut to `each_chars`, all of them to `total_chars`: the output that crosses the total
+    is cut there, later ones are only named. Notes do not count.
     """
     left, out = total_chars, []
     for result in results:
-        text, size = result.output, result.size
+        text, size = result.output, result.output_chars
         room = min(each_chars, left)
         if len(text) == size <= room:
             out.append(text)
             left -= size
         elif room > 0:
-            out.append(f"{text[:room]}\n\n[⚠️ OUTPUT TRUNCATED - Original size: {size} characters]")
+            note = f"[⚠️ OUTPUT TRUNCATED - Original size: {size} characters]"
+            out.append(f"{text[:room]}\n\n{note}")
             left -= min(room, len(text))
         else:
             out.append(f"[⚠️ OUTPUT OMITTED - Original size: {size} characters]")
     return out
 
 
-def as_block(results: Sequence[tuple[str, Status, str]]) -> str:
-    """Results (tool, status, shown output) as one text.
+def format_results(results: Sequence[tuple[str, CallStatus, str]]) -> str:
+    """Results (tool, status, output) as one text.
 
-    For models without native calls and for other agents.
+    For models without native calls, and for other agents.
     """
-    parts = [BLOCK_HEAD]
+    parts = ["\n[📊 TOOL EXECUTION RESULTS]\n\n"]
     for tool, status, output in results:
-        parts.append(
-            f"{tool}:\n  Status: {'success' if status == 'success' else 'error'}\n  Output: {output}\n\n"
-        )
+        word = "success" if status == "success" else "error"
+        parts.append(f"{tool}:\n  Status: {word}\n  Output: {output}\n\n")
     parts.append("[END RESULTS]\n")
     return "".join(parts)

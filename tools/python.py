@@ -8,15 +8,18 @@ from types import ModuleType
 from typing import Any
 
 from tools.config import PythonTool
-from tools.errors import ToolDefinitionError
+from tools.errors import ToolDefinitionError, ToolImportError
 from tools.schema import JsonSchema
 from tools.tool import Tool, tool_from
+
+# keys of an entry that replace what the function says of itself
+REPLACING_KEYS = ("description", "timeout_seconds", "retries", "effect", "requires_approval")
 
 
 def python_tool(name: str, config: PythonTool, folder: Path) -> Tool:
     """The tool that an entry of tools.yaml describes.
 
-    What the entry says beats what the function says.
+    What the entry says wins over what the function says.
 
     Args:
         name: the tool's name in tools.yaml.
@@ -24,46 +27,50 @@ def python_tool(name: str, config: PythonTool, folder: Path) -> Tool:
         folder: the crew's folder, to which `file.py` is relative.
 
     Raises:
-        ToolDefinitionError: the reference does not import, or is no typed function. Importing
-            runs the file.
+        ToolImportError: the module does not import. Importing runs its code.
+        ToolDefinitionError: the reference names no typed function.
     """
-    found = load(config.function, folder)
-    made = found if isinstance(found, Tool) else tool_from(found) if callable(found) else None
-    if made is None:
-        raise ToolDefinitionError(f"{config.function} is a {type(found).__name__}, not a function")
-    said: dict[str, Any] = {
-        key: value
-        for key in ("description", "timeout_seconds", "retries", "effect", "requires_approval")
-        if (value := getattr(config, key)) is not None
-    }
+    found = load_reference(config.function, folder)
+    made = _as_tool(found, config.function)
+    changes: dict[str, Any] = {}
+    for key in REPLACING_KEYS:
+        if (value := getattr(config, key)) is not None:
+            changes[key] = value
     if config.parameters is not None:
         schema = JsonSchema(config.parameters)
-        _fits(schema.parameters, made.parameters, config.function)
-        said |= {
-            "parameters": schema.parameters,
-            "check": lambda arguments, check=made.check: check(schema.check(arguments)),
-        }
-    return replace(made, name=name, **said)
+        _require_same_names(schema.parameters, made.parameters, config.function)
+        changes["parameters"] = schema.parameters
+        changes["check"] = lambda arguments: made.check(schema.check(arguments))
+    return replace(made, name=name, **changes)
 
 
-def _fits(said: dict[str, Any], taken: dict[str, Any], function: str) -> None:
+def _as_tool(found: Any, reference: str) -> Tool:
+    if isinstance(found, Tool):
+        return found
+    if callable(found):
+        return tool_from(found)
+    raise ToolDefinitionError(f"{reference} is a {type(found).__name__}, not a function")
+
+
+def _require_same_names(written: dict[str, Any], taken: dict[str, Any], function: str) -> None:
     """A schema written by hand must name what the function takes, or every call would fail."""
     names: dict[str, Any] = taken.get("properties", {})
-    if unknown := [name for name in said["properties"] if name not in names]:
-        raise ToolDefinitionError(
-            f"parameters names {', '.join(unknown)}, which {function} does not take", "parameters"
-        )
-    if missing := [name for name in taken.get("required", ()) if name not in said["properties"]]:
-        raise ToolDefinitionError(
-            f"parameters lacks {', '.join(missing)}, which {function} must be given", "parameters"
-        )
+    unknown = [name for name in written["properties"] if name not in names]
+    if unknown:
+        text = f"parameters names {', '.join(unknown)}, which {function} does not take"
+        raise ToolDefinitionError(text, "parameters")
+    missing = [name for name in taken.get("required", ()) if name not in written["properties"]]
+    if missing:
+        text = f"parameters lacks {', '.join(missing)}, which {function} requires"
+        raise ToolDefinitionError(text, "parameters")
 
 
-def load(reference: str, folder: Path) -> Any:
+def load_reference(reference: str, folder: Path) -> Any:
     """The object that a reference names.
 
     Raises:
-        ToolDefinitionError: it cannot be imported, with the reason.
+        ToolImportError: its module does not import, with the reason.
+        ToolDefinitionError: there is no such file or name.
     """
     place, _, attribute = reference.rpartition(":")
     if not place or not attribute.isidentifier():
@@ -71,20 +78,24 @@ def load(reference: str, folder: Path) -> Any:
             f"{reference!r} is no reference; write file.py:function or package.module:function"
         )
     try:
-        module = _file(folder / place) if place.endswith(".py") else importlib.import_module(place)
+        if place.endswith(".py"):
+            module = _import_file(folder / place)
+        else:
+            module = importlib.import_module(place)
     except ToolDefinitionError:
         raise
     except (Exception, SystemExit) as error:
-        raise ToolDefinitionError(
-            f"{place} does not import: {type(error).__name__}: {error}"
-        ) from error
+        reason = f"{type(error).__name__}: {error}"
+        if (folder / f"{place}.py").is_file():
+            reason += f"; for the file beside crew.yaml write {place}.py:{attribute}"
+        raise ToolImportError(place, reason) from error
     try:
         return getattr(module, attribute)
     except AttributeError:
         raise ToolDefinitionError(f"{place} has no {attribute!r}") from None
 
 
-def _file(path: Path) -> ModuleType:
+def _import_file(path: Path) -> ModuleType:
     path = path.resolve()
     if not path.is_file():
         raise ToolDefinitionError(f"there is no file {path.name} in {path.parent.name}/")
@@ -96,7 +107,8 @@ def _file(path: Path) -> ModuleType:
     try:
         # not by the import system: its cache knows a file by its size and whole second, and a
         # reload may come sooner
-        exec(compile(path.read_bytes(), path, "exec"), module.__dict__)  # noqa: S102 # the operator's own file
+        code = compile(path.read_bytes(), path, "exec")
+        exec(code, module.__dict__)  # noqa: S102 # the operator's own file
     except BaseException:
         del sys.modules[name]
         raise

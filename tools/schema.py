@@ -1,10 +1,9 @@
 """From a Python signature to a JSON schema, and from a model's arguments to Python values."""
 
-import difflib
 import inspect
 import re
 import typing
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, NotRequired
 
@@ -13,14 +12,22 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 from pydantic_core import to_jsonable_python
 from typing_extensions import TypedDict
 
-from tools.errors import ArgumentsError, ToolDefinitionError
+from tools.errors import ArgumentsError, SchemaReferenceError, ToolDefinitionError
+from tools.suggest import nearest
+
+# names of the dialects that the validator has built in; naming one fetches nothing
+DIALECT = re.compile(
+    r"https?://json-schema\.org/(draft-0[4-7]/schema#?|draft/20(19-09|20-12)/schema)"
+)
+REFERENCE_KEYS = frozenset({"$ref", "$dynamicRef", "$recursiveRef"})
 
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """What a typed function says of itself."""
+    """What a typed function says of its arguments."""
 
     description: str
+    # JSON schema of an object
     parameters: dict[str, Any]
     adapter: TypeAdapter[dict[str, Any]]
 
@@ -36,45 +43,24 @@ class Signature:
         try:
             hints = typing.get_type_hints(function, include_extras=True)
             parameters = inspect.signature(function).parameters
-        except Exception as error:  # annotations are code, and may raise anything
+        except Exception as error:
+            # annotations are code, and may raise anything
             raise ToolDefinitionError(f"{name} has no readable signature: {error}") from error
         fields: dict[str, Any] = {}
         for key, parameter in parameters.items():
-            if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
-                raise ToolDefinitionError(
-                    f"{name}: parameter {parameter} cannot be given by name; write it as a plain parameter"
-                )
-            if key not in hints:
-                raise ToolDefinitionError(
-                    f"{name}: parameter {key} has no type; write {key}: str, say"
-                )
-            fields[key] = (
-                hints[key] if parameter.default is parameter.empty else NotRequired[hints[key]]
-            )
-        make: Any = TypedDict  # the fields are known only now, which no type checker follows
-        shape = make(name, fields)
-        shape.__pydantic_config__ = ConfigDict(
-            extra="forbid", coerce_numbers_to_str=True, arbitrary_types_allowed=False
-        )
-        try:
-            adapter: TypeAdapter[dict[str, Any]] = TypeAdapter(shape)
-            schema = adapter.json_schema()
-        except (
-            Exception
-        ) as error:  # pydantic's own errors, and those of a pattern or a type of somebody's
-            raise ToolDefinitionError(
-                f"{name}: its types make no JSON schema: {(str(error) or type(error).__name__).splitlines()[0]}"
-            ) from error
+            _require_named_and_typed(name, parameter, hints)
+            required = parameter.default is parameter.empty
+            fields[key] = hints[key] if required else NotRequired[hints[key]]
+        adapter = _adapter(name, fields)
+        schema = _json_schema(name, adapter)
         description, notes = read_docstring(function.__doc__ or "")
-        schema.pop("title", None)
-        for key, field in schema.setdefault("properties", {}).items():
+        for key, field in schema["properties"].items():
             field.pop("title", None)
             if key in notes:
                 field.setdefault("description", notes[key])
-            if parameters[key].default is not inspect.Parameter.empty:
-                field.setdefault(
-                    "default", to_jsonable_python(parameters[key].default, fallback=str)
-                )
+            default = parameters[key].default
+            if default is not inspect.Parameter.empty:
+                field.setdefault("default", to_jsonable_python(default, fallback=str))
         return cls(description, schema, adapter)
 
     def check(self, arguments: dict[str, Any]) -> dict[str, Any]:
@@ -87,30 +73,77 @@ class Signature:
             return self.adapter.validate_python(arguments)
         except ValidationError as error:
             known = list(self.parameters["properties"])
-            raise ArgumentsError(
-                "; ".join(_complaint(e["type"], e["loc"], e["msg"], known) for e in error.errors())
-            ) from None
+            complaints = [_complaint(e["type"], e["loc"], e["msg"], known) for e in error.errors()]
+            raise ArgumentsError("; ".join(complaints)) from None
+
+
+def _require_named_and_typed(
+    function: str, parameter: inspect.Parameter, hints: dict[str, Any]
+) -> None:
+    if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
+        raise ToolDefinitionError(
+            f"{function}: parameter {parameter} cannot be given by name; "
+            "write it as a plain parameter"
+        )
+    if parameter.name not in hints:
+        key = parameter.name
+        raise ToolDefinitionError(f"{function}: parameter {key} has no type; write {key}: str, say")
+
+
+def _adapter(name: str, fields: dict[str, Any]) -> TypeAdapter[dict[str, Any]]:
+    # the fields are known only now, which no type checker follows
+    make: Any = TypedDict
+    shape = make(name, fields)
+    shape.__pydantic_config__ = ConfigDict(
+        extra="forbid", coerce_numbers_to_str=True, arbitrary_types_allowed=False
+    )
+    try:
+        return TypeAdapter(shape)
+    except Exception as error:
+        # pydantic's own errors, and those of somebody's pattern or type
+        raise ToolDefinitionError(_no_schema(name, error)) from error
+
+
+def _json_schema(name: str, adapter: TypeAdapter[dict[str, Any]]) -> dict[str, Any]:
+    try:
+        schema = adapter.json_schema()
+    except Exception as error:
+        raise ToolDefinitionError(_no_schema(name, error)) from error
+    schema.pop("title", None)
+    schema.setdefault("properties", {})
+    return schema
+
+
+def _no_schema(name: str, error: Exception) -> str:
+    reason = (str(error) or type(error).__name__).splitlines()[0]
+    return f"{name}: its types make no JSON schema: {reason}"
 
 
 class JsonSchema:
-    """A check against a JSON schema that was written by hand."""
+    """A check against a JSON schema that somebody wrote."""
 
     def __init__(self, schema: dict[str, Any]) -> None:
-        """Raises ToolDefinitionError if this is no JSON schema of an object."""
+        """Build the check.
+
+        Raises:
+            ToolDefinitionError: this is no JSON schema of an object.
+            SchemaReferenceError: it refers to something outside itself.
+        """
         if schema.get("type", "object") != "object":
-            raise ToolDefinitionError(
-                f"parameters must describe an object, not {schema['type']!r}", "parameters"
-            )
+            message = f"parameters must describe an object, not {schema['type']!r}"
+            raise ToolDefinitionError(message, "parameters")
+        for reference in _outside_references(schema):
+            raise SchemaReferenceError(reference)
         self.parameters = {"type": "object", "properties": {}, **schema}
         try:
-            # arguments that nobody described are an error, unless the schema says otherwise
+            # arguments that nobody described are an error, unless the schema allows them
             self._validator = jsonschema_rs.validator_for(
-                {"additionalProperties": False, **self.parameters}
+                {"additionalProperties": False, **self.parameters}, retriever=_refuse
             )
-        except jsonschema_rs.ValidationError as error:
-            raise ToolDefinitionError(
-                f"parameters are no JSON schema: {error.message}", "parameters"
-            ) from error
+        except (jsonschema_rs.ValidationError, ValueError) as error:
+            message = getattr(error, "message", None) or str(error)
+            text = f"parameters are no JSON schema: {message}"
+            raise ToolDefinitionError(text, "parameters") from error
 
     def check(self, arguments: dict[str, Any]) -> dict[str, Any]:
         """The arguments, coerced where a text stands for a number or a truth value.
@@ -120,13 +153,38 @@ class JsonSchema:
         """
         properties: dict[str, Any] = self.parameters["properties"]
         coerced = {k: _coerce(v, properties.get(k, {})) for k, v in arguments.items()}
-        complaints = [
-            f"{'.'.join(str(part) for part in e.instance_path)}: {e.message}".lstrip(": ")
-            for e in self._validator.iter_errors(coerced)
-        ]
+        complaints = []
+        for error in self._validator.iter_errors(coerced):
+            where = ".".join(str(part) for part in error.instance_path)
+            complaints.append(f"{where}: {error.message}".lstrip(": "))
         if complaints:
             raise ArgumentsError("; ".join(complaints))
         return coerced
+
+
+def _outside_references(schema: Any) -> Iterator[str]:
+    """What a schema refers to beside itself: the validator would fetch it."""
+    if isinstance(schema, list):
+        for inner in schema:
+            yield from _outside_references(inner)
+    if not isinstance(schema, dict):
+        return
+    for key, value in schema.items():
+        if isinstance(value, str) and _leads_outside(key, value):
+            yield value
+        elif key not in ("const", "enum", "default", "examples"):
+            yield from _outside_references(value)
+
+
+def _leads_outside(key: str, value: str) -> bool:
+    if key == "$schema":
+        return DIALECT.fullmatch(value) is None
+    return key in REFERENCE_KEYS and not value.startswith("#")
+
+
+def _refuse(uri: str) -> Any:
+    """The validator's retriever: nothing is fetched, whatever a schema says."""
+    raise ValueError(f"{uri} is not fetched")
 
 
 def read_docstring(text: str) -> tuple[str, dict[str, str]]:
@@ -146,35 +204,25 @@ def read_docstring(text: str) -> tuple[str, dict[str, str]]:
     return description.strip(), notes
 
 
-def nearest(word: str, known: Iterable[str]) -> str | None:
-    """The known word that `word` was probably meant to be."""
-    close = difflib.get_close_matches(
-        word.lower(), (lowered := {k.lower(): k for k in known}), n=1, cutoff=0.6
-    )
-    return lowered[close[0]] if close else None
-
-
 def _complaint(kind: str, loc: tuple[int | str, ...], message: str, known: list[str]) -> str:
     where = ".".join(str(part) for part in loc)
     if kind == "missing":
         return f"{where}: is missing"
-    if kind == "extra_forbidden" and len(loc) == 1:
-        near = nearest(where, known)
-        takes = f"it takes {', '.join(known)}" if known else "it takes no arguments"
-        return f"{where}: is unknown; " + (f"did you mean {near!r}?" if near else takes)
-    return f"{where}: {message}"
+    if kind != "extra_forbidden" or len(loc) != 1:
+        return f"{where}: {message}"
+    near = nearest(where, known)
+    if near is not None:
+        return f"{where}: is unknown; did you mean {near!r}?"
+    takes = f"it takes {', '.join(known)}" if known else "it takes no arguments"
+    return f"{where}: is unknown; {takes}"
 
 
 def _coerce(value: Any, schema: Any) -> Any:
     wanted = schema.get("type") if isinstance(schema, dict) else None
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and wanted == "string":
+        return str(value)
     if not isinstance(value, str):
-        return (
-            str(value)
-            if wanted == "string"
-            and isinstance(value, (int, float))
-            and not isinstance(value, bool)
-            else value
-        )
+        return value
     try:
         match wanted:
             case "integer":

@@ -1,7 +1,4 @@
-"""Threads for handlers that block.
-
-Daemons, so that one that never returns keeps no process from ending, and counted.
-"""
+"""Threads for handlers that block: counted, and daemons, so that none keeps a process alive."""
 
 import asyncio
 import contextvars
@@ -11,20 +8,20 @@ from typing import Any
 
 from tools.errors import TemporaryError
 
-# Threads cannot be stopped: a handler that outlives its deadline keeps its own.
+# A thread cannot be stopped: a handler that runs past its deadline keeps its own.
 MAX_THREADS = 256
 
 _running = threading.BoundedSemaphore(MAX_THREADS)
 
 
-async def in_thread(function: Callable[[], Any]) -> Any:
+async def call_in_thread(function: Callable[[], Any]) -> Any:
     """Call a function in a thread of its own; a cancellation leaves the thread behind.
 
     Raises:
-        TemporaryError: MAX_THREADS handlers are still at work.
+        TemporaryError: MAX_THREADS handlers are still running.
     """
     if not _running.acquire(blocking=False):
-        raise TemporaryError(f"{MAX_THREADS} blocking handlers are still at work")
+        raise TemporaryError(f"{MAX_THREADS} blocking handlers are still running")
     loop = asyncio.get_running_loop()
     future: asyncio.Future[tuple[Any, BaseException | None]] = loop.create_future()
     context = contextvars.copy_context()
@@ -35,14 +32,14 @@ async def in_thread(function: Callable[[], Any]) -> Any:
         outcome: tuple[Any, BaseException | None]
         try:
             outcome = context.run(function), None
-        except BaseException as error:  # noqa: BLE001 # told to the caller, below
+        except BaseException as error:  # noqa: BLE001 # raised in the caller, below
             outcome = None, error
         finally:
             _running.release()
         try:
-            loop.call_soon_threadsafe(_tell, future, outcome)
+            loop.call_soon_threadsafe(_set_outcome, future, outcome)
         except RuntimeError:
-            # the loop has ended meanwhile, with nobody left to tell
+            # the loop has ended meanwhile, with nobody waiting
             return
 
     threading.Thread(target=work, name="crew-tool", daemon=True).start()
@@ -52,7 +49,7 @@ async def in_thread(function: Callable[[], Any]) -> Any:
     return value
 
 
-def _tell(
+def _set_outcome(
     future: "asyncio.Future[tuple[Any, BaseException | None]]",
     outcome: tuple[Any, BaseException | None],
 ) -> None:

@@ -1,7 +1,4 @@
-"""A tool: a name, a description, a JSON schema of its arguments, and a handler.
-
-And the decorator that makes one.
-"""
+"""A tool (name, description, JSON schema of its arguments, handler) and its decorator."""
 
 import functools
 import inspect
@@ -10,39 +7,36 @@ from dataclasses import dataclass
 from typing import Any, Literal, overload
 
 from tools.schema import Signature
-from tools.threads import in_thread
+from tools.threads import call_in_thread
 
 Effect = Literal["read", "idempotent", "once"]
 
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """What an agent may call.
-
-    `check` turns a model's arguments into the handler's keyword arguments, or raises
-    ArgumentsError.
-    `effect`: `read` and `idempotent` may be tried again; `once` never, once it may have acted.
-    """
+    """What an agent may call."""
 
     name: str
     description: str
     parameters: dict[str, Any]
     handler: Callable[..., Any]
+    # a model's arguments to the handler's keyword arguments; raises ArgumentsError
     check: Callable[[dict[str, Any]], dict[str, Any]]
     timeout_seconds: float | None = None
     retries: int | None = None
+    # `read` and `idempotent` may be tried again; `once` never, once it may have acted
     effect: Effect = "idempotent"
     requires_approval: bool = False
 
     async def call(self, arguments: dict[str, Any]) -> Any:
         """Call the handler with checked arguments.
 
-        A sync one runs in a thread, which a cancellation abandons.
+        A sync handler runs in a thread, which a cancellation abandons.
         """
         if inspect.iscoroutinefunction(self.handler):
             return await self.handler(**arguments)
-        value = await in_thread(functools.partial(self.handler, **arguments))
-        # a callable object, a partial or a lambda may still hand back a coroutine
+        value = await call_in_thread(functools.partial(self.handler, **arguments))
+        # a callable object, a partial or a lambda may still return a coroutine
         return await value if isinstance(value, Awaitable) else value
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -60,9 +54,7 @@ def tool_from(
     effect: Effect = "idempotent",
     requires_approval: bool = False,
 ) -> Tool:
-    """The tool that a typed function makes.
-
-    Schema from its signature, descriptions from its docstring.
+    """A tool from a typed function: schema from its signature, description from its docstring.
 
     Raises:
         ToolDefinitionError: the signature makes no schema.

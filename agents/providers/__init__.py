@@ -1,4 +1,6 @@
-"""Models of providers: `openai_chat` (and whatever speaks it), `scripted`.
+"""Models of providers.
 
-And the `catalog` of both.
+`catalog` (a model by its configuration), `endpoint` (where a provider is), `openai_chat` (chat
+completions over HTTP), `openai_reply` (an answer of such a server, read), `scripted` (answers from
+script.yaml).
 """

@@ -1,4 +1,4 @@
-"""Providers by name: which endpoint an agent's model lives at, and one client for each endpoint."""
+"""Providers by name: where each agent's model is, and one client for each endpoint."""
 
 import importlib
 import os
@@ -11,6 +11,7 @@ from agents.model import Model
 from agents.providers.endpoint import Endpoint, ProviderConfig
 from agents.providers.scripted import SCRIPT_FILE, Script, Scripted
 from agents.retrying import Retrying
+from tools.clock import Clock
 
 OPENAI_URL = "https://api.openai.com/v1"
 OLLAMA_URL = "http://localhost:11434/v1"
@@ -26,9 +27,11 @@ class Catalog:
         script: Script | None,
         backoff_min_seconds: float,
         backoff_max_seconds: float,
+        clock: Clock,
     ) -> None:
-        self.providers, self.script = providers, script
-        self.backoff = backoff_min_seconds, backoff_max_seconds
+        self.providers, self.script, self.clock = providers, script, clock
+        self.backoff_min_seconds = backoff_min_seconds
+        self.backoff_max_seconds = backoff_max_seconds
         self.clients: dict[Endpoint, Any] = {}
 
     def model(self, config: ModelConfig) -> Model:
@@ -40,50 +43,48 @@ class Catalog:
         if config.provider == "scripted":
             if self.script is None:
                 raise ProviderError(f"provider scripted needs a {SCRIPT_FILE} beside crew.yaml")
-            return Retrying(
-                Scripted(self.script, "scripted"),
-                self.providers.get("scripted", ProviderConfig()).max_retries,
-                *self.backoff,
-            )
+            retries = self.providers.get("scripted", ProviderConfig()).max_retries
+            return self._retrying(Scripted(self.script, "scripted", self.clock), retries)
         endpoint = self.endpoint(config)
         # the openai package takes half a second to import, which no scripted crew should wait for
         openai_chat = importlib.import_module("agents.providers.openai_chat")
         if endpoint not in self.clients:
-            self.clients[endpoint] = openai_chat.Client(endpoint)
-        return Retrying(
-            openai_chat.OpenAIChat(self.clients[endpoint], config.model),
-            endpoint.max_retries,
-            *self.backoff,
-        )
+            self.clients[endpoint] = openai_chat.Client(endpoint, self.clock)
+        model = openai_chat.OpenAIChat(self.clients[endpoint], config.model)
+        return self._retrying(model, endpoint.max_retries)
+
+    def _retrying(self, model: Model, retries: int) -> Model:
+        shortest, longest = self.backoff_min_seconds, self.backoff_max_seconds
+        return Retrying(model, retries, shortest, longest, self.clock)
 
     def endpoint(self, config: ModelConfig) -> Endpoint:
-        """Where a model lives: the agent's `provider_url`, else the provider's `base_url`.
-
-        Else the built-in one's.
+        """Where a model is: `provider_url`, else the provider's `base_url`, else the built-in one.
 
         Raises:
             ProviderError: there is no such provider, or no key for OpenAI's own servers.
         """
-        name, said = config.provider, self.providers.get(config.provider, ProviderConfig())
+        name = config.provider
         if name not in self.providers and name not in BUILTIN_PROVIDERS:
             raise ProviderError(f"there is no provider {name!r}")
-        url = config.provider_url or said.base_url
-        key = said.api_key.get_secret_value() if said.api_key else ""
+        given = self.providers.get(name, ProviderConfig())
+        url = config.provider_url or given.base_url
+        key = given.api_key.get_secret_value() if given.api_key else ""
         match name:
             case "openai":
                 url = url or os.environ.get("OPENAI_BASE_URL") or OPENAI_URL
                 key = key or os.environ.get("OPENAI_API_KEY", "")
                 if not key and url == OPENAI_URL:
                     raise ProviderError(
-                        "provider openai needs a key: set OPENAI_API_KEY, or use --provider scripted"
+                        "provider openai needs a key: set OPENAI_API_KEY, "
+                        "or use --provider scripted"
                     )
             case "ollama":
                 url = (url or OLLAMA_URL).rstrip("/")
                 url = url if url.endswith("/v1") else url + "/v1"
         if not url:
             raise ProviderError(f"provider {name} needs a base_url")
-        headers = tuple((key, value.get_secret_value()) for key, value in said.headers.items())
-        return Endpoint(name, url, key, headers, said.timeout_seconds, said.max_retries)
+        headers = tuple((key, value.get_secret_value()) for key, value in given.headers.items())
+        return Endpoint(name, url, key, headers, given.timeout_seconds, given.max_retries)
 
     async def aclose(self) -> None:
         """Close the clients."""

@@ -6,13 +6,13 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field, SecretStr
 
-from tools.config import Shape
+from tools.yaml_shape import Shape
 
 TIMEOUT_SECONDS = 120.0
 MAX_RETRIES = 2
 
 
-def _address(value: str) -> str:
+def _check_address(value: str) -> str:
     # the value is not repeated: it may come from the environment, with a password in it
     wrong = "expected an address such as https://gateway.example.com/v1"
     try:
@@ -25,7 +25,7 @@ def _address(value: str) -> str:
     return value
 
 
-def _sendable(value: SecretStr) -> SecretStr:
+def _check_sendable(value: SecretStr) -> SecretStr:
     text = value.get_secret_value()
     if not text.isascii() or not text.isprintable():
         raise ValueError(
@@ -34,9 +34,9 @@ def _sendable(value: SecretStr) -> SecretStr:
     return value
 
 
-Address = Annotated[str, AfterValidator(_address)]
+Address = Annotated[str, AfterValidator(_check_address)]
 HeaderName = Annotated[str, Field(pattern=r"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")]
-HeaderValue = Annotated[SecretStr, AfterValidator(_sendable)]
+HeaderValue = Annotated[SecretStr, AfterValidator(_check_sendable)]
 
 
 class ProviderConfig(Shape):

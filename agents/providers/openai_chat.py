@@ -1,15 +1,11 @@
 """A Model behind an OpenAI-compatible chat completions endpoint.
 
 Called through the openai package's client, but by `client.post` with bytes and with plain dicts
-back, over its aiohttp
-transport: the same headers, errors and pooling as `create`, without its request transform and
-response models, which
-are most of what a call costs.
+back, over its aiohttp transport: the same headers, errors and pooling as `create`, without its
+request transform and response models, which are most of what a call costs.
 """
 
-import asyncio
 import json
-import time
 from collections.abc import AsyncIterator
 from email.utils import parsedate_to_datetime
 from typing import Any
@@ -21,10 +17,18 @@ from openai import AsyncOpenAI, DefaultAioHttpClient
 from openai.types.chat import ChatCompletionChunk
 from pydantic_core import to_json
 
-from agents.errors import Code, ModelError
-from agents.model import Called, Hear, ModelReply, ModelRequest, Usage, Words
+from agents.errors import ModelError, ModelErrorCode
+from agents.model import (
+    EmitModelEvent,
+    ModelReply,
+    ModelRequest,
+    RequestEnded,
+    TextDelta,
+    Usage,
+)
 from agents.providers.endpoint import Endpoint
-from agents.providers.openai_reply import Answer, mended
+from agents.providers.openai_reply import ReplyReader, join_surrogates
+from tools.clock import Clock
 
 PATH = "/chat/completions"
 HEADERS = {"content-type": "application/json"}
@@ -37,16 +41,15 @@ MAX_EVENT_BYTES = 4 * 2**20
 class Client:
     """One endpoint's connections, kept open for all agents and runs."""
 
-    def __init__(self, endpoint: Endpoint) -> None:
-        self.endpoint = endpoint
+    def __init__(self, endpoint: Endpoint, clock: Clock) -> None:
+        self.endpoint, self.clock = endpoint, clock
+        seconds = endpoint.timeout_seconds
         self.openai = AsyncOpenAI(
             base_url=endpoint.base_url,
             # the package refuses an empty key, servers that need none ignore it
             api_key=endpoint.api_key or "none",
             default_headers=dict(endpoint.headers),
-            timeout=httpx2.Timeout(
-                endpoint.timeout_seconds, connect=min(CONNECT_SECONDS, endpoint.timeout_seconds)
-            ),
+            timeout=httpx2.Timeout(seconds, connect=min(CONNECT_SECONDS, seconds)),
             # retries are ours (agents/retrying), where events and limits see them
             max_retries=0,
             http_client=DefaultAioHttpClient(
@@ -57,22 +60,19 @@ class Client:
         )
         # as errors name it: without a password that may stand in the URL
         url = urlsplit(endpoint.base_url)
-        self.place = f"{url.scheme}://{url.hostname}{f':{url.port}' if url.port else ''}{url.path}"
+        port = f":{url.port}" if url.port else ""
+        self.place = f"{url.scheme}://{url.hostname}{port}{url.path}"
         # OpenAI's newer models refuse max_tokens; the others know nothing else
-        self.max_tokens_key = (
-            "max_completion_tokens" if "api.openai.com" in endpoint.base_url else "max_tokens"
-        )
+        is_openai = "api.openai.com" in endpoint.base_url
+        self.max_tokens_key = "max_completion_tokens" if is_openai else "max_tokens"
         # some gateways refuse stream_options; found out once
         self.usage_in_streams = True
 
     def redact(self, text: str) -> str:
         """A server's words without this endpoint's secrets."""
         password = urlsplit(self.endpoint.base_url).password or ""
-        for secret in (
-            self.endpoint.api_key,
-            password,
-            *(value for _, value in self.endpoint.headers),
-        ):
+        headers = [value for _, value in self.endpoint.headers]
+        for secret in (self.endpoint.api_key, password, *headers):
             if len(secret) >= 4:
                 text = text.replace(secret, "***")
         return text
@@ -93,16 +93,17 @@ class OpenAIChat:
         """This one."""
         return ((self.client.endpoint.provider, self.name),)
 
-    async def reply(self, request: ModelRequest, hear: Hear) -> ModelReply:
-        """Answer a request, or raise ModelError; tells `Called` either way."""
-        began, outcome, usage = time.monotonic(), "cancelled", Usage()
+    async def reply(self, request: ModelRequest, emit: EmitModelEvent) -> ModelReply:
+        """Answer a request, or raise ModelError; emits `RequestEnded` either way."""
+        endpoint, clock = self.client.endpoint, self.client.clock
+        started, outcome, usage = clock.monotonic(), "cancelled", Usage()
         try:
-            # the client's own timeout is one of each read, which an answer that drips would never
-            # reach
-            async with asyncio.timeout(self.client.endpoint.timeout_seconds):
-                reply = await (
-                    self._streamed(request, hear) if request.stream else self._whole(request)
-                )
+            # the client's own timeout is one of each read, which a slow trickle never reaches
+            async with clock.timeout(endpoint.timeout_seconds):
+                if request.stream:
+                    reply = await self._reply_streamed(request, emit)
+                else:
+                    reply = await self._reply_whole(request)
             outcome, usage = "success", reply.usage
             return reply
         except TimeoutError as error:
@@ -112,18 +113,12 @@ class OpenAIChat:
             outcome = error.code
             raise
         finally:
-            await hear(
-                Called(
-                    self.client.endpoint.provider,
-                    self.name,
-                    outcome,
-                    time.monotonic() - began,
-                    usage,
-                )
-            )
+            seconds = clock.monotonic() - started
+            await emit(RequestEnded(endpoint.provider, self.name, outcome, seconds, usage))
 
     def _body(self, request: ModelRequest) -> dict[str, Any]:
-        body: dict[str, Any] = {"model": self.name, "messages": request.messages}
+        messages = [message.wire for message in request.messages]
+        body: dict[str, Any] = {"model": self.name, "messages": messages}
         if request.tools:
             body["tools"] = request.tools
         if request.temperature is not None:
@@ -134,36 +129,34 @@ class OpenAIChat:
             body[self.client.max_tokens_key] = request.max_tokens
         return body
 
-    async def _whole(self, request: ModelRequest) -> ModelReply:
-        answer = Answer(self.name)
+    async def _reply_whole(self, request: ModelRequest) -> ModelReply:
+        reader = ReplyReader(self.name)
+        content = to_json(self._body(request))
         try:
             response = await self.client.openai.post(
-                PATH,
-                cast_to=httpx2.Response,
-                content=to_json(self._body(request)),
-                options={"headers": HEADERS},
+                PATH, cast_to=httpx2.Response, content=content, options={"headers": HEADERS}
             )
-            answer.take_whole(json.loads(response.content))
-            return answer.reply()
+            reader.read_whole(json.loads(response.content))
+            return reader.reply()
         except Exception as error:
             raise self._model_error(error) from error
 
-    async def _streamed(self, request: ModelRequest, hear: Hear) -> ModelReply:
+    async def _reply_streamed(self, request: ModelRequest, emit: EmitModelEvent) -> ModelReply:
         body = {**self._body(request), "stream": True}
         if self.client.usage_in_streams:
             body["stream_options"] = {"include_usage": True}
-        answer = Answer(self.name)
+        reader = ReplyReader(self.name)
         try:
             stream = await self._open(body)
             try:
                 async for data in _events(stream.response):
-                    if text := answer.take_chunk(json.loads(data)):
-                        await hear(Words(mended(text)))
+                    if text := reader.read_chunk(json.loads(data)):
+                        await emit(TextDelta(join_surrogates(text)))
             finally:
                 await stream.close()
-            if not answer.finished:
+            if not reader.finished:
                 raise ModelError("unreadable", "the answer was cut off")
-            return answer.reply()
+            return reader.reply()
         except Exception as error:
             raise self._model_error(error) from error
 
@@ -188,54 +181,42 @@ class OpenAIChat:
         )
 
     def _model_error(self, error: Exception) -> ModelError:
-        """The border: what the openai package and the transports raise, as ModelError."""
-        where = f"{self.name} at {self.client.place}"
+        """What the openai package and the transports raise, as ModelError."""
+        where, redact = f"{self.name} at {self.client.place}", self.client.redact
         match error:
             case ModelError():
-                return ModelError(
-                    error.code,
-                    self.client.redact(f"{where}: {error}"),
-                    retry_after_seconds=error.retry_after_seconds,
-                )
-            case openai.APIStatusError(status_code=status):
-                code: Code = (
-                    "rate_limited"
-                    if status == 429
-                    else "unavailable"
-                    if status >= 500
-                    else "refused"
-                )
-                said = self.client.redact(error.message)[:500]
-                return ModelError(
-                    code,
-                    f"{where} answered {status}: {said}",
-                    retry_after_seconds=_retry_after(error.response),
-                )
-            # the aiohttp transport says ConnectTimeout of every connection that could not be made,
-            # or was lost
+                text, wait = f"{where}: {error}", error.retry_after_seconds
+                return ModelError(error.code, redact(text), retry_after_seconds=wait)
+            case openai.APIStatusError():
+                return self._status_error(error, where)
+            # the aiohttp transport reports every failed or lost connection as ConnectTimeout
             case openai.APITimeoutError(__cause__=httpx2.ConnectTimeout() as cause):
-                return ModelError(
-                    "connection", f"no connection to {where}: {self.client.redact(str(cause))}"
-                )
+                text = f"no connection to {where}: {redact(str(cause))}"
+                return ModelError("connection", text)
             case openai.APITimeoutError() | httpx2.ReadTimeout() | TimeoutError():
-                return ModelError(
-                    "timeout",
-                    f"{where} did not answer within {self.client.endpoint.timeout_seconds:g} s",
-                )
+                seconds = self.client.endpoint.timeout_seconds
+                return ModelError("timeout", f"{where} did not answer within {seconds:g} s")
             case openai.APIConnectionError():
-                return ModelError(
-                    "connection",
-                    f"no connection to {where}: {self.client.redact(str(error.__cause__ or error))}",
-                )
+                reason = str(error.__cause__ or error)
+                return ModelError("connection", f"no connection to {where}: {redact(reason)}")
             case httpx2.TransportError():
-                return ModelError(
-                    "connection", f"the connection to {where} was lost: {type(error).__name__}"
-                )
+                text = f"the connection to {where} was lost: {type(error).__name__}"
+                return ModelError("connection", text)
             case _:
-                return ModelError(
-                    "unreadable",
-                    f"{where} sent an unreadable answer: {type(error).__name__}: {self.client.redact(str(error))[:200]}",
-                )
+                reason = f"{type(error).__name__}: {redact(str(error))[:200]}"
+                return ModelError("unreadable", f"{where} sent an unreadable answer: {reason}")
+
+    def _status_error(self, error: openai.APIStatusError, where: str) -> ModelError:
+        status = error.status_code
+        code: ModelErrorCode = "refused"
+        if status == 429:
+            code = "rate_limited"
+        elif status >= 500:
+            code = "unavailable"
+        text = f"{where} answered {status}: {self.client.redact(error.message)[:500]}"
+        now = self.client.clock.now().timestamp()
+        wait = parse_retry_after(error.response.headers.get("retry-after", ""), now)
+        return ModelError(code, text, retry_after_seconds=wait)
 
 
 async def _events(response: httpx2.Response) -> AsyncIterator[bytes]:
@@ -246,23 +227,27 @@ async def _events(response: httpx2.Response) -> AsyncIterator[bytes]:
         if len(rest) > MAX_EVENT_BYTES:
             raise ModelError("unreadable", "an event of the answer is larger than 4 MiB")
         for line in lines:
-            if line.startswith(b"data:"):
-                data = line[5:].strip()
-                if data == b"[DONE]":
-                    return
-                if data:
-                    yield data
+            if not line.startswith(b"data:"):
+                continue
+            data = line[5:].strip()
+            if data == b"[DONE]":
+                return
+            if data:
+                yield data
 
 
-def _retry_after(response: httpx2.Response) -> float | None:
-    """Seconds that the server asks to wait, by number or by date."""
-    said = response.headers.get("retry-after", "")
+def parse_retry_after(value: str, now: float) -> float | None:
+    """Seconds that a server asks to wait, by number or by date; None for anything else.
+
+    Args:
+        value: of the header `Retry-After` (RFC 9110, 10.2.3).
+        now: seconds since 1970.
+    """
     try:
-        seconds = (
-            float(said)
-            if said[:1].isdigit()
-            else parsedate_to_datetime(said).timestamp() - time.time()
-        )
+        if value[:1].isdigit():
+            seconds = float(value)
+        else:
+            seconds = parsedate_to_datetime(value).timestamp() - now
     except (ValueError, OverflowError):
         return None
     return max(0.0, seconds)

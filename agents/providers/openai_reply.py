@@ -1,10 +1,8 @@
-"""Reads the answers of chat completions endpoints, whole or in chunks.
-
-In the dialects that are about.
+"""Reads the answers of chat completions endpoints, whole or in chunks, in their dialects.
 
 Some leave out `index`, or repeat the id, or say `stop` although there are calls, or send usage in
-every chunk; what a
-provider adds to a call or a message (a thought signature, say) is kept to be sent back.
+every chunk. What a provider adds to a call or a message (a thought signature, say) is kept, to be
+sent back.
 """
 
 import itertools
@@ -17,8 +15,7 @@ from agents.model import ModelReply, Usage
 from tools.calls import ToolCall
 
 KNOWN_CALL_KEYS = frozenset({"id", "type", "index", "function"})
-# Only what is known to be wanted back is sent back; other servers refuse keys that they do not
-# know.
+# Only these are sent back; some servers refuse keys that they do not know.
 KEPT_MESSAGE_KEYS = ("extra_content",)
 
 
@@ -32,8 +29,8 @@ class PartialCall:
     extra: dict[str, Any] = field(default_factory=dict)
 
 
-class Answer:
-    """Gathers one answer."""
+class ReplyReader:
+    """Collects one answer."""
 
     def __init__(self, model: str) -> None:
         self.model = model
@@ -45,16 +42,16 @@ class Answer:
         # a finish_reason came, or the whole answer at once
         self.finished = False
 
-    def take_whole(self, data: Any) -> None:
-        """Take an answer that came at once."""
+    def read_whole(self, data: Any) -> None:
+        """Read an answer that came at once."""
         choice = self._choice(data)
         if choice is None:
             raise ModelError("unreadable", "the answer has no choices")
         self._message(choice["message"], whole=True)
         self.finished = True
 
-    def take_chunk(self, data: Any) -> str:
-        """Take a chunk of a stream; returns its text."""
+    def read_chunk(self, data: Any) -> str:
+        """Read a chunk of a stream; returns its text."""
         choice = self._choice(data)
         if choice is None:
             return ""
@@ -65,67 +62,58 @@ class Answer:
 
     def _choice(self, data: Any) -> dict[str, Any] | None:
         if error := data.get("error"):
-            message = error.get("message", error) if isinstance(error, dict) else error
-            code = str(error.get("code", "")) if isinstance(error, dict) else ""
-            raise ModelError(
-                "rate_limited" if code in ("429", "rate_limit_exceeded") else "unavailable",
-                str(message)[:500],
-            )
-        self.model = mended(str(data.get("model") or self.model))
+            raise _error_in_answer(error)
+        self.model = join_surrogates(str(data.get("model") or self.model))
         if usage := data.get("usage"):
-            self.usage = Usage(
-                int(usage.get("prompt_tokens") or 0), int(usage.get("completion_tokens") or 0)
-            )
+            prompt_tokens = int(usage.get("prompt_tokens") or 0)
+            self.usage = Usage(prompt_tokens, int(usage.get("completion_tokens") or 0))
         choices = data.get("choices")
         return choices[0] if choices else None
 
     def _message(self, message: dict[str, Any], *, whole: bool = False) -> None:
-        if content := message.get("content"):
-            self.text.append(
-                content
-                if isinstance(content, str)
-                else "".join(part.get("text", "") for part in content)
-            )
+        content = message.get("content")
+        if isinstance(content, str) and content:
+            self.text.append(content)
+        elif content:
+            self.text += [part.get("text", "") for part in content]
         elif refusal := message.get("refusal"):
             # a refusal is an answer in words
             self.text.append(str(refusal))
         for key in KEPT_MESSAGE_KEYS:
             if key in message:
-                self.extra[key] = _mended_deep(message[key])
+                self.extra[key] = _join_surrogates_in(message[key])
         for piece in message.get("tool_calls") or ():
             self._call(piece, whole=whole)
 
     def _call(self, piece: dict[str, Any], *, whole: bool) -> None:
         index, function = piece.get("index"), piece.get("function") or {}
-        call_id, name = mended(str(piece.get("id") or "")), mended(str(function.get("name") or ""))
+        call_id = join_surrogates(str(piece.get("id") or ""))
+        name = join_surrogates(str(function.get("name") or ""))
         # a whole answer has whole calls, whatever their ids
         call = self._new() if whole else self._partial(index, call_id, name)
         call.id, call.name = call.id or call_id, call.name or name
         arguments = function.get("arguments")
-        call.arguments += (
-            arguments
-            if isinstance(arguments, str)
-            else json.dumps(arguments)
-            if arguments is not None
-            else ""
-        )
-        call.extra |= {
-            key: _mended_deep(value) for key, value in piece.items() if key not in KNOWN_CALL_KEYS
-        }
+        if isinstance(arguments, str):
+            call.arguments += arguments
+        elif arguments is not None:
+            call.arguments += json.dumps(arguments)
+        for key, value in piece.items():
+            if key not in KNOWN_CALL_KEYS:
+                call.extra[key] = _join_surrogates_in(value)
 
     def _partial(self, index: int | None, call_id: str, name: str) -> PartialCall:
-        """The call that a piece goes on with: by its index, else its id, else the last.
+        """The call that a piece continues: by its index, else its id, else the last.
 
-        A name begins one.
+        A name starts a new one.
         """
-        known = (
-            self.by_index.get(index)
-            if index is not None
-            else next((c for c in self.calls if call_id and c.id == call_id), None)
-        )
+        if index is not None:
+            known = self.by_index.get(index)
+        else:
+            known = next((c for c in self.calls if call_id and c.id == call_id), None)
         if known is None and index is None and not call_id and not name and self.calls:
             known = self.calls[-1]
-        if known is None or (index is not None and call_id and known.id and known.id != call_id):
+        reused = index is not None and call_id and known and known.id and known.id != call_id
+        if known is None or reused:
             known = self._new()
         if index is not None:
             self.by_index[index] = known
@@ -137,17 +125,17 @@ class Answer:
 
     def reply(self) -> ModelReply:
         """The whole answer, or ModelError("empty") where there is neither text nor call."""
-        content = mended("".join(self.text))
-        self._name_calls()
-        calls = tuple(_made(call) for call in self.calls)
+        content = join_surrogates("".join(self.text))
+        self._give_ids()
+        calls = tuple(_to_tool_call(call) for call in self.calls)
         if not calls and not content.strip():
             raise ModelError("empty", "the answer is empty")
         return ModelReply(content, calls, self.usage, self.model, self.extra)
 
-    def _name_calls(self) -> None:
-        """Every call an id of its own, by which its result will be known."""
-        said = [call.id for call in self.calls]
-        fresh = (name for n in itertools.count(1) if (name := f"call_{n}") not in said)
+    def _give_ids(self) -> None:
+        """Every call gets an id of its own, by which its result will be known."""
+        given = [call.id for call in self.calls]
+        fresh = (name for n in itertools.count(1) if (name := f"call_{n}") not in given)
         seen: set[str] = set()
         for call in self.calls:
             if not call.id or call.id in seen:
@@ -155,28 +143,36 @@ class Answer:
             seen.add(call.id)
 
 
-def _made(call: PartialCall) -> ToolCall:
+def _error_in_answer(error: Any) -> ModelError:
+    """An error that a server put into an answer with status 200."""
+    message, code = error, ""
+    if isinstance(error, dict):
+        message, code = error.get("message", error), str(error.get("code", ""))
+    limited = code in ("429", "rate_limit_exceeded")
+    return ModelError("rate_limited" if limited else "unavailable", str(message)[:500])
+
+
+def _to_tool_call(call: PartialCall) -> ToolCall:
+    arguments: Any = {}
+    error = None
     try:
-        arguments = (
-            json.loads(call.arguments, parse_constant=_no_number) if call.arguments.strip() else {}
-        )
-        flaw = None if isinstance(arguments, dict) else "the arguments are no JSON object"
-    except (ValueError, RecursionError) as error:
-        arguments, flaw = {}, f"the arguments are not JSON: {error}"
-    return ToolCall(
-        call.id, call.name, _mended_deep(arguments) if flaw is None else {}, flaw, call.extra
-    )
+        if call.arguments.strip():
+            arguments = json.loads(call.arguments, parse_constant=_refuse_constant)
+        if not isinstance(arguments, dict):
+            error = "the arguments are no JSON object"
+    except (ValueError, RecursionError) as reason:
+        error = f"the arguments are not JSON: {reason}"
+    if error is not None:
+        return ToolCall(call.id, call.name, {}, error, call.extra)
+    return ToolCall(call.id, call.name, _join_surrogates_in(arguments), None, call.extra)
 
 
-def _no_number(name: str) -> None:
+def _refuse_constant(name: str) -> None:
     raise ValueError(f"{name} is no JSON number")
 
 
-def mended(text: str) -> str:
-    """Text without lone surrogates, which have no UTF-8 form.
-
-    Pairs that came in two pieces are joined.
-    """
+def join_surrogates(text: str) -> str:
+    """Text without lone surrogates, which have no UTF-8 form; halves of a pair are joined."""
     try:
         text.encode()
         return text
@@ -184,13 +180,13 @@ def mended(text: str) -> str:
         return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
-def _mended_deep(value: Any) -> Any:
+def _join_surrogates_in(value: Any) -> Any:
     match value:
         case str():
-            return mended(value)
+            return join_surrogates(value)
         case dict():
-            return {mended(k): _mended_deep(v) for k, v in value.items()}
+            return {join_surrogates(k): _join_surrogates_in(v) for k, v in value.items()}
         case list():
-            return [_mended_deep(v) for v in value]
+            return [_join_surrogates_in(v) for v in value]
         case _:
             return value

@@ -1,42 +1,45 @@
-"""A Model that answers from a script, so that a crew plays offline, the same way each time.
+"""A Model that answers from a script, so that a crew runs offline and the same way each time.
 
-Through the code of a real one.
-
-An answer follows from the request alone: any number of runs may play at once, and a run may be
-taken up anywhere.
+An answer follows from the request alone, so any number of runs may be played at the same time, and
+a run may be resumed anywhere.
 """
 
 import re
-import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
-import anyio
 from pydantic import BeforeValidator, Field
 
-from agents.errors import Code, ModelError
+from agents.errors import ModelError, ModelErrorCode
 from agents.history import estimate_tokens
-from agents.model import Called, Hear, ModelReply, ModelRequest, Usage, WireMessage, Words
+from agents.messages import ToolOutput
+from agents.model import (
+    EmitModelEvent,
+    ModelReply,
+    ModelRequest,
+    RequestEnded,
+    ShownMessage,
+    TextDelta,
+    Usage,
+)
 from tools.calls import ToolCall
-from tools.config import JsonObject, Shape
+from tools.clock import Clock
+from tools.yaml_shape import JsonObject, Shape
 
 SCRIPT_FILE = "script.yaml"
-RESULT = re.compile(
-    r"^(\S+):\n {2}Status: (\w+)\n {2}Output: (.*?)(?=\n\n\S+:\n {2}Status: |\n\n\[END RESULTS\])",
-    re.MULTILINE | re.DOTALL,
-)
-PLACE = re.compile(r"\{\{\s*(heard|result\.(\w+))\s*\}\}")
+PLACEHOLDER = re.compile(r"\{\{\s*(heard|result\.(\w+))\s*\}\}")
 
 
-def _one_or_more(value: Any) -> Any:
+def _as_list(value: Any) -> Any:
     return [value] if isinstance(value, str) else value
 
 
-def _call(value: Any) -> Any:
+def _as_call(value: Any) -> Any:
     return {"tool": value} if isinstance(value, str) else value
 
 
-def _failure(value: Any) -> Any:
+def _as_failure(value: Any) -> Any:
     return {"code": value} if isinstance(value, str) else value
 
 
@@ -65,7 +68,7 @@ class ScriptedFailure(Shape):
     """What the server asks to wait."""
 
 
-Texts = Annotated[list[str], BeforeValidator(_one_or_more, json_schema_input_type=str | list[str])]
+Texts = Annotated[list[str], BeforeValidator(_as_list, json_schema_input_type=str | list[str])]
 
 
 class Rule(Shape):
@@ -87,14 +90,17 @@ class Rule(Shape):
     `{{result.<Tool>}}` the tool's newest output.
     """
     calls: list[
-        Annotated[ScriptedCall, BeforeValidator(_call, json_schema_input_type=str | ScriptedCall)]
+        Annotated[
+            ScriptedCall, BeforeValidator(_as_call, json_schema_input_type=str | ScriptedCall)
+        ]
     ] = []
     """Tool calls."""
     delay_seconds: Annotated[float, Field(ge=0, le=3600)] = 0.0
     """How long the answer takes; a streamed one is spread over it."""
     fail: (
         Annotated[
-            ScriptedFailure, BeforeValidator(_failure, json_schema_input_type=str | ScriptedFailure)
+            ScriptedFailure,
+            BeforeValidator(_as_failure, json_schema_input_type=str | ScriptedFailure),
         ]
         | None
     ) = None
@@ -110,7 +116,7 @@ class Script(Shape):
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """What a request tells the script."""
+    """What a request says, as the conditions of rules see it."""
 
     # the newest words of anyone else, without tool results
     words: str
@@ -124,61 +130,48 @@ class Heard:
     answers: int
 
     @classmethod
-    def of(cls, messages: list[WireMessage]) -> "Heard":
+    def of(cls, messages: Sequence[ShownMessage]) -> "Heard":
         """Read the messages of a request."""
         words, answers = "", 0
-        names: dict[str, str] = {}
         results: dict[str, str] = {}
         after: set[str] = set()
         for message in messages:
-            content = message.get("content") or ""
-            match message["role"]:
-                case "assistant":
-                    answers += 1
-                    after = set()
-                    names = {
-                        call["id"]: call["function"]["name"]
-                        for call in message.get("tool_calls", ())
-                    }
-                case "tool":
-                    tool = names.get(message["tool_call_id"], "")
-                    results[tool] = content
-                    after.add(tool)
-                case "user" if found := RESULT.findall(content):
-                    results |= {tool: output for tool, _, output in found}
-                    after = {tool for tool, _, _ in found}
-                case "user":
-                    words, after = content, set()
-        return cls(
-            words,
-            "\n".join(
-                str(m.get("content") or "") for m in messages if m["role"] != "system"
-            ).lower(),
-            results,
-            frozenset(after),
-            answers,
-        )
+            if message.results:
+                results |= {result.tool: _output(result) for result in message.results}
+                after |= {result.tool for result in message.results}
+            elif message.wire["role"] == "assistant":
+                answers += 1
+                after = set()
+            elif message.wire["role"] == "user":
+                words, after = message.wire["content"], set()
+        texts = [m.wire.get("content") or "" for m in messages if m.wire["role"] != "system"]
+        return cls(words, "\n".join(texts).lower(), results, frozenset(after), answers)
 
     def fits(self, rule: Rule, agent_id: str) -> bool:
         """Whether all of a rule's conditions hold."""
+        words = self.words.lower()
         return (
             (rule.agent is None or agent_id in rule.agent)
-            and (
-                rule.hears is None or any(text.lower() in self.words.lower() for text in rule.hears)
-            )
+            and (rule.hears is None or any(text.lower() in words for text in rule.hears))
             and (rule.seen is None or any(text.lower() in self.everything for text in rule.seen))
             and (rule.after is None or (bool(self.after) and self.after >= set(rule.after)))
             and (rule.turn is None or rule.turn == self.answers + 1)
         )
 
     def fill(self, text: str) -> str:
-        """Put in what was heard and what the tools gave."""
-        return PLACE.sub(
-            lambda found: (
-                self.words if found[1] == "heard" else self.results.get(found[2], found[0])
-            ),
-            text,
-        )
+        """Replace the placeholders by what was heard and what the tools returned."""
+
+        def replacement(found: re.Match[str]) -> str:
+            if found[1] == "heard":
+                return self.words
+            return self.results.get(found[2], found[0])
+
+        return PLACEHOLDER.sub(replacement, text)
+
+
+def _output(result: ToolOutput) -> str:
+    mark = "" if result.status == "success" else "Error: "
+    return mark + result.output
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,57 +180,68 @@ class Scripted:
 
     script: Script
     name: str
+    clock: Clock
 
     @property
     def endpoints(self) -> tuple[tuple[str, str], ...]:
         """The script."""
         return (("scripted", self.name),)
 
-    async def reply(self, request: ModelRequest, hear: Hear) -> ModelReply:
+    async def reply(self, request: ModelRequest, emit: EmitModelEvent) -> ModelReply:
         """Answer by the first rule that fits, or raise ModelError: the rule's, or "no_rule"."""
-        began, outcome, usage = time.monotonic(), "cancelled", Usage()
+        started, outcome, usage = self.clock.monotonic(), "cancelled", Usage()
         try:
-            reply = await self._play(request, hear)
+            reply = await self._reply(request, emit)
             outcome, usage = "success", reply.usage
             return reply
         except ModelError as error:
             outcome = error.code
             raise
         finally:
-            await hear(Called("scripted", self.name, outcome, time.monotonic() - began, usage))
+            seconds = self.clock.monotonic() - started
+            await emit(RequestEnded("scripted", self.name, outcome, seconds, usage))
 
-    async def _play(self, request: ModelRequest, hear: Hear) -> ModelReply:
-        heard = Heard.of(list(request.messages))
-        rule = next(
-            (rule for rule in self.script.rules if heard.fits(rule, request.agent_id)), None
-        )
+    async def _reply(self, request: ModelRequest, emit: EmitModelEvent) -> ModelReply:
+        heard = Heard.of(request.messages)
+        rules = self.script.rules
+        rule = next((rule for rule in rules if heard.fits(rule, request.agent_id)), None)
         if rule is None:
+            words = heard.words[-120:]
             raise ModelError(
                 "no_rule",
-                f"{SCRIPT_FILE} has no rule for agent {request.agent_id} after {heard.words[-120:]!r}; add one",
+                f"{SCRIPT_FILE} has no rule for agent {request.agent_id} after {words!r}; add one",
             )
-        if rule.fail is not None and (rule.fail.times is None or request.attempt < rule.fail.times):
-            await anyio.sleep(rule.delay_seconds)
-            code: Code = rule.fail.code
-            raise ModelError(
-                code,
-                f"{self.name}: scripted failure: {code}",
-                retry_after_seconds=rule.fail.retry_after_seconds,
-            )
+        await self._fail(rule, request.attempt)
         content = heard.fill(rule.say)
-        pieces = re.findall(r"\S+\s*|\s+", content) if request.stream else []
-        for piece in pieces:
-            await anyio.sleep(rule.delay_seconds / len(pieces))
-            await hear(Words(piece))
-        if not pieces:
-            await anyio.sleep(rule.delay_seconds)
+        await self._write(content, rule.delay_seconds, request.stream, emit)
         if not content.strip() and not rule.calls:
             raise ModelError("empty", f"{self.name}: the answer is empty")
+        number = heard.answers + 1
         calls = tuple(
-            ToolCall(f"call_{heard.answers + 1}_{n}", call.tool, dict(call.arguments))
+            ToolCall(f"call_{number}_{n}", call.tool, dict(call.arguments))
             for n, call in enumerate(rule.calls, 1)
         )
-        usage = Usage(
-            sum(estimate_tokens(m) for m in request.messages), estimate_tokens({"content": content})
-        )
+        prompt_tokens = sum(estimate_tokens(message.wire) for message in request.messages)
+        usage = Usage(prompt_tokens, estimate_tokens({"content": content}))
         return ModelReply(content, calls, usage, self.name)
+
+    async def _fail(self, rule: Rule, attempt: int) -> None:
+        """Raise the failure of a rule, if it has one for this attempt."""
+        failure = rule.fail
+        if failure is None or (failure.times is not None and attempt >= failure.times):
+            return
+        await self.clock.sleep(rule.delay_seconds)
+        code: ModelErrorCode = failure.code
+        message = f"{self.name}: scripted failure: {code}"
+        raise ModelError(code, message, retry_after_seconds=failure.retry_after_seconds)
+
+    async def _write(
+        self, content: str, seconds: float, stream: bool, emit: EmitModelEvent
+    ) -> None:
+        """Take the time of an answer; emit its words one by one if it is streamed."""
+        pieces = re.findall(r"\S+\s*|\s+", content) if stream else []
+        if not pieces:
+            await self.clock.sleep(seconds)
+        for piece in pieces:
+            await self.clock.sleep(seconds / len(pieces))
+            await emit(TextDelta(piece))

@@ -1,267 +1,331 @@
-"""What every store promises, as checks that any store can be put to: `for check in CHECKS.
+"""Checks of what every store promises: `for check in CHECKS: await check(empty_store)`.
 
-Await check(empty_store)`.
-
-Each takes a store with nothing in it and raises AssertionError, or StoreError, where a promise is
-broken.
+Each takes an empty store and raises AssertionError, or StoreError, where a promise is broken.
 """
 
 import asyncio
+import json
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
 from agents.model import Usage
-from crew.errors import LostRun, StoreError
-from crew.journal.state import Status
-from crew.journal.store import Receipt, Record, RunRow, RunStore, Write
+from crew.journal.errors import LostRun, StoreError
+from crew.journal.events import RunStatus
+from crew.journal.store import (
+    Appended,
+    IdempotencyRecord,
+    KeyTaken,
+    PurgeAges,
+    Record,
+    RunRow,
+    RunStore,
+    StatusDiffers,
+    Write,
+)
+
+DAY = "2026-01-{:02}T00:00:00.000Z"
+PATIENCE_SECONDS = 10.0
+# between two looks at what another task does
+LOOK_SECONDS = 0.01
 
 
-def a_row(run_id: str, status: Status = "running", **more: object) -> RunRow:
+def sample_row(run_id: str, status: RunStatus = "running", **more: object) -> RunRow:
     """A row with something in every field that a store has to keep."""
-    kept = RunRow(
-        run_id,
-        "crew",
-        status,
-        "què?",
-        "2026-01-01T00:00:00.000Z",
-        "req",
-        "rev",
-        usage=Usage(1, 2, 0.5),
-    )
-    return replace(kept, **more)  # type: ignore[arg-type] # fields of RunRow
+    row = RunRow(run_id, "crew", status, "què?", DAY.format(1), "req", "rev", "scripted")
+    return replace(row, usage=Usage(1, 2, 0.5), **more)  # type: ignore[arg-type] # fields of RunRow
 
 
-def some_records(first: int, last: int) -> list[Record]:
+def sample_records(first: int, last: int) -> list[Record]:
     """Events of these numbers."""
-    return [Record(n, f'{{"n": {n}}}', f'["X",{n}]') for n in range(first, last + 1)]
+    public = {"type": "warning", "agent": "a", "timestamp": DAY.format(1), "metadata": {}}
+    numbers = range(first, last + 1)
+    return [
+        Record(n, json.dumps({**public, "content": str(n)}), json.dumps(["X", n])) for n in numbers
+    ]
+
+
+async def begin(
+    store: RunStore, run_id: str, events: int = 1, status: RunStatus = "running", **more: object
+) -> int:
+    """Write a new run with so many events; its epoch."""
+    row = sample_row(run_id, status, **more)
+    return await epoch_of(store, Write(run_id, sample_records(1, events), row))
+
+
+async def epoch_of(store: RunStore, write: Write) -> int:
+    """The epoch of a write that must be stored."""
+    result = await store.append(write)
+    assert isinstance(result, Appended), result
+    return result.epoch
+
+
+async def run_ids(store: RunStore, status: RunStatus | None = None) -> list[str]:
+    """The runs that are listed."""
+    return [row.run_id for row in await store.rows(status)]
+
+
+async def is_lost(store: RunStore, write: Write) -> bool:
+    """Whether a write is refused since another process has claimed the run."""
+    try:
+        await store.append(write)
+    except LostRun:
+        return True
+    return False
 
 
 async def what_is_written_is_read(store: RunStore) -> None:
     """Rows whole, events in order and in pages."""
-    epoch = await store.append(Write("r1", some_records(1, 3), a_row("r1")))
-    await store.append(Write("r1", some_records(4, 7), epoch=epoch))
-    assert await store.row("r1") == a_row("r1")
+    epoch = await begin(store, "r1", events=3)
+    await store.append(Write("r1", sample_records(4, 7), epoch=epoch))
+    assert await store.row("r1") == sample_row("r1")
     assert await store.row("none") is None
-    assert await store.records("r1") == some_records(1, 7)
-    assert await store.records("r1", after=2, limit=3) == some_records(3, 5)
+    assert await store.records("r1") == sample_records(1, 7)
+    assert await store.records("r1", after=2, limit=3) == sample_records(3, 5)
     assert await store.records("r1", after=7) == []
     assert await store.records("none") == []
 
 
-async def what_was_asked_for_is_written(store: RunStore) -> None:
-    """Also when who asked for it waits no longer."""
-
-    async def asking() -> None:
-        await store.append(Write("r1", some_records(1, 2), a_row("r1")))
-
-    asked = asyncio.create_task(asking())
+async def an_abandoned_write_is_written(store: RunStore) -> None:
+    """A write is done even if its caller is cancelled."""
+    writing = asyncio.create_task(begin(store, "r1", events=2))
     await asyncio.sleep(0)
-    asked.cancel()
-    async with asyncio.timeout(10):
-        while await store.row("r1") is None:  # noqa: ASYNC110 # a store rings for nobody who wrote
-            await asyncio.sleep(0.01)
-    assert await store.records("r1") == some_records(1, 2)
+    writing.cancel()
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        while await store.row("r1") is None:  # noqa: ASYNC110 # a store notifies no writer
+            await asyncio.sleep(LOOK_SECONDS)
+    assert await store.records("r1") == sample_records(1, 2)
 
 
 async def a_status_is_compared_and_swapped(store: RunStore) -> None:
-    """A wrong expectation writes nothing; of many at once one wins."""
-    await store.append(Write("r1", some_records(1, 1), a_row("r1", "paused")))
-    assert not await store.append(Write("r1", some_records(2, 2), a_row("r1"), expected="running"))
-    assert not await store.append(
-        Write("none", some_records(1, 1), a_row("none"), expected="paused")
-    )
-    assert await store.records("r1") == some_records(1, 1)
-    answer = Write("r1", some_records(2, 2), a_row("r1"), expected="paused")
-    won = await asyncio.gather(*(store.append(answer) for _ in range(10)))
-    assert sum(map(bool, won)) == 1
-    assert await store.records("r1") == some_records(1, 2)
+    """A wrong expectation writes nothing and says what the status is; of many at once one wins."""
+    await begin(store, "r1", status="paused")
+    wrong = Write("r1", sample_records(2, 2), sample_row("r1"), expected="running")
+    assert await store.append(wrong) == StatusDiffers("paused")
+    unknown = Write("none", sample_records(1, 1), sample_row("none"), expected="paused")
+    assert await store.append(unknown) == StatusDiffers(None)
+    assert await store.records("r1") == sample_records(1, 1)
+    answer = Write("r1", sample_records(2, 2), sample_row("r1"), expected="paused")
+    results = await asyncio.gather(*(store.append(answer) for _ in range(10)))
+    assert sum(isinstance(result, Appended) for result in results) == 1
+    assert results.count(StatusDiffers("running")) == 9
+    assert await store.records("r1") == sample_records(1, 2)
 
 
 async def a_number_is_given_once(store: RunStore) -> None:
-    """Writing an event again is an error, and leaves all as it was.
-
-    Other writes at the same moment go through.
-    """
-    await store.append(Write("r1", some_records(1, 2), a_row("r1")))
-    writes = [store.append(Write("r1", some_records(2, 3), a_row("r1", "failed")))]
-    writes += [
-        store.append(Write(f"other{n}", some_records(1, 1), a_row(f"other{n}"))) for n in range(5)
-    ]
-    done = await asyncio.gather(*writes, return_exceptions=True)
-    assert [isinstance(one, StoreError) for one in done] == [True] + [False] * 5
-    assert await store.row("r1") == a_row("r1")
-    assert await store.records("r1") == some_records(1, 2)
+    """Writing an event again is an error and changes nothing; writes beside it go through."""
+    await begin(store, "r1", events=2)
+    again = Write("r1", sample_records(2, 3), sample_row("r1", "failed"))
+    writes = [store.append(again)]
+    for n in range(5):
+        name = f"other{n}"
+        writes.append(store.append(Write(name, sample_records(1, 1), sample_row(name))))
+    results = await asyncio.gather(*writes, return_exceptions=True)
+    assert [isinstance(result, StoreError) for result in results] == [True] + [False] * 5
+    assert await store.row("r1") == sample_row("r1")
+    assert await store.records("r1") == sample_records(1, 2)
     assert len(await store.rows()) == 6
 
 
-async def who_lost_a_run_writes_nothing(store: RunStore) -> None:
-    """The newest taker writes; those before it no longer, neither events nor the row.
-
-    Of many takers of one epoch one wins.
-    """
-    first = await store.append(Write("r1", some_records(1, 2), a_row("r1")))
-    assert await store.append(Write("r1", some_records(3, 3), epoch=first)) == first
-    taken = await store.take("r1")
-    assert taken is not None
-    assert taken.row == a_row("r1")
-    for row in (None, a_row("r1", "completed")):
-        try:
-            await store.append(Write("r1", some_records(4, 4), row, epoch=first))
-        except LostRun:
-            continue
-        raise AssertionError("a write of an epoch that is over")
-    assert (await store.records("r1", 3), await store.row("r1")) == ([], a_row("r1"))
-    assert await store.append(Write("r1", some_records(4, 4), epoch=taken.epoch)) == taken.epoch
-    won = await asyncio.gather(*(store.take("r1", taken.epoch) for _ in range(8)))
-    assert sum(one is not None for one in won) == 1
+async def a_former_writer_is_refused(store: RunStore) -> None:
+    """After a claim neither its events nor its row are written; of many claims one wins."""
+    first = await begin(store, "r1", events=2)
+    assert await epoch_of(store, Write("r1", sample_records(3, 3), epoch=first)) == first
+    claim = await store.claim("r1")
+    assert claim is not None
+    assert claim.row == sample_row("r1")
+    for row in (None, sample_row("r1", "completed")):
+        assert await is_lost(store, Write("r1", sample_records(4, 4), row, epoch=first))
+    assert (await store.records("r1", 3), await store.row("r1")) == ([], sample_row("r1"))
+    write = Write("r1", sample_records(4, 4), epoch=claim.epoch)
+    assert await epoch_of(store, write) == claim.epoch
+    claims = await asyncio.gather(*(store.claim("r1", claim.epoch) for _ in range(8)))
+    assert sum(one is not None for one in claims) == 1
 
 
-async def only_what_runs_is_taken(store: RunStore) -> None:
-    """Not what is paused or has ended; an answer takes it away from whoever wrote it before."""
-    paused = await store.append(Write("r1", some_records(1, 1), a_row("r1", "paused")))
-    assert await store.take("r1") is None
-    assert await store.take("none") is None
-    resumed = await store.append(Write("r1", some_records(2, 2), a_row("r1"), "paused"))
-    assert resumed not in (0, paused)
-    try:
-        await store.append(Write("r1", some_records(3, 3), epoch=paused))
-    except LostRun:
-        pass
-    else:
-        raise AssertionError("a write of before the pause")
-    assert (
-        await store.append(Write("r1", some_records(3, 3), a_row("r1", "completed"), epoch=resumed))
-        == resumed
-    )
-    assert await store.take("r1") is None
+async def only_running_runs_are_claimed(store: RunStore) -> None:
+    """Not paused or ended ones; an answer takes a run from whoever wrote it before."""
+    paused = await begin(store, "r1", status="paused")
+    assert await store.claim("r1") is None
+    assert await store.claim("none") is None
+    answer = Write("r1", sample_records(2, 2), sample_row("r1"), "paused")
+    resumed = await epoch_of(store, answer)
+    assert resumed != paused
+    assert await is_lost(store, Write("r1", sample_records(3, 3), epoch=paused))
+    end = Write("r1", sample_records(3, 3), sample_row("r1", "completed"), epoch=resumed)
+    assert await epoch_of(store, end) == resumed
+    assert await store.claim("r1") is None
 
 
-async def whom_to_cancel_is_remembered(store: RunStore) -> None:
+async def cancellations_are_kept(store: RunStore) -> None:
     """Until the run has ended."""
-    for name in ("r1", "r2"):
-        await store.append(Write(name, some_records(1, 1), a_row(name)))
-    await store.ask_to_cancel("r1")
-    await store.ask_to_cancel("r1")
-    await store.ask_to_cancel("none")
-    assert await store.to_cancel() == [a_row("r1")]
-    await store.append(Write("r1", some_records(2, 2), a_row("r1", "paused")))
-    assert await store.to_cancel() == [a_row("r1", "paused")]
-    await store.append(
-        Write(
-            "r1", some_records(3, 3), a_row("r1", "cancelled", ended_at="2026-01-01T00:00:00.000Z")
-        )
-    )
-    assert await store.to_cancel() == []
+    epoch = await begin(store, "r1")
+    await begin(store, "r2")
+    for name in ("r1", "r1", "none"):
+        await store.request_cancellation(name)
+    assert await store.cancellations() == [sample_row("r1")]
+    pause = Write("r1", sample_records(2, 2), sample_row("r1", "paused"), epoch=epoch)
+    await store.append(pause)
+    assert await store.cancellations() == [sample_row("r1", "paused")]
+    ended = sample_row("r1", "cancelled", ended_at=DAY.format(1))
+    await store.append(Write("r1", sample_records(3, 3), ended, epoch=epoch))
+    assert await store.cancellations() == []
 
 
 async def rows_are_listed_newest_first(store: RunStore) -> None:
     """By status and in pages; and counted."""
+    epochs = {}
     for n in range(5):
-        await store.append(
-            Write(f"r{n}", some_records(1, 1), a_row(f"r{n}", "paused" if n % 2 else "running"))
-        )
-    assert [row.run_id for row in await store.rows()] == ["r4", "r3", "r2", "r1", "r0"]
-    assert [row.run_id for row in await store.rows(limit=2, after="r3")] == ["r2", "r1"]
-    assert [row.run_id for row in await store.rows("paused")] == ["r3", "r1"]
-    await store.append(Write("r3", some_records(2, 2), a_row("r3", "completed")))
-    assert [row.run_id for row in await store.rows("paused")] == ["r1"]
-    assert (
-        await store.count("paused"),
-        await store.count("completed"),
-        await store.count("failed"),
-    ) == (1, 1, 0)
+        epochs[n] = await begin(store, f"r{n}", status="paused" if n % 2 else "running")
+    assert await run_ids(store) == ["r4", "r3", "r2", "r1", "r0"]
+    page = await store.rows(limit=2, after="r3")
+    assert [row.run_id for row in page] == ["r2", "r1"]
+    assert await run_ids(store, "paused") == ["r3", "r1"]
+    ended = Write("r3", sample_records(2, 2), sample_row("r3", "completed"), epoch=epochs[3])
+    await store.append(ended)
+    assert await run_ids(store, "paused") == ["r1"]
+    statuses: tuple[RunStatus, ...] = ("paused", "completed", "failed")
+    assert [await store.count(status) for status in statuses] == [1, 1, 0]
 
 
-async def a_key_begins_one_thing(store: RunStore) -> None:
-    """Of many at once with one key one is written; what it began can be asked for."""
-    receipts = [Receipt("key", f"print{n}", f"r{n}", 0) for n in range(8)]
-    won = await asyncio.gather(
-        *(
-            store.append(Write(r.run_id, some_records(1, 1), a_row(r.run_id), None, r))
-            for r in receipts
-        )
-    )
-    (winner,) = [receipt for receipt, epoch in zip(receipts, won, strict=True) if epoch]
-    assert await store.receipt("key") == winner
-    assert [row.run_id for row in await store.rows()] == [winner.run_id]
-    assert await store.receipt("other") is None
+async def a_key_starts_one_thing(store: RunStore) -> None:
+    """Of many at once with one key one is written; the others learn what it started."""
+    records = [IdempotencyRecord("key", f"print{n}", f"r{n}", 0) for n in range(8)]
+    writes = []
+    for one in records:
+        row = sample_row(one.run_id)
+        write = Write(one.run_id, sample_records(1, 1), row, None, one)
+        writes.append(store.append(write))
+    results = await asyncio.gather(*writes)
+    pairs = zip(records, results, strict=True)
+    (winner,) = [one for one, result in pairs if isinstance(result, Appended)]
+    assert results.count(KeyTaken(winner)) == 7
+    assert await store.idempotency_record("key") == winner
+    assert await run_ids(store) == [winner.run_id]
+    assert await store.idempotency_record("other") is None
 
 
-async def a_key_is_free_where_nothing_was_begun(store: RunStore) -> None:
-    """A write that is refused for its status keeps no receipt."""
-    await store.append(Write("r1", some_records(1, 1), a_row("r1")))
-    receipt = Receipt("key", "print", "r1", 1)
-    assert not await store.append(Write("r1", some_records(2, 2), a_row("r1"), "paused", receipt))
-    assert await store.receipt("key") is None
+async def a_refused_write_keeps_no_key(store: RunStore) -> None:
+    """A write that is refused for its status leaves its key free."""
+    await begin(store, "r1")
+    record = IdempotencyRecord("key", "print", "r1", 1)
+    write = Write("r1", sample_records(2, 2), sample_row("r1"), "paused", record)
+    assert await store.append(write) == StatusDiffers("running")
+    assert await store.idempotency_record("key") is None
 
 
-async def pauses_fall_due(store: RunStore) -> None:
+async def pauses_become_due(store: RunStore) -> None:
     """Earliest first; not before their time, nor once they are answered."""
     for n in (3, 1, 2):
-        row = a_row(f"r{n}", "paused", paused_until=f"2026-01-0{n}T00:00:00.000Z")
-        await store.append(Write(row.run_id, some_records(1, 1), row))
-    await store.append(Write("r4", some_records(1, 1), a_row("r4", "paused")))
-    assert [row.run_id for row in await store.due("2026-01-02T00:00:00.000Z")] == ["r1", "r2"]
-    assert [row.run_id for row in await store.due("2026-02-01T00:00:00.000Z", limit=1)] == ["r1"]
-    await store.append(Write("r1", some_records(2, 2), a_row("r1"), "paused"))
-    assert [row.run_id for row in await store.due("2026-01-02T00:00:00.000Z")] == ["r2"]
+        await begin(store, f"r{n}", status="paused", paused_until=DAY.format(n))
+    await begin(store, "r4", status="paused")
+    assert [row.run_id for row in await store.due_pauses(DAY.format(2))] == ["r1", "r2"]
+    assert [row.run_id for row in await store.due_pauses(DAY.format(9), limit=1)] == ["r1"]
+    await store.append(Write("r1", sample_records(2, 2), sample_row("r1"), "paused"))
+    assert [row.run_id for row in await store.due_pauses(DAY.format(2))] == ["r2"]
 
 
-async def what_is_old_is_swept(store: RunStore) -> None:
-    """First the events, then the run; of long runs all but the newest events.
-
-    What goes on or is paused stays.
-    """
-    ended = {"new": "2026-01-09", "old": "2026-01-05", "older": "2026-01-01"}
-    for run_id, day in ended.items():
-        row = a_row(run_id, "completed", ended_at=f"{day}T00:00:00.000Z", events=10)
-        await store.append(
-            Write(run_id, some_records(1, 10), row, None, Receipt(f"key-{run_id}", "x", run_id, 0))
-        )
-    open_: tuple[Status, ...] = ("running", "paused")
-    for status in open_:
-        await store.append(Write(status, some_records(1, 10), a_row(status, status, events=10)))
-    times = ("2026-01-08T00:00:00.000Z", 4, "2026-01-03T00:00:00.000Z")
-    assert await store.sweep(*times, limit=1) > 0
+async def what_is_old_is_purged(store: RunStore) -> None:
+    """First the events, then the run; of long runs all but the newest; open runs stay."""
+    for run_id, day in (("new", 9), ("old", 5), ("older", 1)):
+        row = sample_row(run_id, "completed", ended_at=DAY.format(day), last_seq=10)
+        record = IdempotencyRecord(f"key-{run_id}", "x", run_id, 0)
+        await store.append(Write(run_id, sample_records(1, 10), row, None, record))
+    await begin(store, "running", events=10, last_seq=10)
+    await begin(store, "paused", events=10, status="paused", last_seq=10)
+    ages = PurgeAges(DAY.format(8), 4, DAY.format(3), DAY.format(1))
+    assert await store.purge(ages, limit=1) > 0
     # several at once, as processes that share a store do
-    while any(await asyncio.gather(*(store.sweep(*times) for _ in range(3)))):
+    while any(await asyncio.gather(*(store.purge(ages) for _ in range(3)))):
         pass
-    assert sorted(row.run_id for row in await store.rows()) == ["new", "old", "paused", "running"]
-    assert (await store.row("old"), await store.records("old")) == (
-        a_row("old", "completed", ended_at="2026-01-05T00:00:00.000Z", events=10),
-        [],
-    )
-    assert await store.records("new") == some_records(7, 10)
-    assert await store.records("new", after=8, limit=1) == some_records(9, 9)
+    assert sorted(await run_ids(store)) == ["new", "old", "paused", "running"]
+    old = sample_row("old", "completed", ended_at=DAY.format(5), last_seq=10)
+    assert (await store.row("old"), await store.records("old")) == (old, [])
+    assert await store.records("new") == sample_records(7, 10)
+    assert await store.records("new", after=8, limit=1) == sample_records(9, 9)
     assert await store.records("older") == []
-    assert (await store.receipt("key-older"), (await store.receipt("key-new")) is not None) == (
-        None,
-        True,
-    )
-    for status in open_:
-        assert len(await store.records(status)) == 10
+    assert await store.idempotency_record("key-older") is None
+    assert await store.idempotency_record("key-new") is not None
+    for run_id in ("running", "paused"):
+        assert len(await store.records(run_id)) == 10
 
 
-async def configurations_are_kept(store: RunStore) -> None:
-    """By their revision; once is enough."""
-    await store.keep_revision("abc", '{"crew.yaml": "è"}')
-    await store.keep_revision("abc", '{"crew.yaml": "è"}')
-    assert await store.revision("abc") == '{"crew.yaml": "è"}'
+async def revisions_are_kept_while_needed(store: RunStore) -> None:
+    """With the last run that was started with it, and after a while, a revision is purged."""
+    files = '{"crew.yaml": "è"}'
+    for revision in ("rev", "unused", "fresh"):
+        await store.keep_revision(revision, files, DAY.format(9 if revision == "fresh" else 1))
+    await store.keep_revision("rev", files, DAY.format(2))
+    assert await store.revision("rev") == files
     assert await store.revision("none") is None
+    await begin(store, "r1", status="completed", ended_at=DAY.format(4))
+    await store.purge(PurgeAges(DAY.format(1), 10, DAY.format(1), DAY.format(5)))
+    kept = [await store.revision(one) for one in ("rev", "unused", "fresh")]
+    assert kept == [files, None, files]
+    await store.purge(PurgeAges(DAY.format(5), 10, DAY.format(5), DAY.format(5)))
+    await store.purge(PurgeAges(DAY.format(5), 10, DAY.format(5), DAY.format(5)))
+    assert (await run_ids(store), await store.revision("rev")) == ([], None)
+
+
+async def the_store_says_whether_it_can_be_written(store: RunStore) -> None:
+    """A probe writes, and changes nothing."""
+    await begin(store, "r1")
+    await store.probe()
+    assert store.failing is None
+    assert await run_ids(store) == ["r1"]
+
+
+async def processes_know_of_each_others_listeners(store: RunStore) -> None:
+    """Where a store is shared: who else listens, for as long as was announced."""
+    await store.announce_listeners("here", ["r1"], 60)
+    assert await store.has_listeners("r1", "elsewhere") is store.shared
+    assert not await store.has_listeners("r1", "here")
+    await store.announce_listeners("here", ["r1"], 0)
+    assert not await store.has_listeners("r1", "elsewhere")
+
+
+async def a_watch_is_notified(store: RunStore) -> None:
+    """With a notice of what is stored or published; where nobody sends one, it says: look."""
+    with store.watch("r1") as watch:
+        # a shared store begins to listen with the first watch
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            await watch.wait(PATIENCE_SECONDS if store.shared else LOOK_SECONDS)
+        watch.notices.clear()
+        await begin(store, "r1", events=3)
+        store.publish_ephemeral("r1", '{"type": "agent_delta"}')
+        notices: list[int | str | None] = []
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            while len(notices) < (2 if store.shared else 1):
+                await watch.wait(LOOK_SECONDS if not store.shared else PATIENCE_SECONDS)
+                notices += watch.notices
+                watch.notices.clear()
+    if store.shared:
+        wanted: list[int | str | None] = [3, '{"type": "agent_delta"}']
+        assert [notice for notice in notices if notice is not None] == wanted
+    else:
+        assert notices == [None]
 
 
 CHECKS: tuple[Callable[[RunStore], Awaitable[None]], ...] = (
+    # RunLog
     what_is_written_is_read,
-    what_was_asked_for_is_written,
+    an_abandoned_write_is_written,
     a_status_is_compared_and_swapped,
     a_number_is_given_once,
-    who_lost_a_run_writes_nothing,
-    only_what_runs_is_taken,
-    whom_to_cancel_is_remembered,
+    a_former_writer_is_refused,
+    only_running_runs_are_claimed,
     rows_are_listed_newest_first,
-    a_key_begins_one_thing,
-    a_key_is_free_where_nothing_was_begun,
-    pauses_fall_due,
-    what_is_old_is_swept,
-    configurations_are_kept,
+    a_key_starts_one_thing,
+    a_refused_write_keeps_no_key,
+    pauses_become_due,
+    # Cancellations
+    cancellations_are_kept,
+    # Purging
+    what_is_old_is_purged,
+    # RevisionStore
+    revisions_are_kept_while_needed,
+    # Health
+    the_store_says_whether_it_can_be_written,
+    # Cluster
+    processes_know_of_each_others_listeners,
+    a_watch_is_notified,
 )

@@ -3,10 +3,23 @@
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 
-from crew.errors import LostRun, StoreError
-from crew.journal.state import Status
-from crew.journal.store import FIRST_EPOCH, Receipt, Record, RunRow, Taken, Write
+from crew.journal.errors import LostRun, StoreError
+from crew.journal.events import RunStatus
+from crew.journal.store import (
+    FIRST_EPOCH,
+    Appended,
+    AppendResult,
+    Claim,
+    IdempotencyRecord,
+    KeyTaken,
+    PurgeAges,
+    Record,
+    RunRow,
+    StatusDiffers,
+    Write,
+)
 from crew.journal.watch import Watch
+from tools.clock import SYSTEM_CLOCK, Clock
 
 
 class MemoryStore:
@@ -15,162 +28,160 @@ class MemoryStore:
     shared = False
     failing: str | None = None
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Clock = SYSTEM_CLOCK) -> None:
+        self.clock = clock
         self._rows: dict[str, RunRow] = {}
         self._records: dict[str, list[Record]] = {}
-        self._revisions: dict[str, str] = {}
-        self._receipts: dict[str, Receipt] = {}
+        self._idempotency: dict[str, IdempotencyRecord] = {}
         self._epochs: dict[str, int] = {}
         self._to_cancel: set[str] = set()
-        # how many of a run's first events are gone
-        self._swept: dict[str, int] = {}
+        # files and the time they were kept, by revision
+        self._revisions: dict[str, tuple[str, str]] = {}
+        # how many of a run's first events are purged
+        self._purged: dict[str, int] = {}
 
-    async def append(self, write: Write) -> int:
-        """See RunStore."""
+    async def append(self, write: Write) -> AppendResult:
+        """See RunLog."""
         run_id, row = write.run_id, write.row
         known, epoch = self._rows.get(run_id), self._epochs.get(run_id, FIRST_EPOCH)
         if write.epoch is not None and write.epoch != epoch:
             raise LostRun
-        if write.expected is not None and (known is None or known.status != write.expected):
-            return 0
-        if write.receipt is not None and write.receipt.key in self._receipts:
-            return 0
+        status = known.status if known is not None else None
+        if write.expected is not None and status != write.expected:
+            return StatusDiffers(status)
+        record = write.idempotency
+        if record is not None and (taken := self._idempotency.get(record.key)) is not None:
+            return KeyTaken(taken)
         kept = self._records.setdefault(run_id, [])
-        newest = self._swept.get(run_id, 0) + len(kept)
-        if any(record.seq != number for number, record in enumerate(write.records, newest + 1)):
-            raise StoreError(f"run {run_id}: event {write.records[0].seq} does not follow {newest}")
+        newest = self._purged.get(run_id, 0) + len(kept)
+        if any(one.seq != number for number, one in enumerate(write.records, newest + 1)):
+            seq = write.records[0].seq
+            raise StoreError(f"run {run_id}: event {seq} does not follow {newest}")
         kept.extend(write.records)
         self._epochs[run_id] = epoch + (write.expected is not None)
         if row is not None:
             self._rows[run_id] = row
-        if write.receipt is not None:
-            self._receipts[write.receipt.key] = write.receipt
-        return self._epochs[run_id]
+        if record is not None:
+            self._idempotency[record.key] = record
+        return Appended(self._epochs[run_id])
 
-    async def take(self, run_id: str, epoch: int | None = None) -> Taken | None:
-        """See RunStore."""
+    async def claim(self, run_id: str, epoch: int | None = None) -> Claim | None:
+        """See RunLog."""
         row = self._rows.get(run_id)
         if row is None or row.status != "running" or epoch not in (None, self._epochs[run_id]):
             return None
         self._epochs[run_id] += 1
-        return Taken(row, self._epochs[run_id])
+        return Claim(row, self._epochs[run_id])
 
-    async def ask_to_cancel(self, run_id: str) -> None:
-        """See RunStore."""
+    async def request_cancellation(self, run_id: str) -> None:
+        """See Cancellations."""
         self._to_cancel.add(run_id)
 
-    async def to_cancel(self, limit: int = 500) -> list[RunRow]:
-        """See RunStore."""
-        rows = [
-            row
-            for run_id in sorted(self._to_cancel, reverse=True)
-            if (row := self._rows.get(run_id)) is not None
-        ]
+    async def cancellations(self, limit: int = 500) -> list[RunRow]:
+        """See Cancellations."""
+        newest_first = sorted(self._to_cancel, reverse=True)
+        rows = [self._rows[run_id] for run_id in newest_first if run_id in self._rows]
         return [row for row in rows if row.ended_at is None][:limit]
 
-    async def receipt(self, key: str) -> Receipt | None:
-        """See RunStore."""
-        return self._receipts.get(key)
-
     async def row(self, run_id: str) -> RunRow | None:
-        """See RunStore."""
+        """See RunLog."""
         return self._rows.get(run_id)
 
     async def rows(
-        self, status: Status | None = None, limit: int = 50, after: str | None = None
+        self, status: RunStatus | None = None, limit: int = 50, after: str | None = None
     ) -> list[RunRow]:
-        """See RunStore."""
-        newest_first = (
-            self._rows[run_id]
-            for run_id in sorted(self._rows, reverse=True)
-            if after is None or run_id < after
-        )
-        return [row for row in newest_first if status is None or row.status == status][:limit]
+        """See RunLog."""
+        newest_first = sorted(self._rows, reverse=True)
+        rows = [self._rows[run_id] for run_id in newest_first if after is None or run_id < after]
+        return [row for row in rows if status is None or row.status == status][:limit]
 
-    async def count(self, status: Status) -> int:
-        """See RunStore."""
+    async def count(self, status: RunStatus) -> int:
+        """See RunLog."""
         return sum(row.status == status for row in self._rows.values())
 
     async def records(self, run_id: str, after: int = 0, limit: int = 500) -> list[Record]:
-        """See RunStore."""
-        first = max(0, after - self._swept.get(run_id, 0))
+        """See RunLog."""
+        first = max(0, after - self._purged.get(run_id, 0))
         return self._records.get(run_id, [])[first : first + limit]
 
-    async def due(self, now: str, limit: int = 50) -> list[RunRow]:
-        """See RunStore."""
-        due = [
-            (row.paused_until, row)
-            for row in self._rows.values()
-            if row.paused_until is not None and row.paused_until <= now
-        ]
-        return [row for _, row in sorted(due, key=lambda pair: pair[0])[:limit]]
+    async def idempotency_record(self, key: str) -> IdempotencyRecord | None:
+        """See RunLog."""
+        return self._idempotency.get(key)
 
-    async def sweep(
-        self, events_before: str, most_events: int, runs_before: str, limit: int = 200
-    ) -> int:
-        """See RunStore."""
+    async def due_pauses(self, now: str, limit: int = 50) -> list[RunRow]:
+        """See RunLog."""
+        timed = [row for row in self._rows.values() if row.paused_until is not None]
+        due = [row for row in timed if (row.paused_until or "") <= now]
+        return sorted(due, key=lambda row: row.paused_until or "")[:limit]
+
+    async def purge(self, ages: PurgeAges, limit: int = 200) -> int:
+        """See Purging."""
         touched = 0
-        for run_id, row in [
-            (run_id, row) for run_id, row in self._rows.items() if row.ended_at is not None
-        ]:
-            assert row.ended_at is not None, "selected for it"
-            kept = self._records[run_id]
-            if row.ended_at < runs_before:
-                del self._rows[run_id], self._records[run_id]
-                self._swept.pop(run_id, None)
-                self._epochs.pop(run_id, None)
-                self._to_cancel.discard(run_id)
-                self._receipts = {
-                    key: receipt
-                    for key, receipt in self._receipts.items()
-                    if receipt.run_id != run_id
-                }
-            elif (
-                gone := len(kept)
-                if row.ended_at < events_before
-                else max(0, len(kept) - most_events)
-            ):
-                del kept[:gone]
-                self._swept[run_id] = self._swept.get(run_id, 0) + gone
-            else:
-                continue
-            touched += 1
-            if touched == limit:
-                break
+        ended = [row for row in self._rows.values() if row.ended_at is not None]
+        for row in ended:
+            if touched < limit and self._purge_run(row, ages):
+                touched += 1
+        used = {row.revision for row in self._rows.values()}
+        self._revisions = {
+            revision: (files, kept_at)
+            for revision, (files, kept_at) in self._revisions.items()
+            if revision in used or kept_at >= ages.revisions_before
+        }
         return touched
 
-    def claim(self, *, serves: bool) -> bool:
-        """See RunStore."""
+    def _purge_run(self, row: RunRow, ages: PurgeAges) -> bool:
+        run_id, ended_at = row.run_id, row.ended_at or ""
+        kept = self._records[run_id]
+        if ended_at < ages.runs_before:
+            del self._rows[run_id], self._records[run_id]
+            self._purged.pop(run_id, None)
+            self._epochs.pop(run_id, None)
+            self._to_cancel.discard(run_id)
+            records = self._idempotency.items()
+            self._idempotency = {key: one for key, one in records if one.run_id != run_id}
+            return True
+        gone = max(0, len(kept) - ages.max_events)
+        if ended_at < ages.events_before:
+            gone = len(kept)
+        del kept[:gone]
+        self._purged[run_id] = self._purged.get(run_id, 0) + gone
+        return gone > 0
+
+    def claim_process(self, *, serves: bool) -> bool:
+        """See Cluster."""
         return True
 
     def alone(self) -> bool:
-        """See RunStore."""
+        """See Cluster."""
         return True
 
-    def watching(self, run_id: str) -> AbstractContextManager[Watch]:
-        """See RunStore."""
-        return nullcontext(Watch())
+    def watch(self, run_id: str) -> AbstractContextManager[Watch]:
+        """See Cluster."""
+        return nullcontext(Watch(self.clock))
 
-    def pass_on(self, run_id: str, public: str) -> None:
-        """See RunStore: to nobody."""
+    def publish_ephemeral(self, run_id: str, encoded: str) -> None:
+        """See Cluster: there is no other process."""
 
-    async def attend(self, place: str, run_ids: Sequence[str], seconds: float) -> None:
-        """See RunStore: to nobody."""
+    async def announce_listeners(
+        self, process: str, run_ids: Sequence[str], seconds: float
+    ) -> None:
+        """See Cluster: there is no other process."""
 
-    async def attended(self, run_id: str, place: str) -> bool:
-        """See RunStore."""
+    async def has_listeners(self, run_id: str, process: str) -> bool:
+        """See Cluster."""
         return False
 
     async def probe(self) -> None:
-        """See RunStore."""
+        """See Health."""
 
-    async def keep_revision(self, revision: str, files: str) -> None:
-        """See RunStore."""
-        self._revisions[revision] = files
+    async def keep_revision(self, revision: str, files: str, now: str) -> None:
+        """See RevisionStore."""
+        self._revisions[revision] = (files, now)
 
     async def revision(self, revision: str) -> str | None:
-        """See RunStore."""
-        return self._revisions.get(revision)
+        """See RevisionStore."""
+        found = self._revisions.get(revision)
+        return found[0] if found is not None else None
 
     async def aclose(self) -> None:
-        """Nothing to close."""
+        """See RunStore: there is nothing to close."""

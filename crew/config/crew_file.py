@@ -5,7 +5,8 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from agents.providers.endpoint import ProviderConfig
-from tools.config import Name, Shape, ToolConfigs
+from tools.config import ToolConfigs
+from tools.yaml_shape import Name, Shape
 
 VERSIONS = ("1.0",)
 
@@ -25,6 +26,8 @@ IGNORED_CREW_KEYS = frozenset(
         "enforce_quotas",
     }
 )
+# What conductor, cagent and others call these keys.
+SYNONYMS = {"entry": "entry_point", "start": "entry_point", "models": "providers"}
 # Settings of go-agentic's without effect here.
 IGNORED_SETTINGS = frozenset(
     {
@@ -60,8 +63,8 @@ IGNORED_SETTINGS = frozenset(
 )
 
 
-class Settings(Shape):
-    """Limits and manners of a crew."""
+class CrewSettings(Shape):
+    """Limits and options of a crew."""
 
     ignored = IGNORED_SETTINGS
 
@@ -111,10 +114,10 @@ class Settings(Shape):
     parallel_tool_calls: bool = False
     """Run one answer's calls all at once."""
     route_hints: Literal["auto", "always", "never"] = "auto"
-    """Tell agents of their signals: those that their prompt does not mention, all, or none."""
+    """Signals that are added to an agent's prompt: those it does not mention, all, or none."""
     sse_keep_alive_seconds: Annotated[float, Field(gt=0, le=3600)] = 30
-    """A silent stream says `ping` after so long."""
-    disconnect_grace_seconds: Annotated[float, Field(ge=-1, le=86_400)] = 30
+    """A silent stream gets a `ping` after so long."""
+    disconnect_grace_seconds: Annotated[float, Field(ge=-1, le=86_400)] = -1
     """How long a run goes on after its last listener has left; -1: to its end."""
     allow_client_system: bool = False
     """Send a client's system messages to the model."""
@@ -125,6 +128,8 @@ class Settings(Shape):
 class SignalConfig(Shape):
     """A text that an agent emits, and where it leads."""
 
+    ignored = frozenset({"parallel_targets"})
+
     signal: Annotated[str, Field(min_length=1)]
     """Looked for without regard to case and white space.
 
@@ -133,11 +138,13 @@ class SignalConfig(Shape):
     target: str | None = None
     """An agent, a group, or empty: the run ends."""
     description: str = ""
-    """When to emit it; told to the agent as a hint."""
+    """When to emit it; added to the agent's prompt as a hint."""
 
 
 class BehaviorConfig(Shape):
     """How an agent is left."""
+
+    ignored = frozenset({"parallel_execution"})
 
     wait_for_signal: bool = False
     """Without a signal in its answer the run pauses for a person."""
@@ -188,6 +195,7 @@ class CrewConfig(Shape):
     """crew.yaml: a crew."""
 
     ignored = IGNORED_CREW_KEYS
+    synonyms = SYNONYMS
 
     version: Literal["1.0"] = "1.0"
     """Version of this schema."""
@@ -199,8 +207,8 @@ class CrewConfig(Shape):
     """Where a run starts; the first agent that is not terminal unless given."""
     agents: Annotated[list[Name], Field(min_length=1)]
     """Ids; each has a file in agents/. The order is that of a crew without routing."""
-    settings: Settings = Settings()
-    """Limits and manners."""
+    settings: CrewSettings = CrewSettings()
+    """Limits and options."""
     routing: RoutingConfig = RoutingConfig()
     """Signals, defaults, behaviors and groups."""
     providers: dict[str, ProviderConfig] = {}

@@ -1,7 +1,4 @@
-"""Mistakes that have one certain remedy, mended in the text: comments and layout stay.
-
-Everything else is the operator's.
-"""
+"""Fixes for mistakes that have one certain remedy; comments and layout stay."""
 
 import codecs
 import difflib
@@ -10,87 +7,88 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from crew.config.document import Document
 from crew.config.loader import CrewFiles, read_files
 from crew.config.problems import Problem
 from crew.config.sources import Sources
-from crew.config.yaml_reader import Document
 
-# So alike must a word of a key and the one it is taken for be; difflib's ratio. `max` and `min`, or
-# two units, never are.
+# the least likeness of a word of a key and the one it is taken for: difflib's ratio. `max` and
+# `min`, or two units, are never so alike.
 CERTAIN = 0.75
-# What may show when a mistake is mended that hid it; anything else was not meant.
+# What may appear when a mistake that hid it is fixed; anything else was not meant.
 HIDDEN = frozenset({"unknown-key", "out-of-range", "unset-variable"})
 KEY = re.compile(r"(['\"]?)([\w.-]+)\1(?=\s*:)")
 # a signal in brackets that YAML takes for a list of one
 SIGNAL = re.compile(r"(.*\bsignal:\s*)(\[[^\[\]{}\"',#&*!|>%@`\n]+\])\s*($|#|,|\})")
-# a value that holds ': ', behind its key
+# a value that holds ': ', after its key
 UNQUOTED = re.compile(r"^(\s*(?:- )*[\w.-]+:\s+)([^\s\"'\[\]{}|>&*!%@`#][^\"\\#]*?)(\s+#.*|\s*)$")
+# names of a list that were written without one
+NAMES_ONLY = re.compile(r"^(\s*(?:tools|handoff_targets|agents):\s+)([\w-]+(?:\s*,\s*[\w-]+)*)\s*$")
 
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """A piece of one line, and what it is to be. Lines and columns count from 1."""
+    """A piece of one line, and what replaces it. Lines and columns count from 1."""
 
     file: str
     line: int
     column: int
     old: str
     new: str
-    # the mistake hides what is wrong behind it
+    # the mistake hides other mistakes
     hides: bool = False
 
 
-def repaired(sources: Sources) -> Sources:
-    """The sources with all that is certain mended; the same ones if there is nothing."""
+def fix(sources: Sources) -> Sources:
+    """The sources with all certain fixes; the same ones if there are none."""
     done: set[tuple[str, int, str]] = set()
-    while edits := [
-        edit
-        for edit in _edits(read_files(sources, {}))
-        if (edit.file, edit.line, edit.old) not in done
-    ]:
+    while edits := _new_edits(sources, done):
         for file in dict.fromkeys(edit.file for edit in edits):
             own = [edit for edit in edits if edit.file == file]
-            # all of a file at once; one by one where that does not help
-            for some in (own, *([edit] for edit in own)):
-                mended = _applied(sources, some)
-                if _helps(sources, mended, some):
-                    sources = mended
-                    if some is own:
-                        break
-        # what one mistake hides shows when it is mended; no place is mended twice
+            sources = _apply_if_it_helps(sources, own)
+        # a mistake that was hidden appears now; no place is fixed twice
         done |= {(edit.file, edit.line, text) for edit in edits for text in (edit.old, edit.new)}
     return sources
 
 
+def _new_edits(sources: Sources, done: set[tuple[str, int, str]]) -> list[Edit]:
+    edits = _edits(read_files(sources, {}))
+    return [edit for edit in edits if (edit.file, edit.line, edit.old) not in done]
+
+
+def _apply_if_it_helps(sources: Sources, edits: list[Edit]) -> Sources:
+    """All edits of a file together; one by one where that does not help."""
+    fixed = _apply(sources, edits)
+    if _helps(sources, fixed, edits):
+        return fixed
+    for edit in edits:
+        fixed = _apply(sources, [edit])
+        if _helps(sources, fixed, [edit]):
+            sources = fixed
+    return sources
+
+
 def _helps(before: Sources, after: Sources, edits: Sequence[Edit]) -> bool:
-    """Whether nothing but what was hidden is wrong now.
-
-    No mended line says something that does not fit.
-    """
+    """Whether nothing is wrong now but what was hidden."""
     file, lines = edits[0].file, {edit.line for edit in edits}
-    was, now = (
-        Counter(
-            (p.code, p.line)
-            for p in read_files(one, {}).problems
-            if p.file == file and p.severity == "error"
-        )
-        for one in (before, after)
-    )
+    was, now = _errors_of(before, file), _errors_of(after, file)
     hides = any(edit.hides for edit in edits)
-    shown = [
-        (code, line) for code, line in now - was if code not in HIDDEN or (hides and line in lines)
-    ]
-    return not shown and not any(
-        code in ("syntax", "wrong-type") and line in lines for code, line in now
-    )
+    new = [code for code, line in now - was if code not in HIDDEN or (hides and line in lines)]
+    broken = [code for code, line in now if code in ("syntax", "wrong-type") and line in lines]
+    return not new and not broken
 
 
-def _applied(sources: Sources, edits: Sequence[Edit]) -> Sources:
+def _errors_of(sources: Sources, file: str) -> Counter[tuple[str, int]]:
+    problems = read_files(sources, {}).problems
+    return Counter((p.code, p.line) for p in problems if p.file == file and p.severity == "error")
+
+
+def _apply(sources: Sources, edits: Sequence[Edit]) -> Sources:
     file = edits[0].file
     content = sources.files[file]
     mark = codecs.BOM_UTF8 if content.startswith(codecs.BOM_UTF8) else b""
     lines = content.decode("utf-8-sig").splitlines(keepends=True)
-    # from the end, so that the columns of those before stay right
+    # from the end, so that earlier columns stay right
     for edit in sorted(edits, key=lambda edit: (edit.line, edit.column), reverse=True):
         line, at = lines[edit.line - 1], edit.column - 1
         lines[edit.line - 1] = line[:at] + edit.new + line[at + len(edit.old) :]
@@ -104,56 +102,50 @@ def _edits(files: CrewFiles) -> Iterator[Edit]:
         if problem.line <= len(lines.get(problem.file, ())):
             yield from _edit(problem, lines[problem.file][problem.line - 1])
     for document in files.agent_files.values():
-        yield from _enforce(document)
+        yield from _rename_enforce(document)
 
 
 def _edit(problem: Problem, line: str) -> Iterator[Edit]:
-    key = KEY.match(line[problem.column - 1 :])
-    if (
-        problem.code == "unknown-key"
-        and problem.suggestion is not None
-        and key
-        and _certain(key[2], problem.suggestion)
-    ):
-        yield Edit(
-            problem.file,
-            problem.line,
-            problem.column,
-            key[0],
-            f"{key[1]}{problem.suggestion}{key[1]}",
-        )
-    elif (
-        problem.code == "wrong-type"
-        and (text := SIGNAL.match(line))
-        and len(text[1]) == problem.column - 1
-    ):
-        yield Edit(problem.file, problem.line, problem.column, text[2], f'"{text[2]}"')
-    elif (
-        problem.code == "syntax"
-        and "mapping values are not allowed" in problem.message
-        and (value := UNQUOTED.match(line))
-    ):
-        yield Edit(
-            problem.file, problem.line, len(value[1]) + 1, value[2], f'"{value[2]}"', hides=True
-        )
+    file, number, column = problem.file, problem.line, problem.column
+    key = KEY.match(line[column - 1 :])
+    if problem.code == "unknown-key" and problem.suggestion is not None:
+        if key and _is_certain(key[2], problem.suggestion):
+            yield Edit(file, number, column, key[0], f"{key[1]}{problem.suggestion}{key[1]}")
+    elif problem.code == "wrong-type":
+        signal, names = SIGNAL.match(line), NAMES_ONLY.match(line)
+        if signal and len(signal[1]) == column - 1:
+            yield Edit(file, number, column, signal[2], f'"{signal[2]}"')
+        elif names and len(names[1]) == column - 1:
+            yield Edit(file, number, column, names[2], f"[{names[2]}]")
+    elif problem.code == "syntax" and "mapping values are not allowed" in problem.message:
+        value = UNQUOTED.match(line)
+        if value:
+            at = len(value[1]) + 1
+            yield Edit(file, number, at, value[2], f'"{value[2]}"', hides=True)
 
 
-def _certain(written: str, meant: str) -> bool:
+def _is_certain(written: str, meant: str) -> bool:
     """Whether a key can be no other: as many words, each the same but for a slip."""
     words, others = written.lower().split("_"), meant.split("_")
-    return len(words) == len(others) and all(
-        word == other
-        or (word[:1] == other[:1] and difflib.SequenceMatcher(None, word, other).ratio() >= CERTAIN)
-        for word, other in zip(words, others, strict=True)
-    )
+    if len(words) != len(others):
+        return False
+    return all(_is_slip(*pair) for pair in zip(words, others, strict=True))
 
 
-def _enforce(document: Document) -> Iterator[Edit]:
+def _is_slip(word: str, other: str) -> bool:
+    if word == other:
+        return True
+    likeness = difflib.SequenceMatcher(None, word, other).ratio()
+    return word[:1] == other[:1] and likeness >= CERTAIN
+
+
+def _rename_enforce(document: Document) -> Iterator[Edit]:
     """go-agentic's word for `block_on_cost_exceed`."""
     limits = document.data.get("cost_limits") if isinstance(document.data, dict) else None
-    if isinstance(limits, dict) and "enforce" in limits and "block_on_cost_exceed" not in limits:
-        line, column = document.keys["cost_limits", "enforce"]
-        key = KEY.match(document.text.splitlines()[line - 1][column - 1 :])
-        if key is not None:
-            new = f"{key[1]}block_on_cost_exceed{key[1]}"
-            yield Edit(document.file, line, column, key[0], new)
+    if not isinstance(limits, dict) or "enforce" not in limits or "block_on_cost_exceed" in limits:
+        return
+    line, column = document.keys["cost_limits", "enforce"]
+    key = KEY.match(document.text.splitlines()[line - 1][column - 1 :])
+    if key is not None:
+        new = f"{key[1]}block_on_cost_exceed{key[1]}"
+        yield Edit(document.file, line, column, key[0], new)

@@ -1,17 +1,28 @@
-"""A crew's files -> its configuration, with the place of each mistake; one file's truth."""
+"""A crew's files -> its configuration, as far as each file is right, with all mistakes in them."""
 
-import pathlib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
 
 from agents.config import AgentConfig
 from agents.providers.scripted import SCRIPT_FILE, Script
-from crew.config.binding import S, fill_environment, ignored_keys, shape
+from crew.config.binding import Bound, S, bind, ignored_keys
 from crew.config.crew_file import CrewConfig
-from crew.config.problems import ErrorCode, Problem
+from crew.config.document import Document, YamlPath
+from crew.config.environment import fill_environment
+from crew.config.problems import Problem
 from crew.config.sources import CREW_FILE, TOOLS_FILE, Sources
-from crew.config.yaml_reader import Document, Path, read
+from crew.config.yaml_reader import read
 from tools.config import ToolConfig, ToolsFile
+
+# stands for a required text that is missing, so that the rest can be checked
+MISSING = "?"
+AGENT_URLS: tuple[YamlPath, ...] = (
+    ("provider_url",),
+    ("primary", "provider_url"),
+    ("backup", "provider_url"),
+)
 
 
 @dataclass(slots=True)
@@ -21,11 +32,13 @@ class CrewFiles:
     sources: Sources
     documents: dict[str, Document] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
+    # what was left out of each file, by its name: paths as written; () is the whole file
+    changed: dict[str, set[YamlPath]] = field(default_factory=dict)
     crew: CrewConfig | None = None
     # by id, in the order of the files' names; and the file of each
     agents: dict[str, AgentConfig] = field(default_factory=dict)
     agent_files: dict[str, Document] = field(default_factory=dict)
-    # the tools of both files, and the document and path of each
+    # the tools of both files, and the document of each
     tools: dict[str, ToolConfig] = field(default_factory=dict)
     tool_files: dict[str, Document] = field(default_factory=dict)
     script: Script | None = None
@@ -43,19 +56,51 @@ class CrewFiles:
     @property
     def name(self) -> str:
         """The crew's name: the one given, or the folder's."""
-        return (self.crew.name if self.crew else "") or self.sources.folder.resolve().name
+        given = self.crew.name if self.crew is not None else ""
+        return given or self.sources.folder.resolve().name
+
+    def is_whole(self, file: str, *keys: str) -> bool:
+        """Whether nothing was left out of a file, or of some of its keys at the top."""
+        changed = self.changed.get(file, set())
+        if not keys:
+            return not changed
+        return not any(path == () or path[0] in keys for path in changed)
+
+    def names_in(self, file: str, path: YamlPath) -> Collection[str] | None:
+        """The names in a mapping of a file, also of wrong entries; None where it is wrong itself.
+
+        Of a wrong entry only what is wrong in it is a problem, not that it is missing.
+        """
+        document = self.documents.get(file)
+        data: Any = document.data if document is not None else {}
+        for part in path:
+            if data is None:
+                return ()
+            if not isinstance(data, dict):
+                return None
+            data = data.get(part)
+        if data is None:
+            return ()
+        return data if isinstance(data, dict) else None
 
 
 def read_files(sources: Sources, environment: Mapping[str, str]) -> CrewFiles:
-    """Read all files of a crew; what is wrong with each is in `problems`."""
+    """Read all files of a crew; all mistakes in them are in `problems`.
+
+    Args:
+        sources: the files.
+        environment: for `${NAME}`.
+    """
     files = CrewFiles(sources, problems=list(sources.problems))
-    if (crew := sources.named(CREW_FILE)) is not None:
-        _read_crew(files, crew, environment)
     _read_agents(files, environment)
-    if (tools := sources.named(TOOLS_FILE)) is not None:
+    if (crew := sources.find(CREW_FILE)) is not None:
+        _read_crew(files, crew, environment)
+    if (tools := sources.find(TOOLS_FILE)) is not None:
         _read_tools(files, tools, environment)
-    if (script := sources.named(SCRIPT_FILE)) is not None:
-        files.script = _shaped(files, _read(files, script), Script, (), environment)
+    if (script := sources.find(SCRIPT_FILE)) is not None:
+        document = _read(files, script)
+        files.documents[SCRIPT_FILE] = document
+        files.script = _bind(files, document, Script, {}, (), environment)
     return files
 
 
@@ -63,109 +108,82 @@ def _read(files: CrewFiles, name: str) -> Document:
     document = read(name, files.sources.files[name])
     files.documents[name] = document
     files.problems += document.problems
+    if document.problems:
+        files.changed.setdefault(name, set()).add(())
     return document
 
 
-def _shaped(
+def _bind(
     files: CrewFiles,
     document: Document,
     kind: type[S],
-    variables: tuple[Path, ...],
+    placeholders: Mapping[str, Any],
+    variables: tuple[YamlPath, ...],
     environment: Mapping[str, str],
 ) -> S | None:
-    """The document as a `kind`, or None.
-
-    `variables`: the parts that are filled from the environment.
-    """
+    """The document as a `kind`; `variables`: the parts that are filled from the environment."""
     unset = fill_environment(document, variables, environment)
-    shaped, problems = shape(document, kind)
+    ignored = ignored_keys(document, kind)
+    bound: Bound[S] = bind(document, kind, placeholders)
     # what a missing variable leaves behind is no second mistake
     places = {(problem.line, problem.column) for problem in unset}
-    problems = [problem for problem in problems if (problem.line, problem.column) not in places]
-    files.problems += [*unset, *ignored_keys(document, kind), *problems]
-    return shaped
+    problems = [one for one in bound.problems if (one.line, one.column) not in places]
+    files.problems += [*unset, *ignored, *problems]
+    changed = bound.changed if bound.value is not None else {()}
+    if changed:
+        files.changed.setdefault(document.file, set()).update(changed)
+    return bound.value
 
 
 def _read_crew(files: CrewFiles, name: str, environment: Mapping[str, str]) -> None:
     document = _read(files, name)
     # crew.yml is known by the same name
     files.documents[CREW_FILE] = document
-    files.crew = _shaped(files, document, CrewConfig, (("providers",), ("tools",)), environment)
+    variables: tuple[YamlPath, ...] = (("providers",), ("tools",))
+    # without a list of agents, those that have files are meant
+    agents = {"agents": list(files.agent_files)} if files.agent_files else {}
+    files.crew = _bind(files, document, CrewConfig, agents, variables, environment)
     if files.crew is not None:
         files.tools = dict(files.crew.tools)
         files.tool_files = dict.fromkeys(files.tools, document)
 
 
 def _read_agents(files: CrewFiles, environment: Mapping[str, str]) -> None:
-    # a file that cannot be read is still there, so nothing else is told of it
+    # a file that cannot be read is still there
     for problem in files.sources.problems:
         if problem.code == "unreadable" and problem.file.startswith("agents/"):
-            files.agent_files[pathlib.Path(problem.file).stem] = Document(problem.file, "")
+            files.agent_files[Path(problem.file).stem] = Document(problem.file, "")
+            files.changed[problem.file] = {()}
     for file in files.sources.agents:
-        document, stem = _read(files, file), pathlib.Path(file).stem
-        urls: tuple[Path, ...] = (
-            ("provider_url",),
-            ("primary", "provider_url"),
-            ("backup", "provider_url"),
-        )
-        agent = _shaped(files, document, AgentConfig, urls, environment)
-        if agent is None:
-            # known by what it says of itself, or its file's name, so that nothing else seems to be
-            # missing
-            said = document.data.get("id") if isinstance(document.data, dict) else None
-            files.agent_files.setdefault(str(said) if isinstance(said, str) else stem, document)
-        elif agent.id in files.agents:
-            first = files.agent_files[agent.id].file
-            files.problems.append(
-                document.problem(
-                    ("id",), "agent-twice", f"agent {agent.id} is defined in {first} already"
-                )
-            )
-        else:
-            files.agents[agent.id], files.agent_files[agent.id] = agent, document
-            if agent.id != stem:
-                text = f"agent {agent.id} stands in {document.file}; a file named {agent.id}.yaml is easier to find"
-                files.problems.append(document.problem(("id",), "file-name", text))
+        _read_agent(files, file, environment)
+
+
+def _read_agent(files: CrewFiles, file: str, environment: Mapping[str, str]) -> None:
+    document, stem = _read(files, file), Path(file).stem
+    placeholders = {"id": stem, "name": MISSING, "role": MISSING}
+    agent = _bind(files, document, AgentConfig, placeholders, AGENT_URLS, environment)
+    if agent is None:
+        # known by its id, or by its file's name
+        given = document.data.get("id") if isinstance(document.data, dict) else None
+        name = str(given) if isinstance(given, str) else stem
+        files.agent_files.setdefault(name, document)
+    elif agent.id in files.agents:
+        first = files.agent_files[agent.id].file
+        text = f"agent {agent.id} is defined in {first} already"
+        files.problems.append(document.problem(("id",), "agent-twice", text))
+    else:
+        files.agents[agent.id], files.agent_files[agent.id] = agent, document
 
 
 def _read_tools(files: CrewFiles, name: str, environment: Mapping[str, str]) -> None:
     document = _read(files, name)
-    config = _shaped(files, document, ToolsFile, (("tools",),), environment)
-    for name, tool in (config.tools if config is not None else {}).items():
-        if name in files.tools:
-            where = files.tool_files[name].file
-            files.problems.append(
-                document.problem(
-                    ("tools", name),
-                    "tool-twice",
-                    f"tool {name} is defined in {where} already",
-                    key=True,
-                )
-            )
+    files.documents[TOOLS_FILE] = document
+    config = _bind(files, document, ToolsFile, {"tools": {}}, (("tools",),), environment)
+    for tool_name, tool in (config.tools if config is not None else {}).items():
+        if tool_name in files.tools:
+            where = files.tool_files[tool_name].file
+            text = f"tool {tool_name} is defined in {where} already"
+            place = ("tools", tool_name)
+            files.problems.append(document.problem(place, "tool-twice", text, key=True))
         else:
-            files.tools[name], files.tool_files[name] = tool, document
-
-
-UNKNOWN: dict[str, ErrorCode] = {
-    "agent": "unknown-agent",
-    "agent or group": "unknown-agent",
-    "tool": "unknown-tool",
-    "provider": "unknown-provider",
-}
-
-
-def unknown(
-    document: Document,
-    path: Path,
-    what: str,
-    name: str,
-    known: Mapping[str, object] | frozenset[str],
-    *,
-    key: bool = False,
-) -> Problem:
-    """The problem of a name that nothing has; `what`: a key of UNKNOWN."""
-    near = document.near(name, known)
-    listed = f"; known: {', '.join(sorted(known)[:12])}" if known and near is None else ""
-    return document.problem(
-        path, UNKNOWN[what], f"unknown {what} {name!r}{listed}", key=key, suggestion=near
-    )
+            files.tools[tool_name], files.tool_files[tool_name] = tool, document

@@ -1,10 +1,8 @@
-"""What is wrong in a crew's files, each with its place, and how it is written."""
+"""What is wrong in a crew's files, each with its place and its code."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
-
-from crew.config.redaction import shown_lines
+from typing import Literal, get_args
 
 Severity = Literal["error", "warning"]
 # Stable; explanations.yaml has what each means, with an example.
@@ -43,6 +41,7 @@ ErrorCode = Literal[
     "tool-twice",
     "tool-listed-twice",
     "tool-import",
+    "schema-ref",
     "member-twice",
     "group-name",
     "empty-group",
@@ -66,21 +65,26 @@ WarningCode = Literal[
     "ignored-key",
     # the script
     "script-tool",
+    "script-arguments",
+    "script-signal",
     "no-script",
     # the graph
     "unreachable",
     "loop",
     "endless-pause",
     "undecided-group",
+    "falls-through",
+    "few-handoffs",
     # prompts
     "no-prompt",
     "unknown-variable",
     "empty-variable",
     "unknown-signal",
     "unmentioned-signal",
+    "foreign-variable",
     "signal-in-signal",
 ]
-Code = ErrorCode | WarningCode
+ProblemCode = ErrorCode | WarningCode
 ERRORS = frozenset(get_args(ErrorCode))
 WARNINGS = frozenset(get_args(WarningCode))
 
@@ -93,7 +97,7 @@ class Problem:
     file: str
     line: int
     column: int
-    code: Code
+    code: ProblemCode
     message: str
     suggestion: str | None = None
 
@@ -103,51 +107,17 @@ class Problem:
         return "warning" if self.code in WARNINGS else "error"
 
 
-def ordered(problems: Iterable[Problem]) -> list[Problem]:
-    """By place, each once."""
-    return sorted(
-        set(problems),
-        key=lambda p: (p.file != "crew.yaml", p.file, p.line, p.column, p.code, p.message),
-    )
+def in_order(problems: Iterable[Problem]) -> list[Problem]:
+    """By place, each once; those of crew.yaml first."""
+
+    def place(problem: Problem) -> tuple[bool, str, int, int, str, str]:
+        is_agent = problem.file != "crew.yaml"
+        where = (problem.line, problem.column)
+        return (is_agent, problem.file, *where, problem.code, problem.message)
+
+    return sorted(set(problems), key=place)
 
 
-def failed(problems: Iterable[Problem], *, strict: bool = False) -> bool:
+def has_failed(problems: Iterable[Problem], *, strict: bool = False) -> bool:
     """Whether there is an error; `strict`: or a warning."""
     return any(strict or problem.severity == "error" for problem in problems)
-
-
-def as_json(problems: Iterable[Problem]) -> dict[str, Any]:
-    """The problems as a document."""
-    keys = ("file", "line", "column", "severity", "code", "message", "suggestion")
-    return {"problems": [{key: getattr(problem, key) for key in keys} for problem in problems]}
-
-
-def as_text(problem: Problem, texts: Mapping[str, str], prefix: str = "") -> str:
-    """A problem with the line it is about, a caret, and the suggestion.
-
-    Args:
-        problem: the problem.
-        texts: the files' texts by their names.
-        prefix: put before the file's name, such as the folder's path and a slash.
-    """
-    head = f"{prefix}{problem.file}:{problem.line}:{problem.column}: {problem.severity}[{problem.code}]: {problem.message}"
-    out = [head]
-    lines = shown_lines(texts.get(problem.file, ""))
-    line = lines[problem.line - 1] if 0 < problem.line <= len(lines) else None
-    if line is not None:
-        start, shown = _window(line, problem.column - 1)
-        out += [
-            f"    {shown}",
-            "    "
-            + "".join("\t" if c == "\t" else " " for c in line[start : problem.column - 1])
-            + "^",
-        ]
-    if problem.suggestion:
-        out.append(f"    did you mean {problem.suggestion!r}?")
-    return "\n".join(out)
-
-
-def _window(line: str, column: int, width: int = 160) -> tuple[int, str]:
-    """The part of a long line around a column, and where it begins."""
-    start = 0 if len(line) <= width else max(0, column - width // 2)
-    return start, line[start : start + width]

@@ -1,7 +1,4 @@
-"""The lines of a crew's files as they may be shown.
-
-What may be a secret is masked, and every column keeps its place.
-"""
+"""The lines of a crew's files without what may be secret; every column keeps its place."""
 
 import re
 from functools import lru_cache
@@ -18,7 +15,7 @@ USER = re.compile(r"(?<=://)[^/\s@]+(?=@)")
 
 
 @lru_cache(maxsize=4)
-def shown_lines(text: str) -> list[str | None]:
+def redact_lines(text: str) -> list[str | None]:
     """Each line of a text as it may be shown; None for one that may not be at all."""
     out: list[str | None] = []
     # the indentation of the guarded key whose block this is
@@ -31,7 +28,7 @@ def shown_lines(text: str) -> list[str | None]:
         if inside is None and found:
             inside = len(found[1])
         if inside is not None:
-            out.append(_masked(line))
+            out.append(_redact_value(line))
         elif INSIDE.search(line.partition(" #")[0]) or any(word in line.lower() for word in WORDS):
             out.append(None)
         else:
@@ -39,8 +36,8 @@ def shown_lines(text: str) -> list[str | None]:
     return out
 
 
-def _masked(line: str) -> str:
-    """The line with all behind its key masked, character by character; without a key, all of it."""
+def _redact_value(line: str) -> str:
+    """The line with all behind its key redacted, character by character; else all of it."""
     found = KEYED.fullmatch(line)
     head, rest = (found[1], found[2]) if found else ("", line)
     value = rest.partition(" #")[0]

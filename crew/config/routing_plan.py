@@ -1,81 +1,85 @@
-"""From the configuration to the routing that runs decide by."""
+"""From the configuration to the routing by which runs decide."""
 
+from collections.abc import Mapping
+
+from crew.config.crew_file import CrewConfig
+from crew.config.document import Document
 from crew.config.loader import CrewFiles
 from crew.config.sources import CREW_FILE
-from crew.routing.decisions import Group, Route, Routing
+from crew.routing.rules import Route, Routing
 from crew.routing.signals import Signal
+from crew.routing.steps import Group
 
 
 def is_terminal(files: CrewFiles, agent_id: str) -> bool:
     """Whether a run ends after an agent: its own file and crew.yaml may say so."""
-    assert files.crew is not None, "only crews that were read have a plan"
+    assert files.crew is not None, "only crews that were read have a routing"
     behavior = files.crew.routing.agent_behaviors.get(agent_id)
     agent = files.agents.get(agent_id)
-    return bool(
-        (behavior is not None and behavior.is_terminal) or (agent is not None and agent.is_terminal)
-    )
+    in_crew = behavior is not None and behavior.is_terminal
+    return bool(in_crew or (agent is not None and agent.is_terminal))
 
 
 def entry_point(files: CrewFiles) -> str:
-    """Where a run starts: as configured, else the first agent that is not terminal.
-
-    Else the first.
-    """
-    assert files.crew is not None, "only crews that were read have a plan"
+    """Where a run starts: as configured, or the first agent that is not terminal, or the first."""
+    assert files.crew is not None, "only crews that were read have a routing"
+    if files.crew.entry_point:
+        return files.crew.entry_point
     agents = files.crew.agents
-    return files.crew.entry_point or next(
-        (agent for agent in agents if not is_terminal(files, agent)), agents[0]
-    )
+    return next((agent for agent in agents if not is_terminal(files, agent)), agents[0])
 
 
-def routing_of(files: CrewFiles) -> Routing:
-    """The routing of a crew whose files hold together."""
+def routing_of(files: CrewFiles, tools: Mapping[str, object]) -> Routing:
+    """The routing of a crew.
+
+    Args:
+        files: of a crew whose routing has no errors.
+        tools: by name; each says by `requires_approval` whether a person is asked.
+    """
     crew = files.crew
-    assert crew is not None, "only crews that were read have a plan"
-    document, settings = files.crew_document, crew.settings
-
-    def routes(agent: str) -> tuple[Route, ...]:
-        return tuple(
-            Route(
-                Signal.of(config.signal),
-                config.target or None,
-                config.description,
-                f"{CREW_FILE}:{document.value_at(('routing', 'signals', agent, place))[0]}",
-            )
-            for place, config in enumerate(crew.routing.signals[agent])
-        )
-
+    assert crew is not None, "only crews that were read have a routing"
     behaviors, listed = crew.routing.agent_behaviors, frozenset(crew.agents)
+    agents = [agent for agent in files.agents.values() if agent.id in listed]
+    asks = [agent.id for agent in agents if asks_for_approval(files, agent.id, tools)]
+    wait_seconds = {name: one.wait_timeout_seconds for name, one in behaviors.items()}
     return Routing(
         agents=tuple(crew.agents),
-        routes={agent: routes(agent) for agent in crew.routing.signals},
+        routes={agent: _routes(crew, files.crew_document, agent) for agent in crew.routing.signals},
         defaults={agent: target or None for agent, target in crew.routing.defaults.items()},
         handoff_targets={
             agent.id: None if agent.handoff_targets is None else tuple(agent.handoff_targets)
-            for agent in files.agents.values()
-            if agent.id in listed
+            for agent in agents
         },
-        waits=frozenset(agent for agent, behavior in behaviors.items() if behavior.wait_for_signal),
+        waits=frozenset(name for name, one in behaviors.items() if one.wait_for_signal),
         terminal=frozenset(agent for agent in crew.agents if is_terminal(files, agent)),
-        no_auto_route=frozenset(
-            agent for agent, behavior in behaviors.items() if not behavior.auto_route
-        ),
-        wait_seconds={
-            agent: behavior.wait_timeout_seconds
-            for agent, behavior in behaviors.items()
-            if behavior.wait_timeout_seconds is not None
-        },
-        unanswered={
-            agent: behavior.on_wait_timeout or None for agent, behavior in behaviors.items()
-        },
-        groups={
-            name: Group(
-                name,
-                tuple(group.agents),
-                group.wait_for_all,
-                group.timeout_seconds or settings.parallel_timeout_seconds,
-                group.next_agent or None,
-            )
-            for name, group in crew.routing.parallel_groups.items()
-        },
+        no_auto_route=frozenset(name for name, one in behaviors.items() if not one.auto_route),
+        wait_seconds={name: one for name, one in wait_seconds.items() if one is not None},
+        on_wait_timeout={name: one.on_wait_timeout or None for name, one in behaviors.items()},
+        asks=frozenset(asks),
+        groups=_groups(crew),
     )
+
+
+def asks_for_approval(files: CrewFiles, agent_id: str, tools: Mapping[str, object]) -> bool:
+    """Whether an agent has a tool whose calls a person must approve."""
+    names = files.agents[agent_id].tools
+    return any(getattr(tools.get(name), "requires_approval", None) for name in names)
+
+
+def _routes(crew: CrewConfig, document: Document, agent: str) -> tuple[Route, ...]:
+    routes = []
+    for place, config in enumerate(crew.routing.signals[agent]):
+        written = document.as_written(("routing", "signals", agent, place))
+        line = document.value_at(written)[0]
+        signal, source = Signal.of(config.signal), f"{CREW_FILE}:{line}"
+        routes.append(Route(signal, config.target or None, config.description, source))
+    return tuple(routes)
+
+
+def _groups(crew: CrewConfig) -> dict[str, Group]:
+    groups = {}
+    for name, group in crew.routing.parallel_groups.items():
+        seconds = group.timeout_seconds or crew.settings.parallel_timeout_seconds
+        members, next_agent = tuple(group.agents), group.next_agent or None
+        groups[name] = Group(name, members, group.wait_for_all, seconds, next_agent)
+    return groups

@@ -1,4 +1,4 @@
-"""The files of a crew as they were written: gathered from its folder, or kept with a run."""
+"""The files of a crew as they were written: read from its folder, or kept with a run."""
 
 import hashlib
 import json
@@ -19,49 +19,45 @@ ENDINGS = (".yaml", ".yml")
 class Sources:
     """A crew's files."""
 
-    # the crew's folder, where Python tools lie
+    # the crew's folder, which has the Python tools
     folder: Path
     # by name relative to the folder, agents in the order of their names
     files: Mapping[str, bytes]
-    # files that are there and cannot be read, among others
+    # files that cannot be read, among others
     problems: tuple[Problem, ...] = field(default=(), compare=False)
 
     @property
     def revision(self) -> str:
-        """16 hex digits that follow from what the files say."""
+        """16 hex digits that follow from the files' contents."""
         digest = hashlib.sha256()
         for name, content in sorted(self.files.items()):
-            digest.update(f"{name}\0{len(content)}\0".encode(errors="surrogateescape") + content)
+            head = f"{name}\0{len(content)}\0".encode(errors="surrogateescape")
+            digest.update(head + content)
         return digest.hexdigest()[:16]
 
-    def named(self, name: str) -> str | None:
-        """The file of this name, whichever of the endings it has."""
-        return next(
-            (found for ending in ENDINGS if (found := Path(name).stem + ending) in self.files), None
-        )
+    def find(self, name: str) -> str | None:
+        """The file of this name, with either of the endings."""
+        names = [Path(name).stem + ending for ending in ENDINGS]
+        return next((found for found in names if found in self.files), None)
 
     @property
     def agents(self) -> list[str]:
         """The files of the agents."""
         return [name for name in self.files if name.startswith("agents/")]
 
-    def packed(self) -> str:
-        """The files as JSON; only those of a crew without errors, which are UTF-8."""
-        return json.dumps(
-            {name: content.decode() for name, content in self.files.items()}, ensure_ascii=False
-        )
+    def to_json(self) -> str:
+        """The files as JSON; only for those of a crew without errors, which are UTF-8."""
+        texts = {name: content.decode() for name, content in self.files.items()}
+        return json.dumps(texts, ensure_ascii=False)
 
     @classmethod
-    def unpacked(cls, folder: Path, text: str) -> "Sources":
-        """What `packed` made."""
+    def from_json(cls, folder: Path, text: str) -> "Sources":
+        """The inverse of `to_json`."""
         return cls(folder, {name: content.encode() for name, content in json.loads(text).items()})
 
 
-def gather(folder: Path) -> Sources:
-    """Read the files of a crew's folder.
-
-    At most MAX_BYTES + 1 of each, enough to see that it is too large.
-    """
+def read_sources(folder: Path) -> Sources:
+    """Read a crew's files: at most MAX_BYTES + 1 of each, enough to see that one is too large."""
     problems: list[Problem] = []
     files: dict[str, bytes] = {}
     for path in _paths(folder, problems):
@@ -70,9 +66,8 @@ def gather(folder: Path) -> Sources:
             with path.open("rb") as file:
                 files[name] = file.read(MAX_BYTES + 1)
         except OSError as error:
-            problems.append(
-                Problem(name, 1, 1, "unreadable", f"the file cannot be read: {error.strerror}")
-            )
+            text = f"the file cannot be read: {error.strerror}"
+            problems.append(Problem(name, 1, 1, "unreadable", text))
     if not any((folder / f"crew{ending}").is_file() for ending in ENDINGS):
         problems.append(Problem(CREW_FILE, 1, 1, "no-crew", _no_crew(folder)))
     return Sources(folder, files, tuple(problems))
@@ -80,30 +75,19 @@ def gather(folder: Path) -> Sources:
 
 def _paths(folder: Path, problems: list[Problem]) -> Iterator[Path]:
     for name in (CREW_FILE, TOOLS_FILE, SCRIPT_FILE):
-        found = [
-            path for ending in ENDINGS if (path := folder / (Path(name).stem + ending)).is_file()
-        ]
+        candidates = [folder / (Path(name).stem + ending) for ending in ENDINGS]
+        found = [path for path in candidates if path.is_file()]
         yield from found[:1]
-        problems += [
-            Problem(
-                path.name,
-                1,
-                1,
-                "ignored-file",
-                f"{found[0].name} is there too, and is the one that is read",
-            )
-            for path in found[1:]
-        ]
-    yield from sorted(
-        path for path in (folder / "agents").glob("*") if path.suffix in ENDINGS and path.is_file()
-    )
+        for path in found[1:]:
+            text = f"{found[0].name} is there too, and is the one that is read"
+            problems.append(Problem(path.name, 1, 1, "ignored-file", text))
+    agents = [path for path in (folder / "agents").glob("*") if path.suffix in ENDINGS]
+    yield from sorted(path for path in agents if path.is_file())
 
 
 def _no_crew(folder: Path) -> str:
     if folder.is_dir():
         return f"there is no crew.yaml in {folder}; `crew init DIR` makes one"
-    return (
-        f"{folder} is a file; give its folder, {folder.parent}"
-        if folder.exists()
-        else f"there is no folder {folder}"
-    )
+    if folder.exists():
+        return f"{folder} is a file; give its folder, {folder.parent}"
+    return f"there is no folder {folder}"

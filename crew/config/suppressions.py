@@ -1,7 +1,4 @@
-"""`# crew: allow <code>`: warnings that the operator has seen and means.
-
-Allowed where they stand.
-"""
+"""`# crew: allow <code>`: warnings that the operator accepts, suppressed where they stand."""
 
 import re
 from bisect import bisect_right
@@ -10,78 +7,74 @@ from dataclasses import dataclass
 
 import yaml
 
-from crew.config.problems import ERRORS, WARNINGS, Problem, failed
-from crew.config.yaml_reader import Document, Loader
+from crew.config.document import Document
+from crew.config.problems import ERRORS, WARNINGS, Problem, has_failed
+from crew.config.yaml_reader import Loader
 
-# those that speak to us, also with a slip
+# comments for us, misspelt ones too
 COMMENT = re.compile(r"# *crew: *al*o?w", re.IGNORECASE)
-# with a reason behind a colon, if there is one
+# with a reason after a colon, if there is one
 ALLOW = re.compile(r"# *crew:\s*allow\s+([\w-]+(?:\s*,\s*[\w-]+)*)\s*(?::.*)?$", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
-class Allowed:
+class Suppression:
     """A code in such a comment: where it is written, and the line that it is about."""
 
     file: str
     line: int
     column: int
     code: str
-    about: int
+    target_line: int
 
 
-def without_allowed(documents: Iterable[Document], problems: Iterable[Problem]) -> list[Problem]:
-    """The problems but for warnings that are allowed at their line.
-
-    And a warning for each allowance that allows nothing.
-    """
+def without_suppressed(documents: Iterable[Document], problems: Iterable[Problem]) -> list[Problem]:
+    """The problems without suppressed warnings; and a warning for each unused suppression."""
     found = list(problems)
-    comments = [
-        one
-        for document in documents
-        if "crew:" in document.text.lower()
-        for one in _read(document, found)
-    ]
-    allowed = {(one.file, one.about, one.code) for one in comments}
-    kept = [p for p in found if p.severity == "error" or (p.file, p.line, p.code) not in allowed]
-    used = {(p.file, p.line, p.code) for p in found}
-    if not failed(found):
+    suppressions: list[Suppression] = []
+    for document in {document.file: document for document in documents}.values():
+        if "crew:" in document.text.lower():
+            suppressions += _read(document, found)
+    suppressed = {(one.file, one.target_line, one.code) for one in suppressions}
+    kept = [p for p in found if p.severity == "error" or _key(p) not in suppressed]
+    if has_failed(found):
         # with an error not every check is made, so nothing is known to be unused
-        kept += [
-            Problem(
-                one.file,
-                one.line,
-                one.column,
-                "unused-allow",
-                f"there is no {one.code} here to allow; remove the comment",
-            )
-            for one in comments
-            if (one.file, one.about, one.code) not in used
-        ]
+        return kept
+    used = {_key(problem) for problem in found}
+    for one in suppressions:
+        if (one.file, one.target_line, one.code) not in used:
+            text = f"there is no {one.code} here to allow; remove the comment"
+            kept.append(Problem(one.file, one.line, one.column, "unused-allow", text))
     return kept
 
 
-def _read(document: Document, problems: list[Problem]) -> Iterator[Allowed]:
-    """The allowances of a file; those that can mean nothing are told."""
+def _key(problem: Problem) -> tuple[str, int, str]:
+    return (problem.file, problem.line, problem.code)
+
+
+def _read(document: Document, problems: list[Problem]) -> Iterator[Suppression]:
+    """The suppressions of a file; those that have no meaning become problems."""
     lines = document.text.splitlines()
     next_line = _next_lines(lines)
     for line, column, text in _comments(document.text, lines):
+
+        def report(message: str, near: str | None = None) -> None:
+            place = (document.file, line, column)  # noqa: B023 # called at once
+            problems.append(Problem(*place, "unused-allow", message, near))
+
         written = ALLOW.match(text)
-        about = line if lines[line - 1][: column - 1].strip() else next_line[line]
-        for code in re.split(r" *, *", written[1]) if written else ():
+        if written is None:
+            report("write `# crew: allow <code>`, or several codes with commas between them")
+            continue
+        is_own_line = not lines[line - 1][: column - 1].strip()
+        target = next_line[line] if is_own_line else line
+        for code in re.split(r" *, *", written[1]):
             if code in WARNINGS:
-                yield Allowed(document.file, line, column, code, about)
-                continue
-            why = (
-                f"{code} is an error, which cannot be allowed"
-                if code in ERRORS
-                else f"there is no warning {code!r}"
-            )
-            near = None if code in ERRORS else document.near(code, WARNINGS)
-            problems.append(Problem(document.file, line, column, "unused-allow", why, near))
-        if not written:
-            how = "write `# crew: allow <code>`, or several codes with commas between them"
-            problems.append(Problem(document.file, line, column, "unused-allow", how))
+                yield Suppression(document.file, line, column, code, target)
+            elif code in ERRORS:
+                report(f"{code} is an error, which cannot be allowed")
+            else:
+                report(f"there is no warning {code!r}", document.near(code, WARNINGS))
 
 
 def _next_lines(lines: list[str]) -> dict[int, int]:
@@ -95,29 +88,31 @@ def _next_lines(lines: list[str]) -> dict[int, int]:
 
 
 def _comments(text: str, lines: list[str]) -> Iterator[tuple[int, int, str]]:
-    """Line, column and text of each comment that speaks to us; what stands in a text is none."""
+    """Line, column and text of each comment for us; what stands in a scalar is none."""
     found = [
-        (n, m.start() + 1, line[m.start() :])
-        for n, line in enumerate(lines, 1)
-        for m in COMMENT.finditer(line)
+        (number, match.start() + 1, line[match.start() :])
+        for number, line in enumerate(lines, 1)
+        for match in COMMENT.finditer(line)
     ]
-    spans: list[tuple[tuple[int, int], tuple[int, int]]] = []
-    try:
-        for token in yaml.scan(text, Loader) if found else ():
-            if isinstance(token, yaml.ScalarToken):
-                start, end = token.start_mark, token.end_mark
-                # a block's own header line may have a comment
-                first = (
-                    (start.line + 2, 1)
-                    if token.style in ("|", ">")
-                    else (start.line + 1, start.column + 1)
-                )
-                spans.append((first, (end.line + 1, end.column + 1)))
-    except yaml.YAMLError:
-        # told already; what was read until there counts
-        pass
+    spans = list(_scalars(text)) if found else []
     starts = [start for start, _ in spans]
-    for line, column, said in found:
+    for line, column, comment in found:
         before = bisect_right(starts, (line, column))
         if before == 0 or (line, column) >= spans[before - 1][1]:
-            yield line, column, said
+            yield line, column, comment
+
+
+def _scalars(text: str) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
+    """The places where each scalar starts and ends."""
+    try:
+        for token in yaml.scan(text, Loader):
+            if isinstance(token, yaml.ScalarToken):
+                start, end = token.start_mark, token.end_mark
+                first = (start.line + 1, start.column + 1)
+                if token.style in ("|", ">"):
+                    # a block's own header line may have a comment
+                    first = (start.line + 2, 1)
+                yield first, (end.line + 1, end.column + 1)
+    except yaml.YAMLError:
+        # a problem already; what was read until there counts
+        return

@@ -1,21 +1,17 @@
-"""One YAML text -> plain data, the place of every key and value, and what is wrong with it.
+"""One YAML text -> plain data with the place of every key and value; safe on any input."""
 
-Safe on any input.
-"""
-
-from collections.abc import Collection, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator
 from typing import Any
 
 import yaml
 
-from crew.config.problems import Code, Problem
-from tools.config import Plain
-from tools.schema import nearest
+from crew.config.document import Document, YamlPath
+from crew.config.problems import ProblemCode
+from tools.yaml_shape import Plain
 
 MAX_BYTES = 2**20
 MAX_NODES = 100_000
-# the C loader ends the process on very deep nesting, so depth is looked at first
+# the C loader ends the process on very deep nesting, so the depth is checked first
 MAX_DEPTH = 64
 # what plain YAML has, whether written or resolved; everything else would build objects
 TAGS = frozenset(
@@ -24,183 +20,124 @@ TAGS = frozenset(
 )
 NULLS = frozenset({"", "~", "null", "Null", "NULL"})
 
-Path = tuple[str | int, ...]
 Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
-@dataclass(slots=True)
-class Document:
-    """A file that was read."""
+class _TooLarge(Exception):
+    """A text nests too deep or has too many values; the problem is at a place."""
 
-    file: str
-    text: str
-    data: Any = None
-    # line and column, from 1, of the value and of the key at a path
-    values: dict[Path, tuple[int, int]] = field(default_factory=dict)
-    keys: dict[Path, tuple[int, int]] = field(default_factory=dict)
-    problems: list[Problem] = field(default_factory=list)
-    # how many names may still be compared to find what was meant; a hostile file has tens of
-    # thousands of mistakes
-    comparisons: int = 10_000
+    def __init__(self, mark: Any, code: ProblemCode, message: str) -> None:
+        super().__init__(message)
+        self.place, self.code = _place(mark), code
 
-    def value_at(self, path: Path) -> tuple[int, int]:
-        """Where the value at a path is, or the nearest one above it that is there."""
-        while path not in self.values and path:
-            path = path[:-1]
-        return self.values.get(path, (1, 1))
 
-    def key_at(self, path: Path) -> tuple[int, int]:
-        """Where the key at a path is, else its value."""
-        return self.keys.get(path) or self.value_at(path)
+def _too_deep(mark: Any) -> _TooLarge:
+    return _TooLarge(mark, "too-deep", f"nested more than {MAX_DEPTH} deep")
 
-    def near(self, word: str, known: Collection[str]) -> str | None:
-        """The known name that a word of this file was probably meant to be."""
-        self.comparisons -= len(known)
-        return nearest(word, known) if self.comparisons > 0 else None
 
-    def problem(
-        self,
-        path: Path,
-        code: Code,
-        message: str,
-        *,
-        key: bool = False,
-        suggestion: str | None = None,
-    ) -> Problem:
-        """A problem of this file at a path: at its value, or at its key."""
-        line, column = self.key_at(path) if key else self.value_at(path)
-        return Problem(self.file, line, column, code, message, suggestion)
+def _too_many(mark: Any) -> _TooLarge:
+    text = f"more than {MAX_NODES:,} values after aliases are followed"
+    return _TooLarge(mark, "too-many-nodes", text)
 
 
 def read(file: str, content: bytes) -> Document:
-    """Read a file's bytes; what cannot be read is told in `problems`, with `data` None."""
+    """Read a file's bytes; what cannot be read is in `problems`, with `data` None."""
     document = Document(file, "")
     if len(content) > MAX_BYTES:
-        return _refuse(
-            document,
-            1,
-            1,
-            "too-large",
-            f"the file has more than {MAX_BYTES:,} bytes, the most that are read",
-        )
+        text = f"the file has more than {MAX_BYTES:,} bytes, the most that are read"
+        return document.refuse(1, 1, "too-large", text)
     try:
         document.text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        before = content[: error.start].decode("utf-8-sig").split("\n")
-        wrong = f"the byte 0x{content[error.start]:02x} is no UTF-8 text; save the file as UTF-8"
-        return _refuse(document, len(before), len(before[-1]) + 1, "not-utf8", wrong)
+        return _refuse_bytes(document, content, error)
     try:
-        _look_ahead(document.text)
+        _check_size(document.text)
         node = yaml.compose(document.text, Loader)
-    except (_TooDeep, _TooMany) as error:
-        return _refused(document, error)
-    except yaml.MarkedYAMLError as error:
-        # a quote that is never closed is found where it opens, not at the end of the file
-        unclosed = error.problem is not None and "unexpected end of stream" in error.problem
-        mark = (
-            error.context_mark
-            if unclosed and error.context_mark
-            else error.problem_mark or error.context_mark
-        )
-        line, column = _place(mark)
-        return _refuse(document, line, column, "syntax", _plainly(error, document.text, line))
-    except yaml.reader.ReaderError as error:
-        return _refuse(
-            document,
-            *_character(document.text),
-            "syntax",
-            f"a character that YAML does not allow: {error.reason}",
-        )
+        if node is None:
+            return document.refuse(1, 1, "empty", "the file is empty")
+        document.data = _Walk(document).value(node, (), ())
+    except _TooLarge as error:
+        document.data = None
+        return document.refuse(*error.place, error.code, str(error))
     except yaml.YAMLError as error:
-        return _refuse(document, 1, 1, "syntax", " ".join(str(error).split()))
-    if node is None:
-        return _refuse(document, 1, 1, "empty", "the file is empty")
-    walk = _Walk(document)
-    try:
-        document.data = walk.value(node, (), ())
-    except (_TooDeep, _TooMany) as error:
-        return _refused(document, error)
+        return _refuse_syntax(document, error)
     if not isinstance(document.data, dict):
         document.data = None
         if not document.problems:
-            _refuse(
-                document, 1, 1, "not-a-mapping", "the file must hold `key: value` lines at the top"
-            )
+            text = "the file must hold `key: value` lines at the top"
+            document.refuse(1, 1, "not-a-mapping", text)
     return document
 
 
-class _TooDeep(Exception):
-    pass
+def _refuse_bytes(document: Document, content: bytes, error: UnicodeDecodeError) -> Document:
+    before = content[: error.start].decode("utf-8-sig").split("\n")
+    byte = f"0x{content[error.start]:02x}"
+    text = f"the byte {byte} is no UTF-8 text; save the file as UTF-8"
+    return document.refuse(len(before), len(before[-1]) + 1, "not-utf8", text)
 
 
-class _TooMany(Exception):
-    pass
+def _refuse_syntax(document: Document, error: yaml.YAMLError) -> Document:
+    if isinstance(error, yaml.reader.ReaderError):
+        line, column = _forbidden_character(document.text)
+        text = f"a character that YAML does not allow: {error.reason}"
+        return document.refuse(line, column, "syntax", text)
+    if not isinstance(error, yaml.MarkedYAMLError):
+        return document.refuse(1, 1, "syntax", " ".join(str(error).split()))
+    mark = error.problem_mark or error.context_mark
+    # a quote that is never closed is found where it opens, not at the end of the file
+    if error.problem is not None and "unexpected end of stream" in error.problem:
+        mark = error.context_mark or mark
+    line, column = _place(mark)
+    text = _explain_syntax(error, document.text, line)
+    return document.refuse(line, column, "syntax", text)
 
 
-def _look_ahead(text: str) -> None:
+def _check_size(text: str) -> None:
     """Refuse what would take too much to read, before it is."""
     depth = nodes = 0
     for event in yaml.parse(text, Loader):
         nodes += isinstance(event, yaml.NodeEvent)
         # of every value there is at most one key
         if nodes > 2 * MAX_NODES:
-            raise _TooMany(*_place(event.start_mark))
+            raise _too_many(event.start_mark)
         if isinstance(event, yaml.CollectionStartEvent):
             depth += 1
             if depth > MAX_DEPTH:
-                raise _TooDeep(*_place(event.start_mark))
+                raise _too_deep(event.start_mark)
         elif isinstance(event, yaml.CollectionEndEvent):
             depth -= 1
 
 
-def _character(text: str) -> tuple[int, int]:
+def _forbidden_character(text: str) -> tuple[int, int]:
     """The place of the first character that YAML does not allow."""
     found = yaml.reader.Reader.NON_PRINTABLE.search(text)
     before = text[: found.start() if found else 0].splitlines() or [""]
     return len(before), len(before[-1]) + 1
 
 
-def _refused(document: Document, error: _TooDeep | _TooMany) -> Document:
-    line, column = error.args
-    if isinstance(error, _TooDeep):
-        return _refuse(document, line, column, "too-deep", f"nested more than {MAX_DEPTH} deep")
-    return _refuse(
-        document,
-        line,
-        column,
-        "too-many-nodes",
-        f"more than {MAX_NODES:,} values after aliases are followed",
-    )
-
-
-def _refuse(document: Document, line: int, column: int, code: Code, message: str) -> Document:
-    document.problems.append(Problem(document.file, line, column, code, message))
-    return document
-
-
-def _plainly(error: yaml.MarkedYAMLError, text: str, line: int) -> str:
+def _explain_syntax(error: yaml.MarkedYAMLError, text: str, line: int) -> str:
     """The parser's words, and what usually helps."""
-    said = ": ".join(part for part in (error.context, error.problem) if part)
+    reason = ": ".join(part for part in (error.context, error.problem) if part)
     lines = text.splitlines()
     written = lines[line - 1] if 0 < line <= len(lines) else ""
-    if "\t" in written[: len(written) - len(written.lstrip())] or "'\\t'" in said:
-        return f"{said}; indent with spaces, not tabs"
-    if "unexpected end of stream" in said and "quoted" in said:
+    indent = written[: len(written) - len(written.lstrip())]
+    if "\t" in indent or "'\\t'" in reason:
+        return f"{reason}; indent with spaces, not tabs"
+    if "unexpected end of stream" in reason and "quoted" in reason:
         return "the quote that opens here is never closed"
-    if "did not find expected" in said and error.context_mark is not None:
-        began = error.context_mark.line + 1
-        return f"{said}; a line between {began} and {line} is indented otherwise than its neighbours, or lacks the space after '-'"
-    if "mapping values are not allowed" in said:
-        return f"{said}; put quotes around a text that holds ': '"
-    return said
+    if "did not find expected" in reason and error.context_mark is not None:
+        first = error.context_mark.line + 1
+        return (
+            f"{reason}; a line between {first} and {line} has another indentation than the "
+            "lines beside it, or lacks the space after '-'"
+        )
+    if "mapping values are not allowed" in reason:
+        return f"{reason}; put quotes around a text that holds ': '"
+    return reason
 
 
 def _place(mark: Any) -> tuple[int, int]:
     return (mark.line + 1, mark.column + 1) if mark else (1, 1)
-
-
-def _start(node: yaml.Node) -> tuple[int, int]:
-    return _place(node.start_mark)
 
 
 class _Walk:
@@ -210,91 +147,88 @@ class _Walk:
         self.document = document
         self.nodes = 0
 
-    def value(self, node: yaml.Node, path: Path, above: tuple[yaml.Node, ...]) -> Any:
-        self.nodes += 1
-        if self.nodes > MAX_NODES:
-            raise _TooMany(*_start(node))
-        self.document.values[path] = _start(node)
+    def value(self, node: yaml.Node, path: YamlPath, above: tuple[yaml.Node, ...]) -> Any:
+        self._count(node)
+        self.document.values[path] = _place(node.start_mark)
         if len(above) > MAX_DEPTH:
             # deeper than the text: by aliases
-            raise _TooDeep(*_start(node))
+            raise _too_deep(node.start_mark)
         if node.tag not in TAGS:
-            return self._problem(
-                node,
-                "tag",
-                f"the tag {node.tag} is not read; write plain text, numbers, lists and mappings",
-            )
+            text = f"the tag {node.tag} is not read; write plain text, numbers, lists and mappings"
+            return self._refuse(node, "tag", text)
         if any(node is one for one in above):
-            return self._problem(node, "recursive-alias", "an alias points at what it is part of")
+            text = "an alias points at what it is part of"
+            return self._refuse(node, "recursive-alias", text)
+        inner = (*above, node)
         match node:
             case yaml.ScalarNode():
                 return self._scalar(node)
             case yaml.SequenceNode():
-                return [
-                    self.value(item, (*path, place), (*above, node))
-                    for place, item in enumerate(node.value)
-                ]
+                items = enumerate(node.value)
+                return [self.value(item, (*path, place), inner) for place, item in items]
             case yaml.MappingNode():
                 return self._mapping(node, path, above)
-        return self._problem(node, "syntax", "this is neither text, list nor mapping")
+        return self._refuse(node, "syntax", "this is neither text, list nor mapping")
+
+    def _count(self, node: yaml.Node) -> None:
+        self.nodes += 1
+        if self.nodes > MAX_NODES:
+            raise _too_many(node.start_mark)
 
     def _scalar(self, node: yaml.ScalarNode) -> Any:
-        # the C loader says "" of a plain scalar, the Python one None
+        # the style of a plain scalar is "" in the C loader, None in the Python one
         if node.style:
             return node.value
         return None if node.value in NULLS else Plain(node.value)
 
     def _mapping(
-        self, node: yaml.MappingNode, path: Path, above: tuple[yaml.Node, ...]
+        self, node: yaml.MappingNode, path: YamlPath, above: tuple[yaml.Node, ...]
     ) -> dict[str, Any]:
         out: dict[str, Any] = {}
         merged: dict[str, Any] = {}
-        seen: set[str] = set()
+        lines: dict[str, int] = {}
+        inner = (*above, node)
         for key_node, value_node in node.value:
             if not isinstance(key_node, yaml.ScalarNode):
-                self._problem(key_node, "key", "a key must be a text")
+                self._refuse(key_node, "key", "a key must be a text")
                 continue
             key = key_node.value
             if key == "<<" and not key_node.style:
-                for source in self._merge_sources(value_node, (*above, node)):
-                    for name, value in self._mapping(source, path, (*above, node)).items():
+                for source in self._merge_sources(value_node, inner):
+                    for name, value in self._mapping(source, path, inner).items():
                         merged.setdefault(name, value)
                 continue
-            if key in seen:
-                self._problem(key_node, "duplicate-key", f"the key {key!r} stands here twice")
+            if key in lines:
+                text = f"duplicate key {key!r}; first at line {lines[key]}"
+                self._refuse(key_node, "duplicate-key", text)
                 continue
-            seen.add(key)
-            self.document.keys[(*path, key)] = _start(key_node)
-            out[key] = self.value(value_node, (*path, key), (*above, node))
+            lines[key] = _place(key_node.start_mark)[0]
+            self.document.keys[(*path, key)] = _place(key_node.start_mark)
+            out[key] = self.value(value_node, (*path, key), inner)
         # the places of merged keys that are overridden here were overwritten above, unless the
         # merge came later
-        for key in seen & merged.keys():
-            self._place_again(node, key, path)
+        for key in lines.keys() & merged.keys():
+            self._restore_place(node, key, path)
         return {**merged, **out}
 
-    def _place_again(self, node: yaml.MappingNode, key: str, path: Path) -> None:
+    def _restore_place(self, node: yaml.MappingNode, key: str, path: YamlPath) -> None:
         for key_node, value_node in node.value:
             if isinstance(key_node, yaml.ScalarNode) and key_node.value == key:
-                self.document.keys[(*path, key)], self.document.values[(*path, key)] = (
-                    _start(key_node),
-                    _start(value_node),
-                )
+                self.document.keys[(*path, key)] = _place(key_node.start_mark)
+                self.document.values[(*path, key)] = _place(value_node.start_mark)
 
     def _merge_sources(
         self, node: yaml.Node, above: tuple[yaml.Node, ...]
     ) -> Iterator[yaml.MappingNode]:
         found = node.value if isinstance(node, yaml.SequenceNode) else [node]
         for source in found:
-            self.nodes += 1
-            if self.nodes > MAX_NODES:
-                raise _TooMany(*_start(source))
+            self._count(source)
             if any(source is one for one in above):
-                self._problem(source, "recursive-alias", "<< merges a mapping into itself")
+                self._refuse(source, "recursive-alias", "<< merges a mapping into itself")
             elif isinstance(source, yaml.MappingNode):
                 yield source
             else:
-                self._problem(source, "merge", "<< takes a mapping, or a list of them")
+                self._refuse(source, "merge", "<< takes a mapping, or a list of them")
 
-    def _problem(self, node: yaml.Node, code: Code, message: str) -> None:
-        line, column = _start(node)
-        _refuse(self.document, line, column, code, message)
+    def _refuse(self, node: yaml.Node, code: ProblemCode, message: str) -> None:
+        self.document.refuse(*_place(node.start_mark), code, message)

@@ -1,11 +1,9 @@
 """The loop: look at what a run is, take the next step, until it has ended or waits for a person."""
 
-import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
+from datetime import timedelta
 from typing import assert_never
-
-import anyio
 
 from agents.agent import Agent
 from agents.errors import ModelError
@@ -20,10 +18,11 @@ from agents.events import (
     Warned,
 )
 from agents.turn import Turn
-from crew.crew import RunLimits
-from crew.engine.approvals import ask_first, settle_answered
+from crew.crew import Crew
+from crew.engine.approvals import find_question, results_of_answer
 from crew.engine.groups import GroupFailed, GroupRunner
 from crew.journal.events import (
+    SYSTEM,
     DoneReason,
     ErrorReason,
     Event,
@@ -32,25 +31,15 @@ from crew.journal.events import (
     Question,
     RunDone,
     RunFailed,
-    Stored,
+    StoredEvent,
 )
-from crew.journal.state import Branch, RunState
+from crew.journal.state import Branch, GroupState, RunState
 from crew.journal.store import RunRow
-from crew.journal.wire import now
 from crew.journal.writer import Journal
-from crew.routing.decisions import (
-    Decision,
-    Finish,
-    Fork,
-    Handoff,
-    Pause,
-    Reason,
-    Routing,
-    decide,
-    decide_group,
-    decide_unanswered,
-    deciding_member,
-)
+from crew.routing.decisions import decide, decide_group, decide_unanswered, deciding_member
+from crew.routing.steps import Finish, Fork, Handoff, NextStep, Pause, Reason
+from tools.calls import ToolResult
+from tools.clock import rfc3339
 
 # events that may wait for the store while a run goes on
 MAX_BACKLOG = 50
@@ -60,51 +49,41 @@ class CrewExecutor:
     """Runs one run of a crew: signal routing, pauses, groups, limits."""
 
     def __init__(
-        self,
-        agents: Mapping[str, Agent],
-        routing: Routing,
-        limits: RunLimits,
-        state: RunState,
-        journal: Journal,
-        row: RunRow,
-        *,
-        stream: bool,
+        self, crew: Crew, state: RunState, journal: Journal, row: RunRow, *, stream: bool
     ) -> None:
-        """`state` and `row` are the run's as stored; both go on with its events.
+        """Continue a run.
 
-        `stream`: tell words as they are written.
+        Args:
+            crew: who speaks, and by which routing.
+            state: of the run as stored; changed by its events.
+            journal: stores and publishes them.
+            row: of the run as stored; changed by its end or pause.
+            stream: publish text as it is written.
         """
-        self.agents, self.routing, self.limits, self.state, self.journal, self.row, self.stream = (
-            agents,
-            routing,
-            limits,
-            state,
-            journal,
-            row,
-            stream,
-        )
-        self.began = time.monotonic()
+        self.crew, self.state, self.journal, self.row = crew, state, journal, row
+        self.stream = stream
+        self.started = crew.clock.monotonic()
 
     async def run(self) -> RunRow:
-        """Go on until the run has ended or is paused; the row as it then is.
+        """Go on until the run has ended or is paused; returns the row as it then is.
 
         Raises:
             StoreError: the store failed; the run stays as it was stored last.
         """
-        left = max(0.0, self.limits.timeout_seconds - self.state.active_seconds)
+        limit = self.crew.limits.timeout_seconds
+        timeout = self.crew.clock.timeout(max(0.0, limit - self.state.active_seconds))
         try:
-            with anyio.move_on_after(left) as scope:
+            async with timeout:
                 while self.state.status == "running":
                     await self._step()
-            if scope.cancelled_caught and self.state.status == "running":
-                self._fail(
-                    "timeout",
-                    "timeout",
-                    f"the run took longer than settings.timeout_seconds = {self.limits.timeout_seconds:g}",
-                    retryable=True,
-                )
+        except TimeoutError:
+            if not timeout.expired():
+                raise
+            if self.state.status == "running":
+                text = f"the run took longer than settings.timeout_seconds = {limit:g}"
+                self._fail("timeout", "timeout", text, retryable=True)
         except ModelError as error:
-            speaker = self.agents.get(self.state.main.agent_id)
+            speaker = self.crew.agents.get(self.state.main.agent_id)
             self._fail("model", error.code, str(error), agent=speaker, retryable=error.retryable)
         except GroupFailed as error:
             self._fail(error.reason, f"group_{error.reason}", str(error), retryable=True)
@@ -114,32 +93,27 @@ class CrewExecutor:
     def cancel(self) -> None:
         """Record that the run was cancelled; its loop has stopped already."""
         if self.state.status == "running":
-            self._done("cancelled", self.state.main.agent_id, self.state.last_answer)
+            self._finish("cancelled", self.state.main.agent_id, self.state.last_answer)
 
     def crash(self) -> None:
-        """Record that the run broke by a mistake of ours; the log tells which."""
+        """Record that the run failed by a mistake of the runtime; the log has it."""
         if self.state.status == "running":
-            self._fail(
-                "internal",
-                "internal",
-                "the runtime made a mistake; the server's log has it under this run's id",
-            )
+            text = "the runtime made a mistake; the server's log has it under this run's id"
+            self._fail("internal", "internal", text)
 
-    async def tell(self, event: Event) -> None:
+    async def emit(self, event: Event) -> None:
         """Record an event and go on by it.
 
-        An act that must not be repeated waits until it is stored; so do words as they are written,
-        which are told at once
-        and must not come before what goes before them. A model call does not wait: at worst it is
-        made again.
+        An act that must not be repeated waits until its start is stored. Streamed text is
+        published at once, so it waits until what precedes it is stored. A model call does not
+        wait: at worst it is made again.
         """
         match event:
             case AgentDelta() | AgentFailed() | ModelCalled() | ToolRetried():
-                self.journal.pass_on(event)
-            case ToolStarted(once=False) if self.state.has_begun(event):
-                # made again after a crash; what was told is not told again. One that must not be
-                # made twice is made again
-                # only by a person's word, and then as a new act with an intent of its own
+                self.journal.publish_ephemeral(event)
+            case ToolStarted(once=False) if self.state.has_started(event):
+                # made again after a crash: its start was published already. One that must not
+                # be made twice is made again only by a person's word, as a new act
                 pass
             case ToolStarted(once=True):
                 self._record(event)
@@ -151,173 +125,163 @@ class CrewExecutor:
             case _:
                 self._record(event)
 
-    def _record(self, event: Stored, row: RunRow | None = None) -> None:
+    def _record(self, event: StoredEvent, row: RunRow | None = None) -> None:
         self.journal.record(event, row)
         self.state.apply(event)
 
     async def _step(self) -> None:
         """The next step, which follows from the state alone."""
-        state, main = self.state, self.state.main
-        group = self.routing.groups.get(main.agent_id)
+        state, main, routing = self.state, self.state.main, self.crew.routing
         if state.group is not None and state.group.ended:
-            self._go(
-                decide_group(
-                    self.routing,
-                    self.routing.groups[state.group.name],
-                    state.group.answers,
-                    state.origin,
-                    state.spoken,
-                )
-            )
-        elif group is not None:
-            open_members = (
-                []
-                if state.group is None
-                else [
-                    m for m in state.group.members.values() if m.answer is None and m.failed is None
-                ]
-            )
-            if (state.group is not None or not self._no_round_left()) and not self._asks(
-                open_members
-            ):
-                await GroupRunner(
-                    self.agents,
-                    self.routing,
-                    group,
-                    state,
-                    self.tell,
-                    self.limits.max_rounds,
-                    self.stream,
-                ).run()
+            group = routing.groups[state.group.name]
+            answers = state.group.answers
+            self._follow(decide_group(routing, group, answers, state.origin, state.spoken))
+        elif main.agent_id in routing.groups:
+            await self._run_group()
         elif main.calls:
-            if not self._asks([main]) and main.open_calls:
-                await Turn(self.agents[main.agent_id], None, self.tell).act(main.open_calls)
+            if not self._ask([main]) and main.open_calls:
+                await self._turn().act(main.open_calls)
         elif state.expired:
-            self._go(decide_unanswered(self.routing, main.agent_id))
+            self._follow(decide_unanswered(routing, main.agent_id))
         elif main.answer is not None:
-            self._go(decide(self.routing, main.agent_id, main.answer, state.spoken))
-        elif not self._no_round_left():
-            turn = Turn(self.agents[main.agent_id], None, self.tell)
-            await turn.speak(
+            self._follow(decide(routing, main.agent_id, main.answer, state.spoken))
+        elif not self._is_out_of_rounds():
+            await self._turn().speak(
                 main.history,
                 round=main.rounds + (not main.speaking),
                 announce=not main.speaking,
                 stream=self.stream,
             )
 
-    def _asks(self, branches: Sequence[Branch]) -> bool:
-        """Pause if a person has to decide on calls of the branches first.
+    def _turn(self) -> Turn:
+        return Turn(self.crew.agents[self.state.main.agent_id], None, self.emit)
 
-        Settle what a person has decided.
-        """
+    async def _run_group(self) -> None:
         state = self.state
-        if state.verdict is not None:
-            question, verdict = state.question, state.verdict
-            for branch in branches:
-                agent = self.agents[branch.agent_id]
-                group = None if branch is state.main else state.main.agent_id
-                for result in settle_answered(branch, question, verdict, expired=state.expired):
-                    self._record(ToolReturned(agent.id, agent.name, group, result))
+        if state.group is None and self._is_out_of_rounds():
+            return
+        if self._ask(_open_members(state.group)):
+            return
+        group = self.crew.routing.groups[state.main.agent_id]
+        await GroupRunner(self.crew, group, state, self.emit, stream=self.stream).run()
+
+    def _ask(self, branches: Sequence[Branch]) -> bool:
+        """Pause if a person has to decide on calls first; record the results of an answer."""
+        state, agents = self.state, self.crew.agents
+        if state.decided is not None:
+            # before any of them is recorded: the last call of a branch ends the question
+            results = [
+                (branch, results_of_answer(branch, state.question, state.decided, state.expired))
+                for branch in branches
+            ]
+            for branch, decided in results:
+                self._record_results(branch, decided)
             return False
-        asked = ask_first([(branch, self.agents[branch.agent_id]) for branch in branches])
-        if asked is None:
+        found = find_question([(branch, agents[branch.agent_id]) for branch in branches])
+        if found is None:
             return False
-        agent, question = asked
+        agent, question = found
+        until = self._until(agent.id)
         if question.kind == "unknown_outcome":
             tools = ", ".join(call.tool for call in question.calls)
-            text = f"{tools} had begun when the process ended; whether it acted is not known"
+            text = f"{tools} had started when the process ended; whether it acted is not known"
             self._record(Warned("unknown_outcome", text, agent.id, agent.name))
-        # what nobody knows is never decided by a clock
-        self._pause(agent, question, self._until(agent.id) if question.kind == "approval" else None)
+            # what nobody knows is never decided by a clock
+            until = None
+        self._pause(agent, question, until)
         return True
 
-    def _go(self, decision: Decision) -> None:
-        match decision:
+    def _record_results(self, branch: Branch, results: Sequence[ToolResult]) -> None:
+        agent, main = self.crew.agents[branch.agent_id], self.state.main
+        group = None if branch is main else main.agent_id
+        for result in results:
+            self._record(ToolReturned(agent.id, agent.name, group, result))
+
+    def _follow(self, step: NextStep) -> None:
+        state = self.state
+        match step:
             case Handoff(to, reason):
                 self._hand_off(to, reason)
             case Fork(group, reason):
                 self._hand_off(group.name, reason)
             case Pause(agent_id):
-                self._pause(self.agents[agent_id], None, self._until(agent_id))
+                self._pause(self.crew.agents[agent_id], None, self._until(agent_id))
             case Finish(reason, agent_id, decided):
-                said = self.state.group.answers if self.state.group is not None and decided else {}
-                self._done(reason, agent_id, said.get(agent_id, self.state.last_answer))
+                answer = state.last_answer
+                if state.group is not None and decided:
+                    answer = state.group.answers.get(agent_id, answer)
+                self._finish(reason, agent_id, answer)
             case _:
-                assert_never(decision)
+                assert_never(step)
 
     def _hand_off(self, to: str, reason: Reason) -> None:
         state, main = self.state, self.state.main
         decided_by, answer = None, state.last_answer
         if state.group is not None and reason.why == "signal":
-            decided_by = deciding_member(
-                self.routing, self.routing.groups[state.group.name], state.group.answers
-            )
+            routing = self.crew.routing
+            group = routing.groups[state.group.name]
+            decided_by = deciding_member(routing, group, state.group.answers)
             answer = state.group.answers[decided_by] if decided_by else answer
-        if state.handoffs >= self.limits.max_handoffs:
-            bound = f"settings.max_handoffs = {self.limits.max_handoffs}"
-            text = f"{main.agent_id} → {to} would be handoff {state.handoffs + 1}; {bound}"
+        limit = self.crew.limits.max_handoffs
+        if state.handoffs >= limit:
+            number = state.handoffs + 1
+            way = f"{main.agent_id} → {to}"
+            text = f"{way} would be handoff {number}; settings.max_handoffs = {limit}"
             self._record(Warned("max_handoffs", text))
-            self._done("max_handoffs", decided_by or state.last_agent, answer)
+            self._finish("max_handoffs", decided_by or state.last_agent, answer)
             return
-        leader = self.agents.get(decided_by or main.agent_id)
-        name = leader.name if leader else main.agent_id
-        self._record(
-            HandedOff(
-                main.agent_id,
-                to,
-                reason.why,
-                reason.signal,
-                reason.also_found,
-                reason.source,
-                name,
-                decided_by,
-            )
+        handed_off = HandedOff(
+            main.agent_id,
+            to,
+            reason.why,
+            reason.signal,
+            reason.also_found,
+            reason.source,
+            self.crew.name_of(decided_by or main.agent_id),
+            decided_by,
         )
+        self._record(handed_off)
 
-    def _no_round_left(self) -> bool:
-        main = self.state.main
+    def _is_out_of_rounds(self) -> bool:
+        """Whether no further model call is allowed; ends the run then."""
+        main, limit = self.state.main, self.crew.limits.max_rounds
         # a round that was announced before a crash has been counted
-        if main.rounds - main.speaking < self.limits.max_rounds:
+        if main.rounds - main.speaking < limit:
             return False
-        self._record(
-            Warned(
-                "max_rounds",
-                f"{main.agent_id} would speak in round {main.rounds + 1}; settings.max_rounds = {self.limits.max_rounds}",
-            )
-        )
-        self._done("max_rounds", self.state.last_agent or main.agent_id, self.state.last_answer)
+        next_round = main.rounds + 1
+        text = f"{main.agent_id} would speak in round {next_round}; settings.max_rounds = {limit}"
+        self._record(Warned("max_rounds", text))
+        self._finish("max_rounds", self.state.last_agent or main.agent_id, self.state.last_answer)
         return True
 
     def _pause(self, agent: Agent, question: Question | None, until: str | None) -> None:
         self._record(Paused(agent.id, agent.name, question, until))
-        self._done("paused", agent.id, self.state.last_answer, until)
+        self._finish("paused", agent.id, self.state.last_answer, until)
 
     def _until(self, agent_id: str) -> str | None:
-        """When a pause of an agent is over even without an answer."""
-        seconds = self.routing.wait_seconds.get(agent_id)
-        return None if seconds is None else now(seconds)
+        """When a pause of an agent is over even without an answer: RFC 3339."""
+        seconds = self.crew.routing.wait_seconds.get(agent_id)
+        if seconds is None:
+            return None
+        return rfc3339(self.crew.clock.now() + timedelta(seconds=seconds))
 
     def _active_seconds(self) -> float:
-        return self.state.active_seconds + time.monotonic() - self.began
+        return self.state.active_seconds + self.crew.clock.monotonic() - self.started
 
-    def _done(
+    def _finish(
         self, reason: DoneReason, agent_id: str, answer: str, until: str | None = None
     ) -> None:
         state = self.state
-        self._end(
-            RunDone(
-                reason,
-                agent_id,
-                answer,
-                state.main.rounds,
-                state.handoffs,
-                state.usage,
-                self._active_seconds(),
-            ),
+        done = RunDone(
+            reason,
             agent_id,
             answer,
-            until,
+            state.main.rounds,
+            state.handoffs,
+            state.usage,
+            self._active_seconds(),
         )
+        self._end(done, agent_id, answer, until)
 
     def _fail(
         self,
@@ -328,12 +292,10 @@ class CrewExecutor:
         agent: Agent | None = None,
         retryable: bool = False,
     ) -> None:
-        agent_id, name = (agent.id, agent.name) if agent is not None else (None, "system")
-        self._end(
-            RunFailed(reason, code, message, agent_id, name, retryable, self._active_seconds()),
-            agent_id,
-            message,
-        )
+        agent_id, name = (agent.id, agent.name) if agent is not None else (None, SYSTEM)
+        seconds = self._active_seconds()
+        failed = RunFailed(reason, code, message, agent_id, name, retryable, seconds)
+        self._end(failed, agent_id, message)
 
     def _end(
         self,
@@ -344,20 +306,29 @@ class CrewExecutor:
     ) -> None:
         state = self.state
         state.apply(event)
-        paused = state.status == "paused"
+        is_paused = state.status == "paused"
         self.row = replace(
             self.row,
             status=state.status,
             reason=event.reason,
             answer=answer,
             agent_id=agent_id,
-            paused_agent_id=agent_id if paused else None,
+            paused_agent_id=agent_id if is_paused else None,
             rounds=state.main.rounds,
             handoffs=state.handoffs,
             usage=state.usage,
             duration_seconds=state.active_seconds,
-            ended_at=None if paused else now(),
+            ended_at=None if is_paused else rfc3339(self.crew.clock.now()),
             paused_until=until,
-            events=self.journal.seq + 1,
+            pause_seq=state.pause_seq if is_paused else None,
+            last_seq=state.seq,
         )
         self.journal.record(event, self.row)
+
+
+def _open_members(group: GroupState | None) -> list[Branch]:
+    """The members of a group that was entered which have neither answered nor failed."""
+    if group is None:
+        return []
+    members = group.members.values()
+    return [branch for branch in members if branch.answer is None and branch.failed is None]

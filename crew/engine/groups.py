@@ -1,17 +1,18 @@
-"""A group of turns in one task group, joined by its policy."""
+"""A group: its members' turns in one task group, joined by its policy."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Literal
-
-import anyio
 
 from agents.agent import Agent
 from agents.errors import ModelError
 from agents.events import Warned
 from agents.turn import Turn
+from crew.crew import Crew
 from crew.journal.events import Event, ParallelEnded, ParallelStarted
 from crew.journal.state import Branch, RunState
-from crew.routing.decisions import Group, Routing, settles
+from crew.routing.decisions import settles
+from crew.routing.steps import Group
 
 
 class GroupFailed(Exception):
@@ -22,118 +23,107 @@ class GroupFailed(Exception):
         self.reason: Literal["timeout", "model"] = reason
 
 
+class GroupSettled(Exception):
+    """One answer has decided where the group leads, so the others are cancelled."""
+
+
 class GroupRunner:
-    """Runs the members of a group at once, each on its own copy of the history."""
+    """Runs the members of a group at the same time, each on its own copy of the history."""
 
     def __init__(
         self,
-        agents: Mapping[str, Agent],
-        routing: Routing,
+        crew: Crew,
         group: Group,
         state: RunState,
-        tell: Callable[[Event], Awaitable[None]],
-        max_rounds: int,
+        emit: Callable[[Event], Awaitable[None]],
+        *,
         stream: bool,
     ) -> None:
-        self.agents, self.routing, self.group, self.state, self.tell = (
-            agents,
-            routing,
-            group,
-            state,
-            tell,
-        )
-        self.max_rounds, self.stream = max_rounds, stream
+        """`stream`: emit text as it is written."""
+        self.crew, self.group, self.state = crew, group, state
+        self.emit, self.stream = emit, stream
 
     async def run(self) -> None:
-        """Start the group, or go on with it, until its policy is met.
+        """Start the group, or resume it, until its policy is met.
 
         Raises:
             GroupFailed: all members failed.
         """
         if self.state.group is None:
-            await self.tell(ParallelStarted(self.group.name, self.group.agents))
+            await self.emit(ParallelStarted(self.group.name, self.group.agents))
         assert self.state.group is not None, "ParallelStarted made it"
         members = self.state.group.members
-        if not self._met(members):
-            async with anyio.create_task_group() as tasks:
-                for branch in members.values():
-                    if branch.answer is None and branch.failed is None:
-                        tasks.start_soon(self._member, branch, tasks.cancel_scope)
+        if not any(self._settles(branch) for branch in members.values()):
+            await self._run_members(members)
         await self._end()
 
-    def _met(self, members: Mapping[str, Branch]) -> bool:
-        return not self.group.wait_for_all and any(
-            branch.answer is not None
-            and settles(self.routing, self.group, branch.agent_id, branch.answer)
-            for branch in members.values()
-        )
-
-    async def _member(self, branch: Branch, everyone: anyio.CancelScope) -> None:
-        """One member: its turns until it has an answer, fails, or runs out of time."""
-        agent = self.agents[branch.agent_id]
-        turn = Turn(agent, self.group.name, self.tell)
+    async def _run_members(self, members: Mapping[str, Branch]) -> None:
         try:
-            with anyio.fail_after(self.group.timeout_seconds):
+            async with asyncio.TaskGroup() as tasks:
+                for branch in members.values():
+                    if branch.answer is None and branch.failed is None:
+                        tasks.create_task(self._run_member(branch))
+        except* GroupSettled:
+            pass
+
+    def _settles(self, branch: Branch) -> bool:
+        """Whether a member's answer ends a group that does not wait for all."""
+        if self.group.wait_for_all or branch.answer is None:
+            return False
+        return settles(self.crew.routing, self.group, branch.agent_id, branch.answer)
+
+    async def _run_member(self, branch: Branch) -> None:
+        """One member: its turns until it has an answer, fails, or runs out of time."""
+        agent = self.crew.agents[branch.agent_id]
+        turn = Turn(agent, self.group.name, self.emit)
+        seconds = self.group.timeout_seconds
+        timeout = self.crew.clock.timeout(seconds)
+        try:
+            async with timeout:
                 while branch.answer is None and branch.failed is None:
                     await self._step(turn, branch)
         except TimeoutError:
-            await self._fail(
-                agent,
-                "member_timeout",
-                f"{agent.name} had no answer within the group's {self.group.timeout_seconds:g} s",
-            )
+            text = f"{agent.name} had no answer within the group's {seconds:g} s"
+            await self._fail(agent, "member_timeout", text)
         except ModelError as error:
             await self._fail(agent, "member_failed", str(error))
-        if (
-            not self.group.wait_for_all
-            and branch.answer is not None
-            and settles(self.routing, self.group, branch.agent_id, branch.answer)
-        ):
-            everyone.cancel()
+        if self._settles(branch):
+            raise GroupSettled
 
     async def _step(self, turn: Turn, branch: Branch) -> None:
+        max_rounds = self.crew.limits.max_rounds
         if branch.calls:
             await turn.act(branch.open_calls)
-        elif branch.rounds - branch.speaking >= self.max_rounds:
-            await self._fail(
-                turn.agent,
-                "member_failed",
-                f"{turn.agent.name} has no answer after settings.max_rounds = {self.max_rounds}",
-            )
+        elif branch.rounds - branch.speaking >= max_rounds:
+            text = f"{turn.agent.name} has no answer after settings.max_rounds = {max_rounds}"
+            await self._fail(turn.agent, "member_failed", text)
         else:
-            number = branch.rounds + (not branch.speaking)
             await turn.speak(
-                branch.history, round=number, announce=not branch.speaking, stream=self.stream
+                branch.history,
+                round=branch.rounds + (not branch.speaking),
+                announce=not branch.speaking,
+                stream=self.stream,
             )
 
     async def _fail(self, agent: Agent, code: str, message: str) -> None:
-        await self.tell(Warned(code, message, agent.id, agent.name, self.group.name))
+        await self.emit(Warned(code, message, agent.id, agent.name, self.group.name))
 
     async def _end(self) -> None:
         group = self.state.group
         assert group is not None, "it was started"
-        answers, failed = group.answers, group.failed
+        name, failed = self.group.name, group.failed
+        in_order = [agent for agent in self.group.agents if agent in failed]
+        answers = {a: group.answers[a] for a in self.group.agents if a in group.answers}
         if not answers:
-            await self.tell(ParallelEnded(self.group.name, (), tuple(failed), ""))
+            await self.emit(ParallelEnded(name, (), tuple(in_order), ""))
             late = all(code == "member_timeout" for code in failed.values())
-            raise GroupFailed(
-                "timeout" if late else "model",
-                f"no member of {self.group.name} has an answer: {', '.join(failed)} failed",
-            )
-        told = {
-            agent_id: answers[agent_id] for agent_id in self.group.agents if agent_id in answers
-        }
-        await self.tell(
-            ParallelEnded(
-                self.group.name,
-                tuple(told),
-                tuple(a for a in self.group.agents if a in failed),
-                join(told),
-            )
-        )
+            text = f"no member of {name} has an answer: {', '.join(in_order)} failed"
+            raise GroupFailed("timeout" if late else "model", text)
+        joined = join_answers(answers)
+        await self.emit(ParallelEnded(name, tuple(answers), tuple(in_order), joined))
 
 
-def join(answers: Mapping[str, str]) -> str:
+def join_answers(answers: Mapping[str, str]) -> str:
     """The members' answers as one message."""
     parts = "".join(f"[{agent_id}]\n{content}\n\n" for agent_id, content in answers.items())
     return f"\n[📊 PARALLEL EXECUTION RESULTS]\n\n{parts}[END PARALLEL RESULTS]\n"

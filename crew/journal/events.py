@@ -1,12 +1,11 @@
-"""All that a run can say: the union, the envelope, the wire names.
+"""All events of a run: what is stored, and what is only published.
 
-An event is stored as it is (`event`, for the runtime to go on from) and as it is told (`public`,
-for clients); what is
-only told (`Passing`) has no number and is not stored.
+A stored event is kept in two forms: as it is (`encode_event`), from which a run is resumed, and as
+clients get it (`crew.journal.wire`). An ephemeral event has no number and is not stored.
 """
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from pydantic import TypeAdapter
 from pydantic_core import to_json
@@ -23,7 +22,7 @@ from agents.events import (
     Warned,
 )
 from agents.model import Usage
-from crew.journal.query import Query
+from crew.journal.query import Answer, Query
 from tools.calls import ToolCall
 
 DoneReason = Literal[
@@ -37,21 +36,44 @@ DoneReason = Literal[
     "no_answer",
 ]
 ErrorReason = Literal["timeout", "model", "internal"]
+RunStatus = Literal["running", "paused", "completed", "failed", "cancelled"]
+# the reasons that leave a run in another status than `completed`
+STATUS_BY_REASON: dict[str, RunStatus] = {
+    "paused": "paused",
+    "cancelled": "cancelled",
+    **dict.fromkeys(get_args(ErrorReason), "failed"),
+}
 SYSTEM = "system"
+
+
+def status_of(reason: str) -> RunStatus:
+    """The status in which a segment's end leaves its run."""
+    return STATUS_BY_REASON.get(reason, "completed")
 
 
 @dataclass(frozen=True, slots=True)
 class RunStarted:
-    """A stretch of a run begins: the run itself, or its going on after a person's answer."""
+    """A run begins, and with it its first segment."""
 
     crew: str
     # who speaks first, and its display name
     agent_id: str
     agent: str
     request_id: str
-    resumed: bool
     query: Query
-    # nobody answered in time; the query says so
+
+
+@dataclass(frozen=True, slots=True)
+class RunResumed:
+    """A further segment begins: with a person's answer, or without one when the wait is over."""
+
+    crew: str
+    # who speaks first, and its display name
+    agent_id: str
+    agent: str
+    request_id: str
+    answer: Answer
+    # nobody answered in time; the answer says so
     expired: bool = False
 
 
@@ -67,7 +89,7 @@ class HandedOff:
     source: str | None
     # display name of the agent that leads on
     agent: str
-    # where a member's signal led on from a group: that member
+    # the member whose signal led on from a group
     decided_by: str | None = None
 
 
@@ -87,13 +109,13 @@ class ParallelEnded:
     # those that answered, in the order of the configuration
     agents: tuple[str, ...]
     failed: tuple[str, ...]
-    # their answers as the crew goes on with them
+    # their answers as the next agent is shown them
     joined: str
 
 
 @dataclass(frozen=True, slots=True)
 class Approval:
-    """Why the run is paused: these calls need a person's yes."""
+    """Why the run is paused: these calls need a person's approval."""
 
     calls: tuple[ToolCall, ...]
     kind: Literal["approval"] = "approval"
@@ -101,9 +123,9 @@ class Approval:
 
 @dataclass(frozen=True, slots=True)
 class UnknownOutcome:
-    """Why the run is paused: these calls had begun when the process died.
+    """Why the run is paused: these calls had started when the process died.
 
-    And must not be made twice unasked.
+    Whether they acted is not known, so they are not made again without a person's word.
     """
 
     calls: tuple[ToolCall, ...]
@@ -127,7 +149,7 @@ class Paused:
 
 @dataclass(frozen=True, slots=True)
 class RunDone:
-    """A stretch has ended in good order."""
+    """A segment has ended in good order."""
 
     reason: DoneReason
     agent_id: str
@@ -152,8 +174,9 @@ class RunFailed:
     duration_seconds: float
 
 
-Stored = (
+StoredEvent = (
     RunStarted
+    | RunResumed
     | AgentStarted
     | AgentResponded
     | ToolStarted
@@ -166,41 +189,25 @@ Stored = (
     | RunDone
     | RunFailed
 )
-Passing = AgentDelta | AgentFailed | ModelCalled | ToolRetried
-Event = Stored | Passing
+EphemeralEvent = AgentDelta | AgentFailed | ModelCalled | ToolRetried
+Event = StoredEvent | EphemeralEvent
 
-STORED_TYPES: dict[str, type[Any]] = {
-    kind.__name__: kind
-    for kind in (
-        RunStarted,
-        AgentStarted,
-        AgentResponded,
-        ToolStarted,
-        ToolReturned,
-        HandedOff,
-        ParallelStarted,
-        ParallelEnded,
-        Paused,
-        Warned,
-        RunDone,
-        RunFailed,
-    )
-}
-ADAPTERS: dict[str, TypeAdapter[Any]] = {}
+STORED_TYPES: dict[str, type[Any]] = {kind.__name__: kind for kind in get_args(StoredEvent)}
+# made when first used: most processes decode few types
+_adapters: dict[str, TypeAdapter[Any]] = {}
 
 
-def pack(event: Stored) -> str:
+def encode_event(event: StoredEvent) -> str:
     """An event as it is stored: its type's name and its fields, as JSON."""
     return to_json([type(event).__name__, event]).decode()
 
 
-def unpack(packed: str) -> Stored:
-    """The event that was packed; raises ValueError for one that this version does not know."""
-    name, _, rest = packed[2:].partition('",')
-    adapter = ADAPTERS.get(name)
-    if adapter is None and name not in STORED_TYPES:
+def decode_event(text: str) -> StoredEvent:
+    """The event that was encoded; raises ValueError for one that this version does not know."""
+    name, _, rest = text[2:].partition('",')
+    if name not in STORED_TYPES:
         raise ValueError(f"{name} is no event that this version knows")
-    if adapter is None:
-        adapter = ADAPTERS[name] = TypeAdapter(STORED_TYPES[name])
-    event: Stored = adapter.validate_json(rest[:-1])
+    if name not in _adapters:
+        _adapters[name] = TypeAdapter(STORED_TYPES[name])
+    event: StoredEvent = _adapters[name].validate_json(rest[:-1])
     return event

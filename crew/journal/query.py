@@ -1,25 +1,29 @@
-"""What a run is asked: by a client to start it, or by a person to go on."""
+"""What a run is asked by a client, and what a person answers to its pause."""
 
 import re
 from dataclasses import dataclass
 from typing import Literal
 
 # all but line feed, carriage return and tab; and halves of surrogate pairs, which have no UTF-8
-# form
 CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 Role = Literal["user", "assistant", "system"]
-Verdict = Literal["approve", "deny", "retry", "skip", "done"]
+Decision = Literal["approve", "deny", "retry", "skip", "done"]
 
 
-def text_flaw(text: str) -> str | None:
-    """Why a text cannot be taken from a person or a program; None if it can."""
-    if found := CONTROL.search(text):
-        return f"has the character U+{ord(found[0]):04X}; of control characters only line feed, carriage return and tab are taken"
-    return None
+def text_error(text: str) -> str | None:
+    """Why a text from a person or a program is refused; None if it is not."""
+    found = CONTROL.search(text)
+    if found is None:
+        return None
+    character = f"U+{ord(found[0]):04X}"
+    return (
+        f"has the character {character}; "
+        "of control characters only line feed, carriage return and tab are allowed"
+    )
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class HistoryMessage:
     """One message of a history that a client gives."""
 
     role: Role
@@ -27,29 +31,35 @@ class Said:
 
 
 @dataclass(frozen=True, slots=True)
-class Once:
-    """A request that begins nothing a second time.
-
-    Its client's key, and a fingerprint of what it asks.
-    """
+class IdempotencyKey:
+    """A client's key: the same request again under it starts nothing a second time."""
 
     key: str
+    # of what is asked
     fingerprint: str
 
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A question to a crew, or an answer to its pause."""
+    """A question to a crew: starts a run."""
 
     text: str
-    history: tuple[Said, ...] = ()
+    history: tuple[HistoryMessage, ...] = ()
     # start at this agent instead of the entry
     agent_id: str | None = None
-    # tell the words as they are written
+    # publish the text as it is written
     deltas: bool = False
-    # to a pause that asks about calls; None: the text says it
-    decision: Verdict | None = None
-    # with `done`: what the call gave
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A person's answer to a pause: resumes a run."""
+
+    text: str = ""
+    # where the pause asks about calls; None: the text says it
+    decision: Decision | None = None
+    # with `done`: what the call returned
     result: str = ""
     # the number of the `pause` event that is answered; None: whichever the run is in
-    pause: int | None = None
+    pause_seq: int | None = None
+    deltas: bool = False

@@ -1,35 +1,36 @@
-"""A stored run as it stands: its state, folded from its events."""
+"""A stored run's state, folded from its events."""
 
 import logging
 
-from crew.errors import StoreError
-from crew.journal.events import unpack
+from crew.journal.errors import StoreError
+from crew.journal.events import decode_event
 from crew.journal.state import RunState
-from crew.journal.store import RunStore
-from crew.runs.remote import PAGE
+from crew.journal.store import RunLog
 
 log = logging.getLogger(__name__)
 
+# events in one read
+PAGE = 500
 
-async def recall(store: RunStore, state: RunState, seq: int = 0) -> int:
-    """Bring a state up to the last event that the store has of its run; gives that event's number.
+
+async def replay(store: RunLog, state: RunState) -> None:
+    """Bring a state up to the newest event that the store has of its run.
 
     Args:
         store: has the events.
-        state: of the run, up to event `seq`.
-        seq: 0 for a state that is new.
+        state: of the run, as far as it was replayed.
 
     Raises:
         StoreError: the store fails, or has an event that another version wrote.
     """
     try:
-        while records := await store.records(state.run_id, seq, PAGE):
+        while records := await store.records(state.run_id, state.seq, PAGE):
             for record in records:
-                state.apply(unpack(record.event))
-                seq = record.seq
+                state.apply(decode_event(record.event))
     except ValueError as error:
-        log.debug("event %d of run %s: %s", seq + 1, state.run_id, error)
+        number = state.seq + 1
+        log.debug("event %d of run %s: %s", number, state.run_id, error)
         raise StoreError(
-            f"event {seq + 1} of run {state.run_id} was written by another version, and cannot be read"
+            f"event {number} of run {state.run_id} was written by another version, "
+            "and cannot be read"
         ) from error
-    return seq

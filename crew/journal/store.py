@@ -1,6 +1,7 @@
-"""What every store promises: events in order and without holes.
+"""What every store promises, in small roles.
 
-A run's row changed only with them, the first answer wins.
+Events in order and without holes, a run's row changed only together with them, one writer at a
+time, one start for each idempotency key.
 """
 
 from collections.abc import Awaitable, Sequence
@@ -9,22 +10,27 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from agents.model import Usage
-from crew.journal.state import Status
+from crew.journal.events import RunStatus
 from crew.journal.watch import Watch
+
+# of a run that nobody has claimed since its start
+FIRST_EPOCH = 1
 
 
 @dataclass(frozen=True, slots=True)
 class RunRow:
-    """A run as lists and answers show it. Times are RFC 3339, UTC."""
+    """A run as lists and results show it. Times are RFC 3339, UTC."""
 
     run_id: str
     crew: str
-    status: Status
+    status: RunStatus
     query: str
     started_at: str
     request_id: str
     # of the configuration that the run was started with
     revision: str = ""
+    # the provider that replaces every agent's own, if one was given
+    provider: str | None = None
     reason: str | None = None
     answer: str | None = None
     agent_id: str | None = None
@@ -36,11 +42,13 @@ class RunRow:
     ended_at: str | None = None
     # when a pause is over even without an answer
     paused_until: str | None = None
-    # the number of the newest event when it last ended or paused
-    events: int = 0
+    # the number of the `pause` event, while the run is paused
+    pause_seq: int | None = None
+    # the number of the newest event when the run last ended or paused
+    last_seq: int = 0
 
-    def going_on(self, request_id: str) -> "RunRow":
-        """The row of the run's next stretch."""
+    def resumed(self, request_id: str) -> "RunRow":
+        """The row of the run's next segment."""
         return RunRow(
             self.run_id,
             self.crew,
@@ -49,6 +57,7 @@ class RunRow:
             self.started_at,
             request_id,
             self.revision,
+            self.provider,
             usage=self.usage,
             duration_seconds=self.duration_seconds,
         )
@@ -56,10 +65,7 @@ class RunRow:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One stored event: its number in the run, what clients are told (JSON).
-
-    What the runtime goes on from (JSON).
-    """
+    """One stored event: its number, its form for clients, and its form for resuming (both JSON)."""
 
     seq: int
     public: str
@@ -67,22 +73,15 @@ class Record:
 
 
 @dataclass(frozen=True, slots=True)
-class Receipt:
-    """What a request with a key of its own has begun.
-
-    So that the same request again begins nothing.
-    """
+class IdempotencyRecord:
+    """What a request with an idempotency key has started."""
 
     key: str
     # of what was asked
     fingerprint: str
     run_id: str
-    # the number of the event before the stretch that it began
+    # the number of the event before the segment that it started
     before: int
-
-
-# of a run that nobody has taken over since its start
-FIRST_EPOCH = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,72 +91,64 @@ class Write:
     run_id: str
     records: Sequence[Record]
     row: RunRow | None = None
-    # the status that the run must have; who changes it from that becomes the one who writes the run
-    expected: Status | None = None
+    # the status that the run must have; whoever changes it from that becomes the run's writer
+    expected: RunStatus | None = None
     # its key must be new
-    receipt: Receipt | None = None
-    # since when the writer writes the run; None for the first write of a stretch, which has the row
+    idempotency: IdempotencyRecord | None = None
+    # since when the writer writes the run; None for the first write of a segment, with its row
     epoch: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class Appended:
+    """A write is stored; `epoch` goes with the segment's further writes."""
+
+    epoch: int
+
+
+@dataclass(frozen=True, slots=True)
+class StatusDiffers:
+    """Nothing was written: the run has another status than expected (None: there is no run)."""
+
+    status: RunStatus | None
+
+
+@dataclass(frozen=True, slots=True)
+class KeyTaken:
+    """Nothing was written: the idempotency key has started something already."""
+
+    record: IdempotencyRecord
+
+
+AppendResult = Appended | StatusDiffers | KeyTaken
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
     """A run that this process writes from now on; `epoch` goes with its writes."""
 
     row: RunRow
     epoch: int
 
 
-class RunStore(Protocol):
-    """Keeps runs. All methods raise StoreError when the store fails.
+class RunLog(Protocol):
+    """Runs and their events."""
 
-    What was not written then is not there.
-    """
-
-    # several processes play its runs, and a queue says which run is whose
-    shared: bool
-
-    @property
-    def failing(self) -> str | None:
-        """Why the newest write failed; None if it did not."""
-        ...
-
-    def append(self, write: Write) -> Awaitable[int]:
-        """Write something in one transaction.
-
-        What was asked for is done even if nobody waits for it.
-
-        Returns:
-            The epoch that later writes of the stretch need; 0, with nothing written, when the
-            status is not the expected one, or
-            when there is a receipt of the same key already.
+    def append(self, write: Write) -> Awaitable[AppendResult]:
+        """Write in one transaction; it is done even if nobody waits for it any more.
 
         Raises:
-            LostRun: the write's epoch is over, since another process has taken the run.
+            LostRun: the write's epoch is over, since another process has claimed the run.
         """
         ...
 
-    async def take(self, run_id: str, epoch: int | None = None) -> Taken | None:
-        """Become the one who writes a run that is `running`.
-
-        Those who wrote it before can no longer.
+    async def claim(self, run_id: str, epoch: int | None = None) -> Claim | None:
+        """Claim a `running` run; writers with an earlier epoch are refused. None: not claimed.
 
         Args:
             run_id: the run.
-            epoch: take it only from that one; None takes it from anybody.
+            epoch: claim it only if it is in this one; None: in any.
         """
-        ...
-
-    async def ask_to_cancel(self, run_id: str) -> None:
-        """Ask whichever process has the run to end it."""
-        ...
-
-    async def to_cancel(self, limit: int = 500) -> list[RunRow]:
-        """Runs that somebody has asked to end, and that have not ended; newest first."""
-        ...
-
-    async def receipt(self, key: str) -> Receipt | None:
-        """What a key stands for."""
         ...
 
     async def row(self, run_id: str) -> RunRow | None:
@@ -165,15 +156,12 @@ class RunStore(Protocol):
         ...
 
     async def rows(
-        self, status: Status | None = None, limit: int = 50, after: str | None = None
+        self, status: RunStatus | None = None, limit: int = 50, after: str | None = None
     ) -> list[RunRow]:
-        """Rows, newest first (run ids begin with their time).
-
-        `after` is the run_id of the last one seen.
-        """
+        """Rows, newest first (run ids begin with their time); `after`: the last run_id seen."""
         ...
 
-    async def count(self, status: Status) -> int:
+    async def count(self, status: RunStatus) -> int:
         """How many runs have a status."""
         ...
 
@@ -181,33 +169,83 @@ class RunStore(Protocol):
         """Events with a number above `after`, in order."""
         ...
 
-    async def due(self, now: str, limit: int = 50) -> list[RunRow]:
+    async def idempotency_record(self, key: str) -> IdempotencyRecord | None:
+        """What a key has started."""
+        ...
+
+    async def due_pauses(self, now: str, limit: int = 50) -> list[RunRow]:
         """Paused runs whose `paused_until` has passed, earliest first."""
         ...
 
-    async def sweep(
-        self, events_before: str, most_events: int, runs_before: str, limit: int = 200
-    ) -> int:
-        """Forget some of what nobody will ask for.
 
-        Gives how many runs it touched, 0 when nothing is left to do.
+class Cancellations(Protocol):
+    """Requests to end a run that another process may have."""
+
+    async def request_cancellation(self, run_id: str) -> None:
+        """Ask whichever process has the run to end it."""
+        ...
+
+    async def cancellations(self, limit: int = 500) -> list[RunRow]:
+        """Runs that are to be ended, and have not ended; newest first."""
+        ...
+
+
+class RevisionStore(Protocol):
+    """The files of crews, by their revision."""
+
+    async def keep_revision(self, revision: str, files: str, now: str) -> None:
+        """Keep the files of a revision, at least for a while from now on (RFC 3339)."""
+        ...
+
+    async def revision(self, revision: str) -> str | None:
+        """The files that were kept."""
+        ...
+
+
+class Purging(Protocol):
+    """Deleting what is old."""
+
+    async def purge(self, ages: "PurgeAges", limit: int = 200) -> int:
+        """Delete some of what is old, and revisions that no run needs any more.
 
         Args:
-            events_before: runs that ended before this time lose their events.
-            most_events: ended runs keep no more than their newest so many.
-            runs_before: runs that ended before this time are forgotten wholly, with their receipts.
-            limit: of runs in one go.
+            ages: what is old.
+            limit: of runs in one call.
+
+        Returns:
+            How many runs were touched; 0 when nothing is left to do.
         """
         ...
 
-    def claim(self, *, serves: bool) -> bool:
-        """Say that this process has runs, until it ends, however it ends.
+
+@dataclass(frozen=True, slots=True)
+class PurgeAges:
+    """What is old. Times are RFC 3339, UTC; runs that go on or are paused are never old."""
+
+    # runs that ended before this time lose their events
+    events_before: str
+    # ended runs keep no more than their newest so many events
+    max_events: int
+    # runs that ended before this time are deleted, with their idempotency records
+    runs_before: str
+    # revisions are kept at least since this time, whether or not a run needs them
+    revisions_before: str
+
+
+class Cluster(Protocol):
+    """What processes that share a store know of each other."""
+
+    # several processes play its runs, and a queue decides which process plays which
+    shared: bool
+
+    def claim_process(self, *, serves: bool) -> bool:
+        """Announce that this process has runs, until it ends, however it ends.
 
         Args:
-            serves: this process wants to take up what is `running` in the store.
+            serves: this process wants to resume what is `running` in the store.
 
         Returns:
-            For one that serves, whether it may, since no other process has runs.
+            For one that serves: whether it may, since no other process has runs.
 
         Raises:
             StoreError: another process serves, and the store is for one.
@@ -215,48 +253,46 @@ class RunStore(Protocol):
         ...
 
     def alone(self) -> bool:
-        """Whether no other process has runs in it now.
+        """Whether no other process has runs, so that a run which is not alive here is nobody's."""
+        ...
 
-        So that a run which nobody here has is nobody's.
+    def watch(self, run_id: str) -> AbstractContextManager[Watch]:
+        """Be notified about what others write.
+
+        Notices may be late or lost: look from time to time.
         """
         ...
 
-    def watching(self, run_id: str) -> AbstractContextManager[Watch]:
-        """Hear of what others write; it may be late or be lost.
-
-        So look by yourself from time to time.
-        """
+    def publish_ephemeral(self, run_id: str, encoded: str) -> None:
+        """Send an event that is not stored to the watchers of a run in other processes."""
         ...
 
-    def pass_on(self, run_id: str, public: str) -> None:
-        """Let those who watch the run in other processes have what is not kept.
-
-        If they can be reached.
-        """
+    async def announce_listeners(
+        self, process: str, run_ids: Sequence[str], seconds: float
+    ) -> None:
+        """Announce that a process has listeners of some runs, for so long."""
         ...
 
-    async def attend(self, place: str, run_ids: Sequence[str], seconds: float) -> None:
-        """Say that a process has listeners of some runs, for so long.
-
-        For those that share the store.
-        """
+    async def has_listeners(self, run_id: str, process: str) -> bool:
+        """Whether any other process than this one has listeners of a run."""
         ...
 
-    async def attended(self, run_id: str, place: str) -> bool:
-        """Whether another process than that of `place` has listeners of a run."""
+
+class Health(Protocol):
+    """Whether the store can be written."""
+
+    @property
+    def failing(self) -> str | None:
+        """Why the newest write failed; None if it did not."""
         ...
 
     async def probe(self) -> None:
         """Write something that changes nothing, to see whether the store can be written."""
         ...
 
-    async def keep_revision(self, revision: str, files: str) -> None:
-        """Keep the files of a configuration, by its revision; once is enough."""
-        ...
 
-    async def revision(self, revision: str) -> str | None:
-        """The files that were kept."""
-        ...
+class RunStore(RunLog, Cancellations, RevisionStore, Purging, Cluster, Health, Protocol):
+    """All roles together. Methods raise StoreError; what was not written then is not there."""
 
     async def aclose(self) -> None:
         """Finish what was accepted, and close."""

@@ -1,37 +1,36 @@
-"""How a process hears of a run that another one plays."""
+"""How a process is notified about a run that another one plays."""
 
 import asyncio
 from collections import deque
 
-MOST_HEARD = 10_000
+from tools.clock import Clock
+
+MAX_NOTICES = 10_000
 
 
 class Watch:
-    """What is heard of a run that another process writes.
+    """Notices about a run that another process writes."""
 
-    Up to which event there is more, and what is not kept.
-    """
-
-    def __init__(self) -> None:
-        # in the order it came: the number of the newest event, a text that is not kept, or None for
-        # whatever there is;
-        # what is too much is lost
-        self.heard: deque[int | str | None] = deque(maxlen=MOST_HEARD)
+    def __init__(self, clock: Clock) -> None:
+        self.clock = clock
+        # in the order they came: the number of the newest event; an ephemeral event, encoded; or
+        # None: look for whatever there is. Beyond MAX_NOTICES the oldest are lost.
+        self.notices: deque[int | str | None] = deque(maxlen=MAX_NOTICES)
         self._more = asyncio.Event()
 
-    def ring(self, what: int | str | None) -> None:
-        """Something has come."""
-        if isinstance(what, int) and self.heard and isinstance(self.heard[-1], int):
-            self.heard[-1] = what
+    def notify(self, notice: int | str | None) -> None:
+        """Add a notice; of successive numbers only the newest is kept."""
+        if isinstance(notice, int) and self.notices and isinstance(self.notices[-1], int):
+            self.notices[-1] = notice
         else:
-            self.heard.append(what)
+            self.notices.append(notice)
         self._more.set()
 
     async def wait(self, seconds: float) -> None:
-        """Until something comes, or so long."""
+        """Wait for a notice; after so many seconds add one that says: look."""
         try:
-            async with asyncio.timeout(seconds):
+            async with self.clock.timeout(seconds):
                 await self._more.wait()
         except TimeoutError:
-            self.heard.append(None)
+            self.notices.append(None)
         self._more.clear()

@@ -1,23 +1,22 @@
-"""The envelope: events as clients are told them, and the names they have there."""
+"""Events as clients get them: one envelope, typed until it is sent, encoded once for all."""
 
-from datetime import UTC, datetime, timedelta
-from typing import Any, assert_never
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 from pydantic_core import from_json, to_json
 
 from agents.events import (
     AgentDelta,
-    AgentFailed,
     AgentResponded,
     AgentStarted,
-    ModelCalled,
-    ToolRetried,
     ToolReturned,
     ToolStarted,
     Warned,
 )
 from agents.model import Usage
 from crew.journal.events import (
+    SYSTEM,
     Event,
     HandedOff,
     ParallelEnded,
@@ -25,60 +24,124 @@ from crew.journal.events import (
     Paused,
     RunDone,
     RunFailed,
+    RunResumed,
     RunStarted,
+    status_of,
 )
-from crew.journal.store import RunRow
+from crew.journal.store import Record, RunRow
 from tools.calls import ToolCall
 
-SYSTEM = "system"
-# how a stretch's last event begins
-ENDS = ('{"type":"done"', '{"type":"error"')
-# of a run's result, what its last event tells
-TOLD = ("reason", "answer", "rounds", "handoffs", "usage", "duration_seconds")
+LAST_OF_SEGMENT = frozenset({"done", "error"})
+# of a run's result, what its last event has
+RESULT_KEYS = ("reason", "answer", "rounds", "handoffs", "usage", "duration_seconds")
 
 
-def now(later_seconds: float = 0.0) -> str:
-    """This moment, or one later or earlier: RFC 3339, UTC, milliseconds.
+@dataclass(frozen=True, slots=True)
+class RunEvent:
+    """An event as clients get it."""
 
-    Such texts sort by time.
-    """
-    return (
-        (datetime.now(UTC) + timedelta(seconds=later_seconds))
-        .isoformat(timespec="milliseconds")
-        .replace("+00:00", "Z")
-    )
+    type: str
+    # None for what is not stored
+    seq: int | None
+    # display name; "system" for the crew's own
+    agent: str
+    content: str
+    # RFC 3339, UTC
+    timestamp: str
+    metadata: Mapping[str, Any]
+    # the event as JSON on one line, the same bytes for every reader
+    encoded: str = field(repr=False)
+
+    @property
+    def ends_segment(self) -> bool:
+        """Whether it is the last event of a segment."""
+        return self.type in LAST_OF_SEGMENT
+
+    @classmethod
+    def of_record(cls, record: Record) -> "RunEvent":
+        """A stored event."""
+        return cls.decode(record.seq, record.public)
+
+    @classmethod
+    def decode(cls, seq: int | None, encoded: str) -> "RunEvent":
+        """An event that a store, or another process, has encoded."""
+        data = from_json(encoded)
+        return cls(
+            data["type"],
+            seq,
+            data["agent"],
+            data["content"],
+            data["timestamp"],
+            data["metadata"],
+            encoded,
+        )
 
 
-def public(event: Event, run_id: str, seq: int | None, timestamp: str) -> str | None:
-    """An event as clients are told it, as JSON on one line; None for one that they are not told.
+@dataclass(frozen=True, slots=True)
+class Envelope:
+    """What an event's type contributes to its RunEvent."""
 
-    The envelope is `{"type", "agent", "content", "timestamp", "metadata"}`; `seq` is None for what
-    is not stored.
-    """
-    told = _wire(event)
-    if told is None:
+    type: str
+    agent: str
+    content: str
+    agent_id: str | None
+    metadata: dict[str, Any]
+
+
+def to_run_event(event: Event, run_id: str, seq: int | None, timestamp: str) -> RunEvent | None:
+    """An event as clients get it; None for one that they do not."""
+    make = ENVELOPES.get(type(event))
+    if make is None:
         return None
-    type_, agent, content, agent_id, adds = told
-    metadata = {
-        "run_id": run_id,
-        **({} if seq is None else {"seq": seq}),
-        "agent_id": agent_id,
-        **adds,
+    envelope = make(event)
+    metadata: dict[str, Any] = {"run_id": run_id}
+    if seq is not None:
+        metadata["seq"] = seq
+    metadata["agent_id"] = envelope.agent_id
+    metadata |= envelope.metadata
+    return _encoded(envelope.type, seq, envelope.agent, envelope.content, timestamp, metadata)
+
+
+def _encoded(
+    type_: str,
+    seq: int | None,
+    agent: str,
+    content: str,
+    timestamp: str,
+    metadata: dict[str, Any],
+) -> RunEvent:
+    document = {
+        "type": type_,
+        "agent": agent,
+        "content": content,
+        "timestamp": timestamp,
+        "metadata": metadata,
     }
-    return to_json(
-        {
-            "type": type_,
-            "agent": agent,
-            "content": content,
-            "timestamp": timestamp,
-            "metadata": metadata,
-        },
-        inf_nan_mode="null",
-    ).decode()
+    encoded = to_json(document, inf_nan_mode="null").decode()
+    return RunEvent(type_, seq, agent, content, timestamp, metadata, encoded)
 
 
-def outcome_of(row: RunRow) -> dict[str, Any]:
-    """A run's result as clients are told it."""
+def gap(row: RunRow, first: int, last: int) -> RunEvent:
+    """Stands for the events from `first` to `last`, which are no longer kept; has the result."""
+    metadata = {
+        "run_id": row.run_id,
+        "seq": last,
+        "agent_id": None,
+        "from": first,
+        "to": last,
+        "snapshot": result_of(row),
+    }
+    content = f"Events {first} to {last} are no longer kept"
+    return _encoded("gap", last, SYSTEM, content, row.ended_at or "", metadata)
+
+
+def ping(run_id: str, timestamp: str) -> RunEvent:
+    """Keeps a silent stream open."""
+    return _encoded("ping", None, SYSTEM, "", timestamp, {"run_id": run_id})
+
+
+def result_of(row: RunRow) -> dict[str, Any]:
+    """A run's result as clients get it."""
     return {
         "run_id": row.run_id,
         "status": row.status,
@@ -92,228 +155,183 @@ def outcome_of(row: RunRow) -> dict[str, Any]:
     }
 
 
-def ends(public: str) -> bool:
-    """Whether an event, as clients are told it, is the last of a stretch."""
-    return public.startswith(ENDS)
-
-
-def outcome_in(public: str) -> dict[str, Any] | None:
-    """The result that a `done` or a `gap` tells, in the form of `outcome_of`.
-
-    None for another event.
-    """
-    event = from_json(public)
-    data = event["metadata"]
-    match event["type"]:
-        case "gap":
-            snapshot: dict[str, Any] = data["snapshot"]
-            return snapshot
-        case "done":
-            status = {"paused": "paused", "cancelled": "cancelled"}.get(data["reason"], "completed")
-            return {
-                "run_id": data["run_id"],
-                "status": status,
-                "agent_id": data["agent_id"],
-                **{key: data[key] for key in TOLD},
-            }
-        case _:
-            return None
-
-
-def gap(row: RunRow, first: int, last: int) -> str:
-    """What stands for the events from `first` to `last`, which are no longer kept.
-
-    The run as it came out.
-    """
-    metadata = {
-        "run_id": row.run_id,
-        "seq": last,
-        "agent_id": None,
-        "from": first,
-        "to": last,
-        "snapshot": outcome_of(row),
-    }
-    content = f"Events {first} to {last} are no longer kept"
-    told = {
-        "type": "gap",
-        "agent": SYSTEM,
-        "content": content,
-        "timestamp": row.ended_at,
-        "metadata": metadata,
-    }
-    return to_json(told).decode()
-
-
-def ping(run_id: str) -> str:
-    """What a silent stream says so that nobody takes it for dead."""
-    return to_json(
-        {
-            "type": "ping",
-            "agent": SYSTEM,
-            "content": "",
-            "timestamp": now(),
-            "metadata": {"run_id": run_id},
-        }
-    ).decode()
+def result_in(event: RunEvent) -> dict[str, Any] | None:
+    """The result that a `done` or a `gap` has, in the form of `result_of`; None for others."""
+    data = event.metadata
+    if event.type == "gap":
+        snapshot: dict[str, Any] = data["snapshot"]
+        return snapshot
+    if event.type != "done":
+        return None
+    result = {"run_id": data["run_id"], "status": status_of(data["reason"])}
+    result |= {key: data[key] for key in RESULT_KEYS}
+    return {**result, "agent_id": data["agent_id"]}
 
 
 def usage_of(usage: Usage) -> dict[str, Any]:
-    """Usage as clients are told it."""
-    told: dict[str, Any] = {
+    """Usage as clients get it."""
+    document: dict[str, Any] = {
         "prompt_tokens": usage.prompt_tokens,
         "completion_tokens": usage.completion_tokens,
         "total_tokens": usage.total_tokens,
     }
-    return {**told, "cost_usd": round(usage.cost_usd, 8)} if usage.cost_usd else told
+    if usage.cost_usd:
+        document["cost_usd"] = round(usage.cost_usd, 8)
+    return document
 
 
 def _call(call: ToolCall) -> dict[str, Any]:
     return {"call_id": call.id, "tool": call.tool, "arguments": call.arguments}
 
 
-def _wire(event: Event) -> tuple[str, str, str, str | None, dict[str, Any]] | None:
-    """Type, display name, content, agent id, and what the type adds."""
-    match event:
-        case RunStarted():
-            adds: dict[str, Any] = {
-                "crew": event.crew,
-                "entry_agent": event.agent_id,
-                "request_id": event.request_id,
-                "resumed": event.resumed,
-            }
-            adds |= {"expired": True} if event.expired else {}
-            return "start", SYSTEM, "Starting crew execution", event.agent_id, adds
-        case AgentStarted():
-            return (
-                "agent_start",
-                event.agent,
-                f"Starting {event.agent}",
-                event.agent_id,
-                {"round": event.round, "model": event.model, "group": event.group},
-            )
-        case AgentDelta():
-            return "agent_delta", event.agent, event.text, event.agent_id, {"group": event.group}
-        case AgentResponded():
-            adds = {
-                "round": event.round,
-                "duration_seconds": round(event.duration_seconds, 6),
-                "usage": usage_of(event.usage),
-                "model": event.model,
-                "tool_calls": [_call(call) for call in event.calls],
-                "group": event.group,
-            }
-            return "agent_response", event.agent, event.content, event.agent_id, adds
-        case ToolStarted(call=call):
-            adds = {
-                "tool": call.tool,
-                "call_id": call.id,
-                "arguments": call.arguments,
-                "timeout_seconds": round(event.timeout_seconds, 3),
-                "group": event.group,
-            }
-            return (
-                "tool_start",
-                event.agent,
-                f"[Tool] {call.tool} → Executing",
-                event.agent_id,
-                adds,
-            )
-        case ToolReturned(result=result):
-            adds = {
-                "tool": result.tool,
-                "call_id": result.call_id,
-                "status": result.status,
-                "attempts": result.attempts,
-                "duration_seconds": round(result.duration_seconds, 6),
-                "group": event.group,
-            }
-            mark = "✅" if result.status == "success" else "❌"
-            return (
-                "tool_result",
-                event.agent,
-                f"{mark} [Tool] {result.tool} → {result.output}",
-                event.agent_id,
-                adds,
-            )
-        case HandedOff():
-            adds = {
-                "from": event.from_,
-                "to": event.to,
-                "why": event.why,
-                "signal": event.signal,
-                "also_found": event.also_found,
-                "source": event.source,
-            }
-            return (
-                "handoff",
-                event.agent,
-                f"{event.from_} → {event.to}",
-                event.decided_by or event.from_,
-                adds,
-            )
-        case ParallelStarted():
-            return (
-                "parallel_start",
-                SYSTEM,
-                event.group,
-                None,
-                {"agents": event.agents, "failed": []},
-            )
-        case ParallelEnded():
-            return (
-                "parallel_end",
-                SYSTEM,
-                event.group,
-                None,
-                {"agents": event.agents, "failed": event.failed},
-            )
-        case Paused(question=question):
-            adds = {"paused_agent_id": event.agent_id}
-            adds |= {"answer_until": event.until} if event.until is not None else {}
-            if question is not None:
-                adds |= {
-                    "question": question.kind,
-                    "calls": [_call(call) for call in question.calls],
-                }
-            return (
-                "pause",
-                event.agent,
-                f"[PAUSE:{event.agent_id}] Waiting for user input",
-                event.agent_id,
-                adds,
-            )
-        case Warned():
-            return (
-                "warning",
-                event.agent,
-                event.message,
-                event.agent_id,
-                {"code": event.code, "retryable": event.retryable, "group": event.group},
-            )
-        case RunFailed():
-            return (
-                "error",
-                event.agent,
-                event.message,
-                event.agent_id,
-                {
-                    "code": event.code,
-                    "retryable": event.retryable,
-                    "reason": event.reason,
-                    "duration_seconds": round(event.duration_seconds, 6),
-                },
-            )
-        case RunDone():
-            adds = {
-                "reason": event.reason,
-                "answer": event.answer,
-                "rounds": event.rounds,
-                "handoffs": event.handoffs,
-                "usage": usage_of(event.usage),
-                "duration_seconds": round(event.duration_seconds, 6),
-            }
-            return "done", SYSTEM, "Execution completed", event.agent_id, adds
-        case AgentFailed() | ModelCalled() | ToolRetried():
-            return None
-        case _:
-            assert_never(event)
+def _run_started(event: RunStarted) -> Envelope:
+    return _start(event, {"resumed": False})
+
+
+def _run_resumed(event: RunResumed) -> Envelope:
+    return _start(event, {"resumed": True, **({"expired": True} if event.expired else {})})
+
+
+def _start(event: RunStarted | RunResumed, adds: dict[str, Any]) -> Envelope:
+    metadata = {
+        "crew": event.crew,
+        "entry_agent": event.agent_id,
+        "request_id": event.request_id,
+        **adds,
+    }
+    return Envelope("start", SYSTEM, "Starting crew execution", event.agent_id, metadata)
+
+
+def _agent_started(event: AgentStarted) -> Envelope:
+    metadata = {"round": event.round, "model": event.model, "group": event.group}
+    content = f"Starting {event.agent}"
+    return Envelope("agent_start", event.agent, content, event.agent_id, metadata)
+
+
+def _agent_delta(event: AgentDelta) -> Envelope:
+    metadata = {"group": event.group}
+    return Envelope("agent_delta", event.agent, event.text, event.agent_id, metadata)
+
+
+def _agent_responded(event: AgentResponded) -> Envelope:
+    metadata = {
+        "round": event.round,
+        "duration_seconds": round(event.duration_seconds, 6),
+        "usage": usage_of(event.usage),
+        "model": event.model,
+        "tool_calls": [_call(call) for call in event.calls],
+        "group": event.group,
+    }
+    return Envelope("agent_response", event.agent, event.content, event.agent_id, metadata)
+
+
+def _tool_started(event: ToolStarted) -> Envelope:
+    call = event.call
+    metadata = {
+        "tool": call.tool,
+        "call_id": call.id,
+        "arguments": call.arguments,
+        "timeout_seconds": round(event.timeout_seconds, 3),
+        "group": event.group,
+    }
+    content = f"[Tool] {call.tool} → Executing"
+    return Envelope("tool_start", event.agent, content, event.agent_id, metadata)
+
+
+def _tool_returned(event: ToolReturned) -> Envelope:
+    result = event.result
+    metadata = {
+        "tool": result.tool,
+        "call_id": result.call_id,
+        "status": result.status,
+        "attempts": result.attempts,
+        "duration_seconds": round(result.duration_seconds, 6),
+        "output": result.output,
+        "group": event.group,
+    }
+    mark = "✅" if result.status == "success" else "❌"
+    content = f"{mark} [Tool] {result.tool} → {result.output}"
+    return Envelope("tool_result", event.agent, content, event.agent_id, metadata)
+
+
+def _handed_off(event: HandedOff) -> Envelope:
+    metadata = {
+        "from": event.from_,
+        "to": event.to,
+        "why": event.why,
+        "signal": event.signal,
+        "also_found": event.also_found,
+        "source": event.source,
+    }
+    content = f"{event.from_} → {event.to}"
+    leader = event.decided_by or event.from_
+    return Envelope("handoff", event.agent, content, leader, metadata)
+
+
+def _parallel_started(event: ParallelStarted) -> Envelope:
+    metadata = {"agents": event.agents, "failed": []}
+    return Envelope("parallel_start", SYSTEM, event.group, None, metadata)
+
+
+def _parallel_ended(event: ParallelEnded) -> Envelope:
+    metadata = {"agents": event.agents, "failed": event.failed}
+    return Envelope("parallel_end", SYSTEM, event.group, None, metadata)
+
+
+def _paused(event: Paused) -> Envelope:
+    metadata: dict[str, Any] = {"paused_agent_id": event.agent_id}
+    if event.until is not None:
+        metadata["answer_until"] = event.until
+    if event.question is not None:
+        metadata["question"] = event.question.kind
+        metadata["calls"] = [_call(call) for call in event.question.calls]
+    content = f"[PAUSE:{event.agent_id}] Waiting for user input"
+    return Envelope("pause", event.agent, content, event.agent_id, metadata)
+
+
+def _warned(event: Warned) -> Envelope:
+    metadata = {"code": event.code, "retryable": event.retryable, "group": event.group}
+    return Envelope("warning", event.agent, event.message, event.agent_id, metadata)
+
+
+def _run_failed(event: RunFailed) -> Envelope:
+    metadata = {
+        "code": event.code,
+        "retryable": event.retryable,
+        "reason": event.reason,
+        "duration_seconds": round(event.duration_seconds, 6),
+    }
+    return Envelope("error", event.agent, event.message, event.agent_id, metadata)
+
+
+def _run_done(event: RunDone) -> Envelope:
+    metadata = {
+        "reason": event.reason,
+        "answer": event.answer,
+        "rounds": event.rounds,
+        "handoffs": event.handoffs,
+        "usage": usage_of(event.usage),
+        "duration_seconds": round(event.duration_seconds, 6),
+    }
+    paused = event.reason == "paused"
+    content = "Waiting for an answer" if paused else "Execution completed"
+    return Envelope("done", SYSTEM, content, event.agent_id, metadata)
+
+
+# events that are not here are for metrics only
+ENVELOPES: dict[type[Any], Callable[[Any], Envelope]] = {
+    RunStarted: _run_started,
+    RunResumed: _run_resumed,
+    AgentStarted: _agent_started,
+    AgentDelta: _agent_delta,
+    AgentResponded: _agent_responded,
+    ToolStarted: _tool_started,
+    ToolReturned: _tool_returned,
+    HandedOff: _handed_off,
+    ParallelStarted: _parallel_started,
+    ParallelEnded: _parallel_ended,
+    Paused: _paused,
+    Warned: _warned,
+    RunFailed: _run_failed,
+    RunDone: _run_done,
+}

@@ -1,49 +1,96 @@
-"""Numbers an event, stores it, then tells it.
-
-Nothing is told that is not stored, and nothing leaves the process before.
-"""
+"""Numbers an event, stores it, then publishes it: nothing is published that is not stored."""
 
 import asyncio
 import contextvars
 import logging
 from collections.abc import Callable
 from contextvars import ContextVar
+from dataclasses import dataclass, field
 from typing import Protocol
 
-from crew.errors import LostRun, StoreError, StoreUnavailable
-from crew.journal.events import Event, Passing, Stored, pack
-from crew.journal.state import Status
-from crew.journal.store import Receipt, Record, RunRow, RunStore, Write
-from crew.journal.wire import now, public
+from crew.journal.errors import LostRun, StoreError, StoreUnavailable
+from crew.journal.events import EphemeralEvent, Event, RunStatus, StoredEvent, encode_event
+from crew.journal.store import (
+    Appended,
+    AppendResult,
+    IdempotencyRecord,
+    Record,
+    RunRow,
+    RunStore,
+    Write,
+)
+from crew.journal.wire import RunEvent, to_run_event
+from tools.clock import Clock, Timer, rfc3339
 
-
-class Listener(Protocol):
-    """Someone who is told every event of every run, such as the metrics.
-
-    Must not raise nor wait.
-    """
-
-    def __call__(self, run_id: str, event: Event) -> None:
-        """Take notice of an event."""
-        ...
-
-
-# how long a run waits for a store that cannot be written, and how often it tries
-PATIENCE_SECONDS = 60.0
-AGAIN_SECONDS = 0.5
 log = logging.getLogger(__name__)
 
-# (seq, or None for what is not stored; the event as clients are told it)
-Tell = Callable[[int | None, str], None]
+# how long a run waits for a store that cannot be written, and the time between tries
+PATIENCE_SECONDS = 60.0
+RETRY_SECONDS = 0.5
 
-
-# run_id and request_id of the run that something is done for; log lines tell them
+# run_id and request_id of the run that something is done for; log lines have them
 current_run: ContextVar[tuple[str, str] | None] = ContextVar("current_run", default=None)
 
 
+class Listener(Protocol):
+    """Gets every event of every run, such as the metrics; must not raise nor wait."""
+
+    def __call__(self, run_id: str, event: Event) -> None:
+        """Handle an event."""
+        ...
+
+
+Publish = Callable[[RunEvent], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Outlets:
+    """Where the events of all runs of a process go."""
+
+    store: RunStore
+    clock: Clock
+    listeners: tuple[Listener, ...] = ()
+
+
+@dataclass(slots=True)
+class Batch:
+    """Events that are stored in one transaction, and the run's row where it changes with them."""
+
+    records: list[Record] = field(default_factory=list)
+    # the same events, to be published when they are stored
+    events: list[tuple[RunEvent, StoredEvent]] = field(default_factory=list)
+    row: RunRow | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Idle:
+    """Nothing waits to be stored."""
+
+
+@dataclass(frozen=True, slots=True)
+class Writing:
+    """A write is under way, or due at the next turn of the event loop."""
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """The store could not be written; a timer tries again."""
+
+    timer: Timer
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """The store failed for good, or refused this writer; nothing more is written."""
+
+    error: BaseException
+
+
+WriterState = Idle | Writing | Waiting | Failed
+
+
 class Journal:
-    """The book of one run. Events that are recorded without a wait between them are stored
-    together.
+    """The events of one run. Those recorded without a wait between them are stored together.
 
     Driven by callbacks, without a task of its own: writing goes on whatever happens to the run's
     task.
@@ -51,179 +98,162 @@ class Journal:
 
     def __init__(
         self,
+        outlets: Outlets,
         run_id: str,
         request_id: str,
-        store: RunStore,
-        tell: Tell,
-        listeners: tuple[Listener, ...],
+        publish: Publish,
         seq: int = 0,
         epoch: int | None = None,
     ) -> None:
-        """`seq`: the number of the last event that the store has.
+        """Continue a run.
 
-        `epoch`: since when this process writes the run.
+        Args:
+            outlets: where events go.
+            run_id: the run.
+            request_id: of the request that started this segment.
+            publish: gives an event to those who follow the run.
+            seq: the number of the last event that the store has.
+            epoch: of the claim by which this process writes the run; None: not yet known.
         """
-        # what is done for the run is done in it, whoever asked for it
+        # work for the run is done in the run's context, whoever asked for it
         self.context = contextvars.copy_context()
         self.context.run(current_run.set, (run_id, request_id))
-        self.run_id, self.store, self.tell, self.listeners, self.seq = (
-            run_id,
-            store,
-            tell,
-            listeners,
-            seq,
-        )
-        self.epoch = epoch
-        self._waiting: list[tuple[Record, Stored]] = []
-        self._row: RunRow | None = None
-        # a write is under way or about to be
-        self._busy = False
-        self._writing: asyncio.Future[int] | None = None
-        self._failed: BaseException | None = None
-        # something of this run is in the store, so the rest may wait for it
-        self._begun = seq > 0
-        # since when the store cannot be written, and what will try again
-        self._since: float | None = None
-        self._again: asyncio.TimerHandle | None = None
+        self.outlets, self.run_id, self.publish = outlets, run_id, publish
+        self.seq, self.epoch = seq, epoch
         self.patience_seconds = PATIENCE_SECONDS
-        self._settled: list[asyncio.Future[None]] = []
+        self._state: WriterState = Idle()
+        self._pending = Batch()
+        # on the clock, since when the store cannot be written
+        self._failing_since: float | None = None
+        # set while nothing waits to be stored
+        self._settled = asyncio.Event()
+        self._settled.set()
 
-    def record(self, event: Stored, row: RunRow | None = None) -> None:
-        """Take an event down, and the run's row with it if it changes.
-
-        It is stored and then told soon.
-        """
-        self._waiting.append((self._numbered(event), event))
-        self._row = row or self._row
-        if not self._busy:
-            self._busy = True
+    def record(self, event: StoredEvent, row: RunRow | None = None) -> None:
+        """Record an event, and the run's row if it changes with it; stored and published soon."""
+        self._add(event)
+        self._pending.row = row or self._pending.row
+        if isinstance(self._state, Idle):
+            self._state = Writing()
+            self._settled.clear()
             # not at once, so that what is recorded next goes into the same transaction
-            asyncio.get_running_loop().call_soon(self._write, context=self.context)
+            loop = asyncio.get_running_loop()
+            loop.call_soon(self._write_pending, context=self.context)
 
     async def begin(
-        self, event: Stored, row: RunRow, expected: Status | None, receipt: Receipt | None = None
-    ) -> bool:
-        """Store the first event of a stretch.
+        self,
+        event: StoredEvent,
+        row: RunRow,
+        expected: RunStatus | None,
+        idempotency: IdempotencyRecord | None = None,
+    ) -> AppendResult:
+        """Store the first event of a segment; published only if it is `Appended`."""
+        self._add(event)
+        batch, self._pending = self._pending, Batch()
+        write = Write(self.run_id, batch.records, row, expected, idempotency)
+        result = await self.outlets.store.append(write)
+        if isinstance(result, Appended):
+            self.epoch = result.epoch
+            self.context.run(self._publish_all, batch)
+        return result
 
-        False, and nothing stored, where the store says so (see RunStore.append).
-        """
-        record = self._numbered(event)
-        self.epoch = (
-            await self.store.append(Write(self.run_id, [record], row, expected, receipt)) or None
-        )
-        if self.epoch is None:
-            return False
-        self._begun = True
-        self.context.run(self._told, record, event)
-        return True
-
-    def pass_on(self, event: Passing) -> None:
-        """Tell what is not stored."""
-        told = public(event, self.run_id, None, now())
-        if told is not None:
-            self.tell(None, told)
-            self.store.pass_on(self.run_id, told)
-        for listener in self.listeners:
+    def publish_ephemeral(self, event: EphemeralEvent) -> None:
+        """Publish what is not stored."""
+        outlets = self.outlets
+        published = to_run_event(event, self.run_id, None, rfc3339(outlets.clock.now()))
+        if published is not None:
+            self.publish(published)
+            outlets.store.publish_ephemeral(self.run_id, published.encoded)
+        for listener in outlets.listeners:
             listener(self.run_id, event)
 
     async def settled(self) -> None:
-        """Wait until all that was recorded is stored and told.
-
-        Raises StoreError if it could not be.
-        """
-        while self._busy:
-            future = asyncio.get_running_loop().create_future()
-            self._settled.append(future)
-            await future
-        if isinstance(self._failed, LostRun):
+        """Wait until all that was recorded is stored and published; raises StoreError if not."""
+        await self._settled.wait()
+        if not isinstance(self._state, Failed):
+            return
+        error = self._state.error
+        if isinstance(error, LostRun):
             raise LostRun
-        if self._failed is not None:
-            raise StoreError(str(self._failed)) from self._failed
+        raise StoreError(str(error)) from error
 
-    def hurry(self) -> None:
-        """Wait for the store no longer.
-
-        What it cannot take now is left to the next process, which makes those steps again.
-        """
+    def stop_waiting(self) -> None:
+        """Wait for the store no longer: the next process makes the steps that are not stored."""
         self.patience_seconds = 0.0
-        if self._again is not None:
-            self._again.cancel()
-            self._again = None
-            self._failed = StoreError("the store could not be written")
-            self._end()
+        if isinstance(self._state, Waiting):
+            self._state.timer.cancel()
+            self._fail(StoreError("the store could not be written"))
 
     @property
     def gave_up(self) -> bool:
-        """The store failed a run that it had accepted, and that is still this process's."""
-        return self._begun and self._failed is not None and not isinstance(self._failed, LostRun)
+        """Whether the store failed a run that was accepted, and that no other process has."""
+        if not isinstance(self._state, Failed):
+            return False
+        return self.epoch is not None and not isinstance(self._state.error, LostRun)
 
     @property
     def backlog(self) -> int:
         """Events that wait to be written."""
-        return len(self._waiting)
+        return len(self._pending.records)
 
-    def _numbered(self, event: Stored) -> Record:
-        told = public(event, self.run_id, self.seq + 1, now())
-        assert told is not None, "every stored event has a public form"
-        record = Record(self.seq + 1, told, pack(event))
-        # only now: an event that has no form must not leave a hole
+    def _add(self, event: StoredEvent) -> None:
+        timestamp = rfc3339(self.outlets.clock.now())
+        published = to_run_event(event, self.run_id, self.seq + 1, timestamp)
+        assert published is not None, "every stored event has a public form"
+        record = Record(self.seq + 1, published.encoded, encode_event(event))
+        self._pending.records.append(record)
+        self._pending.events.append((published, event))
+        # only now: an event that cannot be encoded must not leave a hole
         self.seq += 1
-        return record
 
-    def _write(self) -> None:
-        batch, self._waiting = self._waiting, []
-        row, self._row = self._row, None
-        if self._failed is not None or not batch:
-            self._end()
+    def _write_pending(self) -> None:
+        if isinstance(self._state, Failed):
             return
-        self._store(batch, row)
+        batch, self._pending = self._pending, Batch()
+        if not batch.records:
+            self._state = Idle()
+            self._settled.set()
+            return
+        self._write(batch)
 
-    def _store(self, batch: list[tuple[Record, Stored]], row: RunRow | None) -> None:
-        self._again = None
-        records = [record for record, _ in batch]
-        write = Write(self.run_id, records, row, epoch=self.epoch)
-        self._writing = asyncio.ensure_future(self.store.append(write))  # held as an attribute
-        self._writing.add_done_callback(
-            lambda done: self._written(done, batch, row), context=self.context
-        )
+    def _write(self, batch: Batch) -> None:
+        self._state = Writing()
+        write = Write(self.run_id, batch.records, batch.row, epoch=self.epoch)
+        writing = asyncio.ensure_future(self.outlets.store.append(write))
+        writing.add_done_callback(lambda done: self._written(done, batch), context=self.context)
 
-    def _written(
-        self, done: "asyncio.Future[int]", batch: list[tuple[Record, Stored]], row: RunRow | None
-    ) -> None:
-        # a cancelled write (the loop ends) is one that failed
-        self._failed = StoreError("the write was cut off") if done.cancelled() else done.exception()
-        if isinstance(self._failed, StoreUnavailable) and self._waits():
-            self._failed = None
-            again = asyncio.get_running_loop().call_later(
-                AGAIN_SECONDS, self._store, batch, row, context=self.context
+    def _written(self, done: "asyncio.Future[AppendResult]", batch: Batch) -> None:
+        # a write that is cancelled (the event loop ends) has failed
+        error = StoreError("the write was cut off") if done.cancelled() else done.exception()
+        if isinstance(error, StoreUnavailable) and self._is_patient():
+            clock = self.outlets.clock
+            retry = clock.call_later(
+                RETRY_SECONDS, lambda: self._write(batch), context=self.context
             )
-            self._again = again
-            return
-        if self._failed is None:
-            self._begun, self._since, self.epoch = True, None, done.result()
-            for record, event in batch:
-                self._told(record, event)
-        self._write()
+            self._state = Waiting(retry)
+        elif error is not None:
+            self._fail(error)
+        else:
+            result = done.result()
+            assert isinstance(result, Appended), "only the first write of a segment is refused"
+            self.epoch, self._failing_since = result.epoch, None
+            self._publish_all(batch)
+            self._write_pending()
 
-    def _waits(self) -> bool:
-        """Whether a store that cannot be written is worth waiting for.
-
-        By a run that was accepted, for a while.
-        """
-        now = asyncio.get_running_loop().time()
-        if self._since is None:
-            self._since = now
+    def _is_patient(self) -> bool:
+        """Whether to wait for the store: for a while, and only with a run that was accepted."""
+        now = self.outlets.clock.monotonic()
+        if self._failing_since is None:
+            self._failing_since = now
             log.warning("run %s waits for the store", self.run_id)
-        return self._begun and now - self._since < self.patience_seconds
+        return self.epoch is not None and now - self._failing_since < self.patience_seconds
 
-    def _end(self) -> None:
-        self._busy = False
-        waiting, self._settled = self._settled, []
-        for future in waiting:
-            if not future.done():
-                future.set_result(None)
+    def _fail(self, error: BaseException) -> None:
+        self._state = Failed(error)
+        self._settled.set()
 
-    def _told(self, record: Record, event: Stored) -> None:
-        self.tell(record.seq, record.public)
-        for listener in self.listeners:
-            listener(self.run_id, event)
+    def _publish_all(self, batch: Batch) -> None:
+        for published, event in batch.events:
+            self.publish(published)
+            for listener in self.outlets.listeners:
+                listener(self.run_id, event)

@@ -1,15 +1,19 @@
 """The routing graph: what can be reached, what can never be left, which loops there are."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
 import networkx as nx
 
-from crew.routing.decisions import Group, Routing
+from crew.routing.exploration import Exploration, explore
+from crew.routing.rules import OrderRule, Routing, Rule, Way, winnable_in_group
+from crew.routing.steps import Group
 
 END = "(end)"
 EdgeKind = Literal["signal", "default", "handoff_target", "order", "member", "group", "no_answer"]
+# of the ways to an end without a signal
+END_LABELS = {"terminal": "terminal", "default": "default", "end": "no next", "order": "no next"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,203 +33,147 @@ class RoutingGraph:
     routing: Routing
     entry_point: str
     edges: tuple[Edge, ...]
-    # without the ways from a group to its members, which are no handoffs
+    # without the edges from a group to its members, which are no handoffs
     digraph: "nx.DiGraph[str]"
-    # agents that can be the current one, and groups; an agent that only speaks as a member is not
-    # among them
+    # agents that can be the current one, and groups; not agents that speak only as members
     entered: frozenset[str]
+    # by group: the agents whose rules decide after it, if nothing else does
+    origins: Mapping[str, set[str]]
+    # every edge can be taken; False for a crew too large to play through
+    exact: bool
 
     @classmethod
     def of(cls, routing: Routing, entry_point: str) -> "RoutingGraph":
         """Build the graph."""
-        edges = tuple(dict.fromkeys(_edges(routing, entry_point)))
+        found = explore(routing, entry_point)
+        for name in routing.agents:
+            # ways out of agents that nothing leads to are drawn all the same
+            if name not in found.reached:
+                found.order_targets[name] = {_next_in_order(routing, name)}
+        edges = tuple(dict.fromkeys(_edges(routing, found)))
         digraph: nx.DiGraph[str] = nx.DiGraph()
         digraph.add_nodes_from((*routing.agents, *routing.groups, END))
         digraph.add_edges_from((edge.from_, edge.to) for edge in edges if edge.kind != "member")
         return cls(
-            routing, entry_point, edges, digraph, _entered(routing, entry_point, edges, digraph)
+            routing,
+            entry_point,
+            edges,
+            digraph,
+            frozenset(found.reached),
+            found.origins,
+            found.exact,
         )
 
     def unreachable(self) -> list[str]:
         """Agents and groups that no way leads to, in the order of crew.yaml."""
         reached = self.entered | self.members_only()
-        return [
-            name for name in (*self.routing.agents, *self.routing.groups) if name not in reached
-        ]
+        return [n for n in (*self.routing.agents, *self.routing.groups) if n not in reached]
 
     def members_only(self) -> set[str]:
-        """Agents that only speak as members.
-
-        Where they themselves would lead on to is never looked at.
-        """
-        groups = (group for group in self.routing.groups.values() if group.name in self.entered)
+        """Agents that only speak as members of groups."""
+        groups = [g for g in self.routing.groups.values() if g.name in self.entered]
         return {member for group in groups for member in group.agents} - self.entered
 
     def traps(self) -> list[list[str]]:
-        """Sets of agents and groups that can be entered and never left.
-
-        No end, no pause, no way out.
-        """
+        """Sets of agents and groups that can be entered and never left: no end, pause or exit."""
         graph: nx.DiGraph[str] = nx.DiGraph(self.digraph)
         graph.add_edges_from((agent, END) for agent in self.routing.waits if agent in graph)
         ended: set[str] = nx.ancestors(graph, END)
-        return [
-            sorted(part)
-            for part in nx.weakly_connected_components(graph.subgraph(self.entered - ended))
-        ]
+        trapped = graph.subgraph(self.entered - ended)
+        return [sorted(part) for part in nx.weakly_connected_components(trapped)]
+
+    def fewest_handoffs(self) -> int | None:
+        """Handoffs on the shortest way from the entry to an end or a pause; None: there is none."""
+        graph: nx.DiGraph[str] = nx.DiGraph(self.digraph)
+        graph.add_edges_from((agent, END) for agent in self.routing.waits if agent in graph)
+        if not nx.has_path(graph, self.entry_point, END):
+            return None
+        return int(nx.shortest_path_length(graph, self.entry_point, END)) - 1
 
     def loops(self) -> list[list[str]]:
-        """For each knot of ways that lead back.
-
-        One shortest way round, first name first again at the end.
-        """
-        order = {
-            name: place for place, name in enumerate((*self.routing.agents, *self.routing.groups))
-        }
+        """For each set of nodes that lead back to each other: one shortest cycle, closed."""
+        order = {n: place for place, n in enumerate((*self.routing.agents, *self.routing.groups))}
         # a copy: views look every node up again
         entered: nx.DiGraph[str] = nx.DiGraph(self.digraph.subgraph(self.entered))
         if not self.routing.waits:
-            # the order leads nobody back: it goes to those who have not spoken since a person has
-            kept = {
-                (edge.from_, edge.to) for edge in self.edges if edge.kind not in ("order", "member")
-            }
-            entered.remove_edges_from([edge for edge in entered.edges if edge not in kept])
+            # the order leads only to agents that have not spoken since a person has
+            entered.remove_edges_from(self._order_only_pairs(entered))
         out = []
         for part in nx.strongly_connected_components(entered):
             start = min(part, key=order.__getitem__)
             if len(part) > 1:
-                out.append(self._way_round(entered.subgraph(part), start))
+                out.append(_shortest_cycle(entered.subgraph(part), start))
             elif entered.has_edge(start, start):
                 out.append([start, start])
         return sorted(out)
 
-    def _way_round(self, knot: "nx.DiGraph[str]", start: str) -> list[str]:
-        # shortest ways from everywhere back to the start: one search along the reversed arrows
-        back: dict[str, list[str]] = dict(
-            nx.single_source_shortest_path(knot.reverse(copy=False), start)
-        )
-        shortest = min((back[after] for after in knot.successors(start)), key=len)
-        return [start, *shortest[::-1]]
+    def _order_only_pairs(self, graph: "nx.DiGraph[str]") -> list[tuple[str, str]]:
+        kept = {(e.from_, e.to) for e in self.edges if e.kind not in ("order", "member")}
+        return [pair for pair in graph.edges if pair not in kept]
 
 
-def _entered(
-    routing: Routing, entry_point: str, edges: Iterable[Edge], digraph: "nx.DiGraph[str]"
-) -> frozenset[str]:
-    """What can be reached, also where the order leads past agents that have spoken."""
-    if entry_point not in digraph:
-        return frozenset()
-    graph: nx.DiGraph[str | int] = nx.DiGraph(digraph)
-    members = {member for group in routing.groups.values() for member in group.agents}
-    again = {
-        name for part in nx.strongly_connected_components(digraph) if len(part) > 1 for name in part
-    }
-    # a number stands for a place in the order, from which the agent there is next, or the place
-    # behind it
-    for place, name in enumerate(routing.agents):
-        graph.add_edge(place, name)
-        if name in again or name in members or name == entry_point:
-            graph.add_edge(place, place + 1)
-    places = {name: place for place, name in enumerate(routing.agents)}
-    graph.add_edges_from((edge.from_, places[edge.to]) for edge in edges if edge.kind == "order")
-    reached = nx.descendants(graph, entry_point)
-    return frozenset({entry_point, *(name for name in reached if isinstance(name, str))} - {END})
+def _shortest_cycle(part: "nx.DiGraph[str]", start: str) -> list[str]:
+    # shortest ways from everywhere back to the start: one search along the reversed edges
+    reverse = part.reverse(copy=False)
+    back: dict[str, list[str]] = dict(nx.single_source_shortest_path(reverse, start))
+    shortest = min((back[after] for after in part.successors(start)), key=len)
+    return [start, *shortest[::-1]]
 
 
-def _edges(routing: Routing, entry_point: str) -> Iterator[Edge]:
-    places = {agent: place for place, agent in enumerate(routing.agents)}
+def _next_in_order(routing: Routing, agent: str) -> str | None:
+    """Where the order leads from an agent before anybody else has spoken."""
+    rule = next(rule for rule in routing.rules[agent] if isinstance(rule, OrderRule))
+    way = rule.apply((), (agent,))
+    return None if way is None else way.target
+
+
+def _edges(routing: Routing, found: Exploration) -> Iterator[Edge]:
     for agent in routing.agents:
-        for route in routing.routes.get(agent, ()):
-            yield Edge(agent, route.target or END, "signal", route.signal.text)
         if agent in routing.waits and agent in routing.wait_seconds:
-            yield Edge(agent, routing.unanswered.get(agent) or END, "no_answer", "no answer")
-        if agent not in routing.waits:
-            yield from _fallback(routing, entry_point, places, agent)
-    origins = group_origins(routing)
+            target = routing.on_wait_timeout.get(agent)
+            yield Edge(agent, target or END, "no_answer", "no answer")
+        yield from _edges_of_rules(routing.rules[agent], agent, found)
     for group in routing.groups.values():
-        for member in group.agents:
-            yield Edge(group.name, member, "member")
-        if group.next_agent is not None:
-            yield Edge(group.name, group.next_agent, "group")
-            continue
-        for member in group.agents:
-            for route in routing.routes.get(member, ()):
-                yield Edge(group.name, route.target or END, "signal", route.signal.text)
-        # without a deciding signal it goes on from the agent that led to it
-        for origin in sorted(origins[group.name]):
-            yield from _fallback(routing, entry_point, places, origin, group)
+        yield from (Edge(group.name, member, "member") for member in group.agents)
+        yield from _edges_of_group(routing, group, found)
 
 
-def group_origins(routing: Routing) -> dict[str, set[str]]:
-    """The agents whose defaults, targets and place in the order say where each group goes on.
-
-    If nothing else does.
-    """
-    origins: dict[str, set[str]] = {group: set() for group in routing.groups}
-    for agent in routing.agents:
-        for name in _targets(routing, agent):
-            origins[name].add(agent)
-    _pass_on(routing, origins)
-    return origins
+def _edges_of_group(routing: Routing, group: Group, found: Exploration) -> Iterator[Edge]:
+    if group.next_agent is not None:
+        yield Edge(group.name, group.next_agent, "group")
+        return
+    for member in group.agents:
+        for route in winnable_in_group(routing.routes.get(member, ())):
+            yield Edge(group.name, route.target or END, "signal", route.signal.text)
+    for origin in sorted(found.origins.get(group.name, ())):
+        yield from _edges_of_rules(routing.rules_after_group(origin), group.name, found)
 
 
-def _pass_on(routing: Routing, origins: dict[str, set[str]]) -> None:
-    """A group that another group's `next_agent` leads to goes on from the first one's origins."""
-    waiting = [group for group in routing.groups.values() if origins[group.name]]
-    while waiting:
-        group = waiting.pop()
-        after = routing.groups.get(group.next_agent or "")
-        if after is not None and not origins[group.name] <= origins[after.name]:
-            origins[after.name] |= origins[group.name]
-            waiting.append(after)
-
-
-def _targets(routing: Routing, agent: str) -> list[str]:
-    """The groups that an agent may lead to."""
-    targets = (
-        [route.target for route in routing.routes.get(agent, ())]
-        + [routing.defaults.get(agent), routing.unanswered.get(agent)]
-        + list(routing.handoff_targets.get(agent) or ())
-    )
-    return [target for target in targets if target is not None and target in routing.groups]
-
-
-def _fallback(
-    routing: Routing,
-    entry_point: str,
-    places: Mapping[str, int],
-    agent: str,
-    group: Group | None = None,
-) -> Iterator[Edge]:
-    """Where an agent's words lead when they hold no signal, or a group that it led to."""
-    from_ = agent if group is None else group.name
-    others = [target for target in routing.handoff_targets.get(agent) or () if target != agent]
-    if agent in routing.terminal and group is None:
-        yield Edge(from_, END, "default", "terminal")
-    elif agent in routing.defaults:
-        yield Edge(from_, routing.defaults[agent] or END, "default", "default")
-    elif others:
-        yield Edge(from_, others[0], "handoff_target", "target")
-    else:
-        # the order leads to agents that have not spoken, so it comes to its end
-        if agent not in routing.no_auto_route and routing.handoff_targets.get(agent) is None:
-            yield from (
-                Edge(from_, name, "order", "next")
-                for name in _next(routing, entry_point, places, agent, group)
-            )
-        yield Edge(from_, END, "default", "no next")
-
-
-def _next(
-    routing: Routing, entry_point: str, places: Mapping[str, int], agent: str, group: Group | None
-) -> Iterator[str]:
-    """The next agents in the order of crew.yaml: the first that may not have spoken."""
-    spoken = frozenset(group.agents) if group is not None else frozenset()
-    for place in range(places[agent] + 1, len(routing.agents)):
-        name = routing.agents[place]
-        # the entry has spoken, unless a person's answer began a stretch elsewhere
-        if name == entry_point and not routing.waits:
-            continue
-        if name not in spoken:
-            yield name
-            if name != entry_point:
+def _edges_of_rules(rules: tuple[Rule, ...], source: str, found: Exploration) -> Iterator[Edge]:
+    """The edges of the rules that can apply."""
+    for rule in rules:
+        if isinstance(rule, OrderRule):
+            targets = found.order_targets.get(source, set())
+            order = {name: place for place, name in enumerate(rule.agents)}
+            for target in sorted((t for t in targets if t is not None), key=order.__getitem__):
+                yield Edge(source, target, "order", "next")
+            if None not in targets:
                 return
+            continue
+        for way in rule.ways(()):
+            yield from _edge_of_way(source, way)
+        if not rule.conditional:
+            return
+
+
+def _edge_of_way(source: str, way: Way) -> Iterator[Edge]:
+    match way.kind:
+        case "pause":
+            return
+        case "signal":
+            assert way.route is not None, "a signal has its route"
+            yield Edge(source, way.target or END, "signal", way.route.signal.text)
+        case "handoff_target" if way.target is not None:
+            yield Edge(source, way.target, "handoff_target", "target")
+        case _:
+            yield Edge(source, way.target or END, "default", END_LABELS[way.kind])

@@ -1,48 +1,49 @@
-"""Pictures of the routing graph: text, mermaid, Graphviz, JSON."""
+"""The routing graph as text, mermaid, Graphviz (dot) or JSON."""
 
 import json
 from collections.abc import Callable, Collection, Sequence
 
 from crew.routing.graph import END, Edge, RoutingGraph
 
+# what mermaid would take for markup or for the end of a text
+MERMAID_SPECIAL = frozenset('"#<>`\\')
+LABELS = {"handoff_target": "handoff target", "order": "next in order", "group": "all done"}
 
-def as_text(graph: RoutingGraph) -> str:
+
+def render_text(graph: RoutingGraph) -> str:
     """The graph for a terminal: every agent and group with its ways."""
     routing = graph.routing
-    unreachable, alone, ways_of = set(graph.unreachable()), graph.members_only(), _ways(graph)
+    unreachable, members_only = set(graph.unreachable()), graph.members_only()
+    edges_of = _edges_by_source(graph)
     lines: list[str] = []
     for name in (*routing.agents, *routing.groups):
-        marks = _marks(graph, name, alone) + (["unreachable"] if name in unreachable else [])
-        lines.append(name + (f"  ({', '.join(marks)})" if marks else ""))
-        ways = [edge for edge in ways_of.get(name, ()) if edge.kind != "member"]
-        for place, edge in enumerate(ways):
-            branch = "└─" if place == len(ways) - 1 else "├─"
-            lines.append(f"  {branch} {_way(edge)} → {edge.to}")
+        marks = _marks(graph, name, members_only)
+        if name in unreachable:
+            marks.append("unreachable")
+        lines.append(f"{name}  ({', '.join(marks)})" if marks else name)
+        edges = [edge for edge in edges_of.get(name, ()) if edge.kind != "member"]
+        for edge in edges:
+            branch = "└─" if edge is edges[-1] else "├─"
+            lines.append(f"  {branch} {_label(edge)} → {edge.to}")
     return "\n".join(lines)
 
 
-def _ways(graph: RoutingGraph) -> dict[str, list[Edge]]:
-    """By agent and group: the ways that a run can go."""
-    hidden, ways = graph.members_only(), dict[str, list[Edge]]()
+def _edges_by_source(graph: RoutingGraph) -> dict[str, list[Edge]]:
+    """The edges that a run can take; not those of agents that speak only in groups."""
+    hidden = graph.members_only()
+    edges: dict[str, list[Edge]] = {}
     for edge in graph.edges:
         if edge.from_ not in hidden:
-            ways.setdefault(edge.from_, []).append(edge)
-    return ways
+            edges.setdefault(edge.from_, []).append(edge)
+    return edges
 
 
-def _drawn(graph: RoutingGraph) -> list[Edge]:
-    return [edge for ways in _ways(graph).values() for edge in ways]
+def _drawn_edges(graph: RoutingGraph) -> list[Edge]:
+    return [edge for edges in _edges_by_source(graph).values() for edge in edges]
 
 
-def _way(edge: Edge) -> str:
-    return {
-        "signal": edge.label,
-        "default": edge.label,
-        "no_answer": edge.label,
-        "handoff_target": "handoff target",
-        "order": "next in order",
-        "group": "all done",
-    }.get(edge.kind, edge.kind)
+def _label(edge: Edge) -> str:
+    return LABELS.get(edge.kind, edge.label)
 
 
 def _marks(graph: RoutingGraph, name: str, members_only: Collection[str]) -> list[str]:
@@ -59,89 +60,94 @@ def _marks(graph: RoutingGraph, name: str, members_only: Collection[str]) -> lis
     return [mark for mark, holds in marks.items() if holds]
 
 
-def as_mermaid(graph: RoutingGraph) -> str:
-    """The graph as a mermaid flowchart.
-
-    Signals on the arrows, defaults dashed, unreachable agents greyed.
-    """
-    routing, unreachable, edges = graph.routing, graph.unreachable(), _drawn(graph)
+def render_mermaid(graph: RoutingGraph) -> str:
+    """A mermaid flowchart: signals on the arrows, ways without one dashed, unreachable grey."""
+    routing, unreachable, edges = graph.routing, graph.unreachable(), _drawn_edges(graph)
     names: Sequence[str] = (*routing.agents, *routing.groups, END)
     ids = {name: f"n{place}" for place, name in enumerate(names)}
     lines = ["flowchart TD", f"  start(( )) --> {ids[graph.entry_point]}"]
     for name in routing.agents:
-        opening, closing = (
-            ("([", "])")
-            if name in routing.terminal
-            else ("[/", "/]")
-            if name in routing.waits
-            else ("[", "]")
-        )
-        lines.append(f'  {ids[name]}{opening}"{_quoted(name)}"{closing}')
-    lines += [
-        f'  {ids[g.name]}[["{_quoted(g.name)}<br>{_quoted(", ".join(g.agents))}"]]'
-        for g in routing.groups.values()
-    ]
+        opening, closing = _mermaid_shape(graph, name)
+        lines.append(f'  {ids[name]}{opening}"{_mermaid_text(name)}"{closing}')
+    for group in routing.groups.values():
+        members = _mermaid_text(", ".join(group.agents))
+        lines.append(f'  {ids[group.name]}[["{_mermaid_text(group.name)}<br>{members}"]]')
     if any(edge.to == END for edge in edges):
         lines.append(f"  {ids[END]}(((end)))")
-    for edge in edges:
-        if edge.kind == "member":
-            lines.append(f"  {ids[edge.from_]} -.- {ids[edge.to]}")
-        elif edge.kind == "signal":
-            lines.append(f'  {ids[edge.from_]} -->|"{_quoted(edge.label)}"| {ids[edge.to]}')
-        else:
-            arrow = "-->" if edge.kind == "group" else "-.->"
-            lines.append(f'  {ids[edge.from_]} {arrow}|"{_quoted(_way(edge))}"| {ids[edge.to]}')
+    lines += [f"  {ids[edge.from_]} {_mermaid_arrow(edge)} {ids[edge.to]}" for edge in edges]
     if unreachable:
-        lines += [
-            "  classDef unreachable fill:#eee,color:#999,stroke:#ccc",
-            f"  class {','.join(ids[name] for name in unreachable)} unreachable",
-        ]
+        grey = ",".join(ids[name] for name in unreachable)
+        lines.append("  classDef unreachable fill:#eee,color:#999,stroke:#ccc")
+        lines.append(f"  class {grey} unreachable")
     return "\n".join(lines)
 
 
-def _quoted(text: str) -> str:
-    """Text inside quotes of mermaid: entities for what would end them or be markup."""
-    return "".join(
-        f"#{ord(char)};" if char in '"#<>`\\' else " " if char in "\n\r" else char for char in text
-    )
+def _mermaid_shape(graph: RoutingGraph, name: str) -> tuple[str, str]:
+    if name in graph.routing.terminal:
+        return "([", "])"
+    if name in graph.routing.waits:
+        return "[/", "/]"
+    return "[", "]"
 
 
-def as_dot(graph: RoutingGraph) -> str:
+def _mermaid_arrow(edge: Edge) -> str:
+    if edge.kind == "member":
+        return "-.-"
+    arrow = "-->" if edge.kind in ("signal", "group") else "-.->"
+    return f'{arrow}|"{_mermaid_text(_label(edge))}"|'
+
+
+def _mermaid_text(text: str) -> str:
+    """Text inside quotes: entities for what would end them or be markup."""
+    out = []
+    for char in text:
+        if char in MERMAID_SPECIAL:
+            out.append(f"#{ord(char)};")
+        else:
+            out.append(" " if char in "\n\r" else char)
+    return "".join(out)
+
+
+def render_dot(graph: RoutingGraph) -> str:
     """The graph for Graphviz."""
-    routing, unreachable, alone = graph.routing, set(graph.unreachable()), graph.members_only()
-    edges = _drawn(graph)
+    routing = graph.routing
+    unreachable, members_only = set(graph.unreachable()), graph.members_only()
+    edges = _drawn_edges(graph)
     lines = ["digraph crew {", "  rankdir=TB", '  node [shape=box, fontname="sans-serif"]']
     for name in (*routing.agents, *routing.groups):
-        shape = (
-            "component"
-            if name in routing.groups
-            else "doubleoctagon"
-            if name in routing.terminal
-            else "box"
-        )
-        marks = [f"peripheries={2 if name == graph.entry_point else 1}", f"shape={shape}"] + (
-            ['color="#999999"', 'fontcolor="#999999"'] if name in unreachable else []
-        )
-        label = json.dumps("\n".join([name, *_marks(graph, name, alone)]), ensure_ascii=False)
-        lines.append(f"  {json.dumps(name)} [label={label}, {', '.join(marks)}]")
+        label = _dot_text("\n".join([name, *_marks(graph, name, members_only)]))
+        peripheries = 2 if name == graph.entry_point else 1
+        shape = _dot_shape(graph, name)
+        attributes = f"label={label}, peripheries={peripheries}, shape={shape}"
+        if name in unreachable:
+            attributes += ', color="#999999", fontcolor="#999999"'
+        lines.append(f"  {_dot_text(name)} [{attributes}]")
     for edge in edges:
-        style = (
-            "dotted"
-            if edge.kind == "member"
-            else "solid"
-            if edge.kind in ("signal", "group")
-            else "dashed"
-        )
-        label = "" if edge.kind == "member" else _way(edge)
-        lines.append(
-            f"  {json.dumps(edge.from_)} -> {json.dumps(edge.to)} [label={json.dumps(label, ensure_ascii=False)}, style={style}]"
-        )
+        label = "" if edge.kind == "member" else _label(edge)
+        attributes = f"label={_dot_text(label)}, style={_dot_style(edge)}"
+        lines.append(f"  {_dot_text(edge.from_)} -> {_dot_text(edge.to)} [{attributes}]")
     if any(edge.to == END for edge in edges):
-        lines.append(f'  {json.dumps(END)} [label="end", shape=doublecircle]')
+        lines.append(f'  {_dot_text(END)} [label="end", shape=doublecircle]')
     return "\n".join([*lines, "}"])
 
 
-def as_json(graph: RoutingGraph) -> str:
+def _dot_text(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)
+
+
+def _dot_shape(graph: RoutingGraph, name: str) -> str:
+    if name in graph.routing.groups:
+        return "component"
+    return "doubleoctagon" if name in graph.routing.terminal else "box"
+
+
+def _dot_style(edge: Edge) -> str:
+    if edge.kind == "member":
+        return "dotted"
+    return "solid" if edge.kind in ("signal", "group") else "dashed"
+
+
+def render_json(graph: RoutingGraph) -> str:
     """The graph as a document: nodes and edges."""
     routing, unreachable = graph.routing, set(graph.unreachable())
     nodes = [
@@ -157,14 +163,14 @@ def as_json(graph: RoutingGraph) -> str:
     ]
     edges = [
         {"from": edge.from_, "to": edge.to, "kind": edge.kind, "label": edge.label}
-        for edge in _drawn(graph)
+        for edge in _drawn_edges(graph)
     ]
     return json.dumps({"nodes": nodes, "edges": edges}, ensure_ascii=False, indent=2)
 
 
-PICTURES: dict[str, Callable[[RoutingGraph], str]] = {
-    "text": as_text,
-    "mermaid": as_mermaid,
-    "dot": as_dot,
-    "json": as_json,
+RENDERERS: dict[str, Callable[[RoutingGraph], str]] = {
+    "text": render_text,
+    "mermaid": render_mermaid,
+    "dot": render_dot,
+    "json": render_json,
 }

@@ -9,7 +9,7 @@ SPACE = re.compile(r"\s+")
 INSIDE = re.compile(r"(?<=\[) | (?=\])")
 
 
-def normal(text: str) -> str:
+def normalize(text: str) -> str:
     """NFC, case folded, runs of white space as one space, none just inside square brackets."""
     if not text.isascii():
         # folding may undo the composition
@@ -31,7 +31,7 @@ class Signal:
     @classmethod
     def of(cls, text: str) -> "Signal":
         """The signal of crew.yaml."""
-        form = normal(text)
+        form = normalize(text)
         return cls(text, form, form.startswith("[") and form.endswith("]"))
 
     def occurs(self, normal_text: str) -> bool:
@@ -51,7 +51,7 @@ def find(signals: Sequence[Signal], text: str) -> list[int]:
     """The places in `signals` of those that occur in a text, in their own order."""
     if not signals or not text:
         return []
-    form = normal(text)
+    form = normalize(text)
     return [place for place, signal in enumerate(signals) if signal.occurs(form)]
 
 

@@ -1,7 +1,4 @@
-"""Who listens to which run, and the grace for those who left.
-
-A run that nobody listens to any more is cancelled after it.
-"""
+"""Who listens to which run; one without is cancelled after `disconnect_grace_seconds`."""
 
 import asyncio
 import contextlib
@@ -17,119 +14,121 @@ from typing import Any
 from crew.errors import CrewError
 from crew.runs.run import Run
 from crew.runs.runs import Runs
+from tools.clock import Timer
 
 log = logging.getLogger(__name__)
 
-# how often processes that share a store tell it who listens, and how long that holds
-TELL_SECONDS = 5.0
-HOLDS_SECONDS = 15.0
+# how often processes that share a store announce their listeners, and how long that holds
+ANNOUNCE_SECONDS = 5.0
+ANNOUNCED_SECONDS = 15.0
 
 
 @dataclass(slots=True)
 class Listening:
     """Someone listens to a run."""
 
-    # what there was to hear has been heard, so nobody misses it
+    # the segment's end was sent, so nobody misses it
     over: bool = False
 
 
-class Attendance:
-    """Counts the listeners of each run in this process.
-
-    Where others may have some, it asks the store.
-    """
+class Listeners:
+    """Counts the listeners of each run in this process; asks the store about other processes."""
 
     def __init__(self, runs: Runs) -> None:
-        self.runs = runs
-        self.listeners: Counter[str] = Counter()
+        self.runs, self.store = runs, runs.store
+        self.clock = runs.crew.clock
+        self.counts: Counter[str] = Counter()
         # this process, among those that share the store
-        self.place = secrets.token_hex(8)
-        self._timers: dict[str, asyncio.TimerHandle] = {}
+        self.process = secrets.token_hex(8)
+        self._timers: dict[str, Timer] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
     @property
     def total(self) -> int:
         """Listeners of all runs."""
-        return self.listeners.total()
+        return self.counts.total()
 
     @contextmanager
-    def listening(self, run_id: str) -> Iterator[Listening]:
+    def listen(self, run_id: str) -> Iterator[Listening]:
         """Someone listens to a run; the grace begins when the last one leaves."""
-        self.listeners[run_id] += 1
+        self.counts[run_id] += 1
         if (timer := self._timers.pop(run_id, None)) is not None:
             timer.cancel()
-        if self.runs.store.shared and self.listeners[run_id] == 1:
-            self._do(self._tell([run_id]))
+        if self.store.shared and self.counts[run_id] == 1:
+            self._start_task(self._announce([run_id]))
         listening = Listening()
         try:
             yield listening
         finally:
-            self.listeners[run_id] -= 1
-            if self.listeners[run_id] == 0:
-                del self.listeners[run_id]
+            self.counts[run_id] -= 1
+            if self.counts[run_id] == 0:
+                del self.counts[run_id]
                 if not listening.over:
-                    self._left(run_id)
+                    self._begin_grace(run_id)
 
-    async def tell(self) -> None:
-        """Keep telling the other processes who listens here, until this is cancelled."""
+    async def announce(self) -> None:
+        """Announce the listeners of this process to others, until this is cancelled."""
         while True:
-            await asyncio.sleep(TELL_SECONDS)
-            if self.listeners:
-                await self._tell(list(self.listeners))
+            await self.clock.sleep(ANNOUNCE_SECONDS)
+            if self.counts:
+                await self._announce(list(self.counts))
 
-    def _left(self, run_id: str) -> None:
+    def _begin_grace(self, run_id: str) -> None:
         run = self.runs.live.get(run_id)
-        # -1 lets every run go on to its end
-        if run is not None and (grace := run.crew.config.settings.disconnect_grace_seconds) >= 0:
-            loop = asyncio.get_running_loop()
-            self._timers[run_id] = loop.call_later(grace, self._too_long, run, grace)
-        elif run is None and self.runs.store.shared:
-            self._do(self._grace_elsewhere(run_id))
+        if run is None:
+            if self.store.shared:
+                self._start_task(self._wait_out_grace(run_id))
+            return
+        grace = run.crew.config.settings.disconnect_grace_seconds
+        if grace >= 0:
+            end = self.clock.call_later(grace, lambda: self._end_grace(run, grace))
+            self._timers[run_id] = end
 
-    def _too_long(self, run: Run, grace: float) -> None:
+    def _end_grace(self, run: Run, grace: float) -> None:
         del self._timers[run.id]
-        # the next stretch of the run, begun by another one's answer, is none of theirs who left
+        # the run's next segment, started by somebody else's answer, has its own listeners
         if self.runs.live.get(run.id) is run and not self.runs.draining:
-            log.info(
-                "run is cancelled: nobody has listened for %g s", grace, extra={"run_id": run.id}
-            )
+            _log_cancelled(run.id, grace)
             run.cancel()
 
-    async def _grace_elsewhere(self, run_id: str) -> None:
+    async def _wait_out_grace(self, run_id: str) -> None:
         """The same for a run that another process plays; a third one may have listeners of it."""
-        await self.runs.store.attend(self.place, [run_id], 0.0)
+        await self.store.announce_listeners(self.process, [run_id], 0.0)
         row = await self.runs.row(run_id)
         if row.status != "running":
             return
-        crew = await self.runs.revisions.take(row.revision, or_current=True)
+        crew = await self.runs.revisions.acquire_for(row, or_current=True)
         grace = crew.config.settings.disconnect_grace_seconds
         self.runs.revisions.release(crew)
         if grace < 0:
             return
-        await asyncio.sleep(grace)
-        while await self.runs.store.attended(run_id, self.place):  # noqa: ASYNC110 # another process decides it
-            # by a process that sees to it itself, unless it dies
-            await asyncio.sleep(HOLDS_SECONDS)
+        await self.clock.sleep(grace)
+        while await self.store.has_listeners(run_id, self.process):
+            # that process ends the run by itself, unless it dies
+            await self.clock.sleep(ANNOUNCED_SECONDS)
         now = await self.runs.row(run_id)
         same = (now.status, now.request_id) == ("running", row.request_id)
-        if same and run_id not in self.listeners and not self.runs.draining:
-            log.info(
-                "run is cancelled: nobody has listened for %g s", grace, extra={"run_id": run_id}
-            )
+        if same and run_id not in self.counts and not self.runs.draining:
+            _log_cancelled(run_id, grace)
             await self.runs.cancel(run_id)
 
-    async def _tell(self, run_ids: list[str]) -> None:
-        # what is not told now is told a moment later
+    async def _announce(self, run_ids: list[str]) -> None:
+        # what fails now is announced again soon
         with contextlib.suppress(CrewError):
-            await self.runs.store.attend(self.place, run_ids, HOLDS_SECONDS)
+            await self.store.announce_listeners(self.process, run_ids, ANNOUNCED_SECONDS)
 
-    def _do(self, doing: Coroutine[Any, Any, None]) -> None:
-        async def done() -> None:
-            # a run that has gone, or a store that fails: then it goes on to its end
+    def _start_task(self, work: Coroutine[Any, Any, None]) -> None:
+        async def guarded() -> None:
+            # a run that is gone, or a store that fails: then the run goes on to its end
             with contextlib.suppress(CrewError):
-                await doing
+                await work
 
-        # of no one request
-        task = asyncio.create_task(done(), context=contextvars.Context())
+        # in a context of its own: it belongs to no one request
+        task = asyncio.create_task(guarded(), context=contextvars.Context())
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+
+
+def _log_cancelled(run_id: str, grace: float) -> None:
+    text = "run is cancelled: nobody has listened for %g s"
+    log.info(text, grace, extra={"run_id": run_id})

@@ -1,103 +1,128 @@
-"""What time asks for: pauses that nobody has answered go on, and what is old is forgotten."""
+"""What time asks for: pauses that nobody has answered are over, and what is old is purged."""
 
 import contextlib
 import logging
-import time
 from dataclasses import dataclass
+from datetime import timedelta
 
-import anyio
-
-from crew.errors import CrewError, StoreError
-from crew.journal.store import RunRow
-from crew.journal.wire import now
+from crew.errors import CrewError
+from crew.journal.errors import StoreError
+from crew.journal.store import PurgeAges, RunRow
 from crew.runs.runs import Runs
+from tools.clock import rfc3339
 
 log = logging.getLogger(__name__)
 
-# how late a pause's end may be seen
-DUE_SECONDS = 1.0
-SWEEP_SECONDS = 60.0
-DUE_AT_ONCE = 50
+# how late the end of a pause may be noticed
+ROUND_SECONDS = 1.0
+PURGE_SECONDS = 60.0
+# pauses that are ended in one round
+MAX_DUE = 50
+# a revision is kept for so long even if no run needs it: a run with it may be starting
+KEEP_REVISIONS_HOURS = 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class Keep:
+class Retention:
     """How long ended runs are kept. Runs that go on or are paused are kept for ever."""
 
     # after a run's end
     events_hours: float = 24.0
-    events: int = 50_000
+    # of each run
+    max_events: int = 50_000
     # the run's result, after its end
     runs_days: float = 30.0
 
 
-async def upkeep(runs: Runs, keep: Keep) -> None:
-    """See to both until this is cancelled; a store that fails is asked again later."""
-    swept = -SWEEP_SECONDS
-    # when those that could not go on are tried again
-    later: dict[str, float] = {}
-    failing = ""
-    while not runs.draining:
+class Maintenance:
+    """Rounds of all that time asks for; a store that fails is asked again in the next round."""
+
+    def __init__(self, runs: Runs, retention: Retention) -> None:
+        self.runs, self.retention = runs, retention
+        self.clock = runs.crew.clock
+        # on the clock, when the last purge ended
+        self._purged = -PURGE_SECONDS
+        # when runs that could not be resumed are tried again, on the clock
+        self._retry_at: dict[str, float] = {}
+        # the store failed in the last round
+        self._failing = False
+
+    async def run(self) -> None:
+        """One round after the other, until this is cancelled or the process drains."""
+        while not self.runs.draining:
+            try:
+                await self._round()
+                if self._failing:
+                    log.info("the store can be used again")
+                self._failing = False
+            except StoreError as error:
+                if not self._failing:
+                    # once, not in each round
+                    log.warning("the store fails: %s", error)
+                self._failing = True
+            except Exception:
+                # whatever is wrong with one run, the others must not wait for ever
+                log.exception("a round of maintenance failed")
+            await self.clock.sleep(ROUND_SECONDS)
+
+    async def _round(self) -> None:
+        store = self.runs.store
+        if store.failing is not None:
+            await store.probe()
+            log.info("the store can be written again")
+        await self.runs.recover_left()
+        await self.runs.apply_cancellations()
+        await self._end_pauses()
+        # one batch in each round, so that others who use the store do not wait long
+        is_due = self.clock.monotonic() - self._purged >= PURGE_SECONDS
+        if is_due and not await purge_batch(self.runs, self.retention):
+            self._purged = self.clock.monotonic()
+
+    async def _end_pauses(self) -> None:
+        now = rfc3339(self.clock.now())
+        due = await self.runs.store.due_pauses(now, MAX_DUE + len(self._retry_at))
+        known = self._retry_at
+        self._retry_at = {row.run_id: known[row.run_id] for row in due if row.run_id in known}
+        for row in due:
+            if self._retry_at.get(row.run_id, 0.0) > self.clock.monotonic():
+                continue
+            if not await self._expire(row):
+                self._retry_at[row.run_id] = self.clock.monotonic() + PURGE_SECONDS
+
+    async def _expire(self, row: RunRow) -> bool:
         try:
-            if runs.store.failing is not None:
-                await runs.store.probe()
-                log.info("the store can be written again")
-            # those that have waited too long
-            await runs.recover_left()
-            await runs.heed()
-            due = await runs.store.due(now(), DUE_AT_ONCE + len(later))
-            later = {row.run_id: later[row.run_id] for row in due if row.run_id in later}
-            for row in due:
-                if later.get(row.run_id, 0.0) <= time.monotonic() and not await _expire(runs, row):
-                    later[row.run_id] = time.monotonic() + SWEEP_SECONDS
-            # a piece each round, so that nobody who waits for the rest is kept waiting
-            if time.monotonic() - swept >= SWEEP_SECONDS and not await sweep_some(runs, keep):
-                swept = time.monotonic()
-            if failing:
-                log.info("the store can be used again")
-            failing = ""
-        except StoreError as error:
-            if not failing:
-                # once, not each second
-                log.warning("the store fails: %s", error)
-            failing = str(error)
-        except Exception:
-            # whatever one run is, the others must not wait for ever
-            log.exception("upkeep broke, and goes on")
-        await anyio.sleep(DUE_SECONDS)
+            await self.runs.expire(row)
+        except CrewError as error:
+            # a run that cannot be resumed must not keep the others waiting
+            text = "run %s cannot go on without an answer: %s"
+            log.error(text, row.run_id, error, extra={"run_id": row.run_id})
+            return False
+        return True
 
 
-async def heed(runs: Runs) -> None:
-    """End the runs of this process that others were asked to end, until this is cancelled.
+async def apply_cancellations(runs: Runs) -> None:
+    """End the runs of this process that others asked to end, until this is cancelled.
 
-    Where nobody sees to all upkeep.
+    For a process without Maintenance.
     """
     while True:
-        await anyio.sleep(DUE_SECONDS)
+        await runs.crew.clock.sleep(ROUND_SECONDS)
         with contextlib.suppress(StoreError):
-            await runs.heed()
+            await runs.apply_cancellations()
 
 
-async def _expire(runs: Runs, row: RunRow) -> bool:
-    try:
-        await runs.expire(row)
-    except CrewError as error:
-        # one that cannot go on must not keep the others waiting
-        log.error(
-            "run %s cannot go on without an answer: %s",
-            row.run_id,
-            error,
-            extra={"run_id": row.run_id},
-        )
-        return False
-    return True
-
-
-async def sweep_some(runs: Runs, keep: Keep) -> bool:
-    """Forget some of what is old; whether there may be more."""
-    return (
-        await runs.store.sweep(
-            now(-3600 * keep.events_hours), keep.events, now(-86_400 * keep.runs_days)
-        )
-        > 0
+async def purge_batch(runs: Runs, retention: Retention) -> bool:
+    """Delete some of what is old; whether there may be more."""
+    now = runs.crew.clock.now()
+    events_before = now - timedelta(hours=retention.events_hours)
+    runs_before = now - timedelta(days=retention.runs_days)
+    revisions_before = now - timedelta(hours=KEEP_REVISIONS_HOURS)
+    ages = PurgeAges(
+        rfc3339(events_before),
+        retention.max_events,
+        rfc3339(runs_before),
+        rfc3339(revisions_before),
     )
+    # the current revision may be purged while no run needs it
+    runs.revisions.forget_kept()
+    return await runs.store.purge(ages) > 0

@@ -1,31 +1,80 @@
-"""What runs have told and go on telling.
+"""What runs have published and go on publishing: from here, from the store, or from elsewhere."""
 
-From the latest lines here, from the store, or as another process writes it.
-"""
+from collections.abc import AsyncGenerator, Callable, Sequence
+from dataclasses import dataclass
+from typing import assert_never
 
-import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from crew.journal.replay import PAGE
+from crew.journal.store import Record, RunRow
+from crew.journal.wire import RunEvent, gap
+from crew.runs.errors import UnknownRun
+from crew.runs.live import LiveRuns
+from crew.runs.run import Run
+from crew.runs.tail import Tail
 
-from crew.errors import UnknownRun
-from crew.journal.store import RunRow, RunStore
-from crew.journal.wire import gap
-from crew.runs.remote import PAGE, Mirror
-from crew.runs.run import Line, Run, Tail
 
-# how long a run that was handed to others is listened to though nobody follows it
-EXPECT_SECONDS = 5.0
+@dataclass(frozen=True, slots=True)
+class Here:
+    """The run is alive here, and its tail has what comes next; nothing follows it."""
+
+    tail: Tail
+    place: int
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """The store has what comes next."""
+
+    records: Sequence[Record]
+
+
+@dataclass(frozen=True, slots=True)
+class Elsewhere:
+    """Another process plays the run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Purged:
+    """What came next is no longer kept; nothing follows it."""
+
+    row: RunRow
+
+
+@dataclass(frozen=True, slots=True)
+class Over:
+    """Nothing more is to come, or not for now."""
+
+
+@dataclass(frozen=True, slots=True)
+class Again:
+    """Something has changed meanwhile: look once more."""
+
+
+Source = Here | Stored | Elsewhere | Purged | Over | Again
+
+
+def source_without_records(row: RunRow, after: int, *, has_more: bool, alone: bool) -> Source:
+    """Where to read on when the store had nothing new and the run is not alive here.
+
+    Args:
+        row: of the run, read after the records.
+        after: the number of the last event that was read.
+        has_more: the store has further events now.
+        alone: no other process plays runs of this store.
+    """
+    if has_more:
+        return Again()
+    if row.status != "running":
+        return Purged(row) if row.last_seq > after else Over()
+    # without another process nobody plays it: it goes on when it is claimed
+    return Over() if alone else Elsewhere()
 
 
 class RunReader:
-    """Reads the runs of a store; those that are alive in this process are in `live`."""
+    """Reads the runs of a store."""
 
-    def __init__(self, store: RunStore) -> None:
-        self.store = store
-        self.live: dict[str, Run] = {}
-        # of runs that other processes play, for those who follow them here
-        self.mirrors: dict[str, Mirror] = {}
-        self.draining = False
+    def __init__(self, live: LiveRuns) -> None:
+        self.live, self.store = live, live.store
 
     async def row(self, run_id: str) -> RunRow:
         """A run as the store has it; raises UnknownRun."""
@@ -35,9 +84,10 @@ class RunReader:
         return row
 
     async def outcome(self, run_id: str) -> RunRow:
-        """Wait until a run has ended or is paused, wherever it goes on.
+        """Wait until a run has ended or is paused, wherever it is played.
 
-        Raises UnknownRun, StoreError.
+        Raises:
+            UnknownRun, StoreError
         """
         if (run := self.live.get(run_id)) is not None:
             return await run.outcome()
@@ -47,17 +97,29 @@ class RunReader:
 
     async def last_seq(self, run_id: str) -> int:
         """The number of a run's newest event."""
-        run = self.live.get(run_id)
-        if run is not None:
+        if (run := self.live.get(run_id)) is not None:
             return run.journal.seq
         row = await self.row(run_id)
-        seq = row.events
+        seq = row.last_seq
         if row.status != "running" and seq:
-            # some of them may be swept
+            # some of the events may be purged
             return seq
         while records := await self.store.records(run_id, seq, PAGE):
             seq = records[-1].seq
         return seq
+
+    async def stored(self, run_id: str) -> AsyncGenerator[RunEvent, None]:
+        """The events that are stored now; nothing that is to come. Raises UnknownRun."""
+        row, after = await self.row(run_id), 0
+        last = await self.last_seq(run_id)
+        while after < last:
+            records = await self.store.records(run_id, after, PAGE)
+            if not records:
+                yield gap(row, after + 1, last)
+                return
+            for event in _with_gap(row, after, records):
+                yield event
+            after = records[-1].seq
 
     async def follow(
         self,
@@ -66,18 +128,14 @@ class RunReader:
         *,
         idle_seconds: float | None = None,
         cut: Callable[[], None] | None = None,
-        stored: bool = False,
-    ) -> AsyncIterator[Line | None]:
-        """A run's lines behind event `after`.
-
-        First what is stored, then what comes, until it ends or pauses.
+    ) -> AsyncGenerator[RunEvent | None, None]:
+        """A run's events after event `after`, as they come, until it ends or pauses.
 
         Args:
             run_id: the run.
             after: the number of the last event that is known; 0 for none.
-            idle_seconds: None is given after each so long without a line.
-            stored: only what is stored now; nothing that is to come.
-            cut: called when the follower falls more than MAX_WAITING lines behind, also while
+            idle_seconds: None is yielded after each so long without an event.
+            cut: called when the follower falls more than MAX_WAITING events behind, also while
                 it is busy with one.
 
         Raises:
@@ -86,94 +144,87 @@ class RunReader:
         if run_id not in self.live:
             await self.row(run_id)
         while True:
-            run = self.live.get(run_id)
-            if run is None and self._mirror_behind(run_id, after) is not None:
-                known = after
-                async for line in self._told_elsewhere(run_id, after, idle_seconds, cut):
-                    after = line.seq if line is not None and line.seq is not None else after
-                    yield line
-                if after > known:
-                    # its stretch is over; there may be a next one
+            source = await self._next_source(run_id, after)
+            match source:
+                case Here(tail, place):
+                    async for event in tail.follow(place, idle_seconds, cut):
+                        yield event
+                    return
+                case Stored(records):
+                    row = None
+                    if records[0].seq > after + 1:
+                        row = await self.row(run_id)
+                    for stored in _with_gap(row, after, records):
+                        yield stored
+                    after = records[-1].seq
+                case Elsewhere():
+                    async for event in self._follow_elsewhere(run_id, after, idle_seconds, cut):
+                        if event is not None and event.seq is not None:
+                            after = event.seq
+                        yield event
+                case Purged(row):
+                    yield gap(row, after + 1, row.last_seq)
+                    return
+                case Again():
                     continue
-            place = run.tail.place_after(after) if run is not None else None
-            if run is not None and place is not None:
-                async for line in run.tail.follow(place, idle_seconds, cut):
-                    yield line
-                return
-            records = await self.store.records(run_id, after, PAGE)
-            if records and records[0].seq > after + 1:
-                yield Line(
-                    records[0].seq - 1, gap(await self.row(run_id), after + 1, records[0].seq - 1)
-                )
-            for record in records:
-                after = record.seq
-                yield Line(record.seq, record.public)
-            if records or self.live.get(run_id) is not run:
-                continue
-            if run is not None or self.draining:
-                return
-            row = await self.row(run_id)
-            if row.status != "running" or stored:
-                if row.events > after:
-                    if await self.store.records(run_id, after, 1):
-                        # they came since it was looked for them
-                        continue
-                    yield Line(row.events, gap(row, after + 1, row.events))
-                return
-            if self.store.alone():
-                # nobody has it: what would be told is told when it is taken up again
-                return
-            async for line in self._told_elsewhere(run_id, after, idle_seconds, cut):
-                after = line.seq if line is not None and line.seq is not None else after
-                yield line
+                case Over():
+                    return
+                case _:
+                    assert_never(source)
 
-    async def _told_elsewhere(
-        self, run_id: str, after: int, idle_seconds: float | None, cut: Callable[[], None] | None
-    ) -> AsyncIterator[Line | None]:
-        """What another process tells from now on, until its stretch is over.
+    async def _next_source(self, run_id: str, after: int) -> Source:
+        """Where what comes after an event is to be read."""
+        run = self.live.get(run_id)
+        if run is None and self._is_ahead(run_id, after):
+            return Elsewhere()
+        if run is not None and (place := run.tail.place_after(after)) is not None:
+            return Here(run.tail, place)
+        records = await self.store.records(run_id, after, PAGE)
+        if records:
+            return Stored(records)
+        return await self._source_without_records(run_id, run, after)
 
-        Nothing where that is further on already.
-        """
-        with self._mirrored(run_id, after) as tail:
+    def _is_ahead(self, run_id: str, after: int) -> bool:
+        """Whether the tail of a run that another process plays has what comes next."""
+        if not self.live.has_tail_after(run_id, after):
+            return False
+        with self.live.remote_tail(run_id, after) as tail:
+            return not tail.closed and tail.place_after(after) is not None
+
+    async def _source_without_records(self, run_id: str, run: Run | None, after: int) -> Source:
+        if self.live.get(run_id) is not run:
+            return Again()
+        if run is not None or self.live.draining:
+            return Over()
+        row = await self.row(run_id)
+        has_more = False
+        if row.status != "running" and row.last_seq > after:
+            # events that came since the store was asked for them
+            has_more = bool(await self.store.records(run_id, after, 1))
+        return source_without_records(row, after, has_more=has_more, alone=self.store.alone())
+
+    async def _follow_elsewhere(
+        self,
+        run_id: str,
+        after: int,
+        idle_seconds: float | None,
+        cut: Callable[[], None] | None,
+    ) -> AsyncGenerator[RunEvent | None, None]:
+        """What another process publishes, until its segment ends; nothing if it is further on."""
+        with self.live.remote_tail(run_id, after) as tail:
             place = tail.place_after(after)
             if place is None:
                 return
-            async for line in tail.follow(place, idle_seconds, cut):
-                # this follower may have read further than the mirror had
-                if line is None or line.seq is None or line.seq > after:
-                    yield line
+            async for event in tail.follow(place, idle_seconds, cut):
+                # this follower may have read further than the tail had
+                if event is None or event.seq is None or event.seq > after:
+                    yield event
 
-    def expect(self, run_id: str, after: int) -> None:
-        """Hear of a run that another process is about to play, before anybody follows it here."""
-        waiting = ExitStack()
-        waiting.enter_context(self._mirrored(run_id, after))
-        asyncio.get_running_loop().call_later(EXPECT_SECONDS, waiting.close)
 
-    @contextmanager
-    def _mirrored(self, run_id: str, after: int) -> Iterator[Tail]:
-        """What another process plays, as long as somebody here follows it."""
-        mirror = self._mirror_behind(run_id, after)
-        if mirror is None:
-            mirror = self.mirrors[run_id] = Mirror(self.store, run_id, after)
-        mirror.followers += 1
-        try:
-            yield mirror.tail
-        finally:
-            mirror.followers -= 1
-            if mirror.followers == 0:
-                mirror.close()
-                if self.mirrors.get(run_id) is mirror:
-                    # at once, so that who comes next gets one of his own
-                    del self.mirrors[run_id]
-
-    def _mirror_behind(self, run_id: str, after: int) -> Mirror | None:
-        """The mirror that has, or will have, what comes behind an event.
-
-        One of an earlier stretch has not.
-        """
-        mirror = self.mirrors.get(run_id)
-        return (
-            None
-            if mirror is not None and mirror.tail.closed and after >= mirror.tail.seq
-            else mirror
-        )
+def _with_gap(row: RunRow | None, after: int, records: Sequence[Record]) -> list[RunEvent]:
+    """Stored events, led by a gap where some before them are purged."""
+    events = [RunEvent.of_record(record) for record in records]
+    first = records[0].seq
+    if row is not None and first > after + 1:
+        return [gap(row, after + 1, first - 1), *events]
+    return events

@@ -1,78 +1,93 @@
-"""Reads the crew's files again while it serves.
-
-A good edit is for new runs, a broken one changes nothing and is told.
-"""
+"""Reads the crew's files again while it serves; new runs get a good edit, none a broken one."""
 
 import asyncio
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
-from crew.config.problems import Problem, as_json
-from crew.errors import ConfigurationError, Draining
-from crew.journal.wire import now
+from crew.config.errors import ConfigurationError
+from crew.config.problems import Problem
+from crew.config.report import problems_document
+from crew.crew import Crew
+from crew.runs.errors import Draining
 from crew.runs.runs import Runs
-from server.telemetry.metrics import Metrics
+from tools.clock import rfc3339
 
 log = logging.getLogger(__name__)
 
 
+class ReloadListener(Protocol):
+    """Learns how reloads end, such as the metrics."""
+
+    def adopt(self, crew: Crew) -> None:
+        """New runs get this crew."""
+        ...
+
+    def fail_reload(self) -> None:
+        """The files have errors; nothing has changed."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Reload:
-    """How the newest files fared. `at`: RFC 3339, UTC; `problems`: why they were not taken."""
+    """The newest reload: when (RFC 3339, UTC), and why it failed, if it did."""
 
     at: str
     problems: Sequence[Problem] = ()
 
 
 class Reloader:
-    """Gives new runs the crew of the newest files that hold together."""
+    """Gives new runs the crew of the newest files without errors."""
 
-    def __init__(self, runs: Runs, metrics: Metrics) -> None:
-        self.runs, self.metrics = runs, metrics
-        self.loaded_at, self.last = now(), Reload(now())
-        self._one = asyncio.Lock()
+    def __init__(self, runs: Runs, listener: ReloadListener) -> None:
+        self.runs, self.listener = runs, listener
+        self.loaded_at = self._now()
+        self.last = Reload(self.loaded_at)
+        self._lock = asyncio.Lock()
+
+    def _now(self) -> str:
+        return rfc3339(self.runs.crew.clock.now())
 
     async def reload(self, why: str) -> bool:
-        """Read the files; whether what new runs get has changed.
+        """Read the files; returns whether new runs get something else now.
+
+        Args:
+            why: what asked for it, for the log.
 
         Raises:
-            ConfigurationError: they have errors; the crew goes on as it is.
+            ConfigurationError: they have errors; the crew stays as it is.
             Draining: this process is going down.
         """
-        async with self._one:
+        async with self._lock:
             if self.runs.draining:
                 raise Draining
             current = self.runs.crew
             try:
-                crew = await asyncio.to_thread(current.made_again)
+                crew = await asyncio.to_thread(current.load_again)
             except ConfigurationError as error:
-                self.last = Reload(now(), error.problems)
-                self.metrics.reload.set(0)
-                # one line each; what stands in the files is not repeated in the log
-                errors = [problem for problem in error.problems if problem.severity == "error"]
-                for p in errors:
-                    log.error(
-                        "%s:%d:%d: error[%s]: %s", p.file, p.line, p.column, p.code, p.message
-                    )
-                log.error(
-                    "not reloaded (%s): %d errors; revision %s goes on",
-                    why,
-                    len(errors),
-                    current.revision,
-                )
+                self._fail(error, why, current.revision)
                 raise
             self.runs.revisions.adopt(crew)
-            self.metrics.adopt(crew)
-            self.loaded_at, self.last = now(), Reload(now())
-            log.info(
-                "reloaded (%s): revision %s, %d warnings", why, crew.revision, len(crew.warnings)
-            )
+            self.listener.adopt(crew)
+            self.loaded_at = self._now()
+            self.last = Reload(self.loaded_at)
+            text = "reloaded (%s): revision %s, %d warnings"
+            log.info(text, why, crew.revision, len(crew.warnings))
             return crew.revision != current.revision
 
+    def _fail(self, error: ConfigurationError, why: str, revision: str) -> None:
+        self.last = Reload(self._now(), error.problems)
+        self.listener.fail_reload()
+        # one line each; what the files say is not repeated in the log
+        errors = [problem for problem in error.problems if problem.severity == "error"]
+        for p in errors:
+            log.error("%s:%d:%d: error[%s]: %s", p.file, p.line, p.column, p.code, p.message)
+        text = "not reloaded (%s): %d errors; revision %s stays"
+        log.error(text, why, len(errors), revision)
+
     def summary(self) -> dict[str, Any]:
-        """For whoever may ask whether this server is able to serve."""
+        """What is loaded, and whether the newest files could be; without the problems."""
         last = {"successful": not self.last.problems, "at": self.last.at}
         return {
             "revision": self.runs.crew.revision,
@@ -81,6 +96,7 @@ class Reloader:
         }
 
     def details(self) -> dict[str, Any]:
-        """For those who may see the crew: with all problems."""
+        """The same with all problems, for those who may see the crew."""
         summary = self.summary()
-        return {**summary, "last_reload": {**summary["last_reload"], **as_json(self.last.problems)}}
+        last = {**summary["last_reload"], **problems_document(self.last.problems)}
+        return {**summary, "last_reload": last}

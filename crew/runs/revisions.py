@@ -1,89 +1,99 @@
-"""The crew that new runs are given, and the earlier ones that older runs keep.
-
-A run ends as it was started.
-"""
+"""The crew of new runs, and earlier ones that older runs keep: a run ends as it was started."""
 
 import asyncio
 from collections import Counter
 
+from agents.errors import ProviderError
+from crew.config.errors import ConfigurationError, LostConfiguration
 from crew.config.sources import Sources
 from crew.crew import Crew
-from crew.errors import ConfigurationError, LostConfiguration
-from crew.journal.store import RunStore
+from crew.journal.store import RevisionStore, RunRow
+from tools.clock import rfc3339
 
 
 class Revisions:
-    """The crews of one store, by the revision of their files."""
+    """The crews of one store, by the revision of their files and their provider."""
 
-    def __init__(self, crew: Crew, store: RunStore) -> None:
+    def __init__(self, crew: Crew, store: RevisionStore) -> None:
         """`crew`: for new runs."""
         self.current, self.store = crew, store
         # how many live runs each crew has
-        self._runs: Counter[Crew] = Counter()
+        self._users: Counter[Crew] = Counter()
         self._kept: set[str] = set()
         self._closing: set[asyncio.Task[None]] = set()
 
     def adopt(self, crew: Crew) -> None:
-        """From now on new runs get this crew."""
+        """New runs get this crew from now on."""
         former, self.current = self.current, crew
-        self._close_unused(former)
+        self._close_if_unused(former)
 
-    async def keep(self) -> None:
-        """See to it that runs with the current crew can go on in a later process.
-
-        Raises StoreError.
-        """
-        while (crew := self.current).revision not in self._kept:
-            await self.store.keep_revision(crew.revision, crew.sources.packed())
-            self._kept.add(crew.revision)
-
-    async def take(self, revision: str, *, or_current: bool = False) -> Crew:
-        """The crew that a stored run was started with, held until it is released.
-
-        Args:
-            revision: of the run.
-            or_current: take the current crew if that one cannot be made.
+    async def keep_current(self) -> None:
+        """Store the current crew's files, so that a later process can resume its runs.
 
         Raises:
-            LostConfiguration: its files no longer make a crew here.
+            StoreError
+        """
+        while (crew := self.current).revision not in self._kept:
+            now = rfc3339(crew.clock.now())
+            await self.store.keep_revision(crew.revision, crew.sources.to_json(), now)
+            self._kept.add(crew.revision)
+
+    def forget_kept(self) -> None:
+        """Store the files again with the next run: old revisions are purged."""
+        self._kept.clear()
+
+    async def acquire_for(self, row: RunRow, *, or_current: bool = False) -> Crew:
+        """The crew that a stored run was started with; to be released.
+
+        Args:
+            row: of the run.
+            or_current: use the current crew if that one cannot be made.
+
+        Raises:
+            LostConfiguration: its files make no crew here any more.
             StoreError: the store cannot be read.
         """
-        for crew in (self.current, *self._runs):
-            if crew.revision == revision:
-                return self.hold(crew)
-        files = await self.store.revision(revision) if revision else None
-        # a run of a store that kept none goes on with the files as they are
+        for crew in (self.current, *self._users):
+            if (crew.revision, crew.provider) == (row.revision, row.provider):
+                return self.acquire(crew)
+        files = await self.store.revision(row.revision) if row.revision else None
         if files is None:
-            return self.hold(self.current)
+            # a run of a store that kept none is resumed with the files as they are
+            return self.acquire(self.current)
         current = self.current
+        sources = Sources.from_json(current.sources.folder, files)
         try:
-            crew = await asyncio.to_thread(
-                current.recipe.load, Sources.unpacked(current.sources.folder, files)
-            )
-        except ConfigurationError as error:
+            crew = await asyncio.to_thread(current.load_other, sources, row.provider)
+        except (ConfigurationError, ProviderError) as error:
             if not or_current:
-                raise LostConfiguration(error.problems, error.texts) from error
+                raise _lost(error) from error
             crew = self.current
-        return self.hold(crew)
+        return self.acquire(crew)
 
-    def hold(self, crew: Crew) -> Crew:
+    def acquire(self, crew: Crew) -> Crew:
         """A run of this crew is alive, or about to be; so the crew stays open."""
-        self._runs[crew] += 1
+        self._users[crew] += 1
         return crew
 
     def release(self, crew: Crew) -> None:
-        """What `hold` was for is over."""
-        self._runs[crew] -= 1
-        if self._runs[crew] == 0:
-            del self._runs[crew]
-            self._close_unused(crew)
+        """The inverse of `acquire`."""
+        self._users[crew] -= 1
+        if self._users[crew] == 0:
+            del self._users[crew]
+            self._close_if_unused(crew)
 
     async def aclose(self) -> None:
         """Close the current crew, and wait for those that are being closed."""
         await asyncio.gather(self.current.aclose(), *self._closing)
 
-    def _close_unused(self, crew: Crew) -> None:
-        if crew is not self.current and crew not in self._runs:
+    def _close_if_unused(self, crew: Crew) -> None:
+        if crew is not self.current and crew not in self._users:
             task = asyncio.ensure_future(crew.aclose())
             self._closing.add(task)
             task.add_done_callback(self._closing.discard)
+
+
+def _lost(error: ConfigurationError | ProviderError) -> LostConfiguration:
+    if isinstance(error, ConfigurationError):
+        return LostConfiguration(error.problems, error.texts)
+    return LostConfiguration.of_provider(str(error))

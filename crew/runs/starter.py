@@ -1,129 +1,87 @@
-"""Stretches of runs begin: with a query, with an answer, once for each key.
-
-Played here, or handed to a queue of workers.
-"""
+"""Segments of runs start: with a query or an answer, once for each idempotency key."""
 
 import asyncio
 import contextlib
-from typing import Protocol
-from weakref import WeakValueDictionary
+from typing import assert_never
 
 from crew.crew import Crew
-from crew.engine.executor import CrewExecutor
-from crew.errors import (
-    AlreadyBegun,
+from crew.journal.errors import StoreError
+from crew.journal.events import RunResumed, RunStarted, RunStatus
+from crew.journal.query import Answer, IdempotencyKey, Query
+from crew.journal.state import RunState
+from crew.journal.store import (
+    Appended,
+    AppendResult,
+    IdempotencyRecord,
+    KeyTaken,
+    RunRow,
+    StatusDiffers,
+)
+from crew.runs.errors import (
+    AlreadyStarted,
     Draining,
     KeyReused,
     NotPaused,
-    StoreError,
     UnknownAgent,
     UnknownRun,
 )
-from crew.journal.events import RunStarted
-from crew.journal.query import Once, Query
-from crew.journal.replay import recall
-from crew.journal.state import RunState, Status
-from crew.journal.store import Receipt, RunRow, RunStore
-from crew.journal.wire import now
-from crew.journal.writer import Journal, Listener
-from crew.runs.reader import RunReader
-from crew.runs.revisions import Revisions
-from crew.runs.run import Run, Tail, new_run_id
+from crew.runs.factory import RunFactory
+from crew.runs.run import Run, new_run_id
+from tools.clock import rfc3339
 
 
-class Queue(Protocol):
-    """Where runs wait for a process that plays them."""
+class RunStarter:
+    """Starts runs, and resumes those that are paused."""
 
-    async def __aenter__(self) -> "Queue":
-        """Open it; raises StoreError."""
-        ...
+    def __init__(self, factory: RunFactory) -> None:
+        self.factory, self.live, self.store = factory, factory.live, factory.store
+        self.revisions, self.queue = factory.revisions, factory.queue
 
-    async def __aexit__(self, *_: object) -> None:
-        """Close it."""
-        ...
-
-    async def put(self, run_id: str, epoch: int, in_seconds: float = 0.0) -> None:
-        """Have a run played by whichever process comes first.
-
-        What cannot be put now is found later by itself.
-
-        Args:
-            run_id: the run.
-            epoch: that it is in; who takes it must find it there.
-            in_seconds: not before.
-        """
-        ...
-
-    async def has(self, run_id: str) -> bool:
-        """Whether a process plays the run, as far as is known; raises StoreError."""
-        ...
-
-    async def counts(self) -> tuple[int, int]:
-        """How many workers are alive, and how many runs wait for one; raises StoreError."""
-        ...
-
-
-class RunStarter(RunReader):
-    """Begins runs, and goes on with those that are paused."""
-
-    def __init__(
-        self,
-        crew: Crew,
-        store: RunStore,
-        listeners: tuple[Listener, ...] = (),
-        queue: Queue | None = None,
-    ) -> None:
-        """`queue`: gets what is begun here; without one, this process plays it."""
-        super().__init__(store)
-        self.listeners, self.queue = listeners, queue
-        self.revisions = Revisions(crew, store)
-        # runs that were left because the store failed, to be taken up again
-        self.left: set[str] = set()
-        # one who takes a stored run up at a time
-        self._taking: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
-
-    @property
-    def crew(self) -> Crew:
-        """The crew of new runs."""
-        return self.revisions.current
-
-    async def start(self, query: Query, request_id: str = "", once: Once | None = None) -> Run:
-        """Start a run; it is in the store when this returns.
-
-        Args:
-            query: what the crew is asked.
-            request_id: told with the run.
-            once: begin nothing if a request of this key has begun something.
-
-        Raises:
-            Draining, StoreError, UnknownAgent, AlreadyBegun, KeyReused
-        """
-        if once is None:
+    async def start(
+        self, query: Query, request_id: str = "", key: IdempotencyKey | None = None
+    ) -> Run:
+        """Start a run; it is stored when this returns. See `Runs.start`."""
+        if key is None:
             return await self._start(query, request_id, None)
-        # what is begun under a key is played, also when the caller goes away meanwhile
-        return await asyncio.shield(asyncio.ensure_future(self._start(query, request_id, once)))
+        # what is started under a key is played, even if the caller goes away meanwhile
+        return await asyncio.shield(asyncio.ensure_future(self._start(query, request_id, key)))
 
-    async def _start(self, query: Query, request_id: str, once: Once | None) -> Run:
-        if self.draining:
+    async def _start(self, query: Query, request_id: str, key: IdempotencyKey | None) -> Run:
+        if self.live.draining:
             raise Draining
-        await self.revisions.keep()
-        if query.agent_id is not None and query.agent_id not in self.crew.agents:
+        await self.revisions.keep_current()
+        crew = self.revisions.current
+        if query.agent_id is not None and query.agent_id not in crew.agents:
             raise UnknownAgent(f"there is no agent {query.agent_id}")
-        run_id, crew = new_run_id(), self.revisions.hold(self.crew)
+        self.revisions.acquire(crew)
+        now = self.factory.clock.now()
+        row = RunRow(
+            new_run_id(now),
+            crew.name,
+            "running",
+            query.text,
+            rfc3339(now),
+            request_id,
+            crew.revision,
+            crew.provider,
+        )
         first = query.agent_id or crew.entry_point
-        event = RunStarted(crew.name, first, crew.name_of(first), request_id, False, query)
-        row = RunRow(run_id, crew.name, "running", query.text, now(), request_id, crew.revision)
-        state = RunState(run_id, crew.tool_limits)
-        run = self._made(crew, row, state, 0, stream=query.deltas)
-        if once is not None or self.queue is not None:
-            await self._begin(run, event, row, None, once)
+        event = RunStarted(crew.name, first, crew.name_of(first), request_id, query)
+        state = RunState(row.run_id, crew.tool_limits)
+        run = self.factory.make(crew, row, state, stream=query.deltas)
+        if key is not None or self.queue is not None:
+            await self._begin(run, event, row, None, key)
             state.apply(event)
             await self._play(run)
             return run
         state.apply(event)
-        self.live[run_id] = run
-        # the loop takes its first step before what it records is written: both are one transaction
-        run.start()
+        await self._play_at_once(run, event, row)
+        return run
+
+    async def _play_at_once(self, run: Run, event: RunStarted, row: RunRow) -> None:
+        """Let the loop take its first step before the start is written: both in one transaction."""
+        self.live.add(run)
+        run.play()
         run.journal.record(event, row)
         try:
             await run.journal.settled()
@@ -132,180 +90,148 @@ class RunStarter(RunReader):
             run.leave()
             await run.stopped()
             raise
-        return run
 
     async def resume(
-        self, run_id: str, answer: Query, request_id: str = "", once: Once | None = None
-    ) -> Run:
-        """Go on with a paused run; the first answer wins. `once`: see `start`.
-
-        Raises:
-            UnknownRun, NotPaused, Draining, StoreError, AlreadyBegun, KeyReused
-            LostConfiguration: what it was started with makes no crew here any more.
-        """
-        # what is begun is done, also when the caller goes away meanwhile
-        return await asyncio.shield(
-            asyncio.ensure_future(self._resume(run_id, answer, request_id, once))
-        )
-
-    def _one_at_a_time(self, run_id: str) -> asyncio.Lock:
-        return self._taking.setdefault(run_id, asyncio.Lock())
-
-    async def _resume(
         self,
         run_id: str,
-        answer: Query,
+        answer: Answer,
+        request_id: str = "",
+        key: IdempotencyKey | None = None,
+    ) -> Run:
+        """Resume a paused run; the first answer wins. See `Runs.resume`."""
+        resuming = self._resume_locked(run_id, answer, request_id, key)
+        # what is started is done, even if the caller goes away meanwhile
+        return await asyncio.shield(asyncio.ensure_future(resuming))
+
+    async def expire(self, row: RunRow) -> None:
+        """Resume a paused run that nobody has answered in time; nothing if somebody has."""
+        text = f"nobody answered until {row.paused_until}"
+        answer = Answer(text, decision="deny", pause_seq=row.pause_seq)
+        resuming = self._resume_locked(row.run_id, answer, row.request_id, None, expired=True)
+        with contextlib.suppress(NotPaused, UnknownRun):
+            await asyncio.shield(asyncio.ensure_future(resuming))
+
+    async def end_paused(self, run_id: str, request_id: str) -> Run:
+        """Resume a paused run only to cancel it; it needs no crew of its own."""
+        resuming = self._resume_locked(run_id, Answer(), request_id, None, ending=True)
+        return await asyncio.shield(asyncio.ensure_future(resuming))
+
+    async def _resume_locked(
+        self,
+        run_id: str,
+        answer: Answer,
         request_id: str,
-        once: Once | None = None,
+        key: IdempotencyKey | None,
         *,
-        ending: bool = False,
         expired: bool = False,
+        ending: bool = False,
     ) -> Run:
-        async with self._one_at_a_time(run_id):
-            return await self._resumed(
-                run_id, answer, request_id, once, ending=ending, expired=expired
-            )
+        async with self.factory.lock(run_id):
+            row = await self._paused_row(run_id, key)
+            crew, state = await self.factory.load(row, or_current=ending)
+            if reason := self._not_paused(run_id, answer, state):
+                self.revisions.release(crew)
+                raise NotPaused(reason)
+            event = _resumed(row, crew, state, answer, request_id, expired=expired)
+            running = row.resumed(request_id)
+            run = self.factory.make(crew, running, state, stream=answer.deltas)
+            await self._begin(run, event, running, "paused", key, here=ending)
+            state.apply(event)
+            if ending:
+                run.cancel()
+                run.play()
+            else:
+                await self._play(run)
+            return run
 
-    async def _resumed(
-        self,
-        run_id: str,
-        answer: Query,
-        request_id: str,
-        once: Once | None,
-        *,
-        ending: bool,
-        expired: bool,
-    ) -> Run:
-        if self.draining:
+    async def _paused_row(self, run_id: str, key: IdempotencyKey | None) -> RunRow:
+        """The row of a paused run whose last segment has stopped here."""
+        if self.live.draining:
             raise Draining
-        row = await self.row(run_id)
-        if once is not None:
-            await self._unless_begun(once)
+        row = await self.store.row(run_id)
+        if row is None:
+            raise UnknownRun(f"there is no run {run_id}")
+        if key is not None and (record := await self.store.idempotency_record(key.key)):
+            raise _taken(key, record)
         if row.status != "paused":
             raise NotPaused(f"run {run_id} is {row.status}, not paused")
-        if run_id in self.live:
+        if (run := self.live.get(run_id)) is not None:
             # its pause is stored, and its loop about to stop
-            await self.live[run_id].stopped()
-        # one that is only to be ended needs no crew of its own
-        crew, state, seq = await self._stored(row, or_current=ending)
+            await run.stopped()
+        return row
+
+    def _not_paused(self, run_id: str, answer: Answer, state: RunState) -> str | None:
+        """Why an answer comes too late: the run may have gone on while its events were read."""
         if run_id in self.live or state.status != "paused":
-            self.revisions.release(crew)
-            raise NotPaused(f"run {run_id} has been answered already")
-        # only now: it may have gone on, and be paused again, while its events were read; `done`
-        # comes behind the pause
-        if answer.pause is not None and answer.pause != seq - 1:
-            self.revisions.release(crew)
-            raise NotPaused(f"run {run_id} is not in the pause of event {answer.pause}")
-        event = RunStarted(
-            row.crew, state.asked, crew.name_of(state.asked), request_id, True, answer, expired
-        )
-        running = row.going_on(request_id)
-        run = self._made(crew, running, state, seq, stream=answer.deltas)
-        await self._begin(run, event, running, "paused", once, here=ending)
-        state.apply(event)
-        if ending:
-            run.cancel()
-            run.start()
-        else:
-            await self._play(run)
-        return run
+            return f"run {run_id} has been answered already"
+        if answer.pause_seq is not None and answer.pause_seq != state.pause_seq:
+            return f"run {run_id} is not in the pause of event {answer.pause_seq}"
+        return None
 
     async def _play(self, run: Run) -> None:
-        """Go on with what has begun, here or wherever the queue leads."""
+        """Go on with what has started: here, or wherever the queue gives it to."""
         if self.queue is None:
-            run.start()
+            run.play()
             return
-        assert run.journal.epoch is not None, "it has begun"
-        self._gone(run)
-        # who follows it from the start must hear its first words
-        self.expect(run.id, run.before)
+        assert run.journal.epoch is not None, "its first event is stored"
+        self.factory.discard(run)
+        # who follows it from the start must get its first deltas
+        self.live.expect(run.id, run.before)
         await self.queue.put(run.id, run.journal.epoch)
 
     async def _begin(
         self,
         run: Run,
-        event: RunStarted,
+        event: RunStarted | RunResumed,
         row: RunRow,
-        expected: Status | None,
-        once: Once | None,
+        expected: RunStatus | None,
+        key: IdempotencyKey | None,
         *,
         here: bool = False,
     ) -> None:
-        """Store the first event of a stretch before anything of it happens.
-
-        Or raise why it does not begin.
+        """Store the first event of a segment before anything of it happens, or raise why not.
 
         Without a queue, or with `here`, the run is alive from now on.
         """
-        began = False
         if here or self.queue is None:
-            self.live[run.id] = run
-        receipt = None if once is None else Receipt(once.key, once.fingerprint, run.id, run.before)
+            self.live.add(run)
+        record = None
+        if key is not None:
+            record = IdempotencyRecord(key.key, key.fingerprint, run.id, run.before)
+        result: AppendResult | None = None
         try:
-            began = await run.journal.begin(event, row, expected, receipt)
+            result = await run.journal.begin(event, row, expected, record)
         finally:
-            if not began:
+            if not isinstance(result, Appended):
                 run.tail.close()
-                self._gone(run)
-        if not began:
-            if once is not None:
-                await self._unless_begun(once)
-            raise NotPaused(f"run {run.id} has been answered already")
+                self.factory.discard(run)
+        match result:
+            case Appended():
+                return
+            case KeyTaken(found):
+                assert key is not None, "only a write with a key is refused for it"
+                raise _taken(key, found)
+            case StatusDiffers():
+                raise NotPaused(f"run {run.id} has been answered already")
+            case _:
+                assert_never(result)
 
-    async def _unless_begun(self, once: Once) -> None:
-        receipt = await self.store.receipt(once.key)
-        if receipt is not None and receipt.fingerprint != once.fingerprint:
-            raise KeyReused(f"the key {once.key!r} was given to another request; give each its own")
-        if receipt is not None:
-            raise AlreadyBegun(receipt)
 
-    async def expire(self, row: RunRow) -> None:
-        """Go on with a paused run that nobody has answered in time.
+def _resumed(
+    row: RunRow,
+    crew: Crew,
+    state: RunState,
+    answer: Answer,
+    request_id: str,
+    *,
+    expired: bool,
+) -> RunResumed:
+    agent_id = state.paused_agent_id
+    name = crew.name_of(agent_id)
+    return RunResumed(row.crew, agent_id, name, request_id, answer, expired)
 
-        Nothing if somebody has meanwhile.
-        """
-        with contextlib.suppress(NotPaused, UnknownRun):
-            text = f"nobody answered until {row.paused_until}"
-            answer = Query(text, decision="deny", pause=row.events - 1)
-            await asyncio.shield(
-                asyncio.ensure_future(
-                    self._resume(row.run_id, answer, row.request_id, expired=True)
-                )
-            )
 
-    async def _stored(self, row: RunRow, *, or_current: bool) -> tuple[Crew, RunState, int]:
-        """A stored run's crew, which is held; its state; and the number of its last event."""
-        crew = await self.revisions.take(row.revision, or_current=or_current)
-        try:
-            state = RunState(row.run_id, crew.tool_limits)
-            return crew, state, await recall(self.store, state)
-        except BaseException:
-            self.revisions.release(crew)
-            raise
-
-    def _made(
-        self,
-        crew: Crew,
-        row: RunRow,
-        state: RunState,
-        seq: int,
-        epoch: int | None = None,
-        *,
-        stream: bool = False,
-    ) -> Run:
-        tail = Tail(seq)
-        journal = Journal(
-            row.run_id, row.request_id, self.store, tail.add, self.listeners, seq, epoch
-        )
-        executor = CrewExecutor(
-            crew.agents, crew.routing, crew.limits, state, journal, row, stream=stream
-        )
-        return Run(row.run_id, crew, executor, journal, tail, self._gone)
-
-    def _gone(self, run: Run) -> None:
-        # what has a queue is found by it
-        if run.journal.gave_up and not self.draining and self.queue is None:
-            self.left.add(run.id)
-        if self.live.get(run.id) is run:
-            del self.live[run.id]
-        self.revisions.release(run.crew)
+def _taken(key: IdempotencyKey, record: IdempotencyRecord) -> AlreadyStarted | KeyReused:
+    if record.fingerprint != key.fingerprint:
+        return KeyReused(key.key)
+    return AlreadyStarted(record)

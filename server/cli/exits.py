@@ -1,13 +1,16 @@
-"""How a command ends where it cannot go on, and the argument that all of them take."""
+"""How a command ends, and the argument that all commands have."""
 
 import sys
 from collections.abc import Mapping
+from enum import IntEnum
 from pathlib import Path
 from typing import Annotated, NoReturn
 
 import typer
 
-from crew.config.problems import Problem, as_text
+from crew.config.problems import Problem
+from crew.config.report import render_problem
+from crew.journal.store import RunRow
 
 Folder = Annotated[
     Path,
@@ -18,15 +21,43 @@ Folder = Annotated[
     ),
 ]
 HERE = Path()
+LIMITS = frozenset({"max_handoffs", "max_rounds"})
 
 
-def fail(message: str, code: int = 1) -> NoReturn:
+class Exit(IntEnum):
+    """Exit codes."""
+
+    GOOD = 0
+    # the crew has errors, a run failed
+    FAILED = 1
+    USAGE = 2
+    PAUSED = 3
+    # by a limit, or cancelled
+    STOPPED = 4
+    # Ctrl-C, as shells have it
+    INTERRUPTED = 130
+
+
+def exit_code_of(row: RunRow) -> Exit:
+    """The exit code for a run that has ended or is paused."""
+    match row.status:
+        case "failed":
+            return Exit.FAILED
+        case "paused":
+            return Exit.PAUSED
+        case "cancelled":
+            return Exit.STOPPED
+        case _:
+            return Exit.STOPPED if row.reason in LIMITS else Exit.GOOD
+
+
+def fail(message: str, code: Exit = Exit.FAILED) -> NoReturn:
     """Say why, and end."""
     print(f"crew: {message}", file=sys.stderr)
     raise SystemExit(code)
 
 
 def print_problems(problems: tuple[Problem, ...], texts: Mapping[str, str]) -> None:
-    """What is wrong with a crew's files; `texts`: of the files, by their names."""
+    """Print what is wrong with a crew's files; `texts`: of the files, by their names."""
     for problem in problems:
-        print(as_text(problem, texts), file=sys.stderr)
+        print(render_problem(problem, texts), file=sys.stderr)

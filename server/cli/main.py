@@ -1,32 +1,33 @@
-"""What an operator types: serve, worker, run, runs; and the commands about files."""
+"""The command `crew`: serve, worker, run, runs; and the commands about files."""
 
+import asyncio
 import importlib
 import importlib.metadata
 import io
 import os
 import signal
 import sys
-from enum import StrEnum
 from pathlib import Path
 from types import ModuleType
 from typing import Annotated
 
-import anyio
 import typer
 
 import agents
 import crew as crew_package
 import server
 import tools
-from crew.crew import load_crew
-from crew.database import open_queue, open_store
-from crew.errors import ConfigurationError, CrewError
-from crew.journal.query import Query, text_flaw
+from agents.errors import ProviderError
+from crew.config.errors import ConfigurationError
+from crew.crew import Crew, load_crew
+from crew.database import CONNECTIONS, Database, is_shared, open_database, open_store
+from crew.errors import CrewError
+from crew.journal.query import Answer, Decision, Query, text_error
 from crew.runs.runs import Runs
-from server.cli import files as file_commands
-from server.cli.exits import HERE, Folder, fail, print_problems
-from server.cli.play import play, show_runs
-from server.settings import Settings, SettingsError
+from server.cli import files
+from server.cli.exits import HERE, Exit, Folder, exit_code_of, fail, print_problems
+from server.cli.play import Output, Resume, play, show_runs
+from server.settings import ServerSettings, SettingsError
 
 app = typer.Typer(
     name="crew",
@@ -42,18 +43,13 @@ Provider = Annotated[
         help="Use this provider for every agent: scripted, openai, ollama, or one of crew.yaml's."
     ),
 ]
+Host = Annotated[
+    str, typer.Option(help="Address to listen on; any but loopback needs CREW_API_TOKENS.")
+]
+PORT_HELP = "Port to listen on; 0 takes a free one."
 
 
-class Decision(StrEnum):
-    """What a person may decide on calls, as in Verdict."""
-
-    approve = "approve"
-    deny = "deny"
-    retry = "retry"
-    skip = "skip"
-
-
-def _tell_version(wanted: bool) -> None:  # typer gives it so
+def _print_version(wanted: bool) -> None:
     if wanted:
         print(importlib.metadata.version("crewline"))
         raise typer.Exit
@@ -63,7 +59,9 @@ def _tell_version(wanted: bool) -> None:  # typer gives it so
 def _crew(
     version: Annotated[
         bool,
-        typer.Option("--version", help="Print the version.", callback=_tell_version, is_eager=True),
+        typer.Option(
+            "--version", help="Print the version.", callback=_print_version, is_eager=True
+        ),
     ] = False,
 ) -> None:
     """Run crews of AI agents that are described in YAML."""
@@ -71,7 +69,7 @@ def _crew(
 
 def main() -> None:
     """The command `crew`."""
-    _one_house()
+    _require_own_packages()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             # a terminal that knows fewer characters must not end a command
@@ -80,15 +78,15 @@ def main() -> None:
         app()
     except ConfigurationError as error:
         print_problems(error.problems, error.texts)
-        raise SystemExit(1) from None
+        raise SystemExit(Exit.FAILED) from None
     except SettingsError as error:
-        fail(str(error), 2)
+        fail(str(error), Exit.USAGE)
     except CrewError as error:
         fail(str(error))
     except KeyboardInterrupt:
-        raise SystemExit(130) from None
+        raise SystemExit(Exit.INTERRUPTED) from None
     except OSError as error:
-        # who read the output (head, say) has gone, or the disk that takes it is full
+        # the reader of the output (head, say) has gone, or the disk that takes it is full
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         fail(f"the output cannot be written: {error.strerror}")
 
@@ -96,12 +94,8 @@ def main() -> None:
 @app.command()
 def serve(
     folder: Folder = HERE,
-    host: Annotated[
-        str, typer.Option(help="Address to listen on; any but loopback needs CREW_API_TOKENS.")
-    ] = "127.0.0.1",
-    port: Annotated[
-        int, typer.Option(help="Port to listen on; 0 takes a free one.", min=0, max=65535)
-    ] = 8080,
+    host: Host = "127.0.0.1",
+    port: Annotated[int, typer.Option(help=PORT_HELP, min=0, max=65535)] = 8080,
     provider: Provider = None,
     reload: Annotated[
         bool,
@@ -112,56 +106,53 @@ def serve(
 
     Example: [bold]crew serve examples/it-support --port 9000[/]
     """
-    settings = Settings.read(os.environ, host, port, terminal=sys.stderr.isatty())
-    # until there is something to reload; by itself it would end the process
+    settings = ServerSettings.read(os.environ, host, port, terminal=sys.stderr.isatty())
+    # until there is something to reload; by default it ends the process
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    crew = load_crew(folder, provider=provider)
+    crew = _load(folder, provider)
     print_problems(crew.warnings, {})
-    logs, serving, application = _web("telemetry.logs", "process.serve", "http.app")
-    watch = _watching().watch if reload else None
-    logs.set_up(settings)
-    # first of all, so that no run is taken up by a server that cannot serve
-    listener = serving.listen(settings)
-    queue = open_queue(settings.database_url)
-    store = open_store(settings.database_url, folder, settings.database_connections, crew.name)
-    serving.serve(application.build_app(crew, store, settings, watch, queue), settings, listener)
+    logs, process, http = _import_web("telemetry.logs", "process.serve", "http.app")
+    watch = _import_watch().watch if reload else None
+    logs.set_up_logging(settings)
+    # first of all, so that no run is resumed by a server that cannot serve
+    listener = process.listen(settings)
+    database = _open(settings, folder, crew)
+    process.serve(http.build_server(crew, database, settings, watch), settings, listener)
 
 
 @app.command()
 def worker(
     folder: Folder = HERE,
     at_once: Annotated[
-        int, typer.Option(help="How many runs it plays at once.", min=1, max=1000)
+        int, typer.Option(help="How many runs it plays at the same time.", min=1, max=1000)
     ] = 20,
     host: Annotated[
         str, typer.Option(help="Address for /metrics, /ready and /health; see serve.")
     ] = "127.0.0.1",
-    port: Annotated[
-        int, typer.Option(help="Port for them; 0 takes a free one.", min=0, max=65535)
-    ] = 8081,
+    port: Annotated[int, typer.Option(help=PORT_HELP, min=0, max=65535)] = 8081,
     provider: Provider = None,
 ) -> None:
-    """Play the runs that any number of `crew serve` accept, beside other workers.
-
-    All share one PostgreSQL database.
+    """Play the runs that any number of `crew serve` accept; all share one PostgreSQL database.
 
     Example: [bold]CREW_DATABASE_URL=postgresql://crew@db/crew crew worker examples/it-support[/]
     """
-    settings = Settings.read(os.environ, host, port, terminal=sys.stderr.isatty())
-    queue = open_queue(settings.database_url)
-    if queue is None:
+    settings = ServerSettings.read(os.environ, host, port, terminal=sys.stderr.isatty())
+    if not is_shared(settings.database_url):
         raise SettingsError(
-            "a worker plays the runs of a PostgreSQL database: set CREW_DATABASE_URL=postgresql://user@host/database; "
+            "a worker plays the runs of a PostgreSQL database: "
+            "set CREW_DATABASE_URL=postgresql://user@host/database; "
             "on one machine `crew serve` plays its runs by itself, without workers"
         )
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    crew = load_crew(folder, provider=provider)
+    crew = _load(folder, provider)
     print_problems(crew.warnings, {})
-    logs, serving, working = _web("telemetry.logs", "process.serve", "process.worker")
-    logs.set_up(settings)
-    listener = serving.listen(settings)
-    store = open_store(settings.database_url, folder, settings.database_connections, crew.name)
-    serving.serve(working.build_worker(crew, store, settings, queue, at_once), settings, listener)
+    logs, process = _import_web("telemetry.logs", "process.serve")
+    logs.set_up_logging(settings)
+    listener = process.listen(settings)
+    database = _open(settings, folder, crew)
+    (process_worker,) = _import_web("process.worker")
+    application = process_worker.build_worker(crew, database, settings, at_once)
+    process.serve(application, settings, listener)
 
 
 @app.command()
@@ -182,41 +173,38 @@ def run(
     ] = None,
     decision: Annotated[
         Decision | None,
-        typer.Option(help="What --answer decides, where the pause asks about tool calls."),
+        typer.Option(help="What --answer decides on tool calls; with done, QUERY is the result."),
     ] = None,
 ) -> None:
     """Run a crew in the terminal and show its events as they come; asks you at a pause.
 
+    Ends with 0 when the run is completed, 1 when it failed, 3 when it is paused, 4 when a limit
+    or somebody ended it.
+
     Example: [bold]crew run examples/it-support "Kiểm tra máy này"[/]
     """
     if decision is not None and answer is None:
-        raise typer.BadParameter(
-            "it decides on the calls of a paused run: give its id with --answer",
-            param_hint="--decision",
-        )
+        text = "it decides on the calls of a paused run: give its id with --answer"
+        raise typer.BadParameter(text, param_hint="--decision")
     if query is None and decision is None:
         raise typer.BadParameter("say what to ask the crew", param_hint="QUERY")
-    query = query or ""
-    crew = load_crew(folder, provider=provider)
-    limit = int(crew.config.settings.max_input_size_kb * 1000)
-    flaw = text_flaw(query) or (
-        f"has {len(query):,} characters; 1 to {limit:,} are taken"
-        if not 0 < len(query) <= limit
-        else None
-    )
-    if flaw is not None and (decision is None or query):
-        fail(f"QUERY {flaw}", 2)
-    url = Settings.read(os.environ, "127.0.0.1", 0).database_url
-    queue, store = open_queue(url), open_store(url, folder, crew=crew.name)
-    store.claim(serves=False)
-    asked = Query(query, decision=decision.value if decision is not None else None)
-    row, asks = anyio.run(play, Runs(crew, store, queue=queue), asked, answer, as_lines)
-    if row.status == "failed":
-        raise typer.Exit(1)
+    crew = _load(folder, provider)
+    if query or decision is None:
+        _check_query(query or "", crew)
+    settings = ServerSettings.read(os.environ, "127.0.0.1", 0)
+    asked: Query | Resume = Query(query or "")
+    if answer is not None:
+        asked = Resume(answer, _answer_of(query or "", decision))
+    database = _open(settings, folder, crew)
+    database.store.claim_process(serves=False)
+    output = Output(as_lines=as_lines)
+    runs = Runs(crew, database.store, queue=database.queue)
+    row = asyncio.run(play(runs, asked, output))
     if row.status == "paused" and not as_lines:
-        print(
-            f"Paused. Answer with: crew run {folder} --answer {row.run_id} {asks}", file=sys.stderr
-        )
+        option = output.view.answer_option
+        text = f"Paused. Answer with: crew run {folder} --answer {row.run_id} {option}"
+        print(text, file=sys.stderr)
+    raise typer.Exit(exit_code_of(row))
 
 
 @app.command()
@@ -238,26 +226,56 @@ def runs(
     """
     if not folder.is_dir():
         fail(f"there is no folder {folder}")
-    url = Settings.read(os.environ, "127.0.0.1", 0).database_url
-    if not url and not (folder / ".crew" / "crew.db").exists():
-        # looking must not make a database
-        if run_id is not None:
-            fail(f"there is no run {run_id}")
-        return
-    if not anyio.run(show_runs, open_store(url, folder), run_id, as_document):
+    url = ServerSettings.read(os.environ, "127.0.0.1", 0).database_url
+    found = run_id is None
+    # looking must not make a database
+    if url or (folder / ".crew" / "crew.db").exists():
+        store = asyncio.run(open_store(url, folder))
+        found = asyncio.run(show_runs(store, run_id, as_document=as_document))
+    if not found:
         fail(f"there is no run {run_id}")
 
 
-for command in file_commands.ALL:
+for command in files.COMMANDS:
     app.command()(command)
 
 
-def _web(*names: str) -> list[ModuleType]:
+def _load(folder: Path, provider: str | None) -> Crew:
+    try:
+        return load_crew(folder, provider=provider)
+    except ProviderError as error:
+        raise typer.BadParameter(str(error), param_hint="--provider") from None
+
+
+def _answer_of(text: str, decision: Decision | None) -> Answer:
+    if decision is None:
+        return Answer(text)
+    if decision == "done":
+        return Answer(decision="done", result=text)
+    return Answer(text, decision)
+
+
+def _open(settings: ServerSettings, folder: Path, crew: Crew) -> Database:
+    connections = settings.database_connections or CONNECTIONS
+    opening = open_database(settings.database_url, folder, crew=crew.name, connections=connections)
+    return asyncio.run(opening)
+
+
+def _check_query(query: str, crew: Crew) -> None:
+    limit = int(crew.config.settings.max_input_size_kb * 1000)
+    error = text_error(query)
+    if error is None and not 0 < len(query) <= limit:
+        error = f"has {len(query):,} characters; 1 to {limit:,} are allowed"
+    if error is not None:
+        fail(f"QUERY {error}", Exit.USAGE)
+
+
+def _import_web(*names: str) -> list[ModuleType]:
     """The web server takes its time to import, which no other command should wait for."""
     return [importlib.import_module(f"server.{name}") for name in names]
 
 
-def _watching() -> ModuleType:
+def _import_watch() -> ModuleType:
     try:
         return importlib.import_module("server.process.watch")
     except ModuleNotFoundError:
@@ -266,21 +284,17 @@ def _watching() -> ModuleType:
         ) from None
 
 
-def _one_house() -> None:
-    """The four packages have common names.
-
-    Another distribution may have put its own in their place.
-    """
-    homes = {
-        Path(package.__file__ or "").resolve().parent.parent: package
-        for package in (server, crew_package, agents, tools)
-    }
-    if len(homes) > 1:
-        intruders = [
-            f"{package.__name__} ({home})"
-            for home, package in homes.items()
-            if package is not server
-        ]
+def _require_own_packages() -> None:
+    """The four packages have common names; another distribution may have replaced one."""
+    packages = (server, crew_package, agents, tools)
+    home = Path(server.__file__ or "").resolve().parent.parent
+    foreign = []
+    for package in packages:
+        found = Path(package.__file__ or "").resolve().parent.parent
+        if found != home:
+            foreign.append(f"{package.__name__} ({found})")
+    if foreign:
         fail(
-            f"another package hides one of ours: {', '.join(intruders)}; install crewline into an environment of its own"
+            f"another package hides one of ours: {', '.join(foreign)}; "
+            "install crewline into an environment of its own"
         )

@@ -1,130 +1,192 @@
-"""A run in the terminal, from the query to the answer; and the runs that were kept."""
+"""A run in the terminal, from the query to the answer; and the runs that are kept."""
 
 import asyncio
+import contextlib
 import json
+import os
 import sys
-from dataclasses import replace
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 
 import anyio
 from rich.console import Console
 
-from crew.errors import CrewError, UnknownRun
-from crew.journal.query import Query, Verdict
+from crew.errors import CrewError
+from crew.journal.query import Answer, Decision, Query
 from crew.journal.store import RunRow, RunStore
-from crew.journal.wire import ends
-from crew.runs.maintenance import heed
+from crew.journal.wire import RunEvent
+from crew.runs.errors import UnknownRun
+from crew.runs.live import LiveRuns
+from crew.runs.maintenance import apply_cancellations
 from crew.runs.reader import RunReader
 from crew.runs.run import Run
 from crew.runs.runs import Runs
 from server.cli.run_view import RunView
+from tools.clock import SYSTEM_CLOCK
+from tools.threads import call_in_thread
+
+LISTED_KEYS = ("run_id", "status", "reason", "started_at", "query")
+NO_WORKER = "crew: no worker is at work; the run waits for one: start `crew worker DIR` beside this"
 
 
-async def play(runs: Runs, asked: Query, answer: str | None, as_lines: bool) -> tuple[RunRow, str]:
-    """Run a crew and show its events as they come; on a terminal, ask at a pause.
+@dataclass(frozen=True, slots=True)
+class Resume:
+    """A paused run is to be resumed."""
+
+    run_id: str
+    answer: Answer
+
+
+class Output:
+    """Prints events: as JSON, one a line, or as a view; nothing once the reader has gone."""
+
+    def __init__(self, *, as_lines: bool) -> None:
+        self.as_lines = as_lines
+        self.console = Console(highlight=False)
+        self.view = RunView(self.console)
+
+    def show(self, event: RunEvent) -> None:
+        """Print one event."""
+        with self._until_reader_is_gone():
+            if self.as_lines:
+                print(event.encoded, flush=True)
+            else:
+                self.view.show(event)
+                sys.stdout.flush()
+
+    @contextmanager
+    def _until_reader_is_gone(self) -> Iterator[None]:
+        try:
+            yield
+        except BrokenPipeError:
+            # `| head` has read enough: the run goes on to its end all the same
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+async def play(runs: Runs, asked: Query | Resume, output: Output) -> RunRow:
+    """Run a crew and print its events as they come; on a terminal, ask at a pause.
 
     Args:
         runs: the crew and its store; both are closed at the end.
         asked: the query, or the answer to a paused run.
-        answer: the id of that run.
-        as_lines: print the events as JSON.
+        output: prints the events.
 
     Returns:
-        The run as it then is, and how a pause is answered on the command line.
+        The run as it then is.
     """
-    console = Console(highlight=False)
-    view, interactive = RunView(console), sys.stdin.isatty() and not as_lines
-    deltas = interactive and console.is_terminal
-    asked = replace(asked, deltas=deltas)
+    interactive = sys.stdin.isatty() and not output.as_lines
+    deltas = interactive and output.console.is_terminal
     async with runs:
-        if answer is not None and asked.decision is None:
-            asked = replace(asked, decision=await _decision(runs, answer, asked.text))
-        heeding = asyncio.create_task(heed(runs))
+        cancelling = asyncio.create_task(apply_cancellations(runs))
         started: Run | None = None
         try:
-            started = await (runs.start(asked) if answer is None else runs.resume(answer, asked))
-            if runs.queue is not None and not (await runs.queue.counts())[0]:
-                print(
-                    "crew: no worker is at work; the run waits for one: start `crew worker DIR` beside this",
-                    file=sys.stderr,
-                )
+            started = await _start(runs, asked, deltas=deltas)
+            await _warn_without_worker(runs)
             while True:
-                async for line in runs.follow(started.id, started.before):
-                    if line is not None and as_lines:
-                        print(line.public, flush=True)
-                    elif line is not None:
-                        view.show(line.public)
-                    if line is not None and ends(line.public):
-                        break
-                row = await (started.outcome() if started.here else runs.row(started.id))
+                row = await _show_segment(runs, started, output)
                 if row.status != "paused" or not interactive:
-                    return row, view.asks
-                text = await anyio.to_thread.run_sync(
-                    console.input, view.prompt, abandon_on_cancel=True
-                )
-                decided = view.decision(text)
-                started = await runs.resume(
-                    started.id,
-                    Query(text if decided is None else "", deltas=deltas, decision=decided),
-                )
+                    return row
+                text = await _ask(output)
+                if text is None:
+                    return row
+                decision = output.view.decision(text)
+                words = "" if decision is not None else text
+                answer = Answer(words, decision, deltas=deltas)
+                started = await runs.resume(started.id, answer)
         except BaseException:
-            # Ctrl-C, or a reader that has gone: nobody would see the rest
+            # Ctrl-C while it runs: nobody would see the rest
             if started is not None:
                 with anyio.CancelScope(shield=True):
                     await _end(runs, started)
             raise
         finally:
-            heeding.cancel()
+            cancelling.cancel()
+
+
+async def _start(runs: Runs, asked: Query | Resume, *, deltas: bool) -> Run:
+    if isinstance(asked, Query):
+        return await runs.start(replace(asked, deltas=deltas))
+    answer = replace(asked.answer, deltas=deltas)
+    if answer.decision is None:
+        answer = replace(answer, decision=await _decision(runs, asked.run_id, answer.text))
+    return await runs.resume(asked.run_id, answer)
+
+
+async def _warn_without_worker(runs: Runs) -> None:
+    if runs.queue is None:
+        return
+    workers, _ = await runs.queue.counts()
+    if not workers:
+        print(NO_WORKER, file=sys.stderr)
+
+
+async def _show_segment(runs: Runs, started: Run, output: Output) -> RunRow:
+    async for event in runs.follow(started.id, started.before):
+        if event is None:
+            continue
+        output.show(event)
+        if event.ends_segment:
+            break
+    if started.is_played_here:
+        return await started.outcome()
+    return await runs.row(started.id)
+
+
+async def _ask(output: Output) -> str | None:
+    """A person's answer; None at Ctrl-C or Ctrl-D, which leave the run paused."""
+    try:
+        # in a daemon thread: Ctrl-C must not wait for Enter
+        text: str = await call_in_thread(lambda: output.console.input(output.view.prompt))
+        return text
+    except (asyncio.CancelledError, EOFError):
+        if (task := asyncio.current_task()) is not None:
+            task.uncancel()
+        output.console.print()
+        return None
 
 
 async def _end(runs: Runs, started: Run) -> None:
     try:
-        if (await runs.row(started.id)).status == "running":
+        row = await runs.row(started.id)
+        if row.status == "running":
             await runs.cancel(started.id)
         await started.stopped()
     except CrewError as error:
-        print(f"crew: run {started.id} could not be ended, and goes on: {error}", file=sys.stderr)
+        text = f"crew: run {started.id} could not be ended, and goes on: {error}"
+        print(text, file=sys.stderr)
 
 
-async def _decision(runs: Runs, run_id: str, text: str) -> Verdict | None:
-    """What an answer in words decides where the run's pause asks about calls, as at the prompt."""
+async def _decision(runs: Runs, run_id: str, text: str) -> Decision | None:
+    """What an answer in words decides where the run's pause asks about calls."""
     view = RunView(Console(quiet=True))
-    async for line in runs.follow(run_id):
-        if line is not None:
-            view.show(line.public)
+    async for event in runs.stored(run_id):
+        view.show(event)
     return view.decision(text)
 
 
-async def show_runs(store: RunStore, run_id: str | None, as_document: bool) -> bool:
-    """List the newest runs, or show one with its events; False if there is no such run."""
-    console = Console(highlight=False)
+async def show_runs(store: RunStore, run_id: str | None, *, as_document: bool) -> bool:
+    """Print the newest runs, or one with its events; False if there is no such run."""
+    output = Output(as_lines=as_document)
     try:
         if run_id is None:
             for row in await store.rows():
-                if as_document:
-                    print(
-                        json.dumps(
-                            {
-                                "run_id": row.run_id,
-                                "status": row.status,
-                                "reason": row.reason,
-                                "started_at": row.started_at,
-                                "query": row.query,
-                            },
-                            ensure_ascii=False,
-                        )
-                    )
-                else:
-                    print(
-                        f"{row.run_id}  {row.started_at}  {row.status:<9}  {' '.join(row.query.split())[:60]}"
-                    )
+                _print_row(row, as_document=as_document)
             return True
-        view = RunView(console)
-        try:
-            async for line in RunReader(store).follow(run_id, stored=True):
-                if line is not None:
-                    print(line.public) if as_document else view.show(line.public)
-        except UnknownRun:
-            return False
-        return True
+        reader = RunReader(LiveRuns(store, SYSTEM_CLOCK))
+        with contextlib.suppress(UnknownRun):
+            async for event in reader.stored(run_id):
+                output.show(event)
+            return True
+        return False
     finally:
         await store.aclose()
+
+
+def _print_row(row: RunRow, *, as_document: bool) -> None:
+    if as_document:
+        document = {key: getattr(row, key) for key in LISTED_KEYS}
+        print(json.dumps(document, ensure_ascii=False))
+        return
+    query = " ".join(row.query.split())[:60]
+    print(f"{row.run_id}  {row.started_at}  {row.status:<9}  {query}")

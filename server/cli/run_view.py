@@ -1,6 +1,7 @@
 """What an operator sees of a run in the terminal."""
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from rich.console import Console
@@ -8,10 +9,22 @@ from rich.markup import escape
 from rich.padding import Padding
 from rich.text import Text
 
-from crew.journal.query import Verdict
+from crew.journal.query import Decision
+from crew.journal.wire import RunEvent
 
 COLOURS = ("cyan", "magenta", "yellow", "green", "blue")
-SHOWN_LINES = 8
+# of a tool's output
+MAX_LINES = 8
+# of a pause that asks about calls
+PROMPTS = {"approval": "yes, or why not", "unknown_outcome": "retry or skip"}
+OPTIONS = {
+    "approval": "--decision approve|deny",
+    "unknown_outcome": "--decision retry|skip",
+}
+DECISIONS: dict[str, dict[str, Decision]] = {
+    "approval": {"y": "approve", "yes": "approve", "approve": "approve"},
+    "unknown_outcome": {"retry": "retry", "skip": "skip"},
+}
 
 
 class RunView:
@@ -22,154 +35,143 @@ class RunView:
         self.colours: dict[str, str] = {}
         # an answer is being written piece by piece
         self.writing = False
-        # what the newest pause asks: None for an agent's own words
-        self.question: str | None = None
+        # what the newest pause asks; "" for an agent's own words
+        self.question = ""
 
-    def show(self, public: str) -> None:
-        """Print one event (the JSON that clients are told)."""
-        event = json.loads(public)
-        content, data = event["content"], event["metadata"]
-        if self.writing and event["type"] != "agent_delta":
+    def show(self, event: RunEvent) -> None:
+        """Print one event."""
+        data = event.metadata
+        if self.writing and event.type != "agent_delta":
             self.console.print()
-        match event["type"]:
-            case "agent_start" if not data["group"]:
-                self._head(event["agent"], f"round {data['round']}, {data['model']}")
-            case "agent_delta" if not data["group"]:
-                self.console.print(escape(content), end="", soft_wrap=True, highlight=False)
-            case "agent_response" if data["group"]:
-                # members speak at once: each answer under its own name
-                self._head(event["agent"], f"in {data['group']}, {data['model']}")
-                self._body(content)
-            case "agent_response" if not self.writing and content.strip():
-                self._body(content)
-            case "tool_start":
-                arguments = ", ".join(
-                    f"{key}={json.dumps(value, ensure_ascii=False)}"
-                    for key, value in data["arguments"].items()
-                )
-                self.console.print(
-                    f"  [dim]→ {escape(data['tool'])}({escape(arguments)})[/]", highlight=False
-                )
-            case "tool_result":
-                self._result(content, data)
+        match event.type:
+            case "agent_start" | "agent_delta" | "agent_response":
+                self._show_agent(event)
+            case "tool_start" | "tool_result":
+                self._show_tool(event)
             case "handoff":
-                signal = f" {data['signal']}" if data["signal"] else ""
-                where = f", {data['source']}" if data["source"] else ""
-                self.console.print(
-                    f"  [bold]↪ {escape(content)}[/] [dim]({data['why']}{escape(signal)}{escape(where)})[/]",
-                    highlight=False,
-                )
+                self._show_handoff(event)
             case "parallel_start" | "parallel_end":
-                word = "starts" if event["type"] == "parallel_start" else "has ended"
-                self.console.print(
-                    f"  [bold]⑂ {escape(content)} {word}[/] [dim]({', '.join(data['agents'])})[/]",
-                    highlight=False,
-                )
+                word = "starts" if event.type == "parallel_start" else "has ended"
+                members = ", ".join(data["agents"])
+                self._print(f"  [bold]⑂ {escape(event.content)} {word}[/] [dim]({members})[/]")
             case "warning":
-                self.console.print(
-                    f"  [yellow]⚠ {escape(content)}[/] [dim]({data['code']})[/]", highlight=False
-                )
+                code = data["code"]
+                self._print(f"  [yellow]⚠ {escape(event.content)}[/] [dim]({code})[/]")
             case "error":
-                self.console.print(
-                    f"[bold red]✗ {escape(content)}[/] [dim]({data['reason']})[/]", highlight=False
-                )
+                reason = data["reason"]
+                self._print(f"[bold red]✗ {escape(event.content)}[/] [dim]({reason})[/]")
             case "gap":
-                self.console.print(f"[dim]… {escape(content)}; it came out as:[/]", highlight=False)
+                self._print(f"[dim]… {escape(event.content)}; the result is:[/]")
                 self._body(data["snapshot"]["answer"] or "")
             case "start":
-                self.question = None
+                self.question = ""
             case "pause":
-                self._pause(data)
+                self._show_pause(data)
             case "done":
-                self._end(data)
-        self.writing = event["type"] == "agent_delta" and not data["group"]
+                self._show_end(data)
+        self.writing = event.type == "agent_delta" and not data["group"]
 
     @property
     def prompt(self) -> str:
         """What to ask the person at a pause."""
-        words = {None: "", "approval": "yes, or why not", "unknown_outcome": "retry or skip"}[
-            self.question
-        ]
-        return f"[bold]{words}> [/]"
+        return f"[bold]{PROMPTS.get(self.question, '')}> [/]"
 
     @property
-    def asks(self) -> str:
+    def answer_option(self) -> str:
         """How the newest pause is answered on the command line."""
-        return {
-            None: '"…"',
-            "approval": "--decision approve|deny",
-            "unknown_outcome": "--decision retry|skip",
-        }[self.question]
+        return OPTIONS.get(self.question, '"…"')
 
-    def decision(self, text: str) -> Verdict | None:
-        """What an answer decides; None where it is words for the agent, or a no with its reason."""
-        word = text.strip().lower()
-        if self.question == "approval" and word in ("y", "yes", "approve"):
-            return "approve"
-        if self.question == "unknown_outcome" and word == "retry":
-            return "retry"
-        return "skip" if self.question == "unknown_outcome" and word == "skip" else None
+    def decision(self, text: str) -> Decision | None:
+        """What an answer decides; None: words for the agent, or a no with its reason."""
+        return DECISIONS.get(self.question, {}).get(text.strip().lower())
 
-    def _pause(self, data: dict[str, Any]) -> None:
-        self.question = data.get("question")
+    def _print(self, markup: str) -> None:
+        self.console.print(markup, highlight=False)
+
+    def _show_agent(self, event: RunEvent) -> None:
+        data, model = event.metadata, event.metadata.get("model")
+        if event.type == "agent_response" and data["group"]:
+            # members speak at the same time: each answer under its own name
+            self._head(event.agent, f"in {data['group']}, {model}")
+            self._body(event.content)
+        elif data["group"]:
+            return
+        elif event.type == "agent_start":
+            self._head(event.agent, f"round {data['round']}, {model}")
+        elif event.type == "agent_delta":
+            text = escape(event.content)
+            self.console.print(text, end="", soft_wrap=True, highlight=False)
+        elif not self.writing and event.content.strip():
+            self._body(event.content)
+
+    def _show_tool(self, event: RunEvent) -> None:
+        data = event.metadata
+        if event.type == "tool_start":
+            pairs = data["arguments"].items()
+            arguments = ", ".join(f"{key}={_json(value)}" for key, value in pairs)
+            self._print(f"  [dim]→ {escape(data['tool'])}({escape(arguments)})[/]")
+            return
+        mark, colour = ("✓", "green") if data["status"] == "success" else ("✗", "red")
+        about = f"{data['duration_seconds']:.2f} s"
+        if data["attempts"] > 1:
+            about = f"{about}, {data['attempts']} attempts"
+        self._print(f"  [{colour}]{mark} {escape(data['tool'])}[/] [dim]({about})[/]")
+        lines = data["output"].splitlines()
+        shown = lines[:MAX_LINES]
+        if len(lines) > MAX_LINES:
+            shown.append(f"… {len(lines) - MAX_LINES} more lines")
+        self._indented(Text("\n".join(shown), style="dim"), 4)
+
+    def _show_handoff(self, event: RunEvent) -> None:
+        data = event.metadata
+        about = data["why"]
+        if data["signal"]:
+            about = f"{about} {escape(data['signal'])}"
+        if data["source"]:
+            about = f"{about}, {escape(data['source'])}"
+        self._print(f"  [bold]↪ {escape(event.content)}[/] [dim]({about})[/]")
+
+    def _show_pause(self, data: Mapping[str, Any]) -> None:
+        self.question = data.get("question") or ""
+        asks = "needs your approval"
+        if self.question == "unknown_outcome":
+            asks = "may have acted already"
         for call in data.get("calls", ()):
-            arguments = json.dumps(call["arguments"], ensure_ascii=False)
-            asks = "needs your yes" if self.question == "approval" else "may have acted already"
-            self.console.print(
-                f"  [bold yellow]? {escape(call['tool'])} {escape(arguments)} {asks}[/]",
-                highlight=False,
-            )
+            shown = f"{escape(call['tool'])} {escape(_json(call['arguments']))}"
+            self._print(f"  [bold yellow]? {shown} {asks}[/]")
 
-    def _head(self, name: str, what: str) -> None:
+    def _head(self, name: str, about: str) -> None:
         colour = self.colours.setdefault(name, COLOURS[len(self.colours) % len(COLOURS)])
-        self.console.print(
-            f"\n[bold {colour}]● {escape(name)}[/] [dim]({escape(what)})[/]", highlight=False
-        )
+        self._print(f"\n[bold {colour}]● {escape(name)}[/] [dim]({escape(about)})[/]")
 
     def _body(self, text: str) -> None:
         self._indented(Text(text.rstrip()), 2)
 
-    def _result(self, content: str, data: dict[str, Any]) -> None:
-        output = content.partition(" → ")[2]
-        mark, colour = ("✓", "green") if data["status"] == "success" else ("✗", "red")
-        tries = f", {data['attempts']} attempts" if data["attempts"] > 1 else ""
-        self.console.print(
-            f"  [{colour}]{mark} {escape(data['tool'])}[/] [dim]({data['duration_seconds']:.2f} s{tries})[/]",
-            highlight=False,
-        )
-        lines = output.splitlines()
-        more = [f"… {len(lines) - SHOWN_LINES} more lines"] if len(lines) > SHOWN_LINES else []
-        self._indented(Text("\n".join((*lines[:SHOWN_LINES], *more)), style="dim"), 4)
-
     def _indented(self, text: Text, by: int) -> None:
-        """A terminal gets its lines wrapped within the indentation.
-
-        Anything else gets them as they are.
-        """
+        """A terminal gets lines wrapped within the indentation; anything else gets them whole."""
         if self.console.is_terminal:
             self.console.print(Padding(text, (0, 0, 0, by)))
-        else:
-            self.console.print(
-                "\n".join(" " * by + line for line in text.plain.splitlines()),
-                soft_wrap=True,
-                markup=False,
-            )
+            return
+        lines = "\n".join(" " * by + line for line in text.plain.splitlines())
+        self.console.print(lines, soft_wrap=True, markup=False)
 
-    def _end(self, data: dict[str, Any]) -> None:
-        tokens, cost = data["usage"]["total_tokens"], data["usage"].get("cost_usd")
-        money = f", {cost:.4f} USD" if cost else ""
-        counts = f"rounds: {data['rounds']}, handoffs: {data['handoffs']}, tokens: {tokens}"
-        text = f"{counts}{money}, {data['duration_seconds']:.1f} s"
-        if data["reason"] == "paused":
-            self.console.print(
-                f"\n[bold yellow]⏸ paused: {escape(data['agent_id'])} waits for your answer[/] [dim]({text})[/]",
-                highlight=False,
-            )
-        elif data["reason"] in ("max_handoffs", "max_rounds", "cancelled"):
-            self.console.print(
-                f"\n[bold yellow]⚠ stopped: {data['reason']}[/] [dim]({text})[/]", highlight=False
-            )
-        else:
-            self.console.print(
-                f"\n[bold green]✔ {data['reason']}[/] [dim]({text})[/]", highlight=False
-            )
+    def _show_end(self, data: Mapping[str, Any]) -> None:
+        usage = data["usage"]
+        tokens = usage["total_tokens"]
+        text = f"rounds: {data['rounds']}, handoffs: {data['handoffs']}, tokens: {tokens}"
+        if cost := usage.get("cost_usd"):
+            text = f"{text}, {cost:.4f} USD"
+        text = f"{text}, {data['duration_seconds']:.1f} s"
+        match data["reason"]:
+            case "paused":
+                agent = escape(data["agent_id"])
+                head = f"[bold yellow]⏸ paused: {agent} waits for your answer[/]"
+            case "max_handoffs" | "max_rounds" | "cancelled":
+                head = f"[bold yellow]⚠ stopped: {data['reason']}[/]"
+            case reason:
+                head = f"[bold green]✔ {reason}[/]"
+        self._print(f"\n{head} [dim]({text})[/]")
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)

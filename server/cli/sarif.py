@@ -10,34 +10,27 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from crew.config.explanations import Explanation, explanations
 from crew.config.problems import Problem
-from server.cli.explain import Explanation, explanations
 
 
-def as_sarif(found: Sequence[tuple[Path, Sequence[Problem]]]) -> dict[str, Any]:
-    """One run with the results of all crews.
+def sarif_document(found: Sequence[tuple[Path, Sequence[Problem]]]) -> dict[str, Any]:
+    """One SARIF run with the results of all crews.
 
-    Addresses are relative to the current folder where the crews' are.
+    File addresses are relative to the current folder where the crews' folders are.
     """
     explained = explanations()
     codes = sorted({problem.code for _, problems in found for problem in problems})
-    driver = {
-        "name": "crewline",
-        "version": version("crewline"),
-        "rules": [_rule(explained[code]) for code in codes],
-    }
     results = [
         _result(folder, problem, codes.index(problem.code))
         for folder, problems in found
         for problem in problems
     ]
-    return {
-        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
-        "version": "2.1.0",
-        "runs": [
-            {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}
-        ],
-    }
+    rules = [_rule(explained[code]) for code in codes]
+    driver = {"name": "crewline", "version": version("crewline"), "rules": rules}
+    run = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}
+    schema = "https://json.schemastore.org/sarif-2.1.0.json"
+    return {"$schema": schema, "version": "2.1.0", "runs": [run]}
 
 
 def _rule(explanation: Explanation) -> dict[str, Any]:
@@ -50,20 +43,20 @@ def _rule(explanation: Explanation) -> dict[str, Any]:
 
 
 def _result(folder: Path, problem: Problem, rule: int) -> dict[str, Any]:
-    meant = f" Did you mean {problem.suggestion!r}?" if problem.suggestion else ""
-    uri = (
-        folder.resolve().as_uri() + "/"
-        if folder.is_absolute()
-        else quote("" if folder == Path() else f"{folder.as_posix()}/")
-    )
-    place = {
-        "artifactLocation": {"uri": uri + quote(os.fsencode(problem.file))},
-        "region": {"startLine": problem.line, "startColumn": problem.column},
-    }
+    hint = f" Did you mean {problem.suggestion!r}?" if problem.suggestion else ""
+    uri = _folder_address(folder) + quote(os.fsencode(problem.file))
+    region = {"startLine": problem.line, "startColumn": problem.column}
+    location = {"artifactLocation": {"uri": uri}, "region": region}
     return {
         "ruleId": problem.code,
         "ruleIndex": rule,
         "level": problem.severity,
-        "message": {"text": problem.message + meant},
-        "locations": [{"physicalLocation": place}],
+        "message": {"text": problem.message + hint},
+        "locations": [{"physicalLocation": location}],
     }
+
+
+def _folder_address(folder: Path) -> str:
+    if folder.is_absolute():
+        return folder.resolve().as_uri() + "/"
+    return "" if folder == Path() else quote(f"{folder.as_posix()}/")

@@ -1,6 +1,6 @@
-"""What `crew init` writes: a small crew that plays at once, or a full one with every key.
+"""What `crew init` writes: a small crew that runs at once, or one with every key.
 
-Schemas for editors beside it.
+Beside it are the JSON Schemas for editors.
 """
 
 import json
@@ -9,7 +9,7 @@ from pathlib import Path
 from server.cli.json_schema import KINDS, schema_of
 
 STARTERS = Path(__file__).parent / "starters"
-# runs are kept there too, and are nobody else's
+# the database of the runs lies there too, and belongs to one machine
 GITIGNORE = ".crew/*.db*\n.crew/*.lock\n"
 
 
@@ -20,9 +20,7 @@ def starter_files(name: str) -> dict[str, str]:
     written = {
         path.relative_to(folder).as_posix(): path.read_text(encoding="utf-8") for path in found
     }
-    schemas = {
-        f".crew/schemas/{kind}.json": json.dumps(schema_of(kind), indent=2, ensure_ascii=False)
-        + "\n"
-        for kind in KINDS
-    }
-    return {**written, ".gitignore": GITIGNORE, **schemas}
+    for kind in KINDS:
+        schema = json.dumps(schema_of(kind), indent=2, ensure_ascii=False)
+        written[f".crew/schemas/{kind}.json"] = schema + "\n"
+    return {**written, ".gitignore": GITIGNORE}

@@ -1,28 +1,26 @@
-"""What `crew validate` does: tells what is wrong with crews, as text, JSON or SARIF.
-
-And mends what is certain.
-"""
+"""What `crew validate` prints: the problems of crews as text, JSON or SARIF; and its fixes."""
 
 import difflib
 import json
 import os
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from crew.config.fixes import repaired
-from crew.config.problems import Problem, as_json, as_text, failed
-from crew.config.redaction import shown_lines
-from crew.config.sources import Sources, gather
+from crew.config.fixes import fix
+from crew.config.problems import Problem, has_failed
+from crew.config.redaction import redact_lines
+from crew.config.report import problems_document, render_problem
+from crew.config.sources import Sources, read_sources
 from crew.crew import Recipe
-from server.cli.sarif import as_sarif
+from server.cli.sarif import sarif_document
 
 HIDDEN = "(a line that may hold a secret)"
 
 
-def told(folders: Sequence[Path], form: str, *, strict: bool, imports: bool) -> bool:
-    """Print the problems of crews; whether all are good.
+def print_check(folders: Sequence[Path], form: str, *, strict: bool, imports: bool) -> bool:
+    """Check crews and print their problems; whether all are good.
 
     Args:
         folders: the crews' folders.
@@ -32,53 +30,53 @@ def told(folders: Sequence[Path], form: str, *, strict: bool, imports: bool) -> 
     """
     found: list[tuple[Path, tuple[Problem, ...]]] = []
     for folder in folders:
-        checked = Recipe().check(gather(folder), imports=imports)
+        checked = Recipe().check(read_sources(folder), imports=imports)
         found.append((folder, checked.problems))
         if form == "text":
             _print_text(folder, checked.problems, checked.files.texts)
-    match form:
-        case "json":
-            # one folder is one document, as programs expect it
-            documents = [{"folder": str(folder), **as_json(problems)} for folder, problems in found]
-            _print_json(as_json(found[0][1]) if len(found) == 1 else documents)
-        case "sarif":
-            _print_json(as_sarif(found))
-    return not any(failed(problems, strict=strict) for _, problems in found)
+    if form == "json":
+        _print_json(_document(found))
+    elif form == "sarif":
+        _print_json(sarif_document(found))
+    return not any(has_failed(problems, strict=strict) for _, problems in found)
 
 
-def mend(folder: Path, *, unasked: bool) -> None:
-    """Show as a diff what is certain to be meant, ask, and write it.
+def offer_fixes(folder: Path, *, without_asking: bool) -> None:
+    """Show the certain fixes of a crew's files as a diff, ask, and write them.
 
     Args:
         folder: a crew's folder.
-        unasked: write without asking; else off a terminal nothing is written.
+        without_asking: write without asking; else off a terminal nothing is written.
 
     Raises:
         OSError: a file cannot be written.
     """
-    before = gather(folder)
-    after = repaired(before)
+    before = read_sources(folder)
+    after = fix(before)
     changed = [name for name in before.files if before.files[name] != after.files[name]]
     if not changed:
         return
     for name in changed:
-        # as they may be shown: a diff may be read by others, too
-        old, new = (
-            [line or HIDDEN for line in shown_lines(one.files[name].decode("utf-8-sig"))]
-            for one in (before, after)
-        )
-        for line in difflib.unified_diff(
-            old, new, f"{folder / name}", f"{folder / name} (mended)", lineterm=""
-        ):
-            print(line)
-    if not unasked and not sys.stdin.isatty():
+        print("\n".join(_diff(before, after, name)))
+    if not without_asking and not sys.stdin.isatty():
         print("Nothing was written: give --yes to write it without being asked.", file=sys.stderr)
-        return
-    if unasked or _asked():
+    elif without_asking or _confirm():
         _write(before, after, changed)
 
 
-def _asked() -> bool:
+def _diff(before: Sources, after: Sources, name: str) -> Iterator[str]:
+    """The diff of a file, without lines that may hold a secret: others may read it too."""
+    path = str(before.folder / name)
+    old, new = (_shown(one.files[name]) for one in (before, after))
+    return difflib.unified_diff(old, new, path, f"{path} (fixed)", lineterm="")
+
+
+def _shown(content: bytes) -> list[str]:
+    lines = redact_lines(content.decode("utf-8-sig"))
+    return [HIDDEN if line is None else line for line in lines]
+
+
+def _confirm() -> bool:
     try:
         return input("Write this? [y/N] ").strip().lower() in ("y", "yes")
     except EOFError:
@@ -87,23 +85,30 @@ def _asked() -> bool:
 
 
 def _write(before: Sources, after: Sources, changed: Sequence[str]) -> None:
-    """All of them, each whole or not at all."""
-    now = gather(before.folder)
+    """Write the changed files, each whole or not at all."""
+    now = read_sources(before.folder)
     for name in changed:
         path = (before.folder / name).resolve()
         if now.files.get(name) != before.files[name]:
             print(f"{path} has changed meanwhile and is left as it is.", file=sys.stderr)
             continue
-        beside = path.with_name(f".{path.name}.{os.getpid()}")
-        beside.write_bytes(after.files[name])
-        shutil.copymode(path, beside)
-        beside.replace(path)
+        temporary = path.with_name(f".{path.name}.{os.getpid()}")
+        temporary.write_bytes(after.files[name])
+        shutil.copymode(path, temporary)
+        temporary.replace(path)
+
+
+def _document(found: Sequence[tuple[Path, Sequence[Problem]]]) -> object:
+    """One folder is one document, as programs expect it; several are a list."""
+    if len(found) == 1:
+        return problems_document(found[0][1])
+    return [{"folder": str(folder), **problems_document(problems)} for folder, problems in found]
 
 
 def _print_text(folder: Path, problems: Sequence[Problem], texts: dict[str, str]) -> None:
     prefix = "" if folder == Path() else f"{folder}/"
     for problem in problems:
-        print(as_text(problem, texts, prefix))
+        print(render_problem(problem, texts, prefix))
     errors = sum(problem.severity == "error" for problem in problems)
     print(f"{folder}: {_count(errors, 'error')}, {_count(len(problems) - errors, 'warning')}")
 
@@ -112,5 +117,5 @@ def _print_json(document: object) -> None:
     print(json.dumps(document, ensure_ascii=False, indent=2))
 
 
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -1,1 +1,6 @@
-"""Placeholder."""
+"""The HTTP side.
+
+`app` (routes, middleware, start and stop), `services` (what endpoints share), `endpoints`,
+`requests` (what clients send), `responses`, `errors` (problem documents), `access` (who may call),
+`sse`.
+"""

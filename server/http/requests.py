@@ -11,32 +11,44 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from pydantic_core import from_json, to_json
 from starlette.requests import Request
 
-from crew.config.crew_file import Settings
-from crew.journal.query import Once, Query, Said, text_flaw
-from server.http.responses import Refusal
+from crew.config.crew_file import CrewSettings
+from crew.journal.query import (
+    Answer,
+    Decision,
+    HistoryMessage,
+    IdempotencyKey,
+    Query,
+    text_error,
+)
+from server.http.errors import HttpProblem
 
 MAX_HISTORY = 1000
-# told of one request
-MAX_PROBLEMS = 20
 MAX_MESSAGE_BYTES = 100_000
+# problems of one request that are listed
+MAX_PROBLEMS = 20
+# of a query string
+MAX_PARAMETERS = 100
 ID = r"^[A-Za-z0-9_-]{1,128}$"
 EVENT_ID = re.compile(r"(?:([A-Za-z0-9_-]{1,128}):)?(\d{1,15})")
-STREAM_KEYS = frozenset({"q", "run_id", "resume_agent_id", "deltas", "access_token"})
+KEY = re.compile(r'"[!#-~ ]{1,255}"|[!#-~]{1,255}')
+ACCESS_TOKEN = "access_token"  # noqa: S105 # a parameter's name
+STREAM_PARAMETERS = frozenset({"q", "run_id", "resume_agent_id", "deltas", ACCESS_TOKEN})
 
 
-def _clean(text: str) -> str:
-    if (flaw := text_flaw(text)) is not None:
-        raise ValueError(flaw)
+def _check_text(text: str) -> str:
+    if (error := text_error(text)) is not None:
+        raise ValueError(error)
     return text
 
 
-def _short(text: str) -> str:
+def _check_size(text: str) -> str:
     if len(text.encode()) > MAX_MESSAGE_BYTES:
         raise ValueError(f"has more than {MAX_MESSAGE_BYTES:,} bytes")
     return text
 
 
-Text = Annotated[str, AfterValidator(_clean)]
+Text = Annotated[str, AfterValidator(_check_text)]
+PauseSeq = Annotated[int, Field(ge=1, lt=2**53, strict=True)]
 B = TypeVar("B", bound="_Body")
 
 
@@ -44,24 +56,24 @@ class _Body(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
 
-class SaidBody(_Body):
+class HistoryMessageBody(_Body):
     """A message of a history."""
 
     role: Literal["user", "assistant", "system"]
-    content: Annotated[Text, AfterValidator(_short)]
+    content: Annotated[Text, AfterValidator(_check_size)]
 
 
 class QueryBody(_Body):
-    """What starts a run, or goes on with one."""
+    """What starts a run, or resumes one."""
 
     query: Annotated[Text, Field(min_length=1)]
-    history: Annotated[list[SaidBody], Field(max_length=MAX_HISTORY)] = []
+    history: Annotated[list[HistoryMessageBody], Field(max_length=MAX_HISTORY)] = []
     run_id: Annotated[str, Field(pattern=ID)] | None = None
     resume_agent_id: Annotated[str, Field(pattern=ID)] | None = None
     deltas: bool = False
-    decision: Literal["approve", "deny", "retry", "skip", "done"] | None = None
+    decision: Decision | None = None
     result: Text = ""
-    pause: Annotated[int, Field(ge=1, lt=2**53, strict=True)] | None = None
+    pause: PauseSeq | None = None
 
 
 class AnswerBody(_Body):
@@ -69,223 +81,218 @@ class AnswerBody(_Body):
 
     query: Text = ""
     deltas: bool = False
-    decision: Literal["approve", "deny", "retry", "skip", "done"] | None = None
+    decision: Decision | None = None
     result: Text = ""
-    pause: Annotated[int, Field(ge=1, lt=2**53, strict=True)] | None = None
+    pause: PauseSeq | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """A checked request: a query, and the run that it answers, if it does."""
+class StartRequest:
+    """A run is to be started."""
 
     query: Query
-    run_id: str | None
 
 
-async def asked(request: Request, settings: Settings, agents: frozenset[str]) -> Asked:
+@dataclass(frozen=True, slots=True)
+class ResumeRequest:
+    """A paused run is to be resumed."""
+
+    run_id: str
+    answer: Answer
+
+
+RunRequest = StartRequest | ResumeRequest
+
+
+async def parse_run_request(
+    request: Request, settings: CrewSettings, agents: frozenset[str]
+) -> RunRequest:
     """What a GET or POST of `/api/crew/stream` or `/api/crew/run` asks.
 
-    Raises Refusal with every problem.
+    Raises:
+        HttpProblem: with every problem.
     """
     if request.method == "POST":
-        data = await body(request, settings)
+        data = await read_json(request, settings)
     else:
         data = _from_url(request)
-    checked = _check(QueryBody, data)
-    _check_length(checked.query, settings)
-    if checked.run_id is not None and checked.resume_agent_id is not None:
-        raise _refusal([("run_id", "cannot be given together with resume_agent_id")])
-    if checked.run_id is not None and checked.history:
-        raise _refusal([("history", "is that of the run, when a run_id is given")])
-    if checked.run_id is None and (
-        checked.decision is not None or checked.result or checked.pause is not None
-    ):
-        raise _refusal(
-            [
-                (
-                    "decision" if checked.pause is None else "pause",
-                    "answers a paused run; give its run_id",
-                )
-            ]
-        )
-    if checked.resume_agent_id is not None and checked.resume_agent_id not in agents:
-        raise _refusal([("resume_agent_id", f"there is no agent {checked.resume_agent_id!r}")])
-    history = tuple(Said(said.role, said.content) for said in checked.history)
-    query = Query(
-        checked.query,
-        history,
-        checked.resume_agent_id,
-        checked.deltas,
-        checked.decision,
-        checked.result,
-        checked.pause,
-    )
-    return Asked(query, checked.run_id)
+    body = _check(QueryBody, data)
+    _check_length(body.query, settings)
+    if body.run_id is not None:
+        return ResumeRequest(body.run_id, _answer_of(body))
+    if body.decision is not None or body.result or body.pause is not None:
+        field = "decision" if body.pause is None else "pause"
+        raise bad_request([(field, "answers a paused run; give its run_id")])
+    if body.resume_agent_id is not None and body.resume_agent_id not in agents:
+        text = f"there is no agent {body.resume_agent_id!r}"
+        raise bad_request([("resume_agent_id", text)])
+    history = tuple(HistoryMessage(one.role, one.content) for one in body.history)
+    return StartRequest(Query(body.query, history, body.resume_agent_id, body.deltas))
 
 
-async def answered(request: Request, settings: Settings) -> Query:
-    """The answer in a POST of `/resume`; raises Refusal with every problem."""
-    checked = _check(AnswerBody, await body(request, settings))
-    _check_length(checked.query, settings)
-    if not checked.query and checked.decision is None:
-        raise _refusal([("query", "is missing")])
-    return Query(
-        checked.query,
-        deltas=checked.deltas,
-        decision=checked.decision,
-        result=checked.result,
-        pause=checked.pause,
-    )
+def _answer_of(body: QueryBody) -> Answer:
+    if body.resume_agent_id is not None:
+        raise bad_request([("run_id", "cannot be given together with resume_agent_id")])
+    if body.history:
+        raise bad_request([("history", "is that of the run, when a run_id is given")])
+    return Answer(body.query, body.decision, body.result, body.pause, body.deltas)
 
 
-async def body(request: Request, settings: Settings) -> Any:
-    """The JSON of a body, of no more than `max_request_body_size_kb`."""
-    kind = request.headers.get("content-type", "application/json").partition(";")[0].strip().lower()
-    if kind != "application/json":
-        raise Refusal(415, f"Content-Type: send application/json, not {kind}")
+async def parse_answer(request: Request, settings: CrewSettings) -> Answer:
+    """The answer in a POST of `/resume`; raises HttpProblem with every problem."""
+    body = _check(AnswerBody, await read_json(request, settings))
+    _check_length(body.query, settings)
+    if not body.query and body.decision is None:
+        raise bad_request([("query", "is missing")])
+    return Answer(body.query, body.decision, body.result, body.pause, body.deltas)
+
+
+async def read_json(request: Request, settings: CrewSettings) -> Any:
+    """The JSON object in a body of no more than `max_request_body_size_kb`."""
+    kind = request.headers.get("content-type", "application/json").partition(";")[0]
+    if kind.strip().lower() != "application/json":
+        raise HttpProblem(415, f"Content-Type: send application/json, not {kind}")
     limit = int(settings.max_request_body_size_kb * 1000)
     content = bytearray()
     async for piece in request.stream():
         content += piece
         if len(content) > limit:
-            raise Refusal(413, f"body: has more than {limit:,} bytes")
+            raise HttpProblem(413, f"body: has more than {limit:,} bytes")
     try:
         data = from_json(bytes(content), allow_inf_nan=False)
     except ValueError as error:
-        raise _refusal([("body", f"is not JSON: {error}")]) from None
+        raise bad_request([("body", f"is not JSON: {error}")]) from None
     if not isinstance(data, dict):
-        raise _refusal([("body", "must be a JSON object")])
+        raise bad_request([("body", "must be a JSON object")])
     return data
 
 
-KEY = re.compile(r'"[!#-~ ]{1,255}"|[!#-~]{1,255}')
+def idempotency_key(request: Request, asked: Query | ResumeRequest) -> IdempotencyKey | None:
+    """The `Idempotency-Key` of a POST; raises HttpProblem for a malformed one.
 
-
-def once_of(request: Request, query: Query, run_id: str | None) -> Once | None:
-    """The `Idempotency-Key` of a POST, with a fingerprint of what it asks.
-
-    Raises Refusal for one that is none.
+    Args:
+        request: the request.
+        asked: what it starts; the same key with something else is refused later.
     """
     key = request.headers.get("idempotency-key")
     if key is None or request.method != "POST":
         return None
     if KEY.fullmatch(key) is None:
-        raise _refusal([("Idempotency-Key", "is 1 to 255 printable ASCII characters")])
+        text = "is 1 to 255 printable ASCII characters"
+        raise bad_request([("Idempotency-Key", text)])
     # how it is streamed is no part of what is asked
-    asked = to_json([run_id, replace(query, deltas=False)])
-    return Once(key.strip('"'), hashlib.sha256(asked).hexdigest())
+    if isinstance(asked, ResumeRequest):
+        fingerprint = to_json([asked.run_id, replace(asked.answer, deltas=False)])
+    else:
+        fingerprint = to_json([None, replace(asked, deltas=False)])
+    return IdempotencyKey(key.strip('"'), hashlib.sha256(fingerprint).hexdigest())
 
 
-async def no_body(request: Request, settings: Settings, what: str) -> None:
-    """An empty body, or an empty object; `what` takes no other."""
-    if request.headers.get("content-length", "0") != "0" and await body(request, settings):
-        raise _refusal([("body", f"{what} takes none")])
+async def require_no_body(request: Request, settings: CrewSettings, what: str) -> None:
+    """Refuse a body with anything in it; `what` takes none."""
+    if request.headers.get("content-length", "0") == "0":
+        return
+    if await read_json(request, settings):
+        raise bad_request([("body", f"{what} takes none")])
 
 
-def parameters(request: Request, known: frozenset[str]) -> dict[str, str]:
-    """The query string's parameters, each at most once.
+def parse_parameters(request: Request, known: frozenset[str]) -> dict[str, str]:
+    """The query string's parameters, each at most once; `access_token` is always allowed.
 
-    Raises Refusal for one that is not known or not UTF-8.
+    Raises:
+        HttpProblem: one is unknown, given twice, or not UTF-8.
     """
+    query_string = request.scope["query_string"].decode("latin-1")
     try:
         pairs = parse_qsl(
-            request.scope["query_string"].decode("latin-1"),
-            keep_blank_values=True,
-            errors="strict",
-            max_num_fields=100,
+            query_string, keep_blank_values=True, errors="strict", max_num_fields=MAX_PARAMETERS
         )
+    except UnicodeDecodeError:
+        raise bad_request([("query string", "is not valid UTF-8")]) from None
     except ValueError as error:
-        raise _refusal(
-            [
-                (
-                    "query string",
-                    "is not valid UTF-8" if isinstance(error, UnicodeDecodeError) else str(error),
-                )
-            ]
-        ) from None
+        raise bad_request([("query string", str(error))]) from None
     given: dict[str, str] = {}
     problems: list[tuple[str, str]] = []
+    names = ", ".join(sorted(known - {ACCESS_TOKEN}))
     for key, value in pairs:
-        if key not in known:
-            problems.append(
-                (key, f"is unknown; known: {', '.join(sorted(known - {'access_token'}))}")
-            )
+        if key not in known and key != ACCESS_TOKEN:
+            problems.append((key, f"is unknown; known: {names}"))
         elif key in given:
             problems.append((key, "is given twice"))
         given[key] = value
     if problems:
-        raise _refusal(problems)
+        raise bad_request(problems)
     return given
 
 
-def flag(given: Mapping[str, str], name: str) -> bool:
-    """A parameter that is 0 or 1, 0 unless given; raises Refusal."""
+def parse_flag(given: Mapping[str, str], name: str) -> bool:
+    """A parameter that is 0 or 1, 0 unless given; raises HttpProblem."""
     if given.get(name, "0") not in ("0", "1"):
-        raise _refusal([(name, "is 0 or 1")])
+        raise bad_request([(name, "is 0 or 1")])
     return given.get(name) == "1"
 
 
-def event_id(text: str, run_id: str | None, field: str) -> tuple[str, int]:
-    """(run_id, n) of `run:n`, or of `n` where the run is known; raises Refusal."""
+def parse_event_id(text: str, run_id: str | None, field: str) -> tuple[str, int]:
+    """(run_id, n) of `run:n`, or of `n` where the run is known; raises HttpProblem."""
     found = EVENT_ID.fullmatch(text)
     if found is None or (found[1] is None and run_id is None):
-        raise _refusal([(field, f"{text[:80]!r} is no event id; it looks like <run_id>:<number>")])
+        wrong = f"{text[:80]!r} is no event id; it looks like <run_id>:<number>"
+        raise bad_request([(field, wrong)])
     if run_id is not None and found[1] not in (None, run_id):
-        raise _refusal([(field, f"{text[:80]!r} is of another run")])
+        raise bad_request([(field, f"{text[:80]!r} is of another run")])
     named = found[1] or run_id
     assert named is not None, "one of the two is there"
     return named, int(found[2])
 
 
 def _from_url(request: Request) -> dict[str, Any]:
-    given = parameters(request, STREAM_KEYS)
-    data: dict[str, Any] = {
-        key: given[key] for key in ("run_id", "resume_agent_id") if key in given
-    }
+    given = parse_parameters(request, STREAM_PARAMETERS)
+    data: dict[str, Any] = {}
+    for key in ("run_id", "resume_agent_id"):
+        if key in given:
+            data[key] = given[key]
     if "deltas" in given:
-        data["deltas"] = flag(given, "deltas")
+        data["deltas"] = parse_flag(given, "deltas")
     if "q" not in given:
-        followed = (
-            f"; to follow a run, GET /api/crew/runs/{data['run_id']}/events"
-            if "run_id" in data
-            else ""
-        )
-        raise _refusal([("q", f"is missing{followed}")])
+        text = "is missing"
+        if "run_id" in data:
+            text = f"{text}; to follow a run, GET /api/crew/runs/{data['run_id']}/events"
+        raise bad_request([("q", text)])
     return {**data, **_object_or_text(given["q"])}
 
 
 def _object_or_text(text: str) -> dict[str, Any]:
-    """What `q` says: an object with a `query` string, else text as it is."""
-    if text.startswith("{"):
-        try:
-            data = from_json(text)
-        except ValueError:
-            return {"query": text}
-        if isinstance(data, dict) and isinstance(data.get("query"), str):
-            return data
+    """What `q` has: an object with a `query` string, else text as it is."""
+    if not text.startswith("{"):
+        return {"query": text}
+    try:
+        data = from_json(text)
+    except ValueError:
+        return {"query": text}
+    if isinstance(data, dict) and isinstance(data.get("query"), str):
+        return data
     return {"query": text}
 
 
-def _check_length(text: str, settings: Settings) -> None:
+def _check_length(text: str, settings: CrewSettings) -> None:
     limit = int(settings.max_input_size_kb * 1000)
     if len(text) > limit:
-        raise _refusal([("query", f"has {len(text):,} characters; at most {limit:,} are taken")])
+        wrong = f"has {len(text):,} characters; at most {limit:,} are allowed"
+        raise bad_request([("query", wrong)])
 
 
 def _check(kind: type[B], data: Any) -> B:
     try:
         return kind.model_validate(data)
     except ValidationError as error:
-        raise _refusal(
-            [
-                (_field(e["loc"]), _message(e["type"], e["msg"]))
-                for e in error.errors(include_url=False)
-            ]
-        ) from None
+        details = error.errors(include_url=False)
+        problems = [(_field(e["loc"]), _message(e["type"], e["msg"])) for e in details]
+    raise bad_request(problems)
 
 
 def _field(loc: tuple[int | str, ...]) -> str:
-    return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in loc).lstrip(".")
+    parts = [f"[{part}]" if isinstance(part, int) else f".{part}" for part in loc]
+    return "".join(parts).lstrip(".")
 
 
 def _message(kind: str, message: str) -> str:
@@ -300,7 +307,10 @@ def _message(kind: str, message: str) -> str:
             return message[:1].lower() + message[1:]
 
 
-def _refusal(problems: list[tuple[str, str]]) -> Refusal:
-    told = [(field[:80], message) for field, message in problems[:MAX_PROBLEMS]]
-    more = f"; and {len(problems) - len(told)} more" if len(problems) > len(told) else ""
-    return Refusal(400, "; ".join(f"{field}: {message}" for field, message in told) + more, told)
+def bad_request(problems: list[tuple[str, str]]) -> HttpProblem:
+    """A 400 that lists (field, what is wrong with it)."""
+    listed = [(field[:80], message) for field, message in problems[:MAX_PROBLEMS]]
+    detail = "; ".join(f"{field}: {message}" for field, message in listed)
+    if len(problems) > len(listed):
+        detail = f"{detail}; and {len(problems) - len(listed)} more"
+    return HttpProblem(400, detail, listed)

@@ -1,7 +1,4 @@
-"""The process that serves: from start to SIGTERM.
-
-Which gives the runs their time and the streams a farewell.
-"""
+"""The process that serves: from its start to SIGTERM, which drains before it stops."""
 
 import asyncio
 import contextlib
@@ -14,24 +11,24 @@ from types import FrameType
 import uvicorn
 from starlette.applications import Starlette
 
-from crew.errors import ConfigurationError, Draining
-from server.http.endpoints import House
-from server.settings import Settings, SettingsError
+from crew.config.errors import ConfigurationError
+from crew.runs.errors import Draining
+from server.http.services import Services
+from server.settings import ServerSettings, SettingsError
 
 log = logging.getLogger(__name__)
 
-STUCK_MILLIS = 60_000
+# the kernel gives up after so long on a client that reads nothing
+USER_TIMEOUT_MILLIS = 60_000
 # for connections that are still open when all runs have ended or were left
 CLOSING_SECONDS = 2
+BACKLOG = 2048
 
 
 class Server(uvicorn.Server):
-    """uvicorn, but the first signal drains and only then stops.
+    """uvicorn, but the first signal drains, while it still answers (503), and only then stops."""
 
-    It keeps answering (503) meanwhile.
-    """
-
-    def __init__(self, app: Starlette, settings: Settings) -> None:
+    def __init__(self, app: Starlette, settings: ServerSettings) -> None:
         config = uvicorn.Config(
             app,
             host=settings.host,
@@ -40,7 +37,7 @@ class Server(uvicorn.Server):
             access_log=False,
             server_header=False,
             timeout_graceful_shutdown=CLOSING_SECONDS,
-            # uvicorn's own headers of a proxy are believed only where the operator says so
+            # headers of a proxy may be forged by any client
             proxy_headers=False,
         )
         super().__init__(config)
@@ -49,74 +46,70 @@ class Server(uvicorn.Server):
         self.reloading: set[asyncio.Task[None]] = set()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start, and say where."""
+        """Start, and log the address."""
         await super().startup(sockets)
-        if self.started and sockets:
-            asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, self.hang_up)
-            port = sockets[0].getsockname()[1]
-            log.info(
-                "serving on http://%s:%s",
-                f"[{self.settings.host}]" if ":" in self.settings.host else self.settings.host,
-                port,
-            )
+        if not self.started:
+            log.error("the server could not start; the lines above say why")
+        elif sockets:
+            loop = asyncio.get_running_loop()
+            loop.add_signal_handler(signal.SIGHUP, self.reload_files)
+            host = self.settings.host
+            shown = f"[{host}]" if ":" in host else host
+            log.info("serving on http://%s:%s", shown, sockets[0].getsockname()[1])
 
-    def hang_up(self) -> None:
+    def reload_files(self) -> None:
         """SIGHUP: read the crew's files again."""
-        task = asyncio.get_running_loop().create_task(self._reload(), context=contextvars.Context())
+        loop = asyncio.get_running_loop()
+        task = loop.create_task(self._reload(), context=contextvars.Context())
         self.reloading.add(task)
         task.add_done_callback(self.reloading.discard)
 
     async def _reload(self) -> None:
-        house: House = self.app.state.house
-        # what is wrong is told by the log, at /ready and to Prometheus
+        services: Services = self.app.state.services
+        # problems are in the log, at /ready and in the metrics
         with contextlib.suppress(ConfigurationError, Draining):
-            await house.reloader.reload("SIGHUP")
+            await services.reloader.reload("SIGHUP")
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """The first signal: drain. The second: stop at once; what is stored is not lost."""
         if self.draining is None and self.started:
-            # a context of its own: the signal may have come in the middle of a run or a request
-            self.draining = asyncio.get_running_loop().create_task(
-                self._drain(), context=contextvars.Context()
-            )
+            # in a context of its own: the signal may come in the middle of a run or a request
+            loop = asyncio.get_running_loop()
+            self.draining = loop.create_task(self._drain(), context=contextvars.Context())
         else:
             self.force_exit = self.should_exit = True
 
     async def _drain(self) -> None:
-        house: House = self.app.state.house
-        played, listeners = len(house.runs.live), house.attendance.total
-        log.info(
-            "draining: %d runs and %d listeners have up to %g s",
-            played,
-            listeners,
-            self.settings.drain_seconds,
-        )
-        await house.runs.drain(self.settings.drain_seconds)
+        services: Services = self.app.state.services
+        runs, listeners = len(services.runs.live), services.listeners.total
+        seconds = self.settings.drain_seconds
+        text = "draining: %d runs and %d listeners have up to %g s"
+        log.info(text, runs, listeners, seconds)
+        await services.runs.drain(seconds)
         log.info("drained")
         self.should_exit = True
 
 
-def listen(settings: Settings) -> socket.socket:
+def listen(settings: ServerSettings) -> socket.socket:
     """The socket to serve on, bound before anything else is done.
 
     Raises:
         SettingsError: the address cannot be had.
     """
+    host, port = settings.host, settings.port
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        made = socket.create_server(
-            (settings.host, settings.port),
-            family=socket.AF_INET6 if ":" in settings.host else socket.AF_INET,
-            backlog=2048,
-        )
+        listener = socket.create_server((host, port), family=family, backlog=BACKLOG)
     except OSError as error:
         raise SettingsError(
-            f"cannot listen on {settings.host} port {settings.port}: {error.strerror}; choose another with --host or --port"
+            f"cannot listen on {host} port {port}: {error.strerror}; "
+            "choose another with --host or --port"
         ) from None
-    # the kernel gives up on a client that takes nothing; connections inherit it
-    made.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, STUCK_MILLIS)
-    return made
+    # connections inherit it
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, USER_TIMEOUT_MILLIS)
+    return listener
 
 
-def serve(app: Starlette, settings: Settings, listener: socket.socket) -> None:
+def serve(app: Starlette, settings: ServerSettings, listener: socket.socket) -> None:
     """Serve until a signal ends it."""
     Server(app, settings).run(sockets=[listener])

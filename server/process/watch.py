@@ -1,4 +1,4 @@
-"""Watches a crew's folder and has it read again after each change of what its files say."""
+"""Watches a crew's folder, and has the files read again after each change."""
 
 import asyncio
 import hashlib
@@ -8,67 +8,71 @@ from pathlib import Path
 
 from watchfiles import Change, awatch
 
-from crew.config.sources import gather
-from crew.errors import ConfigurationError, Draining
+from crew.config.errors import ConfigurationError
+from crew.config.sources import read_sources
+from crew.runs.errors import Draining
 from crew.runs.reload import Reloader
 
 log = logging.getLogger(__name__)
 
-# how often the files are looked at even if nothing is told of them: network folders tell of nothing
+# how often the files are compared even without a notice: network folders send none
 LOOK_MILLIS = 5000
+UNWATCHED = frozenset({"__pycache__", "node_modules"})
 
 
 async def watch(reloader: Reloader) -> None:
     """Reload after changes, until this is cancelled."""
     folder = reloader.runs.crew.sources.folder.resolve()
 
-    def counts(_: Change, path: str) -> bool:
-        # no filter by file name: a folder that Kubernetes mounts is changed by one link of another
-        # name
-        return not any(_unwatched(part) for part in Path(path).relative_to(folder).parts[:-1])
+    def is_watched(_: Change, path: str) -> bool:
+        # no filter by file name: Kubernetes changes a mounted folder by one link of another name
+        folders = Path(path).relative_to(folder).parts[:-1]
+        return not any(_is_unwatched(part) for part in folders)
 
     seen = await asyncio.to_thread(_fingerprint, folder)
-    if gather(folder).revision != reloader.runs.crew.revision:
+    if read_sources(folder).revision != reloader.runs.crew.revision:
         # edited since it was loaded
         seen = ""
-    async for _ in awatch(
-        folder, watch_filter=counts, rust_timeout=LOOK_MILLIS, yield_on_timeout=True
-    ):
-        if (found := await asyncio.to_thread(_fingerprint, folder)) == seen:
+    changes = awatch(
+        folder, watch_filter=is_watched, rust_timeout=LOOK_MILLIS, yield_on_timeout=True
+    )
+    async for _ in changes:
+        found = await asyncio.to_thread(_fingerprint, folder)
+        if found == seen:
             continue
         seen = found
         try:
             await reloader.reload("the files have changed")
         except (ConfigurationError, Draining):
-            # told; the next change may mend it
+            # logged; the next change may fix it
             continue
         except Exception:
-            # whatever a tool's file does, the next edit must be seen
+            # whatever a tool's file does, the next edit must be noticed
             log.exception("the crew's files could not be read again")
 
 
-def _unwatched(folder: str) -> bool:
-    """Folders of tools: the store's own, which changes all the time, caches, environments."""
-    return (folder.startswith(".") and not folder.startswith("..")) or folder in (
-        "__pycache__",
-        "node_modules",
-    )
+def _is_unwatched(folder: str) -> bool:
+    """Folders of tools: the store's own, which changes all the time; caches; environments."""
+    is_hidden = folder.startswith(".") and not folder.startswith("..")
+    return is_hidden or folder in UNWATCHED
 
 
 def _fingerprint(folder: Path) -> str:
-    """What the crew's files say, and which Python files are there, as of when."""
-    digest = hashlib.sha256(gather(folder).revision.encode())
+    """Of the crew's files and of its Python files: their contents, or when they changed."""
+    digest = hashlib.sha256(read_sources(folder).revision.encode())
     for parent, folders, files in os.walk(folder):
-        folders[:] = sorted(name for name in folders if not _unwatched(name))
-        for path in sorted(Path(parent) / name for name in files if name.endswith(".py")):
-            try:
-                found = path.stat()
-            except OSError:
-                # gone since it was listed
-                continue
-            digest.update(
-                f"{path}\0{found.st_mtime_ns}\0{found.st_size}\0{found.st_ino}\0".encode(
-                    errors="surrogateescape"
-                )
-            )
+        folders[:] = sorted(name for name in folders if not _is_unwatched(name))
+        for name in sorted(files):
+            if name.endswith(".py"):
+                digest.update(_state_of(Path(parent) / name))
     return digest.hexdigest()
+
+
+def _state_of(path: Path) -> bytes:
+    try:
+        found = path.stat()
+    except OSError:
+        # deleted since it was listed
+        return b""
+    state = f"{path}\0{found.st_mtime_ns}\0{found.st_size}\0{found.st_ino}\0"
+    return state.encode(errors="surrogateescape")

@@ -1,60 +1,49 @@
-"""The process that plays what `crew serve` processes accept.
-
-Takes runs from the queue, and tells how it is.
-"""
+"""The application of `crew worker`: plays what `crew serve` accepts, and shows its state."""
 
 import logging
 import signal
 
 from starlette.applications import Starlette
-from starlette.routing import Route
 
 from crew.backends.postgres.queue import JobQueue
 from crew.backends.postgres.worker import Worker
 from crew.crew import Crew
-from crew.journal.store import RunStore
+from crew.database import Database
 from crew.runs.advance import Advance
-from crew.runs.maintenance import upkeep
-from server.http import endpoints as routes
-from server.http.app import Doing, put_together
-from server.http.endpoints import House
-from server.settings import Settings
+from crew.runs.maintenance import Maintenance
+from server.http.app import Work, build_app, probe_routes
+from server.http.services import Services
+from server.settings import ServerSettings
 
 log = logging.getLogger(__name__)
 
 
 def build_worker(
-    crew: Crew, store: RunStore, settings: Settings, queue: JobQueue, at_once: int
+    crew: Crew, database: Database, settings: ServerSettings, at_once: int
 ) -> Starlette:
-    """The application of a worker; its lifespan owns the crew, the store and the queue.
+    """The application of a worker; its lifespan owns the crew and the database.
 
     Args:
-        crew: whose tools it has; runs that were started with another revision of its files go
-            on with that.
-        store: keeps the runs.
-        settings: how to serve what it tells.
-        queue: where runs wait.
-        at_once: how many runs it plays at once.
+        crew: whose tools it has; runs that were started with another revision keep that.
+        database: a shared one.
+        settings: how to serve its metrics and probes.
+        at_once: how many runs it plays at the same time.
     """
-    house = House.of(crew, store, queue)
-
-    runs = house.runs
+    queue = database.queue
+    assert isinstance(queue, JobQueue), "a worker has a shared database"
+    services = Services.of(crew, database)
+    runs = services.runs
 
     async def work() -> None:
+        advance = Advance(runs, queue)
+        worker = Worker(queue, advance, lambda: not runs.draining, at_once, crew.clock)
         try:
-            await Worker(queue, Advance(runs, queue), lambda: not runs.draining, at_once).run()
+            await worker.run()
         except Exception:
-            log.exception(
-                "the worker broke; its process ends, so that whoever started it starts it anew"
-            )
+            log.exception("the worker failed; its process ends, to be started again")
             signal.raise_signal(signal.SIGTERM)
 
-    def going_on() -> list[Doing]:
-        return [upkeep(runs, settings.keep), work()]
+    def background() -> list[Work]:
+        return [Maintenance(runs, settings.retention).run(), work()]
 
-    paths = [
-        Route("/health", routes.health),
-        Route("/ready", routes.ready),
-        Route("/metrics", routes.metrics),
-    ]
-    return put_together([*paths], house, settings, going_on)
+    return build_app([*probe_routes()], services, settings, background)

@@ -1,1 +1,1 @@
-"""Placeholder."""
+"""What operators see of a process: `metrics` (Prometheus) and `logs` (text or JSON lines)."""

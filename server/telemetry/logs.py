@@ -1,9 +1,5 @@
-"""Log lines: text or JSON, each with the request and the run it belongs to.
+"""Log lines, text or JSON, each with its request and run; and the line of each event of a run."""
 
-And the line that an event of a run makes.
-"""
-
-import asyncio
 import logging
 import logging.config
 import re
@@ -14,18 +10,25 @@ from typing import Any
 from pydantic_core import to_json
 
 from agents.events import Warned
-from crew.journal.events import Event, HandedOff, Paused, RunDone, RunFailed, RunStarted
+from crew.journal.events import (
+    Event,
+    HandedOff,
+    Paused,
+    RunDone,
+    RunFailed,
+    RunResumed,
+    RunStarted,
+)
 from crew.journal.writer import current_run
-from server.settings import Settings
+from server.settings import ServerSettings
 
-log = logging.getLogger("crew.journal.events")
+log = logging.getLogger("crew.events")
 
 # the id of the request that is being answered
 current_request: ContextVar[str | None] = ContextVar("current_request", default=None)
-CUT_WORDS = ("without completing response", "asyncio.exceptions.CancelledError")
 UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f]")
-# their text may repeat what was sent to the model, or what it said
-PROVIDERS_WORDS = frozenset({"model_retry", "model_backup", "member_failed"})
+# codes of warnings whose text may repeat what was sent to the model, or its answer
+PROVIDER_TEXT_CODES = frozenset({"model_retry", "model_backup", "member_failed"})
 PLAIN = frozenset(logging.makeLogRecord({}).__dict__) | {
     "message",
     "asctime",
@@ -40,21 +43,13 @@ class Context(logging.Filter):
     """Puts `request_id` and `run_id` on every record."""
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Add them; keep every record but uvicorn's complaint about streams that were cut off on
-        purpose.
-        """
-        run = current_run.get()
+        """Add them; keep every record."""
+        run_id, request_id = current_run.get() or (None, current_request.get())
         if not hasattr(record, "run_id"):
-            record.run_id = run[0] if run is not None else None
+            record.run_id = run_id
         if not hasattr(record, "request_id"):
-            record.request_id = run[1] if run is not None else current_request.get()
-        # streams that were cut off on purpose, and those that a second signal ended
-        cut = record.exc_info is not None and isinstance(record.exc_info[1], asyncio.CancelledError)
-        return not (
-            cut
-            or "without completing response" in str(record.msg)
-            or "asyncio.exceptions.CancelledError" in str(record.msg)
-        )
+            record.request_id = request_id
+        return True
 
 
 class JsonFormatter(logging.Formatter):
@@ -82,18 +77,18 @@ class TextFormatter(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """The line."""
-        adds = "".join(
-            f" {key}={value}"
-            for key in ("run_id", "request_id")
-            if (value := getattr(record, key, None))
-        )
-        # a path or a tool may hold a line break, or a terminal's own commands
+        # a path or a tool may hold a line break, or commands for a terminal
         message = UNPRINTABLE.sub(lambda found: repr(found[0])[1:-1], record.getMessage())
-        text = f"{_time(record)[11:23]} {record.levelname:<7} {message}{adds}"
-        return f"{text}\n{self.formatException(record.exc_info)}" if record.exc_info else text
+        text = f"{_time(record)[11:23]} {record.levelname:<7} {message}"
+        for key in ("run_id", "request_id"):
+            if value := getattr(record, key, None):
+                text = f"{text} {key}={value}"
+        if record.exc_info:
+            return f"{text}\n{self.formatException(record.exc_info)}"
+        return text
 
 
-def set_up(settings: Settings) -> None:
+def set_up_logging(settings: ServerSettings) -> None:
     """Send all log lines to standard error in the form that was asked for."""
     formatter = JsonFormatter if settings.log_format == "json" else TextFormatter
     logging.config.dictConfig(
@@ -110,57 +105,56 @@ def set_up(settings: Settings) -> None:
                 }
             },
             "root": {"handlers": ["stderr"], "level": settings.log_level.upper()},
-            # uvicorn's own lines say what ours say better, but for its errors; the clients' lines
-            # tell every request
             "loggers": {
-                "uvicorn": {"level": "WARNING"},
+                # it logs what clients and slow readers do as errors; ours log what goes wrong, and
+                # every request
+                "uvicorn": {"level": "CRITICAL"},
                 "uvicorn.access": {"level": "CRITICAL"},
                 "asyncio": {"level": "WARNING"},
                 "httpx2": {"level": "WARNING"},
                 "openai": {"level": "WARNING"},
                 "procrastinate": {"level": "WARNING"},
-                "psycopg.pool": {"level": "ERROR"},
             },
         }
     )
 
 
 def log_event(run_id: str, event: Event) -> None:
-    """A listener: the line that an operator wants of an event. Never what users or models said."""
+    """A listener: the line that an operator wants of an event; never what users or models say."""
     match event:
-        case RunStarted():
-            log.info(
-                "run %s",
-                "resumed" if event.resumed else "started",
-                extra={"crew": event.crew, "agent_id": event.agent_id},
-            )
+        case RunStarted() | RunResumed():
+            word = "started" if isinstance(event, RunStarted) else "resumed"
+            log.info("run %s", word, extra={"crew": event.crew, "agent_id": event.agent_id})
         case HandedOff():
             log.info("handoff %s to %s", event.from_, event.to, extra={"why": event.why})
         case Paused():
             log.info("run paused at %s", event.agent_id)
         case Warned():
-            said = "" if event.code in PROVIDERS_WORDS else f": {event.message}"
-            log.warning("%s%s", event.code, said, extra={"agent_id": event.agent_id})
-            if event.code in PROVIDERS_WORDS:
-                log.debug("%s: %s", event.code, event.message)
+            _log_warning(event)
         case RunFailed():
-            said = "" if event.reason == "model" else f": {event.message}"
-            log.error(
-                "run failed%s",
-                said,
-                extra={"reason": event.reason, "code": event.code, "agent_id": event.agent_id},
-            )
-            if event.reason == "model":
-                log.debug("run failed: %s", event.message)
+            _log_failure(event)
         case RunDone():
-            log.info(
-                "run ended: %s",
-                event.reason,
-                extra={
-                    "rounds": event.rounds,
-                    "duration_seconds": round(event.duration_seconds, 3),
-                },
-            )
+            seconds = round(event.duration_seconds, 3)
+            extra = {"rounds": event.rounds, "duration_seconds": seconds}
+            log.info("run ended: %s", event.reason, extra=extra)
+
+
+def _log_warning(event: Warned) -> None:
+    extra = {"agent_id": event.agent_id}
+    if event.code in PROVIDER_TEXT_CODES:
+        log.warning("%s", event.code, extra=extra)
+        log.debug("%s: %s", event.code, event.message)
+    else:
+        log.warning("%s: %s", event.code, event.message, extra=extra)
+
+
+def _log_failure(event: RunFailed) -> None:
+    extra = {"reason": event.reason, "code": event.code, "agent_id": event.agent_id}
+    if event.reason == "model":
+        log.error("run failed", extra=extra)
+        log.debug("run failed: %s", event.message)
+    else:
+        log.error("run failed: %s", event.message, extra=extra)
 
 
 def _printable(text: str) -> str:
@@ -169,7 +163,5 @@ def _printable(text: str) -> str:
 
 
 def _time(record: logging.LogRecord) -> str:
-    return (
-        time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created))
-        + f".{int(record.msecs):03d}Z"
-    )
+    seconds = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created))
+    return f"{seconds}.{int(record.msecs):03d}Z"

@@ -12,17 +12,21 @@ from prometheus_client.gc_collector import GCCollector
 from prometheus_client.platform_collector import PlatformCollector
 from prometheus_client.process_collector import ProcessCollector
 
-from agents.errors import Code
+from agents.agent import Agent
+from agents.errors import ModelErrorCode
 from agents.events import AgentFailed, AgentResponded, ModelCalled, ToolRetried, ToolReturned
 from crew.crew import Crew
-from crew.journal.events import Event, HandedOff, RunDone, RunFailed
+from crew.journal.events import Event, HandedOff, RunDone, RunFailed, status_of
+from crew.routing.graph import END
+from tools.calls import CallStatus
 
-# when a series began is told by its first sample; nothing here needs a second series for it
+# a series for the time at which another one began is needed by nobody
 disable_created_metrics()  # type: ignore[no-untyped-call] # the package leaves its types out here
 
 SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0)
 # a model may call a tool, or be one, that the configuration does not name
 OTHER = "other"
+RUN_OUTCOMES = ("completed", "failed", "cancelled")
 
 
 class Metrics:
@@ -99,87 +103,78 @@ class Metrics:
 
     def watch(
         self,
+        *,
         active: Callable[[], int],
         subscribers: Callable[[], int],
         writable: Callable[[], bool],
     ) -> None:
-        """Ask for these at each scrape."""
+        """Read these at each scrape."""
         self.writable.set_function(writable)
         self.active.set_function(active)
         self.subscribers.set_function(subscribers)
 
-    def tell_queue(self, workers: int, waiting: int) -> None:
-        """How the queue stands; there are no such numbers where each process plays its own runs."""
+    def set_queue(self, workers: int, waiting: int) -> None:
+        """The state of the queue; without one there are no such series."""
         if self._queue is None:
-            self._queue = (
-                Gauge(
-                    "crew_workers",
-                    "Workers that are alive, of all machines.",
-                    registry=self.registry,
-                ),
-                Gauge("crew_runs_waiting", "Runs that wait for a worker.", registry=self.registry),
-            )
+            registry = self.registry
+            alive = Gauge("crew_workers", "Workers that are alive.", registry=registry)
+            queued = Gauge("crew_runs_waiting", "Runs that wait for a worker.", registry=registry)
+            self._queue = (alive, queued)
         for gauge, value in zip(self._queue, (workers, waiting), strict=True):
             gauge.set(value)
 
-    def adopt(self, crew: Crew) -> None:
-        """Count for this crew from now on.
+    def fail_reload(self) -> None:
+        """The newest files have errors."""
+        self.reload.set(0)
 
-        All series that it names begin at zero, so that none seems to be missing.
-        """
+    def adopt(self, crew: Crew) -> None:
+        """Count for this crew from now on; all its series begin at zero, so none is missing."""
         self.crew = crew
         self.reload.set(1)
         self.tools |= {name for agent in crew.agents.values() for name in agent.tools}
         self.models |= {agent.id: agent.model.name for agent in crew.agents.values()}
-        for outcome in ("completed", "failed", "cancelled"):
+        for outcome in RUN_OUTCOMES:
             self.runs.labels(crew.name, outcome)
         for agent in crew.agents.values():
-            self.turn_seconds.labels(agent.id)
-            for outcome in ("success", "error"):
-                self.turns.labels(agent.id, outcome)
-            for provider, model in agent.model.endpoints:
-                for outcome in ("success", "cancelled", *get_args(Code)):
-                    self.requests.labels(provider, model, outcome)
-                for type_ in ("prompt", "completion"):
-                    self.tokens.labels(model, type_)
-            self.cost.labels(agent.id, agent.model.name)
+            self._begin_agent(agent)
         for tool in (*self.tools, OTHER):
             self.tool_seconds.labels(tool)
             self.tool_retries.labels(tool)
-            for outcome in ("success", "error", "timeout", "denied"):
+            for outcome in get_args(CallStatus):
                 self.tool_calls.labels(tool, outcome)
         for edge in crew.graph.edges:
-            if (edge.kind != "member" and edge.to in crew.agents) or edge.to in crew.routing.groups:
-                why = edge.kind if edge.kind != "member" else "group"
-                self.handoffs.labels(edge.from_, edge.to, why)
+            if edge.kind != "member" and edge.to != END:
+                self.handoffs.labels(edge.from_, edge.to, edge.kind)
+
+    def _begin_agent(self, agent: Agent) -> None:
+        self.turn_seconds.labels(agent.id)
+        for outcome in ("success", "error"):
+            self.turns.labels(agent.id, outcome)
+        for provider, model in agent.model.endpoints:
+            for outcome in ("success", "cancelled", *get_args(ModelErrorCode)):
+                self.requests.labels(provider, model, outcome)
+            for type_ in ("prompt", "completion"):
+                self.tokens.labels(model, type_)
+        self.cost.labels(agent.id, agent.model.name)
 
     def __call__(self, run_id: str, event: Event) -> None:
         """Count an event."""
         match event:
             case RunDone(reason="paused"):
                 pass
-            case RunDone():
-                self.runs.labels(
-                    self.crew.name, "cancelled" if event.reason == "cancelled" else "completed"
-                ).inc()
-                self.run_seconds.observe(event.duration_seconds)
-            case RunFailed():
-                self.runs.labels(self.crew.name, "failed").inc()
+            case RunDone() | RunFailed():
+                self.runs.labels(self.crew.name, status_of(event.reason)).inc()
                 self.run_seconds.observe(event.duration_seconds)
             case AgentResponded():
-                self.turns.labels(event.agent_id, "success").inc()
-                self.turn_seconds.labels(event.agent_id).observe(event.duration_seconds)
-                if event.usage.cost_usd:
-                    self.cost.labels(event.agent_id, self.models.get(event.agent_id, OTHER)).inc(
-                        event.usage.cost_usd
-                    )
+                self._count_response(event)
             case AgentFailed():
                 self.turns.labels(event.agent_id, "error").inc()
-            case ModelCalled(called=called):
-                self.requests.labels(called.provider, called.model, called.outcome).inc()
-                self.request_seconds.observe(called.duration_seconds)
-                self.tokens.labels(called.model, "prompt").inc(called.usage.prompt_tokens)
-                self.tokens.labels(called.model, "completion").inc(called.usage.completion_tokens)
+            case ModelCalled(request=request):
+                model, usage = request.model, request.usage
+                self.requests.labels(request.provider, model, request.outcome).inc()
+                self.request_seconds.observe(request.duration_seconds)
+                self.tokens.labels(model, "prompt").inc(usage.prompt_tokens)
+                self.tokens.labels(model, "completion").inc(usage.completion_tokens)
             case ToolReturned(result=result):
                 tool = self._tool(result.tool)
                 self.tool_calls.labels(tool, result.status).inc()
@@ -188,6 +183,13 @@ class Metrics:
                 self.tool_retries.labels(self._tool(retried.call.tool)).inc()
             case HandedOff():
                 self.handoffs.labels(event.from_, event.to, event.why).inc()
+
+    def _count_response(self, event: AgentResponded) -> None:
+        self.turns.labels(event.agent_id, "success").inc()
+        self.turn_seconds.labels(event.agent_id).observe(event.duration_seconds)
+        if event.usage.cost_usd:
+            model = self.models.get(event.agent_id, OTHER)
+            self.cost.labels(event.agent_id, model).inc(event.usage.cost_usd)
 
     def _tool(self, name: str) -> str:
         return name if name in self.tools else OTHER

@@ -1,29 +1,45 @@
 """What an agent is shown: own words, others' words, results; prompts; the context window."""
 
+from datetime import UTC, datetime
 from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from agents import AgentMessage, Message, SystemMessage, ToolMessage, UserMessage
-from agents.history import estimate_tokens, fit, view
-from agents.messages import Shown
+from agents.history import estimate_tokens, fit, show_history
+from agents.messages import ToolOutput
+from agents.model import ShownMessage
 from agents.prompt import Prompt, fill
-from tools import ToolCall
+from tools import ToolCall, VirtualClock
 
 CALL = ToolCall("c1", "Ping", {"host": "é"}, extra={"extra_content": {"s": 1}})
 HISTORY: list[Message] = [
     UserMessage("help"),
     SystemMessage("be rude"),
     AgentMessage("a", "Ann", "", (CALL,)),
-    ToolMessage("a", (Shown("c1", "Ping", "error", "no route"),)),
+    ToolMessage("a", (ToolOutput("c1", "Ping", "error", "no route"),)),
     AgentMessage("a", "Ann", "Over to Bob. [BOB]"),
 ]
 
 
+def shown(history: list[Message], agent_id: str, *, client_system: bool = False) -> Any:
+    return [m.wire for m in show_history(history, agent_id, client_system=client_system)]
+
+
+def fitted_to(messages: list[dict[str, Any]], window: int, trim: int) -> list[dict[str, Any]]:
+    shown_messages = []
+    for message in messages:
+        text = message["content"] or ""
+        has_results = message["role"] == "tool" or "TOOL EXECUTION RESULTS" in text
+        results = (ToolOutput("c", "T", "success", text),) if has_results else ()
+        shown_messages.append(ShownMessage(message, results))
+    return [message.wire for message in fit(shown_messages, window, trim)]
+
+
 def test_own_words_and_others():
     """Own calls and results as such; another's results as text, its calls not at all, its words with its name."""
-    own = view(HISTORY, "a")
+    own = shown(HISTORY, "a")
     assert [m["role"] for m in own] == ["user", "assistant", "tool", "assistant"]
     assert own[1] == {
         "role": "assistant",
@@ -38,7 +54,7 @@ def test_own_words_and_others():
         ],
     }
     assert own[2]["content"] == "Error: no route"
-    other = view(HISTORY, "b")
+    other = shown(HISTORY, "b")
     assert [m["role"] for m in other] == ["user", "user", "user"]
     assert "  Output: no route" in other[1]["content"]
     assert other[2]["content"] == "[Ann]: Over to Bob. [BOB]"
@@ -46,20 +62,20 @@ def test_own_words_and_others():
 
 def test_client_system_messages_are_sent_only_where_allowed():
     """Otherwise a client could rewrite the agents' instructions."""
-    assert not any(m["role"] == "system" for m in view(HISTORY, "a"))
-    assert {"role": "system", "content": "be rude"} in view(HISTORY, "a", client_system=True)
+    assert not any(m["role"] == "system" for m in shown(HISTORY, "a"))
+    assert {"role": "system", "content": "be rude"} in shown(HISTORY, "a", client_system=True)
 
 
 def test_text_calls_are_answered_as_text():
     """With one user message, for their own agent too."""
     history: list[Message] = [
         AgentMessage("a", "Ann", "Ping(x)", (CALL,), native=False),
-        ToolMessage("a", (Shown("c1", "Ping", "success", "pong"),), native=False),
+        ToolMessage("a", (ToolOutput("c1", "Ping", "success", "pong"),), native=False),
     ]
-    shown = view(history, "a")
-    assert [m["role"] for m in shown] == ["assistant", "user"]
-    assert "tool_calls" not in shown[0]
-    assert "[📊 TOOL EXECUTION RESULTS]" in shown[1]["content"]
+    seen = shown(history, "a")
+    assert [m["role"] for m in seen] == ["assistant", "user"]
+    assert "tool_calls" not in seen[0]
+    assert "[📊 TOOL EXECUTION RESULTS]" in seen[1]["content"]
 
 
 def block(n: int) -> list[dict[str, Any]]:
@@ -81,7 +97,7 @@ def test_the_window(kinds: list[int], window: int, trim: int):
         messages += (
             block(n) if kind == 0 else [{"role": "user", "content": f"{n}" + "x" * kind * 30}]
         )
-    fitted = fit(list(messages), window, trim)
+    fitted = fitted_to(messages, window, trim)
     if sum(map(estimate_tokens, messages)) <= window:
         assert fitted == messages
         return
@@ -112,7 +128,7 @@ def test_text_calls_keep_their_results():
         {"role": "assistant", "content": "Ping(a)"},
         answered,
     ]
-    fitted = fit(messages, 120, 50)
+    fitted = fitted_to(messages, 120, 50)
     assert [m["content"] for m in fitted][2:] == ["Ping(a)", answered["content"]]
 
 
@@ -138,7 +154,7 @@ def prompt(template: str, backstory: str = "", **values: str) -> Prompt:
         "signals": "- [X]",
     }
     return Prompt(
-        template, filled | values, is_terminal=True, today=lambda: "2026-01-02", sections=("Hint.",)
+        template, filled | values, is_terminal=True, clock=VirtualClock(), sections=("Hint.",)
     )
 
 
@@ -149,7 +165,7 @@ def test_prompts_are_filled_once():
         backstory="I am {{name}} {{backstory}}",
         role="{{name}}",
     ).text()
-    assert text == "Ann {{name}} I am Ann {{backstory}} 2026-01-02 {{nope}}\n\nHint."
+    assert text == "Ann {{name}} I am Ann {{backstory}} 2026-01-01 {{nope}}\n\nHint."
     assert fill("{{a}}{{b}}", {"a": "{{b}}", "b": "x"}) == "{{b}}x"
 
 
@@ -160,8 +176,11 @@ def test_an_agent_without_a_prompt_gets_one():
         assert part in text
 
 
-def test_prompts_follow_the_day():
+async def test_prompts_follow_the_day():
     """A process that runs over midnight says the new date."""
-    days = iter(["2026-01-01", "2026-01-02"])
-    day = Prompt("{{today}}", prompt("x").values, is_terminal=False, today=lambda: next(days))
-    assert [day.text(), day.text()] == ["2026-01-01", "2026-01-02"]
+    clock = VirtualClock(datetime(2025, 12, 31, 23, 59, 59, tzinfo=UTC))
+    today = Prompt("{{today}}", prompt("x").values, is_terminal=False, clock=clock)
+    assert today.text() == "2025-12-31"
+    clock.call_later(1, lambda: None)
+    clock.advance()
+    assert today.text() == "2026-01-01"

@@ -6,15 +6,17 @@ from typing import Any
 import pytest
 
 from agents import Model, ModelError, ModelReply, ModelRequest, Usage
-from agents.budget import Budget, Spent
+from agents.budget import Budget, DailyUsage
 from agents.config import CostLimits, ModelConfig
 from agents.errors import ProviderError
 from agents.fallback import Fallback
-from agents.model import Hear, ModelEvent, Notice, Words
+from agents.messages import ToolOutput
+from agents.model import EmitModelEvent, ModelEvent, Notice, ShownMessage, TextDelta
 from agents.providers.catalog import Catalog
 from agents.providers.endpoint import ProviderConfig
 from agents.providers.scripted import Script, Scripted
-from tests.stage import completion, http, model_server
+from tests.support.model_server import completion, http, model_server
+from tools.clock import SYSTEM_CLOCK
 
 
 async def ask(
@@ -25,7 +27,19 @@ async def ask(
     async def hear(event: ModelEvent) -> None:
         told.append(event)
 
-    return await model.reply(ModelRequest(agent, list(messages), stream=stream), hear), told
+    return await model.reply(
+        ModelRequest(agent, [shown(message) for message in messages], stream=stream), hear
+    ), told
+
+
+def shown(message: dict[str, Any]) -> ShownMessage:
+    """A message with the results that it tells of."""
+    text = str(message.get("content"))
+    if message["role"] == "tool":
+        return ShownMessage(message, (ToolOutput("c", "Ping", "success", text),))
+    if message is BLOCK:
+        return ShownMessage(message, (ToolOutput("c", "Ping", "success", "pong"),))
+    return ShownMessage(message)
 
 
 def user(text: str) -> dict[str, Any]:
@@ -33,7 +47,7 @@ def user(text: str) -> dict[str, Any]:
 
 
 def scripted(*rules: dict[str, Any]) -> Scripted:
-    return Scripted(Script.model_validate({"rules": list(rules)}), "m")
+    return Scripted(Script.model_validate({"rules": list(rules)}), "m", SYSTEM_CLOCK)
 
 
 CALLED = {
@@ -88,7 +102,7 @@ async def test_a_scripted_stream_is_the_answer_in_pieces():
         scripted({"say": "one two\n three", "calls": ["Ping"]}), user("x"), stream=True
     )
     assert (
-        "".join(event.text for event in told if isinstance(event, Words))
+        "".join(event.text for event in told if isinstance(event, TextDelta))
         == reply.content
         == "one two\n three"
     )
@@ -104,7 +118,7 @@ async def test_scripted_failures_go_the_way_of_real_ones(code: str):
     script = Script.model_validate(
         {"rules": [{"say": "ok", "fail": {"code": code, "times": 1, "retry_after_seconds": 0}}]}
     )
-    model = Catalog({"scripted": ProviderConfig(max_retries=1)}, script, 0, 0).model(
+    model = Catalog({"scripted": ProviderConfig(max_retries=1)}, script, 0, 0, SYSTEM_CLOCK).model(
         ModelConfig(model="m", provider="scripted")
     )
     if code in ("refused", "timeout", "empty"):
@@ -138,7 +152,7 @@ class Fixed:
     name = "fixed"
     endpoints = (("test", "fixed"),)
 
-    async def reply(self, request: ModelRequest, hear: Hear) -> ModelReply:
+    async def reply(self, request: ModelRequest, hear: EmitModelEvent) -> ModelReply:
         """100 tokens in, 50 out."""
         return ModelReply("ok", usage=Usage(100, 50))
 
@@ -146,7 +160,7 @@ class Fixed:
 async def test_answers_are_priced():
     """By the prices for a million tokens."""
     limits = CostLimits(input_token_price_per_million=1, output_token_price_per_million=4)
-    reply, told = await ask(Budget(Fixed(), limits, Spent()), user("x"))
+    reply, told = await ask(Budget(Fixed(), limits, DailyUsage(), SYSTEM_CLOCK), user("x"))
     assert reply.usage.cost_usd == pytest.approx((100 + 4 * 50) / 1e6)
     assert told == []
 
@@ -162,13 +176,15 @@ async def test_answers_are_priced():
 )
 async def test_limits_block_or_warn(limits: dict[str, Any], calls: int):
     """Over a limit: an error where it blocks, else one warning a day; alerts come before."""
-    blocking = Budget(Fixed(), CostLimits(**limits, block_on_cost_exceed=True), Spent())
+    blocking = Budget(
+        Fixed(), CostLimits(**limits, block_on_cost_exceed=True), DailyUsage(), SYSTEM_CLOCK
+    )
     for _ in range(calls):
         await ask(blocking, user("x" * 40))
     with pytest.raises(ModelError, match="over cost_limits") as caught:
         await ask(blocking, user("x" * 40))
     assert caught.value.code == "budget"
-    warning = Budget(Fixed(), CostLimits(**limits), Spent())
+    warning = Budget(Fixed(), CostLimits(**limits), DailyUsage(), SYSTEM_CLOCK)
     told = [event for _ in range(calls + 3) for event in (await ask(warning, user("x" * 40)))[1]]
     assert (
         sum("over cost_limits" in event.message for event in told if isinstance(event, Notice)) == 1
@@ -182,7 +198,7 @@ def test_providers_that_cannot_be_used_say_why(monkeypatch: pytest.MonkeyPatch, 
     """No key, no script, no address, no such provider."""
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
-    catalog = Catalog({"mine": ProviderConfig()}, None, 0, 0)
+    catalog = Catalog({"mine": ProviderConfig()}, None, 0, 0, SYSTEM_CLOCK)
     for provider, said in (
         ("openai", "OPENAI_API_KEY"),
         ("scripted", "script.yaml"),
@@ -207,7 +223,10 @@ def test_where_a_model_lives(config: dict[str, str], url: str, monkeypatch: pyte
     """The agent's own URL beats the provider's; ollama's is completed."""
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
-    assert Catalog({}, None, 0, 0).endpoint(ModelConfig(model="m", **config)).base_url == url
+    assert (
+        Catalog({}, None, 0, 0, SYSTEM_CLOCK).endpoint(ModelConfig(model="m", **config)).base_url
+        == url
+    )
 
 
 async def test_openai_is_found_by_its_environment(monkeypatch: pytest.MonkeyPatch):
@@ -215,7 +234,7 @@ async def test_openai_is_found_by_its_environment(monkeypatch: pytest.MonkeyPatc
     async with model_server([http(200, completion("env"))]) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         monkeypatch.setenv("OPENAI_API_KEY", "sk-env")
-        catalog = Catalog({}, None, 0, 0)
+        catalog = Catalog({}, None, 0, 0, SYSTEM_CLOCK)
         assert (await ask(catalog.model(ModelConfig(model="m")), user("x")))[0].content == "env"
         await catalog.aclose()
     assert "sk-env" in server.headers[0]

@@ -14,7 +14,7 @@ TOOLS = {"Ping": ["host", "count"], "PingAll": [], "Record": ["question", "answe
 
 def found(text: str) -> list[tuple[str, dict[str, Any]]]:
     calls = find_calls(text, TOOLS)
-    assert all(call.flaw is None for call in calls), calls
+    assert all(call.argument_error is None for call in calls), calls
     return [(call.tool, call.arguments) for call in calls]
 
 
@@ -79,7 +79,7 @@ def test_what_cannot_be_read_is_a_call_with_a_flaw(text: str):
     """So that the model is told, and every call has its result."""
     calls = find_calls(text, TOOLS)
     assert len(calls) == 1
-    assert calls[0].flaw
+    assert calls[0].argument_error
 
 
 # escapes such as \u0007 are JSON's own; text calls take characters as they are

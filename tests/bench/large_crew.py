@@ -13,10 +13,10 @@ from pathlib import Path
 from agents.config import AgentConfig
 from crew.config.checks.validate import validate
 from crew.config.crew_file import CrewConfig
+from crew.config.document import Document
 from crew.config.loader import CrewFiles
 from crew.config.routing_plan import entry_point, routing_of
 from crew.config.sources import Sources
-from crew.config.yaml_reader import Document
 from crew.crew import check
 from crew.routing.graph import RoutingGraph
 from tools.builtin import BUILTIN_TOOLS

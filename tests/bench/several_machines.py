@@ -15,8 +15,9 @@ import aiohttp
 import psutil
 import psycopg
 
-from tests.postgres import Postgres
-from tests.stage import ServerProcess, serving, write_crew
+from tests.support.crews import write_crew
+from tests.support.postgres import Postgres
+from tests.support.processes import ServerProcess, serving
 
 RULES = [
     {"agent": "a", "say": "to b [B]"},

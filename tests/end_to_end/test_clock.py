@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.stage import client, serving, sse, write_crew
+from tests.support.crews import write_crew
+from tests.support.processes import client, serving, sse
 
 LIBRARY = next(iter(sorted(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"))), None)
 if LIBRARY is None and os.environ.get("CI"):

@@ -9,7 +9,8 @@ from typing import Any
 import httpx2
 import pytest
 
-from tests.stage import client, serving, write_crew
+from tests.support.crews import write_crew
+from tests.support.processes import client, serving
 
 ASKING = {
     "agent_behaviors": {"a": {"wait_for_signal": True}},
@@ -74,7 +75,7 @@ def test_edits_are_for_new_runs(tmp_path: Path):
         until(lambda: not config(http)["last_reload"]["successful"])
         assert metric(http).endswith(" 0.0")
         assert http.get("/ready").status_code == 200
-        (problem,) = http.get("/api/crew").json()["config"]["last_reload"]["problems"]
+        problem = http.get("/api/crew").json()["config"]["last_reload"]["problems"][0]
         assert (problem["file"], problem["line"], problem["suggestion"]) == (
             "crew.yaml",
             2,
@@ -230,7 +231,7 @@ def test_a_reload_gives_no_new_budget(tmp_path: Path):
 
 @pytest.mark.parametrize("lost", [False, True])
 def test_runs_of_a_crew_with_another_name(tmp_path: Path, *, lost: bool):
-    """They are taken up under the new name; one whose configuration is lost can at least be cancelled."""
+    """They are resumed under the new name; one whose configuration is lost can at least be cancelled."""
     tools = {"look": {"kind": "python", "function": "look.py:look"}}
     rules = [{"say": "late", "delay_seconds": 2}]
     folder = write_crew(tmp_path / "crew", {"a": {"tools": ["look"]}}, rules, tools, name="old")
@@ -246,7 +247,7 @@ def test_runs_of_a_crew_with_another_name(tmp_path: Path, *, lost: bool):
     write_crew(folder, {"a": {}}, rules, name="new")
     with serving(folder) as server, client(server) as http:
         if lost:
-            assert "cannot be taken up again" in server.log.read_text()
+            assert "cannot be resumed" in server.log.read_text()
             # nobody has it, so nobody waits for what it would say
             assert (
                 "event" not in http.get(f"/api/crew/runs/{run_id}/events", params={"after": 2}).text

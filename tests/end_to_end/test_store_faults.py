@@ -14,9 +14,10 @@ import httpx2
 import pytest
 
 from crew import Query, Runs, SqliteStore, load_crew
-from crew.errors import StoreError
-from crew.runs.maintenance import Keep, upkeep
-from tests.stage import BIN, ServerProcess, clean_environment, client, serving, sse, write_crew
+from crew.journal.errors import StoreError
+from crew.runs.maintenance import Maintenance, Retention
+from tests.support.crews import write_crew
+from tests.support.processes import BIN, ServerProcess, clean_environment, client, serving, sse
 
 pytestmark = pytest.mark.timeout(120)
 
@@ -163,7 +164,7 @@ def test_runs_of_another_process_are_left_to_it(tmp_path: Path):
         assert http.post(f"/api/crew/runs/{run_id}/cancel").status_code == 202
         told, _ = beside.communicate(timeout=30)
         assert json.loads(told.splitlines()[-1])["metadata"]["reason"] == "cancelled"
-        assert beside.returncode == 0
+        assert beside.returncode == 4
         assert http.get(f"/api/crew/runs/{run_id}").json()["status"] == "cancelled"
 
 
@@ -173,9 +174,9 @@ def test_a_run_that_waited_too_long_goes_on(tmp_path: Path):
     async def play() -> None:
         loaded = load_crew(crew(tmp_path))
         store = SqliteStore(tmp_path / "x.db")
-        store.claim(serves=True)
+        store.claim_process(serves=True)
         async with Runs(loaded, store) as runs:
-            keeping = asyncio.create_task(upkeep(runs, Keep()))
+            maintaining = asyncio.create_task(Maintenance(runs, Retention()).run())
             run = await runs.start(Query("x"))
             run.journal.patience_seconds = 0.1
             other = sqlite3.connect(tmp_path / "x.db", isolation_level=None)
@@ -186,9 +187,9 @@ def test_a_run_that_waited_too_long_goes_on(tmp_path: Path):
             other.close()
             row = await (await runs.start(Query("another"))).outcome()
             assert row.status == "completed"
-            while run.id in runs.left or run.id in runs.live:
+            while (await runs.row(run.id)).status == "running":
                 await runs.store.probe()
             assert (await runs.row(run.id)).answer == "there"
-            keeping.cancel()
+            maintaining.cancel()
 
     asyncio.run(play())

@@ -19,85 +19,17 @@ from typing import Any
 
 import httpx2
 
-from crew.journal.wire import ends
+from tests.faults.acting_crew import crew
 from tests.faults.histories import History, Report, wrong_in
 from tests.faults.mutants import MUTANTS, mutated
 from tests.faults.processes import Processes
-from tests.postgres import Postgres
-from tests.stage import ROOT, write_crew
+from tests.support.crews import ROOT
+from tests.support.postgres import Postgres
 
-ACTS = '''
-import json, os, re, urllib.request
-from tests.faults.crashing import reach
-
-
-def _act(kind, about):
-    body = json.dumps({"kind": kind, "key": re.search(r"run-[0-9]+", about)[0]}).encode()
-    reach("before_dispatch")
-    urllib.request.urlopen(urllib.request.Request(os.environ["LEDGER"], body), timeout=10).read()
-    reach("after_dispatch")
-    return kind
-
-
-def look(about: str) -> str:
-    """Read."""
-    return _act("read", about)
-
-
-def note(about: str) -> str:
-    """Write what may be written twice."""
-    return _act("idempotent", about)
-
-
-def pay(about: str) -> str:
-    """Pay."""
-    return _act("once", about)
-'''
-TOOLS = {
-    "look": {"kind": "python", "function": "acts.py:look", "effect": "read"},
-    "note": {"kind": "python", "function": "acts.py:note", "effect": "idempotent"},
-    "pay": {"kind": "python", "function": "acts.py:pay", "effect": "once"},
-}
-RULES: list[dict[str, Any]] = [
-    {"agent": "a", "after": "note", "say": "{{heard}} [G]"},
-    {"agent": "a", "after": "look", "say": 'note("{{heard}}")'},
-    {"agent": "a", "say": 'look("{{heard}}")'},
-    {"agent": "b", "after": "pay", "say": "b has paid {{heard}}"},
-    {"agent": "b", "say": 'pay("{{heard}}")'},
-    {"agent": "c", "after": "note", "say": "c has noted {{heard}}"},
-    {"agent": "c", "say": 'note("{{heard}}")'},
-    {"agent": "d", "hears": "go on", "say": "{{heard}} we go [E]"},
-    {"agent": "d", "say": "what now?"},
-    {"agent": "e", "after": "pay", "say": "paid, and done"},
-    {"agent": "e", "say": 'pay("{{heard}}")'},
-]
-ROUTING = {
-    "signals": {"a": [{"signal": "[G]", "target": "g"}], "d": [{"signal": "[E]", "target": "e"}]},
-    "agent_behaviors": {"d": {"wait_for_signal": True}},
-    "parallel_groups": {"g": {"agents": ["b", "c"], "next_agent": "d"}},
-}
 AT_ONCE = 4
+
+
 PATIENCE_SECONDS = 60.0
-
-
-def crew(folder: Path) -> Path:
-    """Tools of every effect, a group, a pause, in every run."""
-    agents: dict[str, Any] = {
-        "a": {"tools": ["look", "note"]},
-        "b": {"tools": ["pay"]},
-        "c": {"tools": ["note"]},
-        "d": {},
-    }
-    agents["e"] = {"tools": ["pay"], "is_terminal": True}
-    settings = {
-        "disconnect_grace_seconds": -1,
-        "max_rounds": 20,
-        "tool_result_timeout_seconds": 60,
-        "tool_execution_timeout_seconds": 30,
-    }
-    write_crew(folder, agents, RULES, TOOLS, routing=ROUTING, settings=settings)
-    (folder / "acts.py").write_text(ACTS)
-    return folder
 
 
 class Harness:
@@ -213,7 +145,7 @@ class Harness:
                 history.told(seq, line.removeprefix("data: "))
                 seq, last = 0, line.removeprefix("data: ")
         # one that is cut off raises; one that ends by itself says why
-        if last and not ends(last) and not farewell:
+        if last and json.loads(last)["type"] not in ("done", "error") and not farewell:
             history.wrong.append(f"{history.key}: a stream ended without an end: {last[:80]}")
 
     def _answer(self, http: httpx2.Client, history: History, chance: random.Random) -> None:

@@ -6,8 +6,9 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.postgres import Postgres
-from tests.stage import ROOT, clean_environment
+from tests.support.crews import ROOT
+from tests.support.postgres import Postgres
+from tests.support.processes import clean_environment
 
 # the suite on a store of each database, or of one PostgreSQL database, emptied each time
 SUITE = """
@@ -15,8 +16,9 @@ import asyncio, sys, tempfile
 from pathlib import Path
 import asyncpg
 from crew.backends.conformance import CHECKS
+from crew.backends.postgres.schema import prepare
+from crew.backends.postgres.server import PostgresServer
 from crew.backends.postgres.store import PostgresStore
-from crew.backends.postgres.server import prepare
 from crew.backends.sqlite.store import SqliteStore
 
 async def one(check, url, folder):
@@ -25,7 +27,7 @@ async def one(check, url, folder):
         await connection.execute("DROP SCHEMA public CASCADE; CREATE SCHEMA public")
         await connection.close()
         await prepare(url)
-    store = PostgresStore(url) if url else SqliteStore(Path(folder) / "x.db")
+    store = PostgresStore(PostgresServer(url, 5)) if url else SqliteStore(Path(folder) / "x.db")
     try:
         await check(store)
     finally:
@@ -69,17 +71,17 @@ class Mutant:
 
 MUTANTS = (
     Mutant(
-        "an event is told before it is stored",
+        "an event is published before it is stored",
         "crew/journal/writer.py",
-        "        write = Write(self.run_id, records, row, epoch=self.epoch)\n",
-        "        write = Write(self.run_id, records, row, epoch=self.epoch)\n"
-        "        for record, event in batch:\n            self._told(record, event)\n        batch = []\n",
+        "        write = Write(self.run_id, batch.records, batch.row, epoch=self.epoch)\n",
+        "        write = Write(self.run_id, batch.records, batch.row, epoch=self.epoch)\n"
+        "        self._publish_all(batch)\n        batch.events.clear()\n",
     ),
     Mutant(
         "an answer to whichever pause there is",
         "crew/runs/starter.py",
-        "if answer.pause is not None and answer.pause != seq - 1:",
-        "if answer.pause == 0:",
+        "if answer.pause_seq is not None and answer.pause_seq != state.pause_seq:",
+        "if answer.pause_seq == 0:",
     ),
     Mutant(
         "an intent that is not awaited",
@@ -90,59 +92,60 @@ MUTANTS = (
     Mutant(
         "an intent that is forgotten",
         "crew/journal/state.py",
-        "begun[call.id] = once",
-        "begun[call.id] = False",
+        "branch.started_calls[call.id] = once",
+        "branch.started_calls[call.id] = False",
     ),
     Mutant(
-        "the last event is not looked at",
+        "the last event is not replayed",
         "crew/journal/replay.py",
-        "                state.apply(unpack(record.event))\n",
-        "                if record is not records[-1]:\n                    state.apply(unpack(record.event))\n",
+        "                state.apply(decode_event(record.event))\n",
+        "                if record is records[-1]:\n                    state.seq += 1\n                    continue\n"
+        "                state.apply(decode_event(record.event))\n",
     ),
     Mutant(
-        "a receipt that is not kept",
+        "an idempotency key that is not kept",
         "crew/backends/sqlite/store.py",
-        "if receipt is not None:\n                sql",
-        "if receipt is not None and False:\n                sql",
+        'connection.execute("INSERT INTO idempotency_records VALUES (?, ?, ?, ?)", values)',
+        "pass",
     ),
     Mutant(
         "a number that is left out",
         "crew/journal/writer.py",
-        "        self.seq += 1\n        return record",
-        "        self.seq += 1 + (self.seq % 7 == 6)\n        return record",
+        "        self.seq += 1\n\n    def _write_pending",
+        "        self.seq += 1 + (self.seq % 7 == 6)\n\n    def _write_pending",
     ),
     Mutant(
-        "a start that is told again",
+        "a start that is published again",
         "crew/engine/executor.py",
-        "round=main.rounds + (not main.speaking), announce=not main.speaking",
-        "round=main.rounds + (not main.speaking), announce=True",
+        "                announce=not main.speaking,\n",
+        "                announce=True,\n",
     ),
     Mutant(
         "members who are asked again",
         "crew/journal/state.py",
-        "            case AgentResponded():\n                self._branch(event.agent_id, event.group).responded(event)",
-        "            case AgentResponded():\n                if event.group is None:\n                    self._branch(event.agent_id, event.group).responded(event)",
+        "                branch.respond(event)\n",
+        "                if event.group is None:\n                    branch.respond(event)\n",
     ),
     Mutant(
-        "runs that are not taken up",
-        "crew/runs/runs.py",
-        "            ours = [row for row in rows if row.revision or row.crew == self.crew.name]\n",
-        "            ours = [row for row in rows if row.revision or row.crew == self.crew.name][1:]\n",
+        "runs that are not recovered",
+        "crew/runs/claims.py",
+        "for row in rows if row.revision or row.crew == crew.name]\n",
+        "for row in rows if row.revision or row.crew == crew.name][1:]\n",
     ),
     Mutant(
         "the row without its events",
         "crew/backends/sqlite/store.py",
-        "[(run_id, r.seq, r.public, r.event) for r in write.records]",
-        "[(run_id, r.seq, r.public, r.event) for r in write.records[:9]][: None if row is None else -1]",
+        "for one in write.records]\n",
+        "for one in write.records][: None if row is None else -1]\n",
     ),
     Mutant(
         "other bytes after a restart",
-        "crew/runs/reader.py",
-        "yield Line(record.seq, record.public)",
-        "yield Line(record.seq, record.public.replace('Z\"', '+00:00\"'))",
+        "crew/journal/wire.py",
+        "return cls.decode(record.seq, record.public)",
+        "return cls.decode(record.seq, record.public.replace('Z\"', '+00:00\"'))",
     ),
     Mutant(
-        "a fence that is left out",
+        "an epoch that is not compared",
         "crew/backends/postgres/store.py",
         "WITH held AS (SELECT FROM crew_runs WHERE run_id = $1 AND epoch = $2 FOR SHARE),",
         "WITH held AS (SELECT FROM crew_runs WHERE run_id = $1 AND $2::bigint > 0 FOR SHARE),",
@@ -151,12 +154,12 @@ MUTANTS = (
     Mutant(
         "an answer to a run that is not paused",
         "crew/backends/postgres/store.py",
-        'if found is None or found["status"] != write.expected:',
+        "if found is None or status != write.expected:",
         "if found is None:",
         postgres=True,
     ),
     Mutant(
-        "two who take one run",
+        "two processes that claim one run",
         "crew/backends/postgres/store.py",
         "AND epoch = coalesce($2, epoch)",
         "AND epoch >= coalesce($2, 0)",
@@ -165,7 +168,7 @@ MUTANTS = (
     Mutant(
         "workers that died and are not missed",
         "crew/backends/postgres/worker.py",
-        "        for job in stalled if self._steady else ():\n",
+        "        for job in stalled if self._is_steady else ():\n",
         "        for job in ():\n",
         postgres=True,
     ),
@@ -177,10 +180,10 @@ MUTANTS = (
         postgres=True,
     ),
     Mutant(
-        "a mirror that leaves an event out",
+        "a remote tail that leaves an event out",
         "crew/runs/remote.py",
-        "                self.tail.add(record.seq, record.public)\n",
-        "                if record.seq != 5:\n                    self.tail.add(record.seq, record.public)\n",
+        "                event = RunEvent.of_record(record)\n",
+        "                event = RunEvent.of_record(record)\n                if record.seq == 5:\n                    continue\n",
         postgres=True,
     ),
     Mutant(

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.faults.crashing import POINTS
-from tests.postgres import Postgres
-from tests.stage import ROOT, clean_environment
+from tests.support.crews import ROOT
+from tests.support.postgres import Postgres
+from tests.support.processes import clean_environment
 
 DRAIN_SECONDS = 1
 # longer than others wait for a worker's sign of life

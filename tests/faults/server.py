@@ -14,22 +14,24 @@ from starlette.types import Message, Receive, Scope, Send
 
 from crew import load_crew
 from crew.backends.postgres.queue import JobQueue
-from crew.backends.postgres.server import prepare
+from crew.backends.postgres.schema import prepare, prepare_queue
+from crew.backends.postgres.server import PostgresServer
 from crew.backends.postgres.store import PostgresStore
 from crew.backends.sqlite.store import SqliteStore
-from crew.database import open_queue
-from crew.journal.store import RunStore, Write
-from server.http.app import build_app
+from crew.database import CONNECTIONS, Database
+from crew.journal.errors import StoreError
+from crew.journal.store import AppendResult, Write
+from server.http.app import build_server
 from server.process.serve import Server, listen
 from server.process.worker import build_worker
-from server.settings import Settings
-from server.telemetry.logs import set_up
+from server.settings import ServerSettings
+from server.telemetry.logs import set_up_logging
 from tests.faults.crashing import reach
 
 SLOW_SECONDS = 0.03
 
 
-async def _slowly(writing: Awaitable[int]) -> int:
+async def _slowly(writing: Awaitable[AppendResult]) -> AppendResult:
     reach("before_store")
     written = await writing
     reach("after_store")
@@ -39,11 +41,11 @@ async def _slowly(writing: Awaitable[int]) -> int:
 class CrashingSqlite(SqliteStore):
     """A store that may be the end of its process, before and after each write."""
 
-    def append(self, write: Write) -> "asyncio.Future[int]":
+    def append(self, write: Write) -> "asyncio.Future[AppendResult]":
         """See RunStore."""
         return asyncio.ensure_future(self._slowly(write))
 
-    async def _slowly(self, write: Write) -> int:
+    async def _slowly(self, write: Write) -> AppendResult:
         # as a disk under load: what must not happen before it is stored has time to happen
         await asyncio.sleep(random.random() * SLOW_SECONDS)
         return await _slowly(super().append(write))
@@ -52,7 +54,7 @@ class CrashingSqlite(SqliteStore):
 class CrashingPostgres(PostgresStore):
     """The same, over a network that takes its time."""
 
-    async def _append(self, write: Write) -> int:
+    async def _append(self, write: Write) -> AppendResult:
         await asyncio.sleep(random.random() * SLOW_SECONDS)
         return await _slowly(super()._append(write))
 
@@ -60,16 +62,15 @@ class CrashingPostgres(PostgresStore):
 def main() -> None:
     """Serve, or work, until killed."""
     role, folder, port = sys.argv[1], Path(sys.argv[2]), int(sys.argv[3])
-    settings = Settings.read(os.environ, "127.0.0.1", port)
-    set_up(settings)
+    settings = ServerSettings.read(os.environ, "127.0.0.1", port)
+    set_up_logging(settings)
     crew = load_crew(folder)
     listener = listen(settings)
-    queue, store = open_queue(settings.database_url), _crashing(settings, folder)
+    database = asyncio.run(_crashing(settings, folder))
     if role == "worker":
-        assert isinstance(queue, JobQueue), "a worker has one"
-        app = build_worker(crew, store, settings, queue, 20)
+        app = build_worker(crew, database, settings, 20)
     else:
-        app = build_app(crew, store, settings, queue=queue)
+        app = build_server(crew, database, settings)
 
     async def crashing(scope: Scope, receive: Receive, send: Send) -> None:
         async def sending(message: Message) -> None:
@@ -89,11 +90,20 @@ def main() -> None:
     server.run(sockets=[listener])
 
 
-def _crashing(settings: Settings, folder: Path) -> RunStore:
-    if settings.database_url is None:
-        return CrashingSqlite(folder / ".crew" / "crew.db")
-    asyncio.run(prepare(settings.database_url))
-    return CrashingPostgres(settings.database_url)
+async def _crashing(settings: ServerSettings, folder: Path) -> Database:
+    url = settings.database_url
+    if url is None:
+        return Database(CrashingSqlite(folder / ".crew" / "crew.db"))
+    while True:
+        try:
+            await prepare(url)
+            await prepare_queue(url)
+            break
+        except StoreError:
+            # the database restarts right now; a supervisor would start the process again
+            await asyncio.sleep(SLOW_SECONDS)
+    server = PostgresServer(url, CONNECTIONS)
+    return Database(CrashingPostgres(server), JobQueue(server))
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ import pytest
 from tests.faults.harness import play
 from tests.faults.histories import Report
 from tests.faults.mutants import MUTANTS, Mutant, mutated
-from tests.postgres import needs_postgres
+from tests.support.postgres import needs_postgres
 
 pytestmark = pytest.mark.timeout(240)
 
@@ -46,11 +46,11 @@ def test_a_mistake_is_seen():
 @needs_postgres
 def test_a_mistake_is_seen_by_the_suite_of_the_stores():
     """One that only shows when two write the same run."""
-    (mutant,) = [mutant for mutant in MUTANTS if mutant.name == "a fence that is left out"]
+    (mutant,) = [mutant for mutant in MUTANTS if mutant.name == "an epoch that is not compared"]
     with tempfile.TemporaryDirectory() as folder:
         seen = mutant.seen_by_suite(mutated(mutant, Path(folder)))
     assert seen is not None
-    assert "who_lost_a_run_writes_nothing" in seen
+    assert "a_former_writer_is_refused" in seen
 
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)

@@ -1,1 +1,1 @@
-"""Tests of the floor `server`."""
+"""Tests of `server`."""

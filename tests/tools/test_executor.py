@@ -78,7 +78,7 @@ async def test_every_call_has_one_result_in_order():
         ToolCall("1", "add", {"a": "2", "b": 3}),
         ToolCall("2", "ad", {}),
         ToolCall("3", "add", {"a": 1, "c": 2}),
-        ToolCall("4", "add", {}, flaw="the arguments are not JSON"),
+        ToolCall("4", "add", {}, argument_error="the arguments are not JSON"),
         ToolCall("5", "add", {"a": "x"}),
         ToolCall("6", "add", {}),
     ]

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tools.calls import MAX_OUTPUT_BYTES, ToolCall, ToolResult
-from tools.output import as_block, shown
+from tools.output import format_results, truncate_outputs
 
 
 def results(*outputs: str) -> list[ToolResult]:
@@ -15,15 +15,15 @@ def results(*outputs: str) -> list[ToolResult]:
 
 def test_one_output_is_cut_with_a_note():
     """2,000 characters, then how many there were."""
-    assert shown(results("x" * 2001), 2000, 4000) == [
+    assert truncate_outputs(results("x" * 2001), 2000, 4000) == [
         "x" * 2000 + "\n\n[⚠️ OUTPUT TRUNCATED - Original size: 2001 characters]"
     ]
-    assert shown(results("x" * 2000), 2000, 4000) == ["x" * 2000]
+    assert truncate_outputs(results("x" * 2000), 2000, 4000) == ["x" * 2000]
 
 
 def test_all_outputs_together_are_cut():
     """The one that crosses is cut, later ones are only named, and an empty one stays as it is."""
-    texts = shown(results("a" * 6, "b" * 6, "c", ""), 100, 10)
+    texts = truncate_outputs(results("a" * 6, "b" * 6, "c", ""), 100, 10)
     assert texts[0] == "a" * 6
     assert texts[1] == "bbbb\n\n[⚠️ OUTPUT TRUNCATED - Original size: 6 characters]"
     assert texts[2] == "[⚠️ OUTPUT OMITTED - Original size: 1 characters]"
@@ -35,7 +35,7 @@ def test_never_more_than_the_limits(outputs: list[str], each: int, total: int):
     """Without their notes the texts keep to both limits, and each is the beginning of its output."""
     texts = [
         text.partition("\n\n[⚠️ OUTPUT")[0] if "[⚠️ OUTPUT" in text else text
-        for text in shown(results(*outputs), each, total)
+        for text in truncate_outputs(results(*outputs), each, total)
     ]
     texts = ["" if text.startswith("[⚠️ OUTPUT") else text for text in texts]
     assert all(len(text) <= each for text in texts)
@@ -47,12 +47,12 @@ def test_a_huge_output_is_kept_to_64_kib_and_its_size_is_known():
     """The event carries 64 KiB, never half a character."""
     result = ToolResult.of(ToolCall("1", "T"), "success", "é" * 40_000)
     assert len(result.output.encode()) == MAX_OUTPUT_BYTES
-    assert result.size == 40_000
-    assert "Original size: 40000" in shown([result], 65_536, 70_000)[0]
+    assert result.output_chars == 40_000
+    assert "Original size: 40000" in truncate_outputs([result], 65_536, 70_000)[0]
 
 
 def test_the_block_for_text_calls_is_that_of_the_contract():
     """Word for word."""
-    block = as_block([("A", "success", "1"), ("B", "timeout", "late")])
+    block = format_results([("A", "success", "1"), ("B", "timeout", "late")])
     expected = "\n[📊 TOOL EXECUTION RESULTS]\n\nA:\n  Status: success\n  Output: 1\n\nB:\n  Status: error\n  Output: late\n\n[END RESULTS]\n"
     assert block == expected

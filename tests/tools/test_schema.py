@@ -10,7 +10,7 @@ from pydantic import Field
 from tools import ArgumentsError, ToolDefinitionError, tool
 from tools.builtin import BUILTIN_TOOLS
 from tools.config import PythonTool
-from tools.python import load, python_tool
+from tools.python import load_reference, python_tool
 from tools.schema import JsonSchema, read_docstring
 
 
@@ -110,8 +110,8 @@ def test_functions_by_reference(tmp_path: Path):
         "from dataclasses import dataclass\n@dataclass\nclass A:\n    x: int\ndef f(x: int) -> int:\n    'Doc.'\n    return x\nlimit = 3\n"
     )
     (tmp_path / "broken.py").write_text("import nothing_of_that_name\n")
-    assert load("mine.py:f", tmp_path)(3) == 3
-    assert load("os.path:join", tmp_path)("a", "b") == "a/b"
+    assert load_reference("mine.py:f", tmp_path)(3) == 3
+    assert load_reference("os.path:join", tmp_path)("a", "b") == "a/b"
     for reference, said in (
         ("mine.py:g", "has no 'g'"),
         ("none.py:f", "there is no file none.py"),
@@ -120,7 +120,7 @@ def test_functions_by_reference(tmp_path: Path):
         ("mine.py", "is no reference"),
     ):
         with pytest.raises(ToolDefinitionError, match=said):
-            load(reference, tmp_path)
+            load_reference(reference, tmp_path)
     with pytest.raises(ToolDefinitionError, match="not a function"):
         python_tool("t", PythonTool(kind="python", function="mine.py:limit"), tmp_path)
 

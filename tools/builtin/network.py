@@ -29,17 +29,16 @@ def ping_host(host: Host, count: Count = 3) -> str:
         raise PermanentError(
             "this machine has no ping program; on Debian: apt-get install iputils-ping"
         )
-    asked = subprocess.run(
+    done = subprocess.run(
         [ping, "-c", str(count), "-W", "1", "--", host],
         capture_output=True,
         text=True,
         timeout=PING_SECONDS,
         check=False,
     )
-    said = (asked.stdout.strip() or asked.stderr.strip()).splitlines()
-    return f"{host} is {'reachable' if asked.returncode == 0 else 'not reachable'}\n" + "\n".join(
-        said[-3:]
-    )
+    lines = (done.stdout.strip() or done.stderr.strip()).splitlines()
+    state = "reachable" if done.returncode == 0 else "not reachable"
+    return "\n".join((f"{host} is {state}", *lines[-3:]))
 
 
 def resolve_dns(hostname: Host) -> str:
@@ -59,9 +58,8 @@ def check_network_status(host: Host = "127.0.0.1", count: Count = 3) -> str:
         host: the host to ping
         count: packets to send, 1 to 10
     """
-    interfaces = [
-        f"{name}: {'up' if stats.isup else 'down'}" for name, stats in psutil.net_if_stats().items()
-    ]
+    states = psutil.net_if_stats().items()
+    interfaces = [f"{name}: {'up' if state.isup else 'down'}" for name, state in states]
     return "\n".join((*interfaces, ping_host(host, count)))
 
 

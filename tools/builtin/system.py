@@ -13,20 +13,30 @@ from tools.errors import PermanentError
 from tools.tool import Tool, tool_from
 
 GIB = 2**30
+# how full the memory is, from so many percent on
+LEVELS = {"normal": 0, "high": 85, "critical": 95}
+SYSTEMCTL_SECONDS = 4.0
+
+
+def _gib(size: float) -> str:
+    return f"{size / GIB:.2f}"
 
 
 def get_cpu_usage() -> str:
     """Current CPU usage of this machine, over all cores."""
     percent = psutil.cpu_percent(interval=0.2)
-    load = ", ".join(f"{x:.2f}" for x in psutil.getloadavg())
-    return f"CPU usage: {percent:.1f} % of {psutil.cpu_count()} cores; load average {load} (1, 5, 15 min)"
+    load = ", ".join(f"{average:.2f}" for average in psutil.getloadavg())
+    usage = f"CPU usage: {percent:.1f} % of {psutil.cpu_count()} cores"
+    return f"{usage}; load average {load} (1, 5, 15 min)"
 
 
 def get_memory_usage() -> str:
     """Current memory usage of this machine."""
     memory = psutil.virtual_memory()
-    used, total, available = memory.used / GIB, memory.total / GIB, memory.available / GIB
-    return f"Memory usage: {memory.percent:.1f} % ({used:.1f} of {total:.1f} GiB, {available:.1f} GiB available)"
+    amounts = (
+        f"{_gib(memory.used)} of {_gib(memory.total)} GiB, {_gib(memory.available)} GiB available"
+    )
+    return f"Memory usage: {memory.percent:.1f} % ({amounts})"
 
 
 def get_disk_space(path: str = "/") -> str:
@@ -39,18 +49,21 @@ def get_disk_space(path: str = "/") -> str:
         disk = psutil.disk_usage(path)
     except OSError as error:
         raise PermanentError(f"{path}: {error.strerror}") from error
-    used, total, free = disk.used / GIB, disk.total / GIB, disk.free / GIB
-    return f"Disk usage of {path}: {disk.percent:.1f} % ({used:.1f} of {total:.1f} GiB, {free:.1f} GiB free)"
+    amounts = f"{_gib(disk.used)} of {_gib(disk.total)} GiB, {_gib(disk.free)} GiB free"
+    return f"Disk usage of {path}: {disk.percent:.1f} % ({amounts})"
 
 
 def get_system_info() -> str:
     """Operating system, host name, architecture and uptime of this machine."""
     up = int(time.time() - psutil.boot_time())
     days, hours, minutes = up // 86400, up // 3600 % 24, up // 60 % 60
-    return (
-        f"Host: {platform.node()}\nOS: {platform.system()} {platform.release()} ({platform.machine()})\n"
-        f"Python: {platform.python_version()}\nUp: {days} d {hours} h {minutes} min"
-    )
+    rows = [
+        f"Host: {platform.node()}",
+        f"OS: {platform.system()} {platform.release()} ({platform.machine()})",
+        f"Python: {platform.python_version()}",
+        f"Up: {days} d {hours} h {minutes} min",
+    ]
+    return "\n".join(rows)
 
 
 def get_running_processes(count: Annotated[int, Field(ge=1, le=100)] = 10) -> str:
@@ -61,21 +74,25 @@ def get_running_processes(count: Annotated[int, Field(ge=1, le=100)] = 10) -> st
     """
     found = [p.info for p in psutil.process_iter(["pid", "name", "memory_percent", "username"])]
     found.sort(key=lambda p: p["memory_percent"] or 0, reverse=True)
-    rows = [
-        f"{p['pid']:>8}  {p['memory_percent'] or 0:5.1f} % memory  {p['name']} ({p['username']})"
-        for p in found[:count]
-    ]
-    return f"{len(found)} processes; the {len(rows)} largest:\n" + "\n".join(rows)
+    rows = [f"{len(found)} processes; the {min(count, len(found))} largest:"]
+    for info in found[:count]:
+        memory = f"{info['memory_percent'] or 0:5.1f} % memory"
+        rows.append(f"{info['pid']:>8}  {memory}  {info['name']} ({info['username']})")
+    return "\n".join(rows)
 
 
 def check_memory_status() -> str:
     """Memory and swap of this machine in detail."""
     memory, swap = psutil.virtual_memory(), psutil.swap_memory()
-    verdict = "critical" if memory.percent >= 95 else "high" if memory.percent >= 85 else "normal"
-    return (
-        f"Memory: {verdict}\nTotal: {memory.total / GIB:.2f} GiB\nUsed: {memory.used / GIB:.2f} GiB ({memory.percent:.1f} %)\n"
-        f"Available: {memory.available / GIB:.2f} GiB\nSwap: {swap.used / GIB:.2f} of {swap.total / GIB:.2f} GiB"
-    )
+    levels = [level for level, percent in LEVELS.items() if memory.percent >= percent]
+    rows = [
+        f"Memory: {levels[-1]}",
+        f"Total: {_gib(memory.total)} GiB",
+        f"Used: {_gib(memory.used)} GiB ({memory.percent:.1f} %)",
+        f"Available: {_gib(memory.available)} GiB",
+        f"Swap: {_gib(swap.used)} of {_gib(swap.total)} GiB",
+    ]
+    return "\n".join(rows)
 
 
 def check_disk_status(path: str = "/") -> str:
@@ -91,9 +108,8 @@ def check_disk_status(path: str = "/") -> str:
         except OSError:
             # a mount point that this user may not look at, or whose device is gone
             continue
-        rows.append(
-            f"{part.mountpoint} ({part.fstype}): {used.percent:.1f} % of {used.total / GIB:.1f} GiB"
-        )
+        size = f"{used.percent:.1f} % of {_gib(used.total)} GiB"
+        rows.append(f"{part.mountpoint} ({part.fstype}): {size}")
     return "\n".join(rows)
 
 
@@ -110,19 +126,17 @@ def check_service_status(
         for p in psutil.process_iter(["pid", "name"])
         if service.lower() in (p.info["name"] or "").lower()
     ]
-    rows = [
-        f"Processes named like {service}: {len(running)}"
-        + (f" (pid {', '.join(map(str, running[:5]))})" if running else "")
-    ]
+    pids = f" (pid {', '.join(map(str, running[:5]))})" if running else ""
+    rows = [f"Processes named like {service}: {len(running)}{pids}"]
     if systemctl := shutil.which("systemctl"):
-        asked = subprocess.run(
+        done = subprocess.run(
             [systemctl, "is-active", "--", service],
             capture_output=True,
             text=True,
-            timeout=4,
+            timeout=SYSTEMCTL_SECONDS,
             check=False,
         )
-        rows.append(f"systemd: {asked.stdout.strip() or asked.stderr.strip()}")
+        rows.append(f"systemd: {done.stdout.strip() or done.stderr.strip()}")
     return "\n".join(rows)
 
 
@@ -131,19 +145,17 @@ def get_system_diagnostics() -> str:
 
     System, CPU, memory, disk, network interfaces, largest processes.
     """
-    interfaces = ", ".join(
-        f"{name} {'up' if stats.isup else 'down'}" for name, stats in psutil.net_if_stats().items()
-    )
-    return "\n".join(
-        (
-            get_system_info(),
-            get_cpu_usage(),
-            check_memory_status(),
-            get_disk_space("/"),
-            f"Network: {interfaces}",
-            get_running_processes(5),
-        )
-    )
+    states = psutil.net_if_stats().items()
+    interfaces = [f"{name} {'up' if state.isup else 'down'}" for name, state in states]
+    rows = [
+        get_system_info(),
+        get_cpu_usage(),
+        check_memory_status(),
+        get_disk_space("/"),
+        f"Network: {', '.join(interfaces)}",
+        get_running_processes(5),
+    ]
+    return "\n".join(rows)
 
 
 SYSTEM_TOOLS: tuple[Tool, ...] = (

@@ -1,1 +1,5 @@
-"""Placeholder."""
+"""Runs in a PostgreSQL database, shared by any number of processes, and their queue.
+
+`store` (the RunStore), on a `server` (connections) with `notices` (NOTIFY and LISTEN); `schema`
+(brought up to date, from migrations/); `queue` (Procrastinate, over `connector`) and `worker`.
+"""

@@ -9,10 +9,22 @@ import asyncpg
 from pydantic import TypeAdapter
 from pydantic_core import to_json
 
-from crew.backends.postgres.server import MOST_PAYLOAD_BYTES, Connection, PostgresServer
-from crew.errors import LostRun, StoreError
-from crew.journal.state import Status
-from crew.journal.store import FIRST_EPOCH, Receipt, Record, RunRow, Taken, Write
+from crew.backends.postgres.server import MAX_PAYLOAD_BYTES, Connection, PostgresServer
+from crew.journal.errors import LostRun, StoreError
+from crew.journal.events import RunStatus
+from crew.journal.store import (
+    FIRST_EPOCH,
+    Appended,
+    AppendResult,
+    Claim,
+    IdempotencyRecord,
+    KeyTaken,
+    PurgeAges,
+    Record,
+    RunRow,
+    StatusDiffers,
+    Write,
+)
 from crew.journal.watch import Watch
 
 # greater than every run_id
@@ -23,7 +35,7 @@ EVENTS = """
 INSERT INTO crew_events SELECT $1, seq, public, event
 FROM unnest($3::bigint[], $4::text[], $5::text[]) AS new (seq, public, event)
 """
-# the lock on the row keeps others from taking the run before what is written is there
+# the lock on the row keeps others from claiming the run before what is written is there
 ADD = f"""
 WITH held AS (SELECT FROM crew_runs WHERE run_id = $1 AND epoch = $2 FOR SHARE),
     added AS ({EVENTS} WHERE EXISTS (SELECT FROM held))
@@ -31,7 +43,8 @@ SELECT count(*) FROM held
 """  # noqa: S608 # made of texts of ours
 ADD_AND_SET = f"""
 WITH held AS (
-        UPDATE crew_runs SET status = $6, row = $7, ended_at = $8, paused_until = $9, events = $10
+        UPDATE crew_runs
+        SET status = $6, row = $7, revision = $8, ended_at = $9, paused_until = $10, last_seq = $11
         WHERE run_id = $1 AND epoch = $2 RETURNING 1
     ),
     added AS ({EVENTS} WHERE EXISTS (SELECT FROM held))
@@ -39,203 +52,216 @@ SELECT count(*) FROM held
 """  # noqa: S608 # made of texts of ours
 BEGIN = f"""
 WITH added AS ({EVENTS})
-INSERT INTO crew_runs (run_id, epoch, status, row, ended_at, paused_until, events) VALUES ($1, $2, $6, $7, $8, $9, $10)
-ON CONFLICT (run_id) DO UPDATE SET epoch = greatest(crew_runs.epoch, excluded.epoch), status = excluded.status,
-    row = excluded.row, ended_at = excluded.ended_at, paused_until = excluded.paused_until, events = excluded.events
+INSERT INTO crew_runs
+    (run_id, epoch, status, row, revision, ended_at, paused_until, last_seq)
+VALUES ($1, $2, $6, $7, $8, $9, $10, $11)
+ON CONFLICT (run_id) DO UPDATE SET epoch = greatest(crew_runs.epoch, excluded.epoch),
+    status = excluded.status, row = excluded.row, ended_at = excluded.ended_at,
+    paused_until = excluded.paused_until, last_seq = excluded.last_seq
 RETURNING epoch
 """  # noqa: S608 # as above
-TAKE = """
-UPDATE crew_runs SET epoch = epoch + 1 WHERE run_id = $1 AND status = 'running' AND epoch = coalesce($2, epoch)
+CLAIM = """
+UPDATE crew_runs SET epoch = epoch + 1
+WHERE run_id = $1 AND status = 'running' AND epoch = coalesce($2, epoch)
 RETURNING row, epoch
+"""
+KEEP_KEY = """
+INSERT INTO crew_idempotency_records VALUES ($1, $2, $3, $4)
+ON CONFLICT DO NOTHING RETURNING 1
+"""
+KEEP_REVISION = """
+INSERT INTO crew_revisions VALUES ($1, $2, $3)
+ON CONFLICT (revision) DO UPDATE SET kept_at = greatest(crew_revisions.kept_at, excluded.kept_at)
+"""
+# another process may purge at the same time: the rows that it has locked are skipped
+OLD_RUNS = "SELECT run_id FROM crew_runs WHERE ended_at < $1 LIMIT $2 FOR UPDATE SKIP LOCKED"
+OLD_EVENTS = """
+SELECT run_id, last_seq FROM crew_runs WHERE ended_at < $1 AND last_seq - purged_seq > 0
+LIMIT $2 FOR UPDATE SKIP LOCKED
+"""
+SURPLUS_EVENTS = """
+SELECT run_id, last_seq - $1 FROM crew_runs
+WHERE last_seq - purged_seq > $1 AND ended_at IS NOT NULL LIMIT $2 FOR UPDATE SKIP LOCKED
+"""
+OLD_LISTENERS = """
+DELETE FROM crew_listeners WHERE (run_id, process) IN (
+    SELECT run_id, process FROM crew_listeners WHERE until < now() FOR UPDATE SKIP LOCKED
+)
+"""
+OLD_REVISIONS = """
+DELETE FROM crew_revisions AS old WHERE kept_at < $1
+    AND NOT EXISTS (SELECT FROM crew_runs WHERE crew_runs.revision = old.revision)
+"""
+# by the database's clock: those of several machines differ
+ANNOUNCE = """
+INSERT INTO crew_listeners
+SELECT run_id, $1, now() + $3 * interval '1 second' FROM unnest($2::text[]) AS run_id
+ON CONFLICT (run_id, process) DO UPDATE SET until = excluded.until
+"""
+HAS_LISTENERS = """
+SELECT EXISTS (SELECT FROM crew_listeners WHERE run_id = $1 AND process <> $2 AND until > now())
 """
 
 
 class PostgresStore:
-    """Keeps runs in a database; see `prepare` of `postgres_server` for its schema."""
+    """Keeps runs in a database; see `prepare` of `server` for its schema."""
 
     shared = True
 
-    def __init__(self, url: str, connections: int = 5) -> None:
-        """`url`: postgresql://…; `connections`.
-
-        At most so many at once, besides the one that listens.
-        """
-        self.server = PostgresServer(url, connections)
-        # what is written is written, also when nobody waits for it
-        self._writing: set[asyncio.Task[int]] = set()
+    def __init__(self, server: PostgresServer) -> None:
+        """`server`: shared with the queue; closed with this store."""
+        self.server = server
+        # a write is finished, even if nobody waits for it
+        self._writing: set[asyncio.Task[AppendResult]] = set()
 
     @property
     def failing(self) -> str | None:
-        """See RunStore."""
+        """See Health."""
         return self.server.failing
 
-    def append(self, write: Write) -> "asyncio.Future[int]":
-        """See RunStore."""
+    def append(self, write: Write) -> "asyncio.Future[AppendResult]":
+        """See RunLog."""
         task = asyncio.create_task(self._append(write))
         self._writing.add(task)
         task.add_done_callback(self._writing.discard)
-        # who no longer waits must not cancel it
+        # a cancelled caller must not cancel it
         return asyncio.shield(task)
 
-    async def _append(self, write: Write) -> int:
+    async def _append(self, write: Write) -> AppendResult:
+        result: AppendResult
         async with self.server.connection(writes=True) as connection:
             try:
-                epoch = await (
-                    _begin(connection, write)
-                    if write.epoch is None
-                    else _go_on(connection, write, write.epoch)
-                )
+                if write.epoch is None:
+                    result = await _begin(connection, write)
+                else:
+                    result = await _continue(connection, write, write.epoch)
             except asyncpg.UniqueViolationError as error:
-                # an earlier try may have been written, though the connection broke before it could
-                # say so
-                if write.epoch is None or not await _is_there(connection, write):
-                    raise StoreError(
-                        f"run {write.run_id}: event {write.records[0].seq} is there already"
-                    ) from error
-                epoch = write.epoch
-        if epoch:
-            self.server.ring(write.run_id, write.records[-1].seq)
-        return epoch
+                # an earlier try may have been written, though the connection broke before the
+                # answer came
+                if write.epoch is None or not await _is_written(connection, write):
+                    seq = write.records[0].seq
+                    text = f"run {write.run_id}: event {seq} is there already"
+                    raise StoreError(text) from error
+                result = Appended(write.epoch)
+        if isinstance(result, Appended):
+            self.server.notify(write.run_id, write.records[-1].seq)
+        return result
 
-    async def take(self, run_id: str, epoch: int | None = None) -> Taken | None:
-        """See RunStore."""
+    async def claim(self, run_id: str, epoch: int | None = None) -> Claim | None:
+        """See RunLog."""
         async with self.server.connection(writes=True) as connection:
-            found = await connection.fetchrow(TAKE, run_id, epoch)
-        return Taken(ROW.validate_json(found["row"]), found["epoch"]) if found else None
+            found = await connection.fetchrow(CLAIM, run_id, epoch)
+        return Claim(ROW.validate_json(found["row"]), found["epoch"]) if found else None
 
-    async def ask_to_cancel(self, run_id: str) -> None:
-        """See RunStore."""
+    async def request_cancellation(self, run_id: str) -> None:
+        """See Cancellations."""
         await self._execute("UPDATE crew_runs SET to_cancel = true WHERE run_id = $1", run_id)
 
-    async def to_cancel(self, limit: int = 500) -> list[RunRow]:
-        """See RunStore."""
-        return await self._rows(
-            "SELECT row FROM crew_runs WHERE to_cancel AND ended_at IS NULL ORDER BY run_id DESC LIMIT $1",
-            limit,
-        )
+    async def cancellations(self, limit: int = 500) -> list[RunRow]:
+        """See Cancellations."""
+        sql = "SELECT row FROM crew_runs WHERE to_cancel AND ended_at IS NULL"
+        return await self._rows(f"{sql} ORDER BY run_id DESC LIMIT $1", limit)
 
     async def row(self, run_id: str) -> RunRow | None:
-        """See RunStore."""
+        """See RunLog."""
         rows = await self._rows("SELECT row FROM crew_runs WHERE run_id = $1", run_id)
         return rows[0] if rows else None
 
     async def rows(
-        self, status: Status | None = None, limit: int = 50, after: str | None = None
+        self, status: RunStatus | None = None, limit: int = 50, after: str | None = None
     ) -> list[RunRow]:
-        """See RunStore."""
-        # a status stands in the text, so that the index of open runs can be used
+        """See RunLog."""
+        # the status is part of the text, so that the index of open runs can be used
         wanted = f"status = '{status}' AND " if status is not None else ""
-        sql = f"SELECT row FROM crew_runs WHERE {wanted}run_id < $1 ORDER BY run_id DESC LIMIT $2"  # noqa: S608 # Status is a Literal
+        sql = f"SELECT row FROM crew_runs WHERE {wanted}run_id < $1 ORDER BY run_id DESC LIMIT $2"  # noqa: S608 # RunStatus is a Literal
         return await self._rows(sql, after or AFTER_ALL, limit)
 
-    async def count(self, status: Status) -> int:
-        """See RunStore."""
+    async def count(self, status: RunStatus) -> int:
+        """See RunLog."""
+        sql = f"SELECT count(*) FROM crew_runs WHERE status = '{status}'"  # noqa: S608 # as above
         async with self.server.connection() as connection:
-            return int(
-                await connection.fetchval(
-                    f"SELECT count(*) FROM crew_runs WHERE status = '{status}'"
-                )
-            )  # as above
+            return int(await connection.fetchval(sql))
 
     async def records(self, run_id: str, after: int = 0, limit: int = 500) -> list[Record]:
-        """See RunStore."""
-        sql = "SELECT seq, public, event FROM crew_events WHERE run_id = $1 AND seq > $2 ORDER BY seq LIMIT $3"
+        """See RunLog."""
+        sql = "SELECT seq, public, event FROM crew_events WHERE run_id = $1 AND seq > $2"
+        sql = f"{sql} ORDER BY seq LIMIT $3"
         async with self.server.connection() as connection:
-            return [Record(*values) for values in await connection.fetch(sql, run_id, after, limit)]
+            found = await connection.fetch(sql, run_id, after, limit)
+        return [Record(*values) for values in found]
 
-    async def receipt(self, key: str) -> Receipt | None:
-        """See RunStore."""
+    async def idempotency_record(self, key: str) -> IdempotencyRecord | None:
+        """See RunLog."""
         async with self.server.connection() as connection:
-            found = await connection.fetchrow("SELECT * FROM crew_receipts WHERE key = $1", key)
-        return Receipt(*found) if found else None
+            return await _idempotency_record(connection, key)
 
-    async def due(self, now: str, limit: int = 50) -> list[RunRow]:
-        """See RunStore."""
-        return await self._rows(
-            "SELECT row FROM crew_runs WHERE paused_until <= $1 ORDER BY paused_until LIMIT $2",
-            now,
-            limit,
-        )
+    async def due_pauses(self, now: str, limit: int = 50) -> list[RunRow]:
+        """See RunLog."""
+        sql = "SELECT row FROM crew_runs WHERE paused_until <= $1 ORDER BY paused_until LIMIT $2"
+        return await self._rows(sql, now, limit)
 
-    async def sweep(
-        self, events_before: str, most_events: int, runs_before: str, limit: int = 200
-    ) -> int:
-        """See RunStore."""
-        # another process may sweep at the same time: what it is at is skipped
-        skip = "LIMIT $2 FOR UPDATE SKIP LOCKED"
+    async def purge(self, ages: PurgeAges, limit: int = 200) -> int:
+        """See Purging."""
         async with self.server.connection(writes=True) as connection, connection.transaction():
-            sql = f"SELECT run_id FROM crew_runs WHERE ended_at < $1 {skip}"  # noqa: S608 # a text of ours
-            gone = [run_id for (run_id,) in await connection.fetch(sql, runs_before, limit)]
-            for table in ("crew_events", "crew_receipts", "crew_runs"):
-                await connection.execute(f"DELETE FROM {table} WHERE run_id = ANY($1)", gone)  # noqa: S608 # names of ours
-            sql = f"SELECT run_id, events FROM crew_runs WHERE ended_at < $1 AND events - swept > 0 {skip}"  # noqa: S608
-            old = await connection.fetch(sql, events_before, limit)
-            sql = f"SELECT run_id, events - $1 FROM crew_runs WHERE events - swept > $1 AND ended_at IS NOT NULL {skip}"  # noqa: S608
-            old += await connection.fetch(sql, most_events, limit)
+            found = await connection.fetch(OLD_RUNS, ages.runs_before, limit)
+            gone = [run_id for (run_id,) in found]
+            for table in ("crew_events", "crew_idempotency_records", "crew_runs"):
+                sql = f"DELETE FROM {table} WHERE run_id = ANY($1)"  # noqa: S608 # names of ours
+                await connection.execute(sql, gone)
+            old = await connection.fetch(OLD_EVENTS, ages.events_before, limit)
+            old += await connection.fetch(SURPLUS_EVENTS, ages.max_events, limit)
             for run_id, last in old:
-                await connection.execute(
-                    "DELETE FROM crew_events WHERE run_id = $1 AND seq <= $2", run_id, last
-                )
-                await connection.execute(
-                    "UPDATE crew_runs SET swept = greatest(swept, $2) WHERE run_id = $1",
-                    run_id,
-                    last,
-                )
-            over = "SELECT run_id, place FROM crew_listeners WHERE until < now() FOR UPDATE SKIP LOCKED"
-            await connection.execute(
-                f"DELETE FROM crew_listeners WHERE (run_id, place) IN ({over})"
-            )  # a text of ours
+                sql = "DELETE FROM crew_events WHERE run_id = $1 AND seq <= $2"
+                await connection.execute(sql, run_id, last)
+                sql = "UPDATE crew_runs SET purged_seq = greatest(purged_seq, $2) WHERE run_id = $1"
+                await connection.execute(sql, run_id, last)
+            await connection.execute(OLD_LISTENERS)
+            await connection.execute(OLD_REVISIONS, ages.revisions_before)
         return len(gone) + len(old)
 
-    async def attend(self, place: str, run_ids: Sequence[str], seconds: float) -> None:
-        """See RunStore."""
-        # the database's clock, for those of several machines differ
-        sql = """INSERT INTO crew_listeners SELECT run_id, $1, now() + $3 * interval '1 second' FROM unnest($2::text[]) AS run_id
-            ON CONFLICT (run_id, place) DO UPDATE SET until = excluded.until"""
-        await self._execute(sql, place, run_ids, seconds)
+    async def announce_listeners(
+        self, process: str, run_ids: Sequence[str], seconds: float
+    ) -> None:
+        """See Cluster."""
+        await self._execute(ANNOUNCE, process, run_ids, seconds)
 
-    async def attended(self, run_id: str, place: str) -> bool:
-        """See RunStore."""
-        sql = "SELECT EXISTS (SELECT FROM crew_listeners WHERE run_id = $1 AND place <> $2 AND until > now())"
+    async def has_listeners(self, run_id: str, process: str) -> bool:
+        """See Cluster."""
         async with self.server.connection() as connection:
-            return bool(await connection.fetchval(sql, run_id, place))
+            return bool(await connection.fetchval(HAS_LISTENERS, run_id, process))
 
     async def probe(self) -> None:
-        """See RunStore."""
-        await self._execute(
-            "INSERT INTO crew_probe VALUES (true, now()) ON CONFLICT (one) DO UPDATE SET at = now()"
-        )
+        """See Health."""
+        sql = "INSERT INTO crew_probe VALUES (true, now())"
+        await self._execute(f"{sql} ON CONFLICT (one) DO UPDATE SET at = now()")
 
-    async def keep_revision(self, revision: str, files: str) -> None:
-        """See RunStore."""
-        await self._execute(
-            "INSERT INTO crew_revisions VALUES ($1, $2) ON CONFLICT DO NOTHING", revision, files
-        )
+    async def keep_revision(self, revision: str, files: str, now: str) -> None:
+        """See RevisionStore."""
+        await self._execute(KEEP_REVISION, revision, files, now)
 
     async def revision(self, revision: str) -> str | None:
-        """See RunStore."""
+        """See RevisionStore."""
+        sql = "SELECT files FROM crew_revisions WHERE revision = $1"
         async with self.server.connection() as connection:
-            found: str | None = await connection.fetchval(
-                "SELECT files FROM crew_revisions WHERE revision = $1", revision
-            )
+            found: str | None = await connection.fetchval(sql, revision)
         return found
 
-    def claim(self, *, serves: bool) -> bool:
-        """See RunStore: never, for the queue says what is to be taken up."""
+    def claim_process(self, *, serves: bool) -> bool:
+        """See Cluster: no process resumes runs by itself, the queue gives them to workers."""
         return False
 
     def alone(self) -> bool:
-        """See RunStore."""
+        """See Cluster."""
         return False
 
-    def watching(self, run_id: str) -> AbstractContextManager[Watch]:
-        """See RunStore."""
-        return self.server.watching(run_id)
+    def watch(self, run_id: str) -> AbstractContextManager[Watch]:
+        """See Cluster."""
+        return self.server.watch(run_id)
 
-    def pass_on(self, run_id: str, public: str) -> None:
-        """See RunStore."""
-        if len(public.encode()) + len(run_id) < MOST_PAYLOAD_BYTES:
-            self.server.ring(run_id, None, public)
+    def publish_ephemeral(self, run_id: str, encoded: str) -> None:
+        """See Cluster."""
+        if len(encoded.encode()) + len(run_id) < MAX_PAYLOAD_BYTES:
+            self.server.notify(run_id, None, encoded)
 
     async def aclose(self) -> None:
         """See RunStore."""
@@ -249,59 +275,70 @@ class PostgresStore:
 
     async def _rows(self, sql: str, *values: Any) -> list[RunRow]:
         async with self.server.connection() as connection:
-            return [ROW.validate_json(text) for (text,) in await connection.fetch(sql, *values)]
+            found = await connection.fetch(sql, *values)
+        return [ROW.validate_json(text) for (text,) in found]
 
 
-async def _go_on(connection: Connection, write: Write, epoch: int) -> int:
-    """What the one who writes a run adds.
-
-    One statement, so that it takes one trip to the server.
-    """
-    sql, values = (ADD, ()) if write.row is None else (ADD_AND_SET, _columns(write.row))
-    if not await connection.fetchval(sql, write.run_id, epoch, *_records(write), *values):
+async def _continue(connection: Connection, write: Write, epoch: int) -> Appended:
+    """What a run's writer adds: one statement, so that it takes one trip to the server."""
+    sql: str = ADD
+    values: tuple[object, ...] = (write.run_id, epoch, *_record_columns(write))
+    if write.row is not None:
+        sql, values = ADD_AND_SET, (*values, *_row_columns(write.row))
+    if not await connection.fetchval(sql, *values):
         raise LostRun
-    return epoch
+    return Appended(epoch)
 
 
-async def _begin(connection: Connection, write: Write) -> int:
-    """The first write of a stretch."""
-    assert write.row is not None, "a stretch begins with its row"
+async def _begin(connection: Connection, write: Write) -> AppendResult:
+    """The first write of a segment."""
+    assert write.row is not None, "a segment begins with its row"
     epoch = FIRST_EPOCH
-    if write.expected is None and write.receipt is None:
+    if write.expected is None and write.idempotency is None:
         # the usual one takes one trip
-        return await _begun(connection, write, write.row, epoch)
+        return await _insert(connection, write, write.row, epoch)
     async with connection.transaction():
         if write.expected is not None:
             sql = "SELECT status, epoch FROM crew_runs WHERE run_id = $1 FOR UPDATE"
             found = await connection.fetchrow(sql, write.run_id)
-            if found is None or found["status"] != write.expected:
-                return 0
+            status = found["status"] if found is not None else None
+            if found is None or status != write.expected:
+                return StatusDiffers(status)
             epoch = found["epoch"] + 1
-        if (receipt := write.receipt) is not None:
-            sql = "INSERT INTO crew_receipts VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING RETURNING 1"
-            if not await connection.fetchval(
-                sql, receipt.key, receipt.fingerprint, receipt.run_id, receipt.before
-            ):
-                return 0
-        return await _begun(connection, write, write.row, epoch)
+        record = write.idempotency
+        if record is not None:
+            values = (record.key, record.fingerprint, record.run_id, record.before)
+            if not await connection.fetchval(KEEP_KEY, *values):
+                taken = await _idempotency_record(connection, record.key)
+                assert taken is not None, "it keeps this one from being written"
+                return KeyTaken(taken)
+        return await _insert(connection, write, write.row, epoch)
 
 
-async def _begun(connection: Connection, write: Write, row: RunRow, epoch: int) -> int:
-    return int(
-        await connection.fetchval(BEGIN, write.run_id, epoch, *_records(write), *_columns(row))
-    )
+async def _insert(connection: Connection, write: Write, row: RunRow, epoch: int) -> Appended:
+    columns = (*_record_columns(write), *_row_columns(row))
+    return Appended(int(await connection.fetchval(BEGIN, write.run_id, epoch, *columns)))
 
 
-async def _is_there(connection: Connection, write: Write) -> bool:
-    sql = "SELECT seq, public, event FROM crew_events WHERE run_id = $1 AND seq >= $2 ORDER BY seq LIMIT $3"
-    found = await connection.fetch(sql, write.run_id, write.records[0].seq, len(write.records))
+async def _idempotency_record(connection: Connection, key: str) -> IdempotencyRecord | None:
+    sql = "SELECT * FROM crew_idempotency_records WHERE key = $1"
+    found = await connection.fetchrow(sql, key)
+    return IdempotencyRecord(*found) if found else None
+
+
+async def _is_written(connection: Connection, write: Write) -> bool:
+    sql = "SELECT seq, public, event FROM crew_events WHERE run_id = $1 AND seq >= $2"
+    first, count = write.records[0].seq, len(write.records)
+    found = await connection.fetch(f"{sql} ORDER BY seq LIMIT $3", write.run_id, first, count)
     return [Record(*values) for values in found] == list(write.records)
 
 
-def _records(write: Write) -> tuple[list[int], list[str], list[str]]:
+def _record_columns(write: Write) -> tuple[list[int], list[str], list[str]]:
     records = write.records
     return [r.seq for r in records], [r.public for r in records], [r.event for r in records]
 
 
-def _columns(row: RunRow) -> tuple[object, ...]:
-    return row.status, to_json(row).decode(), row.ended_at, row.paused_until, row.events
+def _row_columns(row: RunRow) -> tuple[object, ...]:
+    row_json = to_json(row).decode()
+    ends = (row.ended_at, row.paused_until, row.last_seq)
+    return (row.status, row_json, row.revision, *ends)

@@ -1,10 +1,8 @@
-"""Who works at the queue of runs.
+"""Plays the runs of the queue: takes jobs, does them, sends heartbeats, and takes over from others.
 
-Takes jobs, does them, gives signs of life, and misses those of others.
-
-Procrastinate's own worker ends when its connection breaks, and shows no sign of life while it
-drains; so the loop around its
-job manager is ours: it outlives the database's restarts, and runs go on meanwhile.
+Procrastinate's own Worker ends when its connection breaks, and sends no heartbeat while it drains
+(see docs, project, decisions); so the loop around its job manager is ours: it outlives restarts of
+the database, and runs go on meanwhile.
 """
 
 import asyncio
@@ -13,207 +11,218 @@ import logging
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
 
-import psycopg
 from procrastinate.exceptions import ConnectorException
 from procrastinate.jobs import Job, Status
 
-from crew.backends.postgres.queue import (
-    AGAIN_SECONDS,
-    FAILURES,
-    QUEUE,
-    STALLED_SECONDS,
-    TIMEOUT_SECONDS,
-    JobQueue,
-    said,
-)
+from crew.backends.postgres.connector import UnregisteredWorker
+from crew.backends.postgres.queue import QUEUE, STALLED_SECONDS, TIMEOUT_SECONDS, JobQueue
+from crew.journal.errors import StoreError
+from tools.clock import Clock
 
 log = logging.getLogger(__name__)
 
-# how often it gives a sign of life, from when on one is late, and how often it looks for those of
-# others
+# how often a heartbeat is sent, when one is late, and how often those of others are looked at
 HEARTBEAT_SECONDS = 1.0
 LATE_SECONDS = 2.5
-SWEEP_SECONDS = 1.0
-# how often a free worker looks for a job that it was not told of
+CHECK_SECONDS = 1.0
+# how often runs are looked for that have no job
+SEARCH_SECONDS = 5.0
+# how often a free worker looks for a job without a notice, and the time between failing tries
 POLL_SECONDS = 0.5
-# until a run is tried again that broke its job
+RETRY_SECONDS = 0.5
+# until a run is tried again whose job failed by a mistake of the runtime
 BROKEN_SECONDS = 10.0
-# rows of workers that died so long ago are forgotten
+# registrations of workers that stopped so long ago are deleted
 FORGET_SECONDS = 7 * 86_400.0
 
 
 class Worker:
-    """Takes jobs from the queue and does them, as many at once as it may."""
+    """Takes jobs from the queue and does them, up to a number at the same time."""
 
     def __init__(
         self,
         queue: JobQueue,
         advance: Callable[[str, int], Awaitable[None]],
-        takes: Callable[[], bool],
+        takes_jobs: Callable[[], bool],
         at_once: int,
+        clock: Clock,
     ) -> None:
-        """`advance` is given a run_id and an epoch, and sees to its own errors.
+        """Connect when run.
 
-        `takes`: whether jobs may still be taken.
+        Args:
+            queue: where jobs wait.
+            advance: gets a run_id and an epoch, and handles its own errors.
+            takes_jobs: whether jobs may still be taken.
+            at_once: at most so many jobs at the same time.
+            clock: of heartbeats and waits.
         """
-        self.queue, self.advance, self.takes, self.at_once = queue, advance, takes, at_once
+        self.queue, self.advance, self.takes_jobs = queue, advance, takes_jobs
+        self.at_once, self.clock = at_once, clock
         self.manager = queue.manager
         self.jobs: dict[int, asyncio.Task[None]] = {}
         self._id = 0
         self._failing = False
         self._more = asyncio.Event()
-        # a job is being fetched, or those that this worker should have are being looked at
+        # held while a job is fetched, or while the jobs of this worker are listed
         self._fetching = asyncio.Lock()
-        # when it last gave a sign of life, and since when it has given each in time: only then may
-        # it miss those of others
-        self._beaten = self._steady_since = 0.0
+        # on the clock, the last heartbeat, and since when each was in time: only then are those
+        # of others judged
+        self._last_beat = self._steady_since = 0.0
 
     async def run(self) -> None:
-        """Work until this is cancelled; by then nothing may go on that takes long."""
-        self._id = await self._registered()
-        self._beaten = self._steady_since = _now()
+        """Work until this is cancelled; by then nothing may be under way that takes long."""
+        self._id = await self._register()
+        self._last_beat = self._steady_since = self.clock.monotonic()
         try:
             async with asyncio.TaskGroup() as tasks:
-                tasks.create_task(self._beat())
+                tasks.create_task(self._send_heartbeats())
                 tasks.create_task(self._listen())
-                tasks.create_task(self._fetch())
-                tasks.create_task(self._sweep())
+                tasks.create_task(self._fetch_jobs())
+                tasks.create_task(self._check_others())
+                tasks.create_task(self._search_runs())
         finally:
             if self.jobs:
-                # their runs have been left, and are put back
+                # their runs have been left, and are queued again
                 await asyncio.wait(self.jobs.values(), timeout=TIMEOUT_SECONDS)
-            await self._tried(self.manager.unregister_worker(self._id))
-
-    async def _registered(self) -> int:
-        while True:
-            number = await self._tried(self._register())
-            if number is not None:
-                return int(number)
-            await asyncio.sleep(AGAIN_SECONDS)
+            await self._try(self.queue.announce_worker(self._id, 0.0))
+            await self._try(self.manager.unregister_worker(self._id))
 
     async def _register(self) -> int:
-        await self.manager.prune_stalled_workers(FORGET_SECONDS)
-        return await self.manager.register_worker()
+        while True:
+            await self._try(self.manager.prune_stalled_workers(FORGET_SECONDS))
+            number = await self._try(self.manager.register_worker())
+            if number is not None:
+                return int(number)
+            await self.clock.sleep(RETRY_SECONDS)
+
+    async def _send_heartbeats(self) -> None:
+        while True:
+            await self._try(self._beat())
+            await self.clock.sleep(HEARTBEAT_SECONDS)
 
     async def _beat(self) -> None:
-        while True:
-            await asyncio.sleep(HEARTBEAT_SECONDS)
-            await self._tried(self._beat_once())
-
-    async def _beat_once(self) -> None:
         await self.manager.update_heartbeat(self._id)
-        if _now() - self._beaten > LATE_SECONDS:
-            self._steady_since = _now()
-        self._beaten = _now()
+        await self.queue.announce_worker(self._id, STALLED_SECONDS)
+        now = self.clock.monotonic()
+        if now - self._last_beat > LATE_SECONDS:
+            self._steady_since = now
+        self._last_beat = now
 
     @property
-    def _steady(self) -> bool:
-        return (
-            _now() - self._beaten < LATE_SECONDS and _now() - self._steady_since > STALLED_SECONDS
-        )
+    def _is_steady(self) -> bool:
+        """Whether this worker's own heartbeats have been in time for long enough."""
+        now = self.clock.monotonic()
+        in_time = now - self._last_beat < LATE_SECONDS
+        return in_time and now - self._steady_since > STALLED_SECONDS
 
     async def _listen(self) -> None:
-        async def heard(**_: Any) -> None:
+        async def notice(**_: Any) -> None:
             self._more.set()
 
         while True:
-            # it listens until its connection breaks
-            await self._tried(
-                self.manager.listen_for_jobs(on_notification=heard, queues=[QUEUE]), within=None
-            )
-            await asyncio.sleep(AGAIN_SECONDS)
+            listening = self.manager.listen_for_jobs(on_notification=notice, queues=[QUEUE])
+            await self._try(listening, within=None)
+            await self.clock.sleep(RETRY_SECONDS)
 
-    async def _fetch(self) -> None:
+    async def _fetch_jobs(self) -> None:
         while True:
-            job = None
             self._more.clear()
-            if len(self.jobs) < self.at_once and self.takes():
-                async with self._fetching:
-                    job = await self._tried(
-                        self.manager.fetch_job(queues=[QUEUE], worker_id=self._id)
-                    )
-                    if job is not None and job.id is not None:
-                        self.jobs[job.id] = asyncio.create_task(self._do(job))
-            if job is None:
-                with contextlib.suppress(TimeoutError):
-                    async with asyncio.timeout(POLL_SECONDS):
-                        await self._more.wait()
+            if await self._fetch_job():
+                continue
+            with contextlib.suppress(TimeoutError):
+                async with self.clock.timeout(POLL_SECONDS):
+                    await self._more.wait()
+
+    async def _fetch_job(self) -> bool:
+        """Whether there was a job to take."""
+        if len(self.jobs) >= self.at_once or not self.takes_jobs():
+            return False
+        async with self._fetching:
+            try:
+                job = await self._try(self.manager.fetch_job([QUEUE], self._id))
+            except UnregisteredWorker:
+                log.warning("this worker's registration is gone; it registers again")
+                self._id = await self._register()
+                return False
+            if job is None or job.id is None:
+                return False
+            self.jobs[job.id] = asyncio.create_task(self._do(job))
+            return True
 
     async def _do(self, job: Job) -> None:
         assert job.id is not None, "it was fetched"
+        run_id, epoch = str(job.task_kwargs["run_id"]), int(str(job.task_kwargs["epoch"]))
         try:
-            await self.advance(str(job.task_kwargs["run_id"]), int(str(job.task_kwargs["epoch"])))
+            await self.advance(run_id, epoch)
         except Exception:
-            log.exception("a job broke; its run is tried again")
-            await self.queue.put(str(job.lock), int(str(job.task_kwargs["epoch"])), BROKEN_SECONDS)
+            log.exception("the job of run %s failed; it is tried again", run_id)
+            await self.queue.put(run_id, epoch, BROKEN_SECONDS)
         finally:
-            # where this fails, the next sweep does it
-            await self._tried(self._finish(job.id))
+            # where this fails, the next check does it
+            await self._try(self._finish(job.id))
             del self.jobs[job.id]
             self._more.set()
 
-    async def _sweep(self) -> None:
+    async def _check_others(self) -> None:
         while True:
-            await asyncio.sleep(SWEEP_SECONDS)
-            await self._tried(self._swept())
+            await self.clock.sleep(CHECK_SECONDS)
+            await self._try(self._end_abandoned_jobs())
 
-    async def _swept(self) -> None:
-        """End jobs that nobody does, and put runs into the queue that have none."""
-        if not await self.queue.knows(self._id):
-            log.warning("this worker's registration is gone; it registers again")
-            self._id = await self._register()
-        async with self._fetching:
-            mine = await self.manager.list_jobs_async(worker_id=self._id, status=Status.DOING.value)
-            # it was given to this worker, but the answer was lost; or could not be ended when it
-            # was done
-            lost = [job for job in mine if job.id not in self.jobs]
-            for job in lost:
-                log.info(
-                    "run %s has a job that this worker was not told of, or could not end", job.lock
-                )
+    async def _end_abandoned_jobs(self) -> None:
+        """End jobs that nobody does any more, and queue their runs again."""
+        abandoned = await self._own_abandoned_jobs()
         stalled = await self.manager.get_stalled_jobs(
             queue=QUEUE, seconds_since_heartbeat=STALLED_SECONDS
         )
-        # after the database was away nobody's sign of life is fresh
-        for job in stalled if self._steady else ():
+        # after the database was away nobody's heartbeat is fresh
+        for job in stalled if self._is_steady else ():
             if job.id in self.jobs:
                 continue
-            log.warning(
-                "run %s has lost its worker %s", job.lock, job.worker_id, extra={"run_id": job.lock}
-            )
-            lost.append(job)
-        for job in lost:
+            text = "run %s has lost its worker %s"
+            log.warning(text, job.lock, job.worker_id, extra={"run_id": job.lock})
+            abandoned.append(job)
+        for job in abandoned:
             if job.id is not None:
                 await self._finish(job.id)
-        for run_id, epoch in await self.queue.orphans():
+        if abandoned:
+            await self._queue_runs_without_job()
+
+    async def _own_abandoned_jobs(self) -> list[Job]:
+        """Jobs given to this worker whose answer was lost, or that could not be ended."""
+        async with self._fetching:
+            status = Status.DOING.value
+            own = await self.manager.list_jobs_async(worker_id=self._id, status=status)
+            lost = [job for job in own if job.id not in self.jobs]
+        for job in lost:
+            log.info("run %s has a job that this worker does not know", job.lock)
+        return lost
+
+    async def _search_runs(self) -> None:
+        while True:
+            await self._try(self._queue_runs_without_job())
+            await self.clock.sleep(SEARCH_SECONDS)
+
+    async def _queue_runs_without_job(self) -> None:
+        for run_id, epoch in await self.queue.runs_without_job():
             await self.queue.put(run_id, epoch)
 
     async def _finish(self, job_id: int) -> None:
-        """End a job; nothing if somebody has done so before."""
-        try:
+        """End a job; does nothing if it has been ended."""
+        with contextlib.suppress(ConnectorException):
             await self.manager.finish_job_by_id_async(job_id, Status.SUCCEEDED, delete_job=True)
-        except ConnectorException as error:
-            if not isinstance(error.__cause__, psycopg.errors.RaiseException):
-                raise
 
-    async def _tried(
-        self, doing: Coroutine[Any, Any, Any], within: float | None = TIMEOUT_SECONDS
+    async def _try(
+        self, work: Coroutine[Any, Any, Any], within: float | None = TIMEOUT_SECONDS
     ) -> Any:
-        """What comes of it; None where the database fails.
-
-        Or does not answer `within` so many seconds.
-        """
+        """The result; None where the database fails, or does not answer `within` seconds."""
         try:
             async with asyncio.timeout(within):
-                done = await doing
+                result = await work
             self._failing = False
-            return done
-        except FAILURES as error:
+            return result
+        except (StoreError, ConnectorException, TimeoutError) as error:
             if not self._failing:
-                log.warning("the queue cannot be used for now: %s", said(error))
+                reason = " ".join(str(error).split()) or type(error).__name__
+                log.warning("the queue cannot be used for now: %s", reason)
             self._failing = True
             return None
-
-
-def _now() -> float:
-    return asyncio.get_running_loop().time()

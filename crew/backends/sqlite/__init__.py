@@ -1,1 +1,1 @@
-"""Placeholder."""
+"""Runs in one SQLite file: `store`, on a `file`, with `locks`; migrations/ has its schema."""

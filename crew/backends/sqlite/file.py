@@ -1,7 +1,4 @@
-"""One SQLite file on a thread of its own.
-
-WAL, commits that several writes share, and the migrations of its schema.
-"""
+"""One SQLite file on a thread of its own: WAL, shared commits, and its schema's migrations."""
 
 import asyncio
 import contextlib
@@ -14,13 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from crew.errors import StoreError, StoreUnavailable
+from crew.journal.errors import StoreError, StoreUnavailable
 
 # One script a version, in the order of their names; a database of a later version is refused.
 MIGRATIONS = tuple(
     path.read_text() for path in sorted((Path(__file__).parent / "migrations").glob("*.sql"))
 )
-# others hold the file for moments only; runs wait longer by themselves
+# others lock the file for moments only; runs wait longer by themselves
 BUSY_SECONDS = 1.0
 # of 4 KiB each
 CHECKPOINT_PAGES = 4000
@@ -36,13 +33,10 @@ class _Job:
 
 
 class SqliteFile:
-    """Does work on the file in the order it comes.
-
-    Several writes that wait at once share a transaction.
-    """
+    """Works on the file in the order of the calls; writes that wait share a transaction."""
 
     def __init__(self, path: Path) -> None:
-        """Open the file, or make it.
+        """Open the file, or create it.
 
         Raises:
             StoreError: it cannot be opened, is no such database, or is of a later version.
@@ -75,10 +69,7 @@ class SqliteFile:
     def do(
         self, work: Callable[[sqlite3.Connection], T], *, writes: bool = False
     ) -> "asyncio.Future[T]":
-        """Do some work on the connection; raises StoreError.
-
-        It is done even if nobody waits for it.
-        """
+        """Do some work on the connection, even if nobody waits for it; raises StoreError."""
         loop = asyncio.get_running_loop()
         future: asyncio.Future[T] = loop.create_future()
         if self._closed:
@@ -94,68 +85,59 @@ class SqliteFile:
         await asyncio.to_thread(self._thread.join)
 
     def _work(self) -> None:
-        """The thread: take all that waits, write it in one transaction.
-
-        Then tell those who wait.
-        """
-        going = True
-        while going:
-            jobs = [self._jobs.get()]
+        """The thread: do all that waits, in one transaction, then hand over the results."""
+        is_open = True
+        while is_open:
+            queued = [self._jobs.get()]
             while not self._jobs.empty():
-                jobs.append(self._jobs.get())
-            going = None not in jobs
-            todo = [job for job in jobs if job is not None]
-            done = (
-                self._grouped(todo)
-                if any(job.writes for job in todo)
-                else [self._alone(job) for job in todo]
-            )
-            for loop in {job.loop for job in todo}:
-                # the loop may have ended meanwhile, with nobody left to tell
+                queued.append(self._jobs.get())
+            is_open = None not in queued
+            jobs = [job for job in queued if job is not None]
+            if any(job.writes for job in jobs):
+                outcomes = self._do_together(jobs)
+            else:
+                outcomes = [self._do_alone(job) for job in jobs]
+            for loop in {job.loop for job in jobs}:
+                pairs = zip(jobs, outcomes, strict=True)
+                own = [(job, outcome) for job, outcome in pairs if job.loop is loop]
+                # the loop may have ended meanwhile, with nobody waiting
                 with contextlib.suppress(RuntimeError):
-                    loop.call_soon_threadsafe(
-                        _tell,
-                        [
-                            (job, outcome)
-                            for job, outcome in zip(todo, done, strict=True)
-                            if job.loop is loop
-                        ],
-                    )
+                    loop.call_soon_threadsafe(_set_outcomes, own)
         self._connection.close()
 
-    def _grouped(self, jobs: list[_Job]) -> list[Any]:
+    def _do_together(self, jobs: list[_Job]) -> list[Any]:
         """The jobs in one transaction; each in its own if one of them fails."""
         try:
             self._connection.execute("BEGIN IMMEDIATE")
-            done = [job.work(self._connection) for job in jobs]
+            outcomes = [job.work(self._connection) for job in jobs]
             self._connection.execute("COMMIT")
             self.failing = None
-            return done
+            return outcomes
         except sqlite3.OperationalError as error:
-            # nobody's fault, and the same for all who write
+            # no job's fault, and the same for all that write
             self._roll_back()
             unavailable = self._unavailable(error, writes=True)
-            return [unavailable if job.writes else self._alone(job) for job in jobs]
-        except Exception:  # noqa: BLE001 # whoever is to blame finds out alone, below
+            return [unavailable if job.writes else self._do_alone(job) for job in jobs]
+        except Exception:  # noqa: BLE001 # the job that failed fails alone, below
             self._roll_back()
-            return [self._alone(job) for job in jobs]
+            return [self._do_alone(job) for job in jobs]
 
     def _unavailable(self, error: sqlite3.Error, *, writes: bool) -> StoreUnavailable:
-        # full, locked, gone, broken off: what may be otherwise in a moment; a read that fails says
-        # nothing of writes
-        self.failing = str(error) if writes else self.failing
+        # full, locked, gone: what may pass; a read that fails says nothing about writes
+        if writes:
+            self.failing = str(error)
         return StoreUnavailable(f"the database {self.path} cannot be used for now: {error}")
 
-    def _alone(self, job: _Job) -> Any:
+    def _do_alone(self, job: _Job) -> Any:
         try:
             if not job.writes:
                 return job.work(self._connection)
             self._connection.execute("BEGIN IMMEDIATE")
-            done = job.work(self._connection)
+            outcome = job.work(self._connection)
             self._connection.execute("COMMIT")
             self.failing = None
-            return done
-        except Exception as error:  # noqa: BLE001 # it belongs to who waits for this job
+            return outcome
+        except Exception as error:  # noqa: BLE001 # it is raised where this job is awaited
             self._roll_back()
             if isinstance(error, StoreError):
                 return error
@@ -170,10 +152,10 @@ class SqliteFile:
                 self._connection.execute("ROLLBACK")
 
 
-def _tell(outcomes: list[tuple[_Job, Any]]) -> None:
+def _set_outcomes(outcomes: list[tuple[_Job, Any]]) -> None:
     for job, outcome in outcomes:
         if job.future.done():
-            # who waited was cancelled
+            # the one who waited was cancelled
             continue
         if isinstance(outcome, StoreError):
             job.future.set_exception(outcome)
@@ -185,14 +167,15 @@ def _prepare(connection: sqlite3.Connection, path: Path) -> None:
     connection.execute("PRAGMA journal_mode = WAL")
     # a checkpoint waits for the disk: not after every 4 MB
     connection.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}")
-    # what is committed outlives the process at once, and the machine from the next checkpoint on
+    # a commit survives the process at once, and the machine from the next checkpoint on
     connection.execute("PRAGMA synchronous = NORMAL")
     connection.execute("BEGIN IMMEDIATE")
     version: int = connection.execute("PRAGMA user_version").fetchone()[0]
     if version > len(MIGRATIONS):
         connection.execute("ROLLBACK")
         raise StoreError(
-            f"the database {path} is of version {version}, newer than this program's {len(MIGRATIONS)}: update crewline"
+            f"the database {path} is of version {version}, newer than this program's "
+            f"{len(MIGRATIONS)}: update crewline"
         )
     for number, script in enumerate(MIGRATIONS[version:], version + 1):
         for statement in script.split(";"):

@@ -1,7 +1,4 @@
-"""Which processes have runs in a database file.
-
-Locks that end with their process, however it ends.
-"""
+"""Which processes have runs in a database file: locks that end with their process."""
 
 import fcntl
 import os
@@ -14,25 +11,29 @@ class FileLocks:
     def __init__(self, path: Path) -> None:
         """`path`: of the database."""
         self.path = path
-        self._held: list[int] = []
-        # says that this process has runs in the file
+        self._handles: list[int] = []
+        # locked by every process that has runs in the file
         self._runs: int | None = None
 
     def serve(self) -> bool:
-        """Be the one that serves from the file; False if another is."""
+        """Lock the file for the one process that serves from it; False if another does."""
         return self._lock("serving", fcntl.LOCK_EX) is not None
 
     def have_runs(self, *, first: bool) -> bool:
-        """Say that this process has runs.
+        """Announce that this process has runs.
 
-        Whether no other has (asked only by one that wants to be the `first`).
+        Args:
+            first: this process wants to be the only one.
+
+        Returns:
+            Whether no other process has runs, where `first` asks for it.
         """
         handle = self._lock("runs", fcntl.LOCK_EX if first else fcntl.LOCK_SH)
         if handle is None:
-            # somebody has runs; others will see that this one has, too
+            # another process has runs; it will see that this one has, too
             self._runs = self._lock("runs", fcntl.LOCK_SH)
             return False
-        # others may come beside, now that it is known which runs nobody has
+        # others may share the lock, now that it is known which runs nobody has
         fcntl.flock(handle, fcntl.LOCK_SH)
         self._runs = handle
         return True
@@ -43,26 +44,26 @@ class FileLocks:
             return False
         try:
             fcntl.flock(self._runs, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            is_alone = True
         except OSError:
-            held = False
-        else:
-            held = True
-        # a conversion that fails may have let go of it
+            is_alone = False
+        # a conversion that fails may have released the lock
         fcntl.flock(self._runs, fcntl.LOCK_SH)
-        return held
+        return is_alone
 
     def release(self) -> None:
-        """Have nothing any more."""
-        for handle in self._held:
+        """Release all locks."""
+        for handle in self._handles:
             os.close(handle)
-        self._held, self._runs = [], None
+        self._handles, self._runs = [], None
 
     def _lock(self, name: str, kind: int) -> int | None:
-        handle = os.open(f"{self.path}.{name}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        path = f"{self.path}.{name}.lock"
+        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(handle, kind | fcntl.LOCK_NB)
         except OSError:
             os.close(handle)
             return None
-        self._held.append(handle)
+        self._handles.append(handle)
         return handle

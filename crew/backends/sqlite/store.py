@@ -11,14 +11,44 @@ from pydantic_core import to_json
 
 from crew.backends.sqlite.file import MIGRATIONS, SqliteFile
 from crew.backends.sqlite.locks import FileLocks
-from crew.errors import LostRun, StoreError
-from crew.journal.state import Status
-from crew.journal.store import FIRST_EPOCH, Receipt, Record, RunRow, Taken, Write
+from crew.journal.errors import LostRun, StoreError
+from crew.journal.events import RunStatus
+from crew.journal.store import (
+    FIRST_EPOCH,
+    Appended,
+    AppendResult,
+    Claim,
+    IdempotencyRecord,
+    KeyTaken,
+    PurgeAges,
+    Record,
+    RunRow,
+    StatusDiffers,
+    Write,
+)
 from crew.journal.watch import Watch
+from tools.clock import SYSTEM_CLOCK, Clock
 
 # greater than every run_id
 AFTER_ALL = "~"
 ROW: TypeAdapter[RunRow] = TypeAdapter(RunRow)
+
+UPSERT_RUN = """
+INSERT INTO runs (run_id, status, row, revision, ended_at, paused_until, last_seq, epoch)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (run_id) DO UPDATE SET status = excluded.status, row = excluded.row,
+    ended_at = excluded.ended_at, paused_until = excluded.paused_until,
+    last_seq = excluded.last_seq, epoch = excluded.epoch
+"""
+CLAIM = """
+UPDATE runs SET epoch = epoch + 1
+WHERE run_id = ? AND status = 'running' AND epoch = coalesce(?, epoch)
+RETURNING row, epoch
+"""
+OLD_REVISIONS = """
+DELETE FROM revisions
+WHERE kept_at < ? AND NOT EXISTS (SELECT 1 FROM runs WHERE runs.revision = revisions.revision)
+"""
 
 
 class SqliteStore:
@@ -26,192 +56,182 @@ class SqliteStore:
 
     shared = False
 
-    def __init__(self, path: Path) -> None:
-        """Open the file, or make it.
+    def __init__(self, path: Path, clock: Clock = SYSTEM_CLOCK) -> None:
+        """Open the file, or create it.
 
         Raises:
             StoreError: it cannot be opened, is no such database, or is of a later version.
         """
-        self.path = path
+        self.path, self.clock = path, clock
         self._file = SqliteFile(path)
         self._locks = FileLocks(path)
 
     @property
     def failing(self) -> str | None:
-        """See RunStore."""
+        """See Health."""
         return self._file.failing
 
-    def append(self, write: Write) -> "asyncio.Future[int]":
-        """See RunStore."""
-        run_id, row, receipt = write.run_id, write.row, write.receipt
-        packed = to_json(row).decode() if row is not None else ""
+    def append(self, write: Write) -> "asyncio.Future[AppendResult]":
+        """See RunLog."""
+        row_json = to_json(write.row).decode() if write.row is not None else ""
+        return self._file.do(lambda connection: _append(connection, write, row_json), writes=True)
 
-        def work(connection: sqlite3.Connection) -> int:
-            found = connection.execute(
-                "SELECT status, epoch FROM runs WHERE run_id = ?", (run_id,)
-            ).fetchone()
-            status, epoch = found or (None, FIRST_EPOCH)
-            if write.epoch is not None and write.epoch != epoch:
-                raise LostRun
-            if write.expected is not None:
-                if status != write.expected:
-                    return 0
-                epoch += 1
-            if receipt is not None:
-                sql = "INSERT OR IGNORE INTO receipts VALUES (?, ?, ?, ?)"
-                values = (receipt.key, receipt.fingerprint, receipt.run_id, receipt.before)
-                if connection.execute(sql, values).rowcount == 0:
-                    return 0
-            connection.executemany(
-                "INSERT INTO events VALUES (?, ?, ?, ?)",
-                [(run_id, r.seq, r.public, r.event) for r in write.records],
-            )
-            if row is not None:
-                connection.execute(
-                    """INSERT INTO runs (run_id, status, row, ended_at, paused_until, events, epoch) VALUES (?, ?, ?, ?, ?, ?, ?)
-                    ON CONFLICT (run_id) DO UPDATE SET status = excluded.status, row = excluded.row, ended_at = excluded.ended_at,
-                        paused_until = excluded.paused_until, events = excluded.events, epoch = excluded.epoch""",
-                    (run_id, row.status, packed, row.ended_at, row.paused_until, row.events, epoch),
-                )
-            return int(epoch)
+    async def claim(self, run_id: str, epoch: int | None = None) -> Claim | None:
+        """See RunLog."""
+        values = (run_id, epoch)
+        found = await self._file.do(lambda c: c.execute(CLAIM, values).fetchone(), writes=True)
+        return Claim(ROW.validate_json(found[0]), found[1]) if found else None
 
-        return self._file.do(work, writes=True)
-
-    async def take(self, run_id: str, epoch: int | None = None) -> Taken | None:
-        """See RunStore."""
-        sql = """UPDATE runs SET epoch = epoch + 1 WHERE run_id = ? AND status = 'running' AND epoch = coalesce(?, epoch)
-            RETURNING row, epoch"""
-        found = await self._file.do(
-            lambda c: c.execute(sql, (run_id, epoch)).fetchone(), writes=True
-        )
-        return Taken(ROW.validate_json(found[0]), found[1]) if found else None
-
-    async def ask_to_cancel(self, run_id: str) -> None:
-        """See RunStore."""
+    async def request_cancellation(self, run_id: str) -> None:
+        """See Cancellations."""
         sql = "UPDATE runs SET to_cancel = 1 WHERE run_id = ?"
         await self._file.do(lambda c: c.execute(sql, (run_id,)).rowcount, writes=True)
 
-    async def to_cancel(self, limit: int = 500) -> list[RunRow]:
-        """See RunStore."""
-        sql = (
-            "SELECT row FROM runs WHERE to_cancel AND ended_at IS NULL ORDER BY run_id DESC LIMIT ?"
-        )
-        found = await self._file.do(lambda c: c.execute(sql, (limit,)).fetchall())
-        return [ROW.validate_json(text) for (text,) in found]
+    async def cancellations(self, limit: int = 500) -> list[RunRow]:
+        """See Cancellations."""
+        sql = "SELECT row FROM runs WHERE to_cancel AND ended_at IS NULL"
+        return await self._rows(f"{sql} ORDER BY run_id DESC LIMIT ?", limit)
 
     async def row(self, run_id: str) -> RunRow | None:
-        """See RunStore."""
-        found = await self._file.do(
-            lambda c: c.execute("SELECT row FROM runs WHERE run_id = ?", (run_id,)).fetchone()
-        )
-        return ROW.validate_json(found[0]) if found else None
+        """See RunLog."""
+        rows = await self._rows("SELECT row FROM runs WHERE run_id = ?", run_id)
+        return rows[0] if rows else None
 
     async def rows(
-        self, status: Status | None = None, limit: int = 50, after: str | None = None
+        self, status: RunStatus | None = None, limit: int = 50, after: str | None = None
     ) -> list[RunRow]:
-        """See RunStore."""
-        # a status stands in the text, so that the index of open runs can be used
+        """See RunLog."""
+        # the status is part of the text, so that the index of open runs can be used
         wanted = f"status = '{status}' AND " if status is not None else ""
-        sql = f"SELECT row FROM runs WHERE {wanted}run_id < ? ORDER BY run_id DESC LIMIT ?"  # noqa: S608 # Status is a Literal
-        found = await self._file.do(
-            lambda c: c.execute(sql, (after or AFTER_ALL, limit)).fetchall()
-        )
-        return [ROW.validate_json(text) for (text,) in found]
+        sql = f"SELECT row FROM runs WHERE {wanted}run_id < ? ORDER BY run_id DESC LIMIT ?"  # noqa: S608 # RunStatus is a Literal
+        return await self._rows(sql, after or AFTER_ALL, limit)
 
-    async def count(self, status: Status) -> int:
-        """See RunStore."""
+    async def count(self, status: RunStatus) -> int:
+        """See RunLog."""
         sql = f"SELECT count(*) FROM runs WHERE status = '{status}'"  # noqa: S608 # as above
         (found,) = await self._file.do(lambda c: c.execute(sql).fetchone())
         return int(found)
 
     async def records(self, run_id: str, after: int = 0, limit: int = 500) -> list[Record]:
-        """See RunStore."""
-        sql = "SELECT seq, public, event FROM events WHERE run_id = ? AND seq > ? ORDER BY seq LIMIT ?"
-        found = await self._file.do(lambda c: c.execute(sql, (run_id, after, limit)).fetchall())
+        """See RunLog."""
+        sql = "SELECT seq, public, event FROM events WHERE run_id = ? AND seq > ?"
+        sql, values = f"{sql} ORDER BY seq LIMIT ?", (run_id, after, limit)
+        found = await self._file.do(lambda c: c.execute(sql, values).fetchall())
         return [Record(*values) for values in found]
 
-    async def receipt(self, key: str) -> Receipt | None:
-        """See RunStore."""
-        found = await self._file.do(
-            lambda c: c.execute("SELECT * FROM receipts WHERE key = ?", (key,)).fetchone()
-        )
-        return Receipt(*found) if found else None
+    async def idempotency_record(self, key: str) -> IdempotencyRecord | None:
+        """See RunLog."""
+        return await self._file.do(lambda connection: _idempotency_record(connection, key))
 
-    async def due(self, now: str, limit: int = 50) -> list[RunRow]:
-        """See RunStore."""
+    async def due_pauses(self, now: str, limit: int = 50) -> list[RunRow]:
+        """See RunLog."""
         sql = "SELECT row FROM runs WHERE paused_until <= ? ORDER BY paused_until LIMIT ?"
-        found = await self._file.do(lambda c: c.execute(sql, (now, limit)).fetchall())
-        return [ROW.validate_json(text) for (text,) in found]
+        return await self._rows(sql, now, limit)
 
-    async def sweep(
-        self, events_before: str, most_events: int, runs_before: str, limit: int = 200
-    ) -> int:
-        """See RunStore."""
+    async def purge(self, ages: PurgeAges, limit: int = 200) -> int:
+        """See Purging."""
+        return await self._file.do(lambda c: _purge(c, ages, limit), writes=True)
 
-        def work(connection: sqlite3.Connection) -> int:
-            gone = connection.execute(
-                "SELECT run_id FROM runs WHERE ended_at < ? LIMIT ?", (runs_before, limit)
-            ).fetchall()
-            for table in ("events", "receipts", "runs"):
-                connection.executemany(f"DELETE FROM {table} WHERE run_id = ?", gone)  # noqa: S608 # names of ours
-            sql = (
-                "SELECT events, run_id FROM runs WHERE ended_at < ? AND events - swept > 0 LIMIT ?"
-            )
-            old = connection.execute(sql, (events_before, limit)).fetchall()
-            sql = "SELECT events - ?, run_id FROM runs WHERE events - swept > ? AND ended_at IS NOT NULL LIMIT ?"
-            old += connection.execute(sql, (most_events, most_events, limit)).fetchall()
-            connection.executemany("DELETE FROM events WHERE seq <= ? AND run_id = ?", old)
-            connection.executemany("UPDATE runs SET swept = max(swept, ?) WHERE run_id = ?", old)
-            return len(gone) + len(old)
+    async def announce_listeners(
+        self, process: str, run_ids: Sequence[str], seconds: float
+    ) -> None:
+        """See Cluster: there is no other process."""
 
-        return await self._file.do(work, writes=True)
-
-    async def attend(self, place: str, run_ids: Sequence[str], seconds: float) -> None:
-        """See RunStore: to nobody."""
-
-    async def attended(self, run_id: str, place: str) -> bool:
-        """See RunStore."""
+    async def has_listeners(self, run_id: str, process: str) -> bool:
+        """See Cluster."""
         return False
 
     async def probe(self) -> None:
-        """See RunStore."""
-        # the file's first page is written, with what it says already
-        await self._file.do(
-            lambda c: c.execute(f"PRAGMA user_version = {len(MIGRATIONS)}"), writes=True
-        )
+        """See Health."""
+        # writes the file's first page, with what it has already
+        sql = f"PRAGMA user_version = {len(MIGRATIONS)}"
+        await self._file.do(lambda c: c.execute(sql), writes=True)
 
-    async def keep_revision(self, revision: str, files: str) -> None:
-        """See RunStore."""
-        sql = "INSERT OR IGNORE INTO revisions VALUES (?, ?)"
-        await self._file.do(lambda c: c.execute(sql, (revision, files)).rowcount, writes=True)
+    async def keep_revision(self, revision: str, files: str, now: str) -> None:
+        """See RevisionStore."""
+        sql = "INSERT INTO revisions VALUES (?, ?, ?)"
+        sql = f"{sql} ON CONFLICT (revision) DO UPDATE SET kept_at = excluded.kept_at"
+        values = (revision, files, now)
+        await self._file.do(lambda c: c.execute(sql, values).rowcount, writes=True)
 
     async def revision(self, revision: str) -> str | None:
-        """See RunStore."""
+        """See RevisionStore."""
         sql = "SELECT files FROM revisions WHERE revision = ?"
         found = await self._file.do(lambda c: c.execute(sql, (revision,)).fetchone())
         return str(found[0]) if found else None
 
-    def claim(self, *, serves: bool) -> bool:
-        """See RunStore."""
+    def claim_process(self, *, serves: bool) -> bool:
+        """See Cluster."""
         if serves and not self._locks.serve():
             raise StoreError(
-                f"another process serves from {self.path}: SQLite is for one; use another folder or CREW_DATABASE_URL"
+                f"another process serves from {self.path}: SQLite is for one; "
+                "use another folder or CREW_DATABASE_URL"
             )
         return self._locks.have_runs(first=serves)
 
     def alone(self) -> bool:
-        """See RunStore."""
+        """See Cluster."""
         return self._locks.alone()
 
-    def watching(self, run_id: str) -> AbstractContextManager[Watch]:
-        """See RunStore."""
-        # nobody rings: what another process writes is found by looking
-        return nullcontext(Watch())
+    def watch(self, run_id: str) -> AbstractContextManager[Watch]:
+        """See Cluster."""
+        # without notices: what another process writes is found by polling
+        return nullcontext(Watch(self.clock))
 
-    def pass_on(self, run_id: str, public: str) -> None:
-        """See RunStore: to nobody, since one process has the file to itself."""
+    def publish_ephemeral(self, run_id: str, encoded: str) -> None:
+        """See Cluster: there is no other process."""
 
     async def aclose(self) -> None:
         """See RunStore."""
         await self._file.aclose()
         self._locks.release()
+
+    async def _rows(self, sql: str, *values: object) -> list[RunRow]:
+        found = await self._file.do(lambda c: c.execute(sql, values).fetchall())
+        return [ROW.validate_json(text) for (text,) in found]
+
+
+def _append(connection: sqlite3.Connection, write: Write, row_json: str) -> AppendResult:
+    run_id, row, record = write.run_id, write.row, write.idempotency
+    sql = "SELECT status, epoch FROM runs WHERE run_id = ?"
+    status, epoch = connection.execute(sql, (run_id,)).fetchone() or (None, FIRST_EPOCH)
+    if write.epoch is not None and write.epoch != epoch:
+        raise LostRun
+    if write.expected is not None:
+        if status != write.expected:
+            return StatusDiffers(status)
+        epoch += 1
+    if record is not None:
+        if (taken := _idempotency_record(connection, record.key)) is not None:
+            return KeyTaken(taken)
+        values = (record.key, record.fingerprint, record.run_id, record.before)
+        connection.execute("INSERT INTO idempotency_records VALUES (?, ?, ?, ?)", values)
+    events = [(run_id, one.seq, one.public, one.event) for one in write.records]
+    connection.executemany("INSERT INTO events VALUES (?, ?, ?, ?)", events)
+    if row is not None:
+        ends = (row.ended_at, row.paused_until, row.last_seq)
+        connection.execute(UPSERT_RUN, (run_id, row.status, row_json, row.revision, *ends, epoch))
+    return Appended(int(epoch))
+
+
+def _idempotency_record(connection: sqlite3.Connection, key: str) -> IdempotencyRecord | None:
+    sql = "SELECT * FROM idempotency_records WHERE key = ?"
+    found = connection.execute(sql, (key,)).fetchone()
+    return IdempotencyRecord(*found) if found else None
+
+
+def _purge(connection: sqlite3.Connection, ages: PurgeAges, limit: int) -> int:
+    sql = "SELECT run_id FROM runs WHERE ended_at < ? LIMIT ?"
+    gone = connection.execute(sql, (ages.runs_before, limit)).fetchall()
+    for table in ("events", "idempotency_records", "runs"):
+        connection.executemany(f"DELETE FROM {table} WHERE run_id = ?", gone)  # noqa: S608 # names of ours
+    sql = "SELECT last_seq, run_id FROM runs WHERE ended_at < ? AND last_seq - purged_seq > 0"
+    old = connection.execute(f"{sql} LIMIT ?", (ages.events_before, limit)).fetchall()
+    sql = "SELECT last_seq - ?, run_id FROM runs WHERE last_seq - purged_seq > ?"
+    sql = f"{sql} AND ended_at IS NOT NULL LIMIT ?"
+    old += connection.execute(sql, (ages.max_events, ages.max_events, limit)).fetchall()
+    connection.executemany("DELETE FROM events WHERE seq <= ? AND run_id = ?", old)
+    sql = "UPDATE runs SET purged_seq = max(purged_seq, ?) WHERE run_id = ?"
+    connection.executemany(sql, old)
+    connection.execute(OLD_REVISIONS, (ages.revisions_before,))
+    return len(gone) + len(old)

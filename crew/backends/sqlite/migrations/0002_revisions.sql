@@ -1,4 +1,0 @@
-CREATE TABLE revisions (
-    revision TEXT PRIMARY KEY,
-    files TEXT NOT NULL
-) WITHOUT ROWID;

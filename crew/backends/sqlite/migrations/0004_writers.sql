@@ -1,3 +1,0 @@
-ALTER TABLE runs ADD COLUMN epoch INTEGER NOT NULL DEFAULT 1;
-ALTER TABLE runs ADD COLUMN to_cancel INTEGER NOT NULL DEFAULT 0;
-CREATE INDEX runs_to_cancel ON runs (run_id) WHERE to_cancel AND ended_at IS NULL;

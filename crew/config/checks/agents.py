@@ -1,0 +1,110 @@
+"""Each agent's tools and providers, and whether its file and crew.yaml agree."""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+
+from agents.config import AgentConfig
+from agents.providers.catalog import BUILTIN_PROVIDERS
+from crew.config.checks.references import unknown_name
+from crew.config.crew_file import CrewConfig
+from crew.config.document import Document
+from crew.config.loader import CrewFiles
+from crew.config.problems import Problem
+from crew.config.sources import CREW_FILE, TOOLS_FILE
+
+SHELL_TOOLS = frozenset({"ExecuteCommand", "RunCommand", "Shell", "Bash"})
+
+
+def check_agents(
+    files: CrewFiles, crew: CrewConfig, tools: Mapping[str, object]
+) -> Iterator[Problem]:
+    """The problems of every agent."""
+    known_tools = _known_tools(files, tools)
+    named_providers = files.names_in(CREW_FILE, ("providers",))
+    listed = frozenset(crew.agents)
+    for agent_id, agent in files.agents.items():
+        document = files.agent_files[agent_id]
+        if agent_id not in listed:
+            if files.is_whole(CREW_FILE, "agents"):
+                text = f"crew.yaml does not list agent {agent_id}"
+                yield document.problem(("id",), "unused-agent", text)
+            continue
+        if known_tools is not None:
+            yield from _check_tools(agent, document, known_tools)
+        if named_providers is not None:
+            yield from _check_providers(agent, document, crew, named_providers)
+        yield from _check_terminal(files, crew, agent)
+
+
+def _known_tools(files: CrewFiles, tools: Mapping[str, object]) -> Collection[str] | None:
+    """The names of all tools, also of wrong entries; None where a list of them is unreadable."""
+    known = set(tools)
+    for file in (CREW_FILE, TOOLS_FILE):
+        names = files.names_in(file, ("tools",))
+        if names is None or () in files.changed.get(file, ()):
+            return None
+        known |= set(names)
+    return known
+
+
+def _check_tools(
+    agent: AgentConfig, document: Document, known: Collection[str]
+) -> Iterator[Problem]:
+    for place, name in enumerate(agent.tools):
+        path = ("tools", place)
+        if name in known:
+            continue
+        if name in SHELL_TOOLS:
+            text = (
+                f"unknown tool {name!r}: running a shell command is never built in; "
+                "define what it may do in tools.yaml"
+            )
+            yield document.problem(path, "unknown-tool", text)
+        else:
+            yield unknown_name(document, path, "tool", name, known)
+    for place in repeated(agent.tools):
+        text = f"tool {agent.tools[place]} is listed twice"
+        yield document.problem(("tools", place), "tool-listed-twice", text)
+
+
+def repeated(names: Sequence[str]) -> Iterator[int]:
+    """The places of names that are also further up."""
+    seen: set[str] = set()
+    for place, name in enumerate(names):
+        if name in seen:
+            yield place
+        seen.add(name)
+
+
+def _check_providers(
+    agent: AgentConfig, document: Document, crew: CrewConfig, named: Collection[str]
+) -> Iterator[Problem]:
+    known = {*BUILTIN_PROVIDERS, *named}
+    models = (
+        (("provider",), agent),
+        (("primary", "provider"), agent.primary),
+        (("backup", "provider"), agent.backup),
+    )
+    for path, model in models:
+        if model is None:
+            continue
+        name = model.provider
+        if name not in known:
+            yield unknown_name(document, path, "provider", name, known)
+        elif name not in BUILTIN_PROVIDERS and not (
+            crew.providers[name].base_url or model.provider_url
+        ):
+            text = f"provider {name} has no address: give it a base_url in crew.yaml"
+            yield document.problem(path, "provider", f"{text}, or a provider_url here")
+
+
+def _check_terminal(files: CrewFiles, crew: CrewConfig, agent: AgentConfig) -> Iterator[Problem]:
+    behavior = crew.routing.agent_behaviors.get(agent.id)
+    if behavior is None or None in (behavior.is_terminal, agent.is_terminal):
+        return
+    if behavior.is_terminal == agent.is_terminal:
+        return
+    words = {True: "terminal", False: "not terminal"}
+    here, there = words[bool(behavior.is_terminal)], words[bool(agent.is_terminal)]
+    text = f"{agent.id} is {here} here, and {there} in {files.agent_files[agent.id].file}"
+    path = ("routing", "agent_behaviors", agent.id, "is_terminal")
+    yield files.crew_document.problem(path, "terminal-disagreement", text)

@@ -1,0 +1,76 @@
+"""What an agent's prompt mentions: variables that are unknown, signals that no route knows."""
+
+import re
+from collections.abc import Iterator
+
+from agents.config import AgentConfig
+from agents.prompt import VARIABLES, variables
+from crew.config.crew_file import CrewConfig
+from crew.config.document import Document
+from crew.config.loader import CrewFiles
+from crew.config.problems import Problem
+from crew.config.sources import CREW_FILE
+from crew.routing.signals import Signal, normalize
+
+# A bracketed word in capitals, as signals are written.
+BRACKETED = re.compile(r"\[[^\[\]\n]{1,60}\]")
+# a variable of another kind: of a shell, or of Python and crewAI; doubled braces are ours
+FOREIGN_VARIABLE = re.compile(r"\$\{[A-Za-z_]\w*\}|(?<![{$])\{[A-Za-z_]\w*\}(?!\})")
+
+
+def check_prompts(files: CrewFiles, crew: CrewConfig) -> Iterator[Problem]:
+    """The problems of every listed agent's prompt and backstory."""
+    routes = crew.routing.signals.values()
+    signals = frozenset(normalize(signal.signal) for one in routes for signal in one)
+    knows_signals = files.is_whole(CREW_FILE, "routing")
+    for agent_id in crew.agents:
+        agent = files.agents.get(agent_id)
+        if agent is None:
+            continue
+        document = files.agent_files[agent_id]
+        yield from _check_texts(agent, document)
+        if knows_signals:
+            yield from _check_mentioned(agent, document, signals)
+            yield from _check_unmentioned(files, crew, agent)
+
+
+def _check_texts(agent: AgentConfig, document: Document) -> Iterator[Problem]:
+    texts = {"system_prompt": agent.system_prompt, "backstory": agent.backstory}
+    if not any(text.strip() for text in texts.values()):
+        text = f"{agent.id} has neither system_prompt nor backstory"
+        yield document.problem((), "no-prompt", text)
+    for key, value in texts.items():
+        for name in dict.fromkeys(variables(value)):
+            if name not in VARIABLES:
+                text = f"{{{{{name}}}}} stays as written; known: {', '.join(VARIABLES)}"
+                yield document.problem((key,), "unknown-variable", text)
+        for found in dict.fromkeys(FOREIGN_VARIABLE.findall(value)):
+            name = found.strip("${}")
+            text = f"{found} stays as written; variables of prompts are written {{{{name}}}}"
+            near = f"{{{{{name}}}}}" if name in VARIABLES else None
+            yield document.problem((key,), "foreign-variable", text, suggestion=near)
+
+
+def _check_mentioned(
+    agent: AgentConfig, document: Document, signals: frozenset[str]
+) -> Iterator[Problem]:
+    """Words in the prompt that look like signals."""
+    for word in dict.fromkeys(BRACKETED.findall(agent.system_prompt)):
+        looks_like_signal = word.upper() == word and any(char.isalpha() for char in word)
+        if looks_like_signal and normalize(word) not in signals:
+            text = f"the prompt mentions {word}, which no route knows"
+            yield document.problem(("system_prompt",), "unknown-signal", text)
+
+
+def _check_unmentioned(files: CrewFiles, crew: CrewConfig, agent: AgentConfig) -> Iterator[Problem]:
+    """Signals that nothing tells the agent of."""
+    if crew.settings.route_hints != "never" or "signals" in variables(agent.system_prompt):
+        return
+    prompt = normalize(agent.system_prompt)
+    for place, signal in enumerate(crew.routing.signals.get(agent.id, ())):
+        if not Signal.of(signal.signal).occurs(prompt):
+            text = f"the prompt of {agent.id} never mentions {signal.signal}"
+            path = ("routing", "signals", agent.id, place, "signal")
+            yield files.crew_document.problem(
+                path, "unmentioned-signal", f"{text}, and route_hints is never"
+            )

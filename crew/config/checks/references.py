@@ -1,0 +1,144 @@
+"""Names in crew.yaml that nothing has: agents, groups, entries."""
+
+from collections.abc import Collection, Iterator
+from pathlib import Path
+
+from crew.config.crew_file import CrewConfig
+from crew.config.document import Document, YamlPath
+from crew.config.loader import CrewFiles
+from crew.config.problems import ErrorCode, Problem
+from crew.config.sources import CREW_FILE
+
+GROUPS: YamlPath = ("routing", "parallel_groups")
+CODES: dict[str, ErrorCode] = {
+    "agent": "unknown-agent",
+    "agent or group": "unknown-agent",
+    "tool": "unknown-tool",
+    "provider": "unknown-provider",
+}
+# names that a message lists
+MAX_LISTED = 12
+
+
+def unknown_name(
+    document: Document,
+    path: YamlPath,
+    what: str,
+    name: str,
+    known: Collection[str],
+    *,
+    key: bool = False,
+) -> Problem:
+    """The problem of a name that nothing has; `what`: a key of CODES."""
+    near = document.near(name, known)
+    text = f"unknown {what} {name!r}"
+    if known and near is None:
+        text = f"{text}; known: {', '.join(sorted(known)[:MAX_LISTED])}"
+    return document.problem(path, CODES[what], text, key=key, suggestion=near)
+
+
+def check_references(files: CrewFiles, crew: CrewConfig) -> Iterator[Problem]:
+    """Every name in crew.yaml that nothing has."""
+    yield from _check_listed(files, crew)
+    if not files.is_whole(CREW_FILE, "agents"):
+        # who is in the crew is not known
+        return
+    document, agents = files.crew_document, frozenset(crew.agents)
+    for path, name, key in _named_agents(crew):
+        if name is not None and name not in agents:
+            yield _unknown_agent(files, path, "agent", name, agents, key=key)
+    groups = files.names_in(CREW_FILE, GROUPS)
+    if groups is None:
+        return
+    targets = agents | frozenset(groups)
+    for path, target in _targets(crew):
+        if target and target not in targets:
+            yield _unknown_agent(files, path, "agent or group", target, targets)
+    for agent_id in crew.agents:
+        agent = files.agents.get(agent_id)
+        if agent is None:
+            continue
+        document = files.agent_files[agent_id]
+        for place, target in enumerate(agent.handoff_targets or ()):
+            if target not in targets:
+                path = ("handoff_targets", place)
+                yield unknown_name(document, path, "agent or group", target, targets)
+
+
+def _check_listed(files: CrewFiles, crew: CrewConfig) -> Iterator[Problem]:
+    """The list of agents, and their files."""
+    document = files.crew_document
+    by_stem = {Path(one.file).stem: agent for agent, one in files.agent_files.items()}
+    listed: set[str] = set()
+    for place, name in enumerate(crew.agents):
+        path = ("agents", place)
+        if name in listed:
+            text = f"agent {name} is listed twice"
+            yield document.problem(path, "agent-listed-twice", text)
+        listed.add(name)
+        if name in files.agent_files:
+            continue
+        if name in by_stem:
+            yield _other_id(files, name, by_stem[name])
+            continue
+        near = document.near(name, list(files.agent_files))
+        text = f"agent {name} has no file agents/{name}.yaml"
+        yield document.problem(path, "missing-agent", text, suggestion=near)
+    for agent_id, agent_document in files.agent_files.items():
+        stem = Path(agent_document.file).stem
+        if agent_id == stem or agent_id not in files.agents or stem in listed:
+            continue
+        text = f"agent {agent_id} is in {agent_document.file}; name the file {agent_id}.yaml"
+        yield agent_document.problem(("id",), "file-name", text)
+
+
+def _other_id(files: CrewFiles, name: str, agent_id: str) -> Problem:
+    """The list names a file whose agent has another id."""
+    document = files.agent_files[agent_id]
+    text = f"the agent in this file has the id {agent_id!r}, and {CREW_FILE} lists {name!r}"
+    text = f"{text}; write the same name in both"
+    return document.problem(("id",), "missing-agent", text, suggestion=name)
+
+
+def _unknown_agent(
+    files: CrewFiles,
+    path: YamlPath,
+    what: str,
+    name: str,
+    known: Collection[str],
+    *,
+    key: bool = False,
+) -> Problem:
+    document = files.crew_document
+    if name not in files.agent_files:
+        return unknown_name(document, path, what, name, known, key=key)
+    file = files.agent_files[name].file
+    text = f"agent {name!r} has the file {file} but is not listed; add {name} to agents"
+    return document.problem(path, CODES[what], text, key=key)
+
+
+def _named_agents(crew: CrewConfig) -> Iterator[tuple[YamlPath, str | None, bool]]:
+    """Where crew.yaml names an agent: path, name, and whether the name is a key."""
+    routing = crew.routing
+    yield ("entry_point",), crew.entry_point, False
+    for section in ("signals", "defaults", "agent_behaviors"):
+        for name in getattr(routing, section):
+            yield ("routing", section, name), name, True
+    for group, config in routing.parallel_groups.items():
+        for place, name in enumerate(config.agents):
+            yield (*GROUPS, group, "agents", place), name, False
+
+
+def _targets(crew: CrewConfig) -> Iterator[tuple[YamlPath, str | None]]:
+    """Where crew.yaml names an agent or a group."""
+    routing = crew.routing
+    for agent, target in routing.defaults.items():
+        yield ("routing", "defaults", agent), target
+    for agent, signals in routing.signals.items():
+        for place, signal in enumerate(signals):
+            yield ("routing", "signals", agent, place, "target"), signal.target
+    for group, config in routing.parallel_groups.items():
+        yield (*GROUPS, group, "next_agent"), config.next_agent
+    for agent, behavior in routing.agent_behaviors.items():
+        path = ("routing", "agent_behaviors", agent, "on_wait_timeout")
+        yield path, behavior.on_wait_timeout

@@ -1,0 +1,94 @@
+"""The script: names and signals that nothing has, arguments that a tool refuses."""
+
+from collections.abc import Iterator, Mapping
+
+from agents.providers.scripted import SCRIPT_FILE, Rule, ScriptedCall
+from crew.config.checks.prompts import BRACKETED
+from crew.config.checks.references import unknown_name
+from crew.config.crew_file import CrewConfig
+from crew.config.document import Document
+from crew.config.loader import CrewFiles
+from crew.config.problems import Problem
+from crew.config.sources import CREW_FILE, TOOLS_FILE
+from crew.routing.signals import normalize
+from tools.errors import ArgumentsError
+from tools.tool import Tool
+
+
+def check_script(
+    files: CrewFiles, crew: CrewConfig, tools: Mapping[str, Tool]
+) -> Iterator[Problem]:
+    """The problems of script.yaml, and that it is missing where an agent needs it."""
+    document = files.documents.get(SCRIPT_FILE)
+    if document is None:
+        yield from _check_missing(files)
+        return
+    rules = files.script.rules if files.script is not None else ()
+    for place, rule in enumerate(rules):
+        yield from _check_agents(document, files, crew, rule, place)
+        for number, call in enumerate(rule.calls):
+            yield from _check_call(document, files, tools, call, (place, number))
+        yield from _check_signals(document, files, crew, rule, place)
+
+
+def _check_missing(files: CrewFiles) -> Iterator[Problem]:
+    for agent_id, agent in files.agents.items():
+        if (agent.primary or agent).provider == "scripted":
+            text = f"provider scripted needs a {SCRIPT_FILE} beside crew.yaml"
+            yield files.agent_files[agent_id].problem(("provider",), "no-script", text)
+            return
+
+
+def _check_agents(
+    document: Document, files: CrewFiles, crew: CrewConfig, rule: Rule, place: int
+) -> Iterator[Problem]:
+    if not files.is_whole(CREW_FILE, "agents"):
+        return
+    for name in rule.agent or ():
+        if name not in crew.agents:
+            known = frozenset(crew.agents)
+            yield unknown_name(document, ("rules", place, "agent"), "agent", name, known)
+
+
+def _check_call(
+    document: Document,
+    files: CrewFiles,
+    tools: Mapping[str, Tool],
+    call: ScriptedCall,
+    place: tuple[int, int],
+) -> Iterator[Problem]:
+    """A script may call wrongly on purpose, to see what a crew makes of it: a warning."""
+    path = ("rules", place[0], "calls", place[1])
+    named = (files.names_in(CREW_FILE, ("tools",)), files.names_in(TOOLS_FILE, ("tools",)))
+    tool = tools.get(call.tool)
+    if tool is None:
+        if None in named or any(call.tool in names for names in named if names is not None):
+            return
+        text = f"the script calls {call.tool}, and there is no such tool"
+        near = document.near(call.tool, tools)
+        yield document.problem(path, "script-tool", text, suggestion=near)
+        return
+    try:
+        tool.check(dict(call.arguments))
+    except ArgumentsError as error:
+        text = f"{call.tool} refuses these arguments: {error}"
+        yield document.problem(path, "script-arguments", text)
+    except Exception:  # noqa: BLE001 # a validator of the tool's own types fails: no mistake here
+        return
+
+
+def _check_signals(
+    document: Document, files: CrewFiles, crew: CrewConfig, rule: Rule, place: int
+) -> Iterator[Problem]:
+    """Bracketed words that look like signals of the rule's agents, and are none."""
+    if not files.is_whole(CREW_FILE, "routing"):
+        return
+    known = set()
+    for agent in rule.agent or crew.routing.signals:
+        known |= {normalize(one.signal) for one in crew.routing.signals.get(agent, ())}
+    for word in dict.fromkeys(BRACKETED.findall(rule.say)):
+        looks_like_signal = word.upper() == word and any(char.isalpha() for char in word)
+        if looks_like_signal and normalize(word) not in known:
+            who = ", ".join(rule.agent) if rule.agent else "any agent"
+            text = f"the script says {word}, which is no signal of {who}"
+            yield document.problem(("rules", place, "say"), "script-signal", text)

@@ -1,0 +1,73 @@
+"""A YAML file that was read: its data, the place of every key and value, and its problems."""
+
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from typing import Any
+
+from crew.config.problems import Problem, ProblemCode
+from tools.suggest import nearest
+
+YamlPath = tuple[str | int, ...]
+
+
+@dataclass(slots=True)
+class Document:
+    """A file that was read."""
+
+    file: str
+    text: str
+    # as written; None where nothing could be read
+    data: Any = None
+    # line and column, from 1, of the value and of the key at a path
+    values: dict[YamlPath, tuple[int, int]] = field(default_factory=dict)
+    keys: dict[YamlPath, tuple[int, int]] = field(default_factory=dict)
+    problems: list[Problem] = field(default_factory=list)
+    # lists from which wrong items were left out: where each item that is left was written
+    kept_items: dict[YamlPath, list[int]] = field(default_factory=dict)
+    # how many names may still be compared to find what was meant; a hostile file has tens of
+    # thousands of mistakes
+    comparisons: int = 10_000
+
+    def as_written(self, path: YamlPath) -> YamlPath:
+        """A path in the bound data as a path in the file."""
+        written: YamlPath = ()
+        for part in path:
+            kept = self.kept_items.get(written)
+            if kept is not None and isinstance(part, int) and part < len(kept):
+                part = kept[part]
+            written = (*written, part)
+        return written
+
+    def value_at(self, path: YamlPath) -> tuple[int, int]:
+        """Where the value at a path is, or the nearest one above it that is there."""
+        while path not in self.values and path:
+            path = path[:-1]
+        return self.values.get(path, (1, 1))
+
+    def key_at(self, path: YamlPath) -> tuple[int, int]:
+        """Where the key at a path is, else its value."""
+        return self.keys.get(path) or self.value_at(path)
+
+    def near(self, word: str, known: Collection[str]) -> str | None:
+        """The known name that a word of this file was probably meant to be."""
+        self.comparisons -= len(known)
+        return nearest(word, known) if self.comparisons > 0 else None
+
+    def problem(
+        self,
+        path: YamlPath,
+        code: ProblemCode,
+        message: str,
+        *,
+        key: bool = False,
+        suggestion: str | None = None,
+    ) -> Problem:
+        """A problem of this file at a path of its bound data: at the value, or at the key."""
+        written = self.as_written(path)
+        line, column = self.key_at(written) if key else self.value_at(written)
+        return Problem(self.file, line, column, code, message, suggestion)
+
+    def refuse(self, line: int, column: int, code: ProblemCode, message: str) -> "Document":
+        """Add a problem at a place."""
+        self.problems.append(Problem(self.file, line, column, code, message))
+        return self

@@ -1,0 +1,24 @@
+"""What can go wrong with the store.
+
+CrewError
+└── StoreError           the store could not write or read
+    ├── StoreUnavailable for now: the disk is full, the database is away or locked by others
+    └── LostRun          another process has claimed the run
+"""
+
+from crew.errors import CrewError
+
+
+class StoreError(CrewError):
+    """The store failed."""
+
+
+class StoreUnavailable(StoreError):
+    """The store cannot be used for now; the same again may succeed later."""
+
+
+class LostRun(StoreError):
+    """Another process has claimed the run; what this one writes is refused."""
+
+    def __init__(self) -> None:
+        super().__init__("another process has claimed the run")

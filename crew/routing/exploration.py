@@ -1,0 +1,182 @@
+"""Which agents and groups a run can come to, and where the order of the list can lead it.
+
+Where the order leads depends on who has spoken, so the situations that a run can be in are played
+through: who is next, and who has spoken. There are few in most crews; past MAX_SITUATIONS who has
+spoken is left open, and what is found may be more than a run can do (`exact` is False then).
+"""
+
+from collections.abc import Container, Iterator
+from dataclasses import dataclass, field
+from itertools import combinations
+
+from crew.routing.rules import OrderRule, Routing, Rule, winnable_in_group
+from crew.routing.steps import Group
+
+MAX_SITUATIONS = 20_000
+# the subsets of a larger group's members (any may fail) are not played through one by one
+MAX_MEMBERS = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """An agent or a group is next."""
+
+    name: str
+    # of a group: the agent whose rules decide after it, if nothing else does
+    origin: str
+    # agents that have spoken, a bit each by their place in the list; -1: not known
+    spoken: int
+
+
+@dataclass(slots=True)
+class Exploration:
+    """What was found."""
+
+    # agents that can be the current one, and groups
+    reached: set[str] = field(default_factory=set)
+    # by agent or group: where the order leads; None: nobody is left
+    order_targets: dict[str, set[str | None]] = field(default_factory=dict)
+    # by group: the agents whose rules decide after it, if nothing else does
+    origins: dict[str, set[str]] = field(default_factory=dict)
+    exact: bool = True
+
+
+class _TooMany(Exception):
+    pass
+
+
+def explore(routing: Routing, start: str) -> Exploration:
+    """Play through what can follow when a run starts at an agent."""
+    try:
+        return _Explorer(routing, exact=True).run(start)
+    except _TooMany:
+        return _Explorer(routing, exact=False).run(start)
+
+
+@dataclass(frozen=True, slots=True)
+class _Spoken:
+    """The agents of a situation's bits, as the rules ask for them."""
+
+    bits: int
+    places: dict[str, int]
+
+    def __contains__(self, agent: object) -> bool:
+        return isinstance(agent, str) and bool(self.bits >> self.places[agent] & 1)
+
+
+class _Explorer:
+    def __init__(self, routing: Routing, *, exact: bool) -> None:
+        self.routing, self.exact = routing, exact
+        self.found = Exploration(exact=exact)
+        self.places = {agent: place for place, agent in enumerate(routing.agents)}
+        self.seen: set[Situation] = set()
+        self.open: list[Situation] = []
+        # places of the list that the order can lead on from, where who has spoken is not known
+        self.passed_places: set[int] = set()
+
+    def run(self, start: str) -> Exploration:
+        self._push(start, "", 0)
+        while self.open:
+            situation = self.open.pop()
+            self.found.reached.add(situation.name)
+            group = self.routing.groups.get(situation.name)
+            if group is not None:
+                self._play_group(group, situation)
+            else:
+                self._play_agent(situation)
+        return self.found
+
+    def _push(self, name: str, origin: str, spoken: int) -> None:
+        # who started a group matters only while the group is next
+        origin = origin if name in self.routing.groups else ""
+        situation = Situation(name, origin, spoken if self.exact else -1)
+        if situation in self.seen:
+            return
+        if self.exact and len(self.seen) >= MAX_SITUATIONS:
+            raise _TooMany
+        self.seen.add(situation)
+        self.open.append(situation)
+
+    def _bit(self, agent: str) -> int:
+        return 1 << self.places[agent]
+
+    def _play_agent(self, situation: Situation) -> None:
+        routing, agent = self.routing, situation.name
+        spoken = situation.spoken | self._bit(agent)
+        if agent in routing.asks:
+            # a person's answer lets everybody speak again
+            self._push(agent, "", 0)
+        self._play_rules(routing.rules[agent], agent, agent, spoken)
+
+    def _play_rules(self, rules: tuple[Rule, ...], source: str, origin: str, spoken: int) -> None:
+        """Push what the rules lead to, up to the first that always applies."""
+        for rule in rules:
+            if isinstance(rule, OrderRule):
+                if self._play_order(rule, source, origin, spoken):
+                    return
+                continue
+            for way in rule.ways(()):
+                if way.kind == "pause":
+                    self._play_pause(origin, spoken)
+                elif way.target is not None:
+                    self._push(way.target, origin, spoken)
+            if not rule.conditional:
+                return
+
+    def _play_pause(self, agent: str, spoken: int) -> None:
+        self._push(agent, "", 0)
+        target = self.routing.on_wait_timeout.get(agent)
+        if agent in self.routing.wait_seconds and target is not None:
+            self._push(target, agent, spoken)
+
+    def _play_order(self, rule: OrderRule, source: str, origin: str, spoken: int) -> bool:
+        """Whether the order leads anywhere, for certain."""
+        targets = self.found.order_targets.setdefault(source, set())
+        if not self.exact:
+            targets |= {rule.agents[rule.place] if rule.place < len(rule.agents) else None}
+            self._pass_places(rule, origin)
+            return False
+        known: Container[str] = _Spoken(spoken, self.places)
+        way = next(rule.ways(known), None)
+        if way is None:
+            targets.add(None)
+            return False
+        assert way.target is not None, "the order leads to agents"
+        targets.add(way.target)
+        self._push(way.target, origin, spoken)
+        return True
+
+    def _pass_places(self, rule: OrderRule, origin: str) -> None:
+        """Anybody behind a place may be next."""
+        for place in range(rule.place, len(rule.agents)):
+            if place in self.passed_places:
+                return
+            self.passed_places.add(place)
+            self._push(rule.agents[place], origin, -1)
+
+    def _play_group(self, group: Group, situation: Situation) -> None:
+        origin = situation.origin
+        self.found.origins.setdefault(group.name, set()).add(origin)
+        for members in self._answering(group):
+            spoken = situation.spoken
+            for member in members:
+                spoken |= self._bit(member)
+            if group.next_agent is not None:
+                self._push(group.next_agent, origin, spoken)
+                continue
+            for member in members:
+                for route in winnable_in_group(self.routing.routes.get(member, ())):
+                    if route.target is not None:
+                        self._push(route.target, member, spoken)
+            rules = self.routing.rules_after_group(origin)
+            self._play_rules(rules, group.name, origin, spoken)
+
+    def _answering(self, group: Group) -> Iterator[tuple[str, ...]]:
+        """The members that may have answered: any, but at least one."""
+        if not self.exact:
+            yield group.agents
+            return
+        if len(group.agents) > MAX_MEMBERS:
+            raise _TooMany
+        for count in range(1, len(group.agents) + 1):
+            yield from combinations(group.agents, count)

@@ -1,0 +1,200 @@
+"""An agent's ways out: one ordered tuple of rules, by which runs decide and the graph is drawn.
+
+The first rule that applies decides. A rule behind an unconditional one never applies: what
+configures it has no effect.
+"""
+
+from collections.abc import Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar, Literal
+
+from crew.routing.signals import Signal, find
+from crew.routing.steps import Group
+
+# an agent's signals are compared with each other up to so many: more than anybody writes
+MAX_COMPARED = 500
+WayKind = Literal["signal", "pause", "terminal", "default", "handoff_target", "order", "end"]
+# the key in the YAML that makes a rule
+RuleKey = Literal[
+    "signals", "wait_for_signal", "is_terminal", "defaults", "handoff_targets", "auto_route", ""
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """One entry of `routing.signals.<agent>`."""
+
+    signal: Signal
+    # an agent, a group, or None: the run ends
+    target: str | None
+    description: str
+    # where it is defined, as `file:line`
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """Where a rule leads: to an agent or a group, to the end (None), or to a pause."""
+
+    kind: WayKind
+    target: str | None = None
+    route: Route | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SignalRule:
+    """One of the agent's signals is in its answer; the first in the order of crew.yaml wins."""
+
+    routes: tuple[Route, ...]
+    key: ClassVar[RuleKey] = "signals"
+    conditional: ClassVar[bool] = True
+    after_group: ClassVar[bool] = False
+
+    def apply(self, found: Sequence[Route], spoken: Container[str]) -> Way | None:
+        """See Rule."""
+        return Way("signal", found[0].target, found[0]) if found else None
+
+    def ways(self, spoken: Container[str]) -> Iterator[Way]:
+        """See Rule."""
+        for route in winnable(self.routes):
+            yield Way("signal", route.target, route)
+
+
+@dataclass(frozen=True, slots=True)
+class FixedRule:
+    """Leads to one place, whatever the answer."""
+
+    key: RuleKey
+    way: Way
+    # it also decides after a group that this agent started
+    after_group: bool = True
+    conditional: ClassVar[bool] = False
+
+    def apply(self, found: Sequence[Route], spoken: Container[str]) -> Way | None:
+        """See Rule."""
+        return self.way
+
+    def ways(self, spoken: Container[str]) -> Iterator[Way]:
+        """See Rule."""
+        yield self.way
+
+
+@dataclass(frozen=True, slots=True)
+class OrderRule:
+    """The next agent of the list that has not spoken, without wrapping round."""
+
+    agents: tuple[str, ...]
+    # where the search starts
+    place: int
+    key: ClassVar[RuleKey] = ""
+    conditional: ClassVar[bool] = True
+    after_group: ClassVar[bool] = True
+
+    def apply(self, found: Sequence[Route], spoken: Container[str]) -> Way | None:
+        """See Rule."""
+        return next(self.ways(spoken), None)
+
+    def ways(self, spoken: Container[str]) -> Iterator[Way]:
+        """See Rule."""
+        for place in range(self.place, len(self.agents)):
+            if self.agents[place] not in spoken:
+                yield Way("order", self.agents[place])
+                return
+
+
+# Each has `key`; `conditional` (whether a later rule may apply); `after_group` (whether it applies
+# after a group that the agent started, too); `apply(found, spoken)`, the way it leads, or None;
+# `ways(spoken)`, all ways it can lead.
+Rule = SignalRule | FixedRule | OrderRule
+
+
+@dataclass(frozen=True, slots=True)
+class Routing:
+    """Where an agent's words may lead."""
+
+    # in the order of crew.yaml
+    agents: tuple[str, ...]
+    routes: Mapping[str, tuple[Route, ...]]
+    # has an entry only where crew.yaml has one; None: the run ends
+    defaults: Mapping[str, str | None]
+    # None where the agent's file has no handoff_targets; () where the list is empty
+    handoff_targets: Mapping[str, tuple[str, ...] | None]
+    waits: frozenset[str]
+    terminal: frozenset[str]
+    # agents with `auto_route: false`
+    no_auto_route: frozenset[str]
+    groups: Mapping[str, Group]
+    # how long an agent's pauses wait, and where to go then (None: the run ends)
+    wait_seconds: Mapping[str, float]
+    on_wait_timeout: Mapping[str, str | None]
+    # agents with a tool that a person must approve
+    asks: frozenset[str] = frozenset()
+    rules: Mapping[str, tuple[Rule, ...]] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        places = {agent: place for place, agent in enumerate(self.agents)}
+        made = {agent: tuple(_rules(self, agent, places[agent])) for agent in self.agents}
+        object.__setattr__(self, "rules", made)
+
+    def find_routes(self, agent_id: str, words: str) -> list[Route]:
+        """The routes whose signals are in an agent's answer, in the order of crew.yaml."""
+        routes = self.routes.get(agent_id, ())
+        return [routes[place] for place in find([route.signal for route in routes], words)]
+
+    def rules_after_group(self, origin: str) -> tuple[Rule, ...]:
+        """The rules that decide where a group leads that nothing else decides.
+
+        Args:
+            origin: the agent that started the group.
+        """
+        return tuple(rule for rule in self.rules[origin] if rule.after_group)
+
+
+def _rules(routing: Routing, agent: str, place: int) -> Iterator[Rule]:
+    """The rules of an agent, in their order (spec, 3.4)."""
+    routes, targets = routing.routes.get(agent), routing.handoff_targets.get(agent)
+    if routes:
+        yield SignalRule(routes)
+    if agent in routing.waits:
+        yield FixedRule("wait_for_signal", Way("pause"), after_group=False)
+    if agent in routing.terminal:
+        yield FixedRule("is_terminal", Way("terminal"), after_group=False)
+    if agent in routing.defaults:
+        yield FixedRule("defaults", Way("default", routing.defaults[agent]))
+    others = [target for target in targets or () if target != agent]
+    if others:
+        yield FixedRule("handoff_targets", Way("handoff_target", others[0]))
+    elif targets is not None:
+        # a list of only itself counts as empty, and an empty one as: nowhere
+        yield FixedRule("handoff_targets", Way("end"))
+    if agent in routing.no_auto_route:
+        yield FixedRule("auto_route", Way("end"))
+    yield OrderRule(routing.agents, place + 1)
+    yield FixedRule("", Way("end"))
+
+
+def first_way(rules: Sequence[Rule], found: Sequence[Route], spoken: Container[str]) -> Way:
+    """The way that the first applicable rule leads."""
+    for rule in rules:
+        if (way := rule.apply(found, spoken)) is not None:
+            return way
+    raise AssertionError("the last rule always applies")
+
+
+def winnable(routes: Sequence[Route]) -> list[Route]:
+    """The routes that can win: no earlier signal is found in every text that has theirs."""
+    if len(routes) > MAX_COMPARED:
+        return list(routes)
+    out = []
+    for place, route in enumerate(routes):
+        text = route.signal.normal
+        if not any(earlier.signal.occurs(text) for earlier in routes[:place]):
+            out.append(route)
+    return out
+
+
+def winnable_in_group(routes: Sequence[Route]) -> list[Route]:
+    """The routes of a member that can decide where its group leads: a target beats an end."""
+    aimed = [route for route in routes if route.target is not None]
+    ends = [route for route in routes if route.target is None]
+    return winnable(aimed) + [route for route in ends if route in winnable([*aimed, route])]

@@ -1,0 +1,66 @@
+"""What can follow an answer: a Handoff, a Fork, a Pause or a Finish, each with its reason."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+Why = Literal["signal", "default", "handoff_target", "order", "group", "no_answer"]
+EndReason = Literal["terminal", "signal", "no_next_agent", "no_answer"]
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """One of `routing.parallel_groups`."""
+
+    name: str
+    agents: tuple[str, ...]
+    wait_for_all: bool
+    timeout_seconds: float
+    next_agent: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Why the run goes where it goes."""
+
+    why: Why
+    signal: str | None = None
+    # other signals that were found
+    also_found: tuple[str, ...] = ()
+    # where the signal is defined, as `file:line`
+    source: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Handoff:
+    """Another agent speaks next."""
+
+    to: str
+    reason: Reason
+
+
+@dataclass(frozen=True, slots=True)
+class Fork:
+    """A group speaks next."""
+
+    group: Group
+    reason: Reason
+
+
+@dataclass(frozen=True, slots=True)
+class Pause:
+    """A person is asked."""
+
+    agent_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Finish:
+    """The run ends in good order."""
+
+    reason: EndReason
+    agent_id: str
+    # after a group: the answer is that of the deciding agent; otherwise the joined text
+    decided: bool = True
+
+
+NextStep = Handoff | Fork | Pause | Finish

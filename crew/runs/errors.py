@@ -1,0 +1,52 @@
+"""What can go wrong with a request about a run.
+
+CrewError
+├── UnknownRun       there is no run of this id
+├── UnknownAgent     the crew has no agent of this id
+├── NotPaused        the run does not wait for an answer, or another answer came first
+├── AlreadyStarted   a request with the same idempotency key has started something; `record` has it
+├── KeyReused        a request with the same idempotency key asked for something else
+├── RunEnded         the run has ended already
+└── Draining         this process takes no new runs
+"""
+
+from crew.errors import CrewError
+from crew.journal.store import IdempotencyRecord
+
+
+class UnknownRun(CrewError):
+    """There is no such run."""
+
+
+class UnknownAgent(CrewError):
+    """There is no such agent."""
+
+
+class NotPaused(CrewError):
+    """The run is not paused."""
+
+
+class AlreadyStarted(CrewError):
+    """A request with this idempotency key has started a segment of a run already."""
+
+    def __init__(self, record: IdempotencyRecord) -> None:
+        super().__init__(f"the key {record.key!r} has started run {record.run_id}")
+        self.record = record
+
+
+class KeyReused(CrewError):
+    """The idempotency key was used for another request."""
+
+    def __init__(self, key: str) -> None:
+        super().__init__(f"the key {key!r} was used for another request; give each its own")
+
+
+class RunEnded(CrewError):
+    """The run has ended."""
+
+
+class Draining(CrewError):
+    """This process is shutting down and takes no new runs."""
+
+    def __init__(self) -> None:
+        super().__init__("this process is shutting down")

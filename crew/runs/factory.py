@@ -1,0 +1,69 @@
+"""Makes the Run objects of a process, from new or stored runs; one at a time for each run."""
+
+import asyncio
+from weakref import WeakValueDictionary
+
+from crew.crew import Crew
+from crew.engine.executor import CrewExecutor
+from crew.journal.replay import replay
+from crew.journal.state import RunState
+from crew.journal.store import RunRow
+from crew.journal.writer import Journal, Outlets
+from crew.runs.live import LiveRuns
+from crew.runs.queue import Queue
+from crew.runs.revisions import Revisions
+from crew.runs.run import Run
+from crew.runs.tail import Tail
+
+
+class RunFactory:
+    """What starting, resuming and claiming a run have in common."""
+
+    def __init__(
+        self, outlets: Outlets, live: LiveRuns, revisions: Revisions, queue: Queue | None
+    ) -> None:
+        """`queue`: gets what is started here; without one, this process plays it."""
+        self.outlets, self.store, self.clock = outlets, outlets.store, outlets.clock
+        self.live, self.revisions, self.queue = live, revisions, queue
+        # runs that were left because the store failed, to be claimed again
+        self.left: set[str] = set()
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+
+    def lock(self, run_id: str) -> asyncio.Lock:
+        """Held by the one who resumes or claims a stored run."""
+        return self._locks.setdefault(run_id, asyncio.Lock())
+
+    async def load(self, row: RunRow, *, or_current: bool) -> tuple[Crew, RunState]:
+        """A stored run's crew, to be released, and its state."""
+        crew = await self.revisions.acquire_for(row, or_current=or_current)
+        try:
+            state = RunState(row.run_id, crew.tool_limits)
+            await replay(self.store, state)
+        except BaseException:
+            self.revisions.release(crew)
+            raise
+        return crew, state
+
+    def make(
+        self,
+        crew: Crew,
+        row: RunRow,
+        state: RunState,
+        epoch: int | None = None,
+        *,
+        stream: bool = False,
+    ) -> Run:
+        """A Run of an acquired crew; not alive yet."""
+        tail = Tail(self.clock, state.seq)
+        run_id, request_id = row.run_id, row.request_id
+        journal = Journal(self.outlets, run_id, request_id, tail.add, state.seq, epoch)
+        executor = CrewExecutor(crew, state, journal, row, stream=stream)
+        return Run(run_id, crew, executor, journal, tail, self.discard)
+
+    def discard(self, run: Run) -> None:
+        """A run is alive no more here."""
+        # where there is a queue, its workers find the run again
+        if run.journal.gave_up and not self.live.draining and self.queue is None:
+            self.left.add(run.id)
+        self.live.remove(run)
+        self.revisions.release(run.crew)

@@ -1,0 +1,88 @@
+"""The runs that are alive in this process, and the tails of those that others play."""
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+
+from crew.journal.store import RunStore
+from crew.runs.remote import RemoteTail
+from crew.runs.run import Run
+from crew.runs.tail import Tail
+from tools.clock import Clock
+
+# how long the tail of a run that was given to others is kept though nobody follows it
+EXPECT_SECONDS = 5.0
+
+
+class LiveRuns:
+    """A registry by run id."""
+
+    def __init__(self, store: RunStore, clock: Clock) -> None:
+        self.store, self.clock = store, clock
+        self._runs: dict[str, Run] = {}
+        self._tails: dict[str, RemoteTail] = {}
+        # this process takes no new runs
+        self.draining = False
+
+    def __contains__(self, run_id: str) -> bool:
+        return run_id in self._runs
+
+    def __len__(self) -> int:
+        return len(self._runs)
+
+    def get(self, run_id: str) -> Run | None:
+        """The run, if it is alive here."""
+        return self._runs.get(run_id)
+
+    def all(self) -> list[Run]:
+        """All of them."""
+        return list(self._runs.values())
+
+    def add(self, run: Run) -> None:
+        """A run is alive from now on."""
+        self._runs[run.id] = run
+
+    def remove(self, run: Run) -> None:
+        """A run is alive no more; another segment of it stays."""
+        if self._runs.get(run.id) is run:
+            del self._runs[run.id]
+
+    def remote_tails(self) -> list[RemoteTail]:
+        """The tails of runs that other processes play."""
+        return list(self._tails.values())
+
+    def has_tail_after(self, run_id: str, seq: int) -> bool:
+        """Whether a tail has, or will have, what comes after an event."""
+        return self._tail_after(run_id, seq) is not None
+
+    @contextmanager
+    def remote_tail(self, run_id: str, after: int) -> Iterator[Tail]:
+        """The tail of a run that another process plays, shared by all who use it."""
+        remote = self._tail_after(run_id, after)
+        if remote is None:
+            remote = RemoteTail(self.store, self.clock, run_id, after)
+            self._tails[run_id] = remote
+        remote.users += 1
+        try:
+            yield remote.tail
+        finally:
+            remote.users -= 1
+            if remote.users == 0:
+                remote.close()
+                if self._tails.get(run_id) is remote:
+                    # at once, so that the next user gets a new one
+                    del self._tails[run_id]
+
+    def expect(self, run_id: str, after: int) -> None:
+        """Keep the tail of a run that another process is about to play, before anyone follows."""
+        waiting = ExitStack()
+        waiting.enter_context(self.remote_tail(run_id, after))
+        # of the event loop: a rehearsal's clock has nothing to do with other processes
+        asyncio.get_running_loop().call_later(EXPECT_SECONDS, waiting.close)
+
+    def _tail_after(self, run_id: str, seq: int) -> RemoteTail | None:
+        """The tail that has what comes after an event; one of an earlier segment has not."""
+        remote = self._tails.get(run_id)
+        if remote is not None and remote.tail.closed and seq >= remote.tail.seq:
+            return None
+        return remote

@@ -1,0 +1,131 @@
+"""The newest events of a run, kept for those who follow it; each reads at its own pace."""
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncGenerator, Callable
+from dataclasses import dataclass
+
+from crew.journal.wire import RunEvent
+from tools.clock import Clock
+
+# A follower this many events behind is cut off; it may come back by id.
+MAX_WAITING = 1000
+
+
+class TooSlow(Exception):
+    """The follower fell more than MAX_WAITING events behind."""
+
+
+@dataclass(slots=True, eq=False)
+class Follower:
+    """One who follows a run, and how far it has read."""
+
+    # place of the next event
+    place: int
+    # called when it falls too far behind, also while it is busy with an event
+    cut: Callable[[], None] | None
+    # what it waits on for more
+    more: "asyncio.Future[None] | None" = None
+
+    def wake(self) -> None:
+        """There is more, or there will be no more."""
+        if self.more is not None and not self.more.done():
+            self.more.set_result(None)
+
+
+class Tail:
+    """The newest events of a run; every follower has a place of its own in it."""
+
+    def __init__(self, clock: Clock, seq: int) -> None:
+        """`seq`: the number of the event before the first one to come."""
+        self.clock = clock
+        self.events: deque[RunEvent] = deque(maxlen=MAX_WAITING)
+        # place of the first event that is still here, counted from this tail's beginning
+        self.first = 0
+        self.seq = seq
+        self.closed = False
+        self.followers: set[Follower] = set()
+
+    def add(self, event: RunEvent) -> None:
+        """Add an event and wake the followers; cut off those that it pushes too far behind."""
+        if len(self.events) == MAX_WAITING:
+            self.first += 1
+            self._cut_off()
+        self.events.append(event)
+        if event.seq is not None:
+            self.seq = event.seq
+        self._wake()
+
+    def close(self) -> None:
+        """No event will follow."""
+        self.closed = True
+        self._wake()
+
+    def place_after(self, seq: int) -> int | None:
+        """The place after event `seq`; None when the events do not reach back to it."""
+        if seq >= self.seq:
+            return self.first + len(self.events)
+        for place, event in enumerate(self.events, self.first):
+            if event.seq is not None and event.seq > seq:
+                return place if event.seq == seq + 1 else None
+        return None
+
+    async def follow(
+        self, place: int, idle_seconds: float | None, cut: Callable[[], None] | None
+    ) -> AsyncGenerator[RunEvent | None, None]:
+        """The events from a place on, as they come, until the tail is closed.
+
+        None after each `idle_seconds` without one.
+
+        Raises:
+            TooSlow: the place is no longer here.
+        """
+        follower = Follower(place, cut)
+        self.followers.add(follower)
+        try:
+            while True:
+                if follower.place < self.first:
+                    raise TooSlow
+                if follower.place < self.first + len(self.events):
+                    event = self.events[follower.place - self.first]
+                    follower.place += 1
+                    yield event
+                elif self.closed:
+                    return
+                elif not await self._wait(follower, idle_seconds):
+                    yield None
+        finally:
+            self.followers.discard(follower)
+
+    async def _wait(self, follower: Follower, idle_seconds: float | None) -> bool:
+        """Wait for more; False if nothing came in time.
+
+        With a timer and a future, not a task: a silent stream must cost next to nothing.
+        """
+        follower.more = asyncio.get_running_loop().create_future()
+        idle = False
+
+        def wake_idle() -> None:
+            nonlocal idle
+            idle = True
+            follower.wake()
+
+        timer = None
+        if idle_seconds is not None:
+            timer = self.clock.call_later(idle_seconds, wake_idle)
+        try:
+            await follower.more
+        finally:
+            follower.more = None
+            if timer is not None:
+                timer.cancel()
+        return not idle
+
+    def _cut_off(self) -> None:
+        for follower in list(self.followers):
+            if follower.place < self.first and follower.cut is not None:
+                follower.cut()
+
+    def _wake(self) -> None:
+        for follower in self.followers:
+            follower.wake()

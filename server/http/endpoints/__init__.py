@@ -1,0 +1,1 @@
+"""One short function for each endpoint: `runs` (start, resume, follow), `crew`, `health`."""

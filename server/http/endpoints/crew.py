@@ -1,0 +1,30 @@
+"""The crew: what it is, and reading its files again."""
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from server.http.errors import HttpProblem
+from server.http.requests import parse_flag, parse_parameters, require_no_body
+from server.http.responses import JsonResponse, warning, whole_crew
+from server.http.services import services_of
+
+
+async def show(request: Request) -> Response:
+    """GET /api/crew: the crew."""
+    services = services_of(request)
+    prompts = parse_flag(parse_parameters(request, frozenset({"prompts"})), "prompts")
+    if prompts and not services.settings.show_prompts:
+        text = "settings.show_prompts is false"
+        raise HttpProblem(403, f"prompts: {text}", [("prompts", text)])
+    crew = whole_crew(services.runs.crew, prompts=prompts)
+    return JsonResponse({**crew, "config": services.reloader.details()})
+
+
+async def reload(request: Request) -> Response:
+    """POST /api/crew/reload: read the crew's files again, for new runs."""
+    services = services_of(request)
+    await require_no_body(request, services.settings, "reload")
+    changed = await services.reloader.reload("asked for over HTTP")
+    warnings = [warning(problem) for problem in services.runs.crew.warnings]
+    summary = services.reloader.summary()
+    return JsonResponse({"changed": changed, **summary, "warnings": warnings})

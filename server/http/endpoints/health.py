@@ -1,0 +1,77 @@
+"""Probes and metrics."""
+
+import asyncio
+import contextlib
+import importlib.metadata
+import logging
+from typing import Any
+
+from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
+from starlette.requests import Request
+from starlette.responses import Response
+
+from crew.journal.errors import StoreError
+from server.http.errors import RETRY_AFTER, HttpProblem
+from server.http.requests import parse_parameters
+from server.http.responses import JsonResponse
+from server.http.services import services_of
+
+log = logging.getLogger(__name__)
+
+# a probe does not wait for a database that hangs
+ASK_SECONDS = 2.0
+
+
+async def health(request: Request) -> Response:
+    """GET /health: alive."""
+    version = importlib.metadata.version("crewline")
+    return JsonResponse({"status": "ok", "version": version})
+
+
+async def ready(request: Request) -> Response:
+    """GET /ready: able to serve."""
+    services = services_of(request)
+    if services.runs.draining:
+        return _not_ready({"status": "draining"})
+    if (failing := services.runs.store.failing) is not None:
+        log.debug("not ready: %s", failing)
+        detail = "runs cannot be stored; the log says why"
+        return _not_ready({"status": "store failing", "detail": detail})
+    document: dict[str, Any] = {
+        "status": "ready",
+        "crew": services.runs.crew.name,
+        "config": services.reloader.summary(),
+    }
+    if (queue := services.runs.queue) is not None:
+        try:
+            async with asyncio.timeout(ASK_SECONDS):
+                document["workers"], document["runs_waiting"] = await queue.counts()
+        except TimeoutError:
+            detail = "the queue does not answer"
+            return _not_ready({"status": "store failing", "detail": detail})
+    return JsonResponse(document)
+
+
+def _not_ready(document: dict[str, Any]) -> Response:
+    return JsonResponse(document, 503, headers=RETRY_AFTER)
+
+
+async def metrics(request: Request) -> Response:
+    """GET /metrics: Prometheus text, or JSON."""
+    services = services_of(request)
+    numbers, runs = services.metrics, services.runs
+    # what cannot be asked keeps its last value: a database that is away must not hide the rest
+    with contextlib.suppress(StoreError, TimeoutError):
+        async with asyncio.timeout(ASK_SECONDS):
+            numbers.pauses.set(await runs.store.count("paused"))
+            if runs.queue is not None:
+                numbers.set_queue(*await runs.queue.counts())
+    parameters = parse_parameters(request, frozenset({"format"}))
+    match parameters.get("format", "prometheus"):
+        case "prometheus":
+            return Response(generate_latest(numbers.registry), media_type=CONTENT_TYPE_LATEST)
+        case "json":
+            return JsonResponse(numbers.as_json())
+        case other:
+            text = "is prometheus or json"
+            raise HttpProblem(400, f"format: {text}, not {other[:40]!r}", [("format", text)])

@@ -1,0 +1,261 @@
+"""Runs: started, resumed, followed, listed, cancelled."""
+
+import asyncio
+import re
+from dataclasses import dataclass
+from typing import Any, get_args
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from crew.journal.errors import StoreUnavailable
+from crew.journal.events import RunStatus
+from crew.journal.wire import result_in, result_of
+from crew.runs.errors import AlreadyStarted
+from crew.runs.run import Run
+from server.http.errors import RETRY_AFTER, HttpProblem
+from server.http.requests import (
+    ResumeRequest,
+    StartRequest,
+    bad_request,
+    idempotency_key,
+    parse_answer,
+    parse_event_id,
+    parse_flag,
+    parse_parameters,
+    parse_run_request,
+    require_no_body,
+)
+from server.http.responses import (
+    JsonResponse,
+    accepted,
+    listed_run,
+    run_address,
+    whole_run,
+)
+from server.http.services import Services, services_of
+from server.http.sse import EventStream, cannot_read
+
+LAST_EVENT_ID = "Last-Event-ID"
+# of a request whose like has started what it asks for before
+REPLAYED = {"Idempotency-Replayed": "true"}
+MAX_LISTED = 500
+CLIENT_GONE = 499
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """The segment of a run that a request, or its like before it, has started."""
+
+    run_id: str
+    # the number of the event before it
+    before: int
+    deltas: bool
+    # None: another process plays it, or it has ended
+    run: Run | None = None
+    # an earlier request has started it
+    replayed: bool = False
+
+
+async def stream(request: Request) -> EventStream | Response:
+    """GET, POST /api/crew/stream: start or resume a run and stream it.
+
+    With Last-Event-ID: continue a stream.
+    """
+    _refuse_head(request)
+    if (last := request.headers.get("last-event-id")) is not None:
+        run_id, after = parse_event_id(last, None, LAST_EVENT_ID)
+        deltas = request.query_params.get("deltas") == "1"
+        return await _continue(request, run_id, after, LAST_EVENT_ID, deltas=deltas, segment=True)
+    started = await _start(request)
+    services = services_of(request)
+    return EventStream(
+        services.runs,
+        services.listeners,
+        started.run_id,
+        started.before,
+        deltas=started.deltas,
+        segment=True,
+        replayed=started.replayed,
+    )
+
+
+async def run(request: Request) -> Response:
+    """POST /api/crew/run: the same, answered as one JSON document at the end."""
+    services = services_of(request)
+    started = await _start(request)
+    with services.listeners.listen(started.run_id) as listening:
+        gone = asyncio.ensure_future(_client_gone(request))
+        ended = asyncio.ensure_future(_result(services, started))
+        try:
+            await asyncio.wait({gone, ended}, return_when=asyncio.FIRST_COMPLETED)
+            if not ended.done():
+                return Response(status_code=CLIENT_GONE)
+            listening.over = True
+            headers = REPLAYED if started.replayed else None
+            return JsonResponse(ended.result(), headers=headers)
+        except asyncio.CancelledError:
+            # the run was left for the next process
+            raise _goes_on(started.run_id) from None
+        finally:
+            gone.cancel()
+            ended.cancel()
+
+
+async def listing(request: Request) -> Response:
+    """GET /api/crew/runs: runs, newest first."""
+    given = parse_parameters(request, frozenset({"status", "limit", "after"}))
+    status, limit, after = given.get("status"), given.get("limit", "50"), given.get("after")
+    known = get_args(RunStatus)
+    wanted = next((one for one in known if one == status), None)
+    if status is not None and wanted is None:
+        raise bad_request([("status", f"is one of {', '.join(known)}")])
+    if not re.fullmatch(r"[0-9]{1,3}", limit) or not 1 <= int(limit) <= MAX_LISTED:
+        raise bad_request([("limit", f"is a number from 1 to {MAX_LISTED}")])
+    runs = services_of(request).runs
+    if after is not None:
+        await runs.row(after)
+    rows = await runs.store.rows(wanted, int(limit) + 1, after)
+    page = rows[: int(limit)]
+    next_id = page[-1].run_id if len(rows) > len(page) else None
+    return JsonResponse({"runs": [listed_run(row) for row in page], "next": next_id})
+
+
+async def show(request: Request) -> Response:
+    """GET /api/crew/runs/{id}: one run with its result."""
+    row = await services_of(request).runs.row(request.path_params["run_id"])
+    return JsonResponse(whole_run(row))
+
+
+async def events(request: Request) -> EventStream | Response:
+    """GET /api/crew/runs/{id}/events: its events, from the start or after one."""
+    _refuse_head(request)
+    run_id = request.path_params["run_id"]
+    given = parse_parameters(request, frozenset({"after", "deltas"}))
+    deltas = parse_flag(given, "deltas")
+    for field, text in (
+        (LAST_EVENT_ID, request.headers.get("last-event-id")),
+        ("after", given.get("after")),
+    ):
+        if text is not None:
+            _, after = parse_event_id(text, run_id, field)
+            return await _continue(request, run_id, after, field, deltas=deltas)
+    services = services_of(request)
+    await services.runs.row(run_id)
+    return EventStream(services.runs, services.listeners, run_id, 0, deltas=deltas)
+
+
+async def resume(request: Request) -> Response:
+    """POST /api/crew/runs/{id}/resume: answer a pause."""
+    services, run_id = services_of(request), request.path_params["run_id"]
+    answer = await parse_answer(request, services.settings)
+    key = idempotency_key(request, ResumeRequest(run_id, answer))
+    try:
+        await services.runs.resume(run_id, answer, request.state.request_id, key)
+    except AlreadyStarted as error:
+        return accepted(error.record.run_id, REPLAYED)
+    return accepted(run_id)
+
+
+async def cancel(request: Request) -> Response:
+    """POST /api/crew/runs/{id}/cancel: end a run."""
+    services, run_id = services_of(request), request.path_params["run_id"]
+    await require_no_body(request, services.settings, "cancel")
+    await services.runs.cancel(run_id, request.state.request_id)
+    return accepted(run_id)
+
+
+def _refuse_head(request: Request) -> None:
+    """Starlette answers HEAD like GET; a link preview must not start a run."""
+    if request.method == "HEAD":
+        text = "HEAD: a stream has no head without its body; use GET"
+        raise HttpProblem(405, text, headers={"Allow": "GET, POST"})
+
+
+async def _start(request: Request) -> Started:
+    """Start or resume what a request asks for."""
+    services, request_id = services_of(request), request.state.request_id
+    runs = services.runs
+    agents = frozenset(runs.crew.agents)
+    asked = await parse_run_request(request, services.settings, agents)
+    try:
+        match asked:
+            case StartRequest(query):
+                key, deltas = idempotency_key(request, query), query.deltas
+                run = await runs.start(query, request_id, key)
+            case ResumeRequest(run_id, answer):
+                key, deltas = idempotency_key(request, asked), answer.deltas
+                run = await runs.resume(run_id, answer, request_id, key)
+    except AlreadyStarted as error:
+        record = error.record
+        live = runs.live.get(record.run_id)
+        is_same = live is not None and live.is_played_here and live.before == record.before
+        own = live if is_same else None
+        return Started(record.run_id, record.before, deltas, own, replayed=True)
+    return Started(run.id, run.before, deltas, run if run.is_played_here else None)
+
+
+async def _result(services: Services, started: Started) -> dict[str, Any]:
+    """Wait for the end of a segment; its result."""
+    runs = services.runs
+    if started.run is not None:
+        return result_of(await started.run.outcome())
+    async for event in runs.follow(started.run_id, started.before):
+        if event is not None and (result := result_in(event)) is not None:
+            return result
+    row = await runs.row(started.run_id)
+    if row.status == "running" and runs.draining:
+        raise _goes_on(started.run_id)
+    if row.status == "running":
+        raise HttpProblem(
+            409,
+            f"run {row.run_id} was left, and nobody resumes it; "
+            "the log says why, and it can be cancelled",
+        )
+    return result_of(row)
+
+
+def _goes_on(run_id: str) -> HttpProblem:
+    """For a client that waits while this server goes down: the run was accepted, and goes on."""
+    address = run_address(run_id)
+    detail = f"this server is going down, and run {run_id} goes on: do not start it again, but ask"
+    headers = {**RETRY_AFTER, "Location": address["url"]}
+    return HttpProblem(503, f"{detail} {address['url']}", headers=headers, more=address)
+
+
+async def _continue(
+    request: Request,
+    run_id: str,
+    after: int,
+    field: str,
+    *,
+    deltas: bool,
+    segment: bool = False,
+) -> EventStream | Response:
+    """Continue a stream after event `after`; 204 when there is nothing more to come."""
+    services = services_of(request)
+    resumes = services.metrics.resumes
+    try:
+        row = await services.runs.row(run_id)
+        newest = await services.runs.last_seq(run_id)
+    except StoreUnavailable:
+        if field != LAST_EVENT_ID:
+            raise
+        return cannot_read()
+    if after > newest:
+        resumes.labels("refused").inc()
+        text = f"{run_id}:{after} is ahead of the newest event, {newest}"
+        raise HttpProblem(400, f"{field}: {text}", [(field, "is ahead of the log")])
+    if after == newest and row.status != "running":
+        resumes.labels("up_to_date").inc()
+        return Response(status_code=204)
+    resumes.labels("resumed").inc()
+    return EventStream(
+        services.runs, services.listeners, run_id, after, deltas=deltas, segment=segment
+    )
+
+
+async def _client_gone(request: Request) -> None:
+    """Wait until the client has gone."""
+    while (await request.receive())["type"] != "http.disconnect":
+        continue

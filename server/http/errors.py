@@ -1,0 +1,148 @@
+"""What errors become over HTTP: problems (RFC 9457)."""
+
+import logging
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from crew.config.errors import ConfigurationError, LostConfiguration
+from crew.config.report import problems_document
+from crew.journal.errors import StoreError, StoreUnavailable
+from crew.runs.errors import (
+    Draining,
+    KeyReused,
+    NotPaused,
+    RunEnded,
+    UnknownAgent,
+    UnknownRun,
+)
+from server.http.responses import JsonResponse
+
+log = logging.getLogger(__name__)
+
+DRAINING = "this server is going down; try again at another one, or in a moment"
+RETRY_AFTER = {"Retry-After": "5"}
+TITLES = {
+    400: "Bad request",
+    401: "Unauthorized",
+    403: "Forbidden",
+    404: "Not found",
+    405: "Method not allowed",
+    409: "Conflict",
+    413: "Too large",
+    415: "Unsupported media type",
+    421: "Misdirected request",
+    422: "Unprocessable content",
+    500: "Internal error",
+    503: "Unavailable",
+}
+
+
+@dataclass(slots=True, eq=False)
+class HttpProblem(Exception):
+    """A request that is answered with a problem."""
+
+    status: int
+    detail: str
+    # each (field, what is wrong with it)
+    errors: Sequence[tuple[str, str]] = ()
+    headers: Mapping[str, str] | None = None
+    # further members of the document
+    more: Mapping[str, Any] | None = None
+
+
+class ProblemResponse(JsonResponse):
+    """A problem as `application/problem+json`."""
+
+    media_type = "application/problem+json"
+
+    def __init__(self, problem: HttpProblem) -> None:
+        body: dict[str, Any] = {
+            "type": "about:blank",
+            "title": TITLES.get(problem.status, "Error"),
+            "status": problem.status,
+            "detail": problem.detail,
+        }
+        if problem.errors:
+            body["errors"] = [{"field": field, "message": text} for field, text in problem.errors]
+        body |= problem.more or {}
+        super().__init__(body, problem.status, headers=dict(problem.headers or {}))
+
+
+async def _answer_problem(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HttpProblem), "registered for it"
+    return ProblemResponse(error)
+
+
+async def _answer_draining(request: Request, error: Exception) -> Response:
+    return ProblemResponse(HttpProblem(503, DRAINING, headers=RETRY_AFTER))
+
+
+async def _answer_misconfigured(request: Request, error: Exception) -> Response:
+    assert isinstance(error, ConfigurationError), "registered for it"
+    detail = f"the crew's files have errors, so nothing was changed: {_first_error(error)}"
+    return ProblemResponse(HttpProblem(422, detail, more=problems_document(error.problems)))
+
+
+async def _answer_lost(request: Request, error: Exception) -> Response:
+    assert isinstance(error, LostConfiguration), "registered for it"
+    detail = (
+        "what this run was started with makes no crew here any more; "
+        f"bring back what is missing, or cancel it: {_first_error(error)}"
+    )
+    return ProblemResponse(HttpProblem(409, detail, more=problems_document(error.problems)))
+
+
+def _first_error(error: ConfigurationError) -> str:
+    first = next(problem for problem in error.problems if problem.severity == "error")
+    return f"{first.file}:{first.line}:{first.column}: {first.message}"
+
+
+async def _answer_store_error(request: Request, error: Exception) -> Response:
+    detail = str(error)
+    if isinstance(error, StoreUnavailable):
+        # the log has all of it; a client need not know where the database is
+        detail = "the store cannot be used for now; try again"
+    return ProblemResponse(HttpProblem(503, detail, headers=RETRY_AFTER))
+
+
+async def _answer_http_error(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException), "registered for it"
+    detail = f"{request.method} {request.url.path}: {error.detail}"
+    return ProblemResponse(HttpProblem(error.status_code, detail, headers=error.headers))
+
+
+async def _answer_mistake(request: Request, error: Exception) -> Response:
+    request_id = getattr(request.state, "request_id", "")
+    log.error("%s %s failed", request.method, request.url.path, exc_info=error)
+    detail = f"the server made a mistake; its log has it under request_id {request_id}"
+    headers = {"X-Request-ID": request_id}
+    return ProblemResponse(HttpProblem(500, detail, headers=headers))
+
+
+def _with_status(status: int) -> Callable[[Request, Exception], Awaitable[Response]]:
+    async def answer(request: Request, error: Exception) -> Response:
+        return ProblemResponse(HttpProblem(status, str(error)))
+
+    return answer
+
+
+# of every error that a request can end with
+EXCEPTION_HANDLERS: Mapping[Any, Callable[[Request, Exception], Awaitable[Response]]] = {
+    HttpProblem: _answer_problem,
+    UnknownRun: _with_status(404),
+    UnknownAgent: _with_status(400),
+    NotPaused: _with_status(409),
+    RunEnded: _with_status(409),
+    KeyReused: _with_status(422),
+    Draining: _answer_draining,
+    StoreError: _answer_store_error,
+    ConfigurationError: _answer_misconfigured,
+    LostConfiguration: _answer_lost,
+    HTTPException: _answer_http_error,
+    Exception: _answer_mistake,
+}

@@ -1,0 +1,48 @@
+"""What the endpoints share."""
+
+from dataclasses import dataclass
+
+from starlette.requests import Request
+
+from crew.config.crew_file import CrewSettings
+from crew.crew import Crew
+from crew.database import Database
+from crew.runs.listeners import Listeners
+from crew.runs.reload import Reloader
+from crew.runs.runs import Runs
+from server.telemetry.logs import log_event
+from server.telemetry.metrics import Metrics
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """Of one process."""
+
+    runs: Runs
+    listeners: Listeners
+    metrics: Metrics
+    reloader: Reloader
+
+    @classmethod
+    def of(cls, crew: Crew, database: Database) -> "Services":
+        """For the runs of a crew."""
+        metrics = Metrics(crew)
+        runs = Runs(crew, database.store, (log_event, metrics), database.queue)
+        listeners = Listeners(runs)
+        metrics.watch(
+            active=lambda: len(runs.live),
+            subscribers=lambda: listeners.total,
+            writable=lambda: database.store.failing is None,
+        )
+        return cls(runs, listeners, metrics, Reloader(runs, metrics))
+
+    @property
+    def settings(self) -> CrewSettings:
+        """The crew's settings."""
+        return self.runs.crew.config.settings
+
+
+def services_of(request: Request) -> Services:
+    """The services of the process that answers a request."""
+    services: Services = request.app.state.services
+    return services

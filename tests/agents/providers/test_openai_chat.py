@@ -1,0 +1,246 @@
+"""Answers of OpenAI-compatible servers, in every dialect, over real HTTP."""
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import anyio
+import anyio.lowlevel
+import pytest
+
+from agents import Model, ModelError, ModelReply, ModelRequest
+from agents.config import ModelConfig
+from agents.model import ModelEvent, RequestEnded, ShownMessage, TextDelta
+from agents.providers.catalog import Catalog
+from agents.providers.endpoint import ProviderConfig
+from tests.support.model_server import ModelServer, Reply, chunks, completion, http, model_server
+from tools.clock import SYSTEM_CLOCK
+
+SECRET = "sk-very-secret-key"
+
+
+TOOL = {
+    "type": "function",
+    "function": {
+        "name": "Ping",
+        "description": "",
+        "parameters": {"type": "object", "properties": {}},
+    },
+}
+
+
+@asynccontextmanager
+async def model_at(
+    server: ModelServer, retries: int = 0, timeout: float = 5, headers: dict[str, str] | None = None
+) -> AsyncIterator[Model]:
+    """A model of this server."""
+    config = ProviderConfig.model_validate(
+        {
+            "base_url": server.url,
+            "api_key": SECRET,
+            "max_retries": retries,
+            "timeout_seconds": timeout,
+            "headers": headers or {},
+        }
+    )
+    catalog = Catalog({"mine": config}, None, 0.001, 0.002, SYSTEM_CLOCK)
+    try:
+        yield catalog.model(ModelConfig(model="m", provider="mine"))
+    finally:
+        await catalog.aclose()
+
+
+async def ask(
+    reply: Reply | list[bytes],
+    *,
+    stream: bool = False,
+    retries: int = 0,
+    timeout: float = 5,
+    **request: Any,
+) -> tuple[ModelReply | ModelError, list[ModelEvent], ModelServer]:
+    """What the model answers, or its error; what was told; what the server saw."""
+    told: list[ModelEvent] = []
+
+    async def hear(event: ModelEvent) -> None:
+        told.append(event)
+
+    messages = [{"role": "system", "content": "s"}, {"role": "user", "content": "hi é"}]
+    async with model_server(reply) as server, model_at(server, retries, timeout) as model:
+        try:
+            answer: ModelReply | ModelError = await model.reply(
+                ModelRequest("a", [ShownMessage(m) for m in messages], stream=stream, **request),
+                hear,
+            )
+        except ModelError as error:
+            answer = error
+        return answer, told, server
+
+
+async def test_what_is_sent():
+    """The messages as they are, only what is set, the key as bearer; one request."""
+    answer, told, server = await ask(
+        [http(200, completion("hello"))], tools=[TOOL], temperature=0.0, max_tokens=7
+    )
+    assert isinstance(answer, ModelReply)
+    assert (answer.content, answer.model, answer.usage.total_tokens) == ("hello", "served", 15)
+    assert server.asked == [
+        {
+            "model": "m",
+            "messages": [{"role": "system", "content": "s"}, {"role": "user", "content": "hi é"}],
+            "tools": [TOOL],
+            "temperature": 0.0,
+            "max_tokens": 7,
+        }
+    ]
+    assert f"authorization: bearer {SECRET}" in server.headers[0].lower()
+    assert [type(event) for event in told] == [RequestEnded]
+
+
+@pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
+async def test_calls(stream: bool):
+    """Several calls at once, arguments as JSON text or as an object, without arguments, unreadable ones with a flaw."""
+    asked: list[tuple[str, Any]] = [
+        ("Ping", {"host": "a"}),
+        ("Ping", "{bad"),
+        ("Ping", ""),
+        ("Ping", "[1]"),
+    ]
+    if stream:
+        pieces = [
+            {
+                "index": n,
+                "id": f"c{n}",
+                "function": {
+                    "name": name,
+                    "arguments": args if isinstance(args, str) else json.dumps(args),
+                },
+            }
+            for n, (name, args) in enumerate(asked)
+        ]
+        reply = chunks(*({"tool_calls": [piece]} for piece in pieces))
+    else:
+        reply = http(200, completion(None, asked))
+    answer, _, _ = await ask([reply], stream=stream)
+    assert isinstance(answer, ModelReply)
+    assert [(call.id, call.arguments) for call in answer.calls] == [
+        ("c0", {"host": "a"}),
+        ("c1", {}),
+        ("c2", {}),
+        ("c3", {}),
+    ]
+    assert ["flaw" if call.argument_error else "good" for call in answer.calls] == [
+        "good",
+        "flaw",
+        "good",
+        "flaw",
+    ]
+
+
+async def test_words_come_as_they_are_written():
+    """Pieces in order, half a surrogate pair in each of two chunks, usage from the last chunk."""
+    answer, told, _ = await ask(
+        [
+            chunks(
+                {"role": "assistant"},
+                {"content": "Xin "},
+                {"content": "chào \ud83d"},
+                {"content": "\ude00"},
+            )
+        ],
+        stream=True,
+    )
+    assert isinstance(answer, ModelReply)
+    assert answer.content == "Xin chào 😀"
+    assert answer.usage.prompt_tokens == 10
+    assert "".join(event.text for event in told if isinstance(event, TextDelta)).startswith(
+        "Xin chào "
+    )
+
+
+async def test_dialect_without_index():
+    """Gemini's: no index, `stop` in spite of calls, a signature that is wanted back."""
+    first = {
+        "id": "g1",
+        "function": {"name": "Ping", "arguments": '{"host":'},
+        "extra_content": {"google": {"thought_signature": "sig"}},
+    }
+    second = {"function": {"arguments": '"a"}'}}
+    third = {"id": "g2", "function": {"name": "Ping", "arguments": '{"host":"b"}'}}
+    answer, _, _ = await ask(
+        [chunks(*({"tool_calls": [piece]} for piece in (first, second, third)))], stream=True
+    )
+    assert isinstance(answer, ModelReply)
+    assert [(call.id, call.arguments) for call in answer.calls] == [
+        ("g1", {"host": "a"}),
+        ("g2", {"host": "b"}),
+    ]
+    assert answer.calls[0].extra == {"extra_content": {"google": {"thought_signature": "sig"}}}
+
+
+async def test_ids_that_are_missing_or_double_are_made_unique():
+    """Every call can be answered by its id."""
+    body = completion(None, [("Ping", {}), ("Ping", {})])
+    body["choices"][0]["message"]["tool_calls"][0]["id"] = ""
+    body["choices"][0]["message"]["tool_calls"][1]["id"] = "call_1"
+    answer, _, _ = await ask([http(200, body)])
+    assert isinstance(answer, ModelReply)
+    assert len({call.id for call in answer.calls}) == 2
+
+
+async def test_calls_of_a_whole_answer_are_never_merged():
+    """Whatever their ids; and no number, name or id is anything but text."""
+    body = completion(
+        None,
+        [("Ping", {"host": "a"}), ("Ping", {"host": "b"}), ("Ping\ud800", {"x": "\ud83d\ude00"})],
+    )
+    for call in body["choices"][0]["message"]["tool_calls"]:
+        call["id"] = 7
+    answer, _, _ = await ask([http(200, {**body, "model": 5})])
+    assert isinstance(answer, ModelReply)
+    assert [call.arguments for call in answer.calls] == [{"host": "a"}, {"host": "b"}, {"x": "😀"}]
+    assert len({call.id for call in answer.calls}) == 3
+    assert all(isinstance(call.id, str) for call in answer.calls)
+    assert (answer.calls[2].tool, answer.model) == ("Ping\ufffd", "5")
+
+
+async def test_arguments_that_are_no_json_numbers_are_a_flaw():
+    """NaN would break every reader of the events."""
+    answer, _, _ = await ask(
+        [http(200, completion(None, [("Ping", '{"x": NaN}'), ("Ping", "[" * 50_000)]))]
+    )
+    assert isinstance(answer, ModelReply)
+    assert all(call.argument_error for call in answer.calls)
+
+
+async def test_an_answer_that_drips_is_a_timeout():
+    """The provider's timeout is that of the whole request."""
+
+    async def drip(request: dict[str, Any]) -> bytes:
+        await anyio.sleep(0.2)
+        return b"HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n{"
+
+    answer, _, _ = await ask(drip, timeout=0.5)
+    assert isinstance(answer, ModelError)
+    assert answer.code == "timeout"
+
+
+async def test_connections_are_shared_and_headers_sent():
+    """Fifty calls at once of one endpoint's client; the provider's own headers on each."""
+    async with (
+        model_server([http(200, completion())]) as server,
+        model_at(server, headers={"X-Team": "blue"}) as model,
+    ):
+        async with anyio.create_task_group() as tasks:
+            for _ in range(50):
+                tasks.start_soon(
+                    model.reply,
+                    ModelRequest("a", [ShownMessage({"role": "user", "content": "x"})]),
+                    _ignore,
+                )
+    assert len(server.asked) == 50
+    assert all("x-team: blue" in head.lower() for head in server.headers)
+
+
+async def _ignore(event: ModelEvent) -> None:
+    pass

@@ -1,0 +1,157 @@
+"""The web console and the page of forty lines, in a real browser."""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx2
+import pytest
+from playwright.sync_api import Browser, expect, sync_playwright
+
+from tests.support.crews import ROOT
+from tests.support.processes import clean_environment, client, serving
+
+CHROMIUM = (
+    shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+)
+if CHROMIUM is None and os.environ.get("CI"):
+    raise AssertionError("CI needs Chromium: .ci/run installs it")
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium on this machine")
+QUIET = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        opened = playwright.chromium.launch(executable_path=CHROMIUM, args=QUIET)
+        yield opened
+        opened.close()
+
+
+def copy(name: str, folder: Path) -> Path:
+    shutil.copytree(ROOT / "examples" / name, folder / name, ignore=shutil.ignore_patterns(".crew"))
+    return folder / name
+
+
+def test_a_run_with_a_pause(browser: Browser, tmp_path: Path):
+    """Asked, paused, answered, done; then found again in the list of runs; nothing on the page breaks."""
+    with serving(copy("it-support", tmp_path)) as server:
+        page = browser.new_page()
+        broken: list[str] = []
+        page.on("pageerror", lambda error: broken.append(str(error)))
+        page.on(
+            "console",
+            lambda message: broken.append(message.text) if message.type == "error" else None,
+        )
+        page.goto(server.url)
+        expect(page.locator("h1")).to_have_text("it-support")
+        expect(page.locator("#agents li")).to_have_count(3)
+        page.fill("#query", "máy chậm")
+        page.click("#send")
+        expect(page.locator("#send")).to_have_text("Answer")
+        page.fill("#query", "máy này, từ sáng nay")
+        page.keyboard.press("Enter")
+        expect(page.locator(".done")).to_contain_text("terminal")
+        expect(page.locator("#events")).to_contain_text("CPU usage")
+        expect(page.locator("#runs button")).to_have_count(1)
+        page.reload()
+        page.click("#runs button")
+        expect(page.locator(".done")).to_contain_text("terminal")
+        expect(page.locator("#events .speech")).to_have_count(7)
+        assert broken == []
+
+
+def test_a_yes_is_a_button(browser: Browser, tmp_path: Path):
+    """The call that needs it is named."""
+    with serving(copy("pausing", tmp_path)) as server:
+        page = browser.new_page()
+        page.goto(server.url)
+        page.fill("#query", "A table, please")
+        page.click("#send")
+        expect(page.locator("#send")).to_have_text("Answer")
+        page.fill("#query", "four")
+        page.click("#send")
+        expect(page.locator("#yes")).to_have_text("approve")
+        page.click("#yes")
+        expect(page.locator("#events")).to_contain_text("table for 4")
+
+
+def test_a_token_is_asked_for(browser: Browser, tmp_path: Path):
+    """And kept for the tab only."""
+    token = "0123456789abcdef-console"
+    with serving(copy("hello", tmp_path), CREW_API_TOKENS=token) as server:
+        page = browser.new_page()
+        page.goto(server.url)
+        page.fill("#token", token)
+        page.click("#login button")
+        expect(page.locator("h1")).to_have_text("hello")
+        page.fill("#query", "Hello")
+        page.click("#send")
+        expect(page.locator(".done")).to_be_visible()
+        other = browser.new_page()
+        other.goto(server.url)
+        expect(other.locator("#login")).to_be_visible()
+
+
+def test_the_page_of_forty_lines(browser: Browser):
+    """EventSource from another origin, which the example allows; a pause is answered."""
+    source = (ROOT / "examples" / "serving" / "index.html").read_text()
+    assert len(source.split("<script>")[1].splitlines()) <= 41
+    process = subprocess.Popen(
+        [sys.executable, ROOT / "examples" / "serving" / "page.py"],
+        env=clean_environment(CREW_DATABASE_URL="memory:"),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    assert process.stdout is not None
+    for line in process.stdout:
+        if "serving on" in line:
+            break
+    try:
+        page = browser.new_page()
+        page.goto("http://127.0.0.1:8000")
+        page.fill("[name=q]", "máy chậm")
+        page.click("button")
+        expect(page.locator("main")).to_contain_text("Which machine is it?")
+        page.fill("[name=q]", "máy này")
+        page.click("button")
+        expect(page.locator("main")).to_contain_text("Khuyến nghị")
+        with httpx2.Client(trust_env=False) as http:
+            assert len(http.get("http://127.0.0.1:8080/api/crew/runs").json()["runs"]) == 1
+    finally:
+        process.send_signal(2)
+        process.wait(10)
+        process.stdout.close()
+
+
+def test_a_broken_edit_is_told(browser: Browser, tmp_path: Path):
+    """On the page, with its place, until it is mended."""
+    folder = copy("hello", tmp_path)
+    good = (folder / "crew.yaml").read_text()
+    with serving(folder) as server, client(server) as http:
+        page = browser.new_page()
+        page.goto(server.url)
+        expect(page.locator("#crew")).to_have_text("hello")
+        expect(page.locator("#config")).to_be_hidden()
+        (folder / "crew.yaml").write_text(good + "setings: {}\n")
+        assert http.post("/api/crew/reload").status_code == 422
+        page.evaluate("window.dispatchEvent(new Event('focus'))")
+        expect(page.locator("#config")).to_contain_text("unknown key 'setings'")
+        expect(page.locator("#config")).to_contain_text("goes on")
+        (folder / "crew.yaml").write_text(good)
+        assert http.post("/api/crew/reload").status_code == 200
+        page.evaluate("window.dispatchEvent(new Event('focus'))")
+        expect(page.locator("#config")).to_be_hidden()
+        page.close()

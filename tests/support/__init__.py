@@ -1,0 +1,1 @@
+"""What tests are played with: crews, a model server, processes, a PostgreSQL server."""

@@ -1,0 +1,100 @@
+"""Crews written from Python, and runs of them in this process."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from crew import Answer, Crew, MemoryStore, Query, Runs, load_crew
+from crew.journal.store import RunRow
+from tools import Tool
+
+ROOT = Path(__file__).parents[2]
+SHARED_CREWS = ROOT.parent / "shared" / "crews"
+
+
+def write_crew(
+    folder: Path,
+    agents: Mapping[str, Any],
+    rules: Sequence[Any] | None = None,
+    tools: Mapping[str, Any] | None = None,
+    **crew: Any,
+) -> Path:
+    """Write a crew's files; name, role and provider of the agents are filled in.
+
+    Args:
+        folder: where to.
+        agents: by id, their keys.
+        rules: of the script.
+        tools: of tools.yaml.
+        crew: keys of crew.yaml.
+    """
+    (folder / "agents").mkdir(parents=True, exist_ok=True)
+    _dump(folder / "crew.yaml", {"name": "test-crew", "agents": list(agents), **crew})
+    for agent_id, keys in agents.items():
+        defaults = {
+            "id": agent_id,
+            "name": agent_id.title(),
+            "role": agent_id,
+            "provider": "scripted",
+            "system_prompt": f"You are {agent_id}.",
+        }
+        _dump(folder / "agents" / f"{agent_id}.yaml", defaults | dict(keys))
+    _dump(folder / "script.yaml", {"rules": [{"say": "x"}] if rules is None else list(rules)})
+    if tools is not None:
+        _dump(folder / "tools.yaml", {"tools": dict(tools)})
+    return folder
+
+
+def _dump(path: Path, data: Mapping[str, Any]) -> None:
+    path.write_text(
+        yaml.safe_dump(dict(data), allow_unicode=True, sort_keys=False), encoding="utf-8"
+    )
+
+
+@dataclass
+class Played:
+    """The events of a run, and how it ended."""
+
+    row: RunRow
+    events: list[dict[str, Any]]
+
+    def of(self, kind: str) -> list[dict[str, Any]]:
+        """The events of a type."""
+        return [event for event in self.events if event["type"] == kind]
+
+    @property
+    def types(self) -> list[str]:
+        """The types of all events, in order."""
+        return [event["type"] for event in self.events]
+
+    @property
+    def path(self) -> list[str]:
+        """The agents that spoke, in order."""
+        return [event["metadata"]["agent_id"] for event in self.of("agent_response")]
+
+
+async def play(
+    crew: Crew, *texts: str, query: Query | None = None, runs: Runs | None = None
+) -> Played:
+    """Run a crew on a query, and answer its pauses with the further texts."""
+    own = runs or Runs(crew, MemoryStore())
+    run = await own.start(query or Query(texts[0]))
+    for text in texts[1:] if query is None else texts:
+        await run.outcome()
+        run = await own.resume(run.id, Answer(text))
+    row = await run.outcome()
+    events = [json.loads(event.encoded) async for event in own.follow(run.id) if event is not None]
+    if runs is None:
+        await own.__aexit__(None, None, None)
+    return Played(row, events)
+
+
+def crew_of(
+    folder: Path, agents: Mapping[str, Any], rules: Sequence[Any], *given: Tool, **crew: Any
+) -> Crew:
+    """Write a scripted crew and load it."""
+    return load_crew(write_crew(folder, agents, rules, **crew), tools=given)

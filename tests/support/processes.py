@@ -1,0 +1,95 @@
+"""`crew serve` and `crew worker` as processes, and clients of theirs."""
+
+import contextlib
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import httpx2
+
+BIN = Path(sys.executable).parent
+QUIET = {"CREW_LOG_LEVEL": "warning"}
+# a busy machine needs long for what takes a second on an idle one
+PROCESS_SECONDS = 60.0
+STARTED = count()
+
+
+@dataclass
+class ServerProcess:
+    """`crew serve` as a process of its own."""
+
+    process: "subprocess.Popen[str]"
+    url: str
+    log: Path
+
+    def stop(self, seconds: float = PROCESS_SECONDS) -> int:
+        """SIGTERM, and the exit code."""
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(seconds)
+
+    def kill(self) -> None:
+        """Kill -9."""
+        self.process.kill()
+        self.process.wait()
+
+
+def start_server(
+    folder: Path, *options: str, command: str = "serve", **environment: str
+) -> ServerProcess:
+    """Start `crew serve`, or `crew worker`, on a free port and wait until it says where it is."""
+    log = folder / f"{command}-{next(STARTED)}.log"
+    with log.open("w") as out:
+        arguments: list[str | Path] = [BIN / "crew", command, folder, "--port", "0", *options]
+        process = subprocess.Popen(
+            arguments, stderr=out, stdout=out, text=True, env=clean_environment(**environment)
+        )
+    with log.open() as lines:
+        while process.poll() is None:
+            if found := re.search(r"serving on (http://\S+?)[\"\s]", lines.readline()):
+                return ServerProcess(process, found[1], log)
+    raise AssertionError(f"the server did not start: {log.read_text()}")
+
+
+@contextlib.contextmanager
+def serving(folder: Path, *options: str, command: str = "serve", **environment: str):
+    """A server process, or a worker, for a `with` block; killed at its end if it still runs."""
+    server = start_server(folder, *options, command=command, **environment)
+    try:
+        yield server
+    finally:
+        if server.process.poll() is None:
+            server.kill()
+
+
+def clean_environment(**more: str) -> dict[str, str]:
+    """This process's environment without what would change a crew's behaviour."""
+    kept = {
+        key: value for key, value in os.environ.items() if not key.startswith(("CREW_", "OPENAI_"))
+    }
+    return kept | more
+
+
+def sse(text: str) -> list[dict[str, Any]]:
+    """The events of an SSE body, each with its `id` (or None) beside the envelope."""
+    events = []
+    for block in text.split("\n\n"):
+        fields = dict(
+            line.split(": ", 1)
+            for line in block.splitlines()
+            if ": " in line and not line.startswith(":")
+        )
+        if "data" in fields:
+            events.append({"id": fields.get("id"), **json.loads(fields["data"])})
+    return events
+
+
+def client(server: ServerProcess, **options: Any) -> httpx2.Client:
+    """An HTTP client for a server process."""
+    return httpx2.Client(base_url=server.url, timeout=PROCESS_SECONDS, trust_env=False, **options)

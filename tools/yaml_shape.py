@@ -1,0 +1,101 @@
+"""The base of every shape that is read from YAML: scalars as written, unknown keys refused."""
+
+import types
+import typing
+from typing import Annotated, Any, ClassVar
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, model_validator
+
+TRUTH_VALUES = {
+    **dict.fromkeys(("true", "True", "TRUE"), True),
+    **dict.fromkeys(("false", "False", "FALSE"), False),
+}
+
+
+class Plain(str):
+    """A scalar without quotes in YAML, as text; the field that it is for decides what it means."""
+
+    __slots__ = ()
+
+
+def resolve(value: Any) -> Any:
+    """Plain scalars, at any depth, as YAML 1.2's core schema reads them; for fields of any type."""
+    match value:
+        case Plain():
+            return _resolve_scalar(value)
+        case dict():
+            return {key: resolve(inner) for key, inner in value.items()}
+        case list():
+            return [resolve(inner) for inner in value]
+        case _:
+            return value
+
+
+def _resolve_scalar(text: Plain) -> Any:
+    if text in TRUTH_VALUES:
+        return TRUTH_VALUES[text]
+    for kind in (int, float):
+        try:
+            # int() and float() take more than YAML does: 1_000, and words such as "nan"
+            if "_" not in text and text[-1:] in "0123456789.":
+                return kind(text)
+        except ValueError:
+            continue
+    return str(text)
+
+
+JsonObject = Annotated[dict[str, JsonValue], BeforeValidator(resolve)]
+Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,128}$")]
+
+
+class Shape(BaseModel):
+    """A mapping in YAML: an unknown key is an error, one that begins with `x-` is ignored.
+
+    Null means not given, except where a field has a meaning for it.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, use_attribute_docstrings=True, allow_inf_nan=False
+    )
+
+    # keys of go-agentic that have no effect here: left out, and the loader warns of each
+    ignored: ClassVar[frozenset[str]] = frozenset()
+    # words of other frameworks for keys of ours: what an unknown key was probably meant to be
+    synonyms: ClassVar[dict[str, str]] = {}
+
+    @model_validator(mode="before")
+    @classmethod
+    def _drop_absent(cls, data: Any) -> Any:
+        if not isinstance(data, dict):
+            return data
+        given = {key: value for key, value in data.items() if cls._is_read(key)}
+        for key, field in cls.model_fields.items():
+            value = given.get(key)
+            if value is None and key in given and not _is_nullable(field.annotation):
+                del given[key]
+            elif isinstance(value, dict) and _is_mapping_of_shapes(field.annotation):
+                given[key] = {
+                    name: inner
+                    for name, inner in value.items()
+                    if inner is not None and not name.startswith("x-")
+                }
+        return given
+
+    @classmethod
+    def _is_read(cls, key: str) -> bool:
+        return not key.startswith("x-") and key not in cls.ignored
+
+
+def _is_mapping_of_shapes(annotation: Any) -> bool:
+    """Whether this is a mapping of names to shapes, or to lists of them: null is absent there."""
+    if typing.get_origin(annotation) is not dict:
+        return False
+    inner = typing.get_args(annotation)[-1]
+    if typing.get_origin(inner) is list:
+        inner = typing.get_args(inner)[0]
+    return isinstance(inner, type) and issubclass(inner, Shape)
+
+
+def _is_nullable(annotation: Any) -> bool:
+    is_union = typing.get_origin(annotation) in (typing.Union, types.UnionType)
+    return is_union and type(None) in typing.get_args(annotation)
