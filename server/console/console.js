@@ -58,9 +58,10 @@ function show(event) {
       if (content.trim()) speech(agent, content);
       break;
     case "tool_result": {
-      const [head, ...rest] = content.split(" → ");
       const seconds = data.duration_seconds.toFixed(2);
-      add(element("details", {}, element("summary", {}, `${head} (${seconds} s)`), element("pre", {}, rest.join(" → "))));
+      const mark = data.status === "success" ? "✅" : "❌";
+      const head = `${mark} [Tool] ${data.tool} (${seconds} s)`;
+      add(element("details", {}, element("summary", {}, head), element("pre", {}, data.output)));
       break;
     }
     case "handoff":

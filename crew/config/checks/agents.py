@@ -1,6 +1,7 @@
 """Each agent's tools and providers, and whether its file and crew.yaml agree."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from pathlib import Path
 
 from agents.config import AgentConfig
 from agents.providers.catalog import BUILTIN_PROVIDERS
@@ -24,7 +25,10 @@ def check_agents(
     for agent_id, agent in files.agents.items():
         document = files.agent_files[agent_id]
         if agent_id not in listed:
-            if files.is_whole(CREW_FILE, "agents"):
+            # a listed name that has this file, and no agent, is reported where it is listed
+            stem = Path(document.file).stem
+            is_reported = stem in listed and stem not in files.agents
+            if files.is_whole(CREW_FILE, "agents") and not is_reported:
                 text = f"crew.yaml does not list agent {agent_id}"
                 yield document.problem(("id",), "unused-agent", text)
             continue

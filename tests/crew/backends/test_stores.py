@@ -102,6 +102,15 @@ async def test_an_unknown_url_is_refused_without_its_password(tmp_path: Path):
 
 
 @needs_postgres
+async def test_postgres_is_opened_in_async_code(postgres: Postgres, tmp_path: Path):
+    """By its URL, in a running event loop."""
+    store = await open_store(postgres.database(), tmp_path)
+    assert isinstance(store, PostgresStore)
+    assert await store.rows() == []
+    await store.aclose()
+
+
+@needs_postgres
 async def test_a_newer_database_is_refused(postgres: Postgres):
     """Ours, and the queue's."""
     url = postgres.database()

@@ -3,10 +3,12 @@
 import json
 import os
 import pty
+import re
 import subprocess
 from pathlib import Path
 
 import pytest
+import yaml
 
 from tests.server.cli.test_run import crew
 from tests.support.crews import write_crew
@@ -129,6 +131,16 @@ def test_mending_shows_what_it_does_first(tmp_path: Path):
     assert "@@" not in crew("validate", folder, "--fix").stdout
 
 
+def test_a_blank_line_is_no_secret(tmp_path: Path):
+    """Only lines that may hold one are hidden in a diff."""
+    folder = write_crew(tmp_path, {"a": {}})
+    text = "agents: [a]\n\nsetings: {max_rounds: 3}\n\nx-api_key: sk-written\n"
+    (folder / "crew.yaml").write_text(text)
+    shown = crew("validate", folder, "--fix").stdout
+    assert shown.count("(a line that may hold a secret)") == 1
+    assert "sk-written" not in shown
+
+
 @pytest.mark.parametrize(("word", "written"), [("y", True), ("n", False), ("", False)])
 def test_mending_asks_on_a_terminal(word: str, written: bool, tmp_path: Path):
     """Anything but a yes is a no."""
@@ -155,6 +167,8 @@ def test_codes_are_explained():
     """One, all of them, and one that is misspelt."""
     one = crew("explain", "trap")
     assert (one.returncode, "can be entered and never left" in one.stdout) == (0, True)
+    for block in re.findall(r"```yaml\n(.*?)```", one.stdout, re.DOTALL):
+        assert isinstance(yaml.safe_load(block), dict)
     assert crew("explain").stdout.count("\n## ") > 50
     wrong = crew("explain", "trp")
     assert (wrong.returncode, "did you mean trap?" in wrong.stderr) == (2, True)

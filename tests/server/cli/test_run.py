@@ -1,9 +1,11 @@
 """`crew run` and `crew runs`: what is shown, what is asked, how they end."""
 
+import contextlib
 import importlib.metadata
 import json
 import os
 import pty
+import signal
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -11,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.support.crews import ROOT, write_crew
-from tests.support.processes import BIN, clean_environment
+from tests.support.processes import BIN, PROCESS_SECONDS, clean_environment
 
 ASKING: list[dict[str, Any]] = [{"hears": "enough", "say": "thanks [E]"}, {"say": "tell me more"}]
 
@@ -31,7 +33,7 @@ def crew(*arguments: Any, **environment: str) -> "subprocess.CompletedProcess[st
         capture_output=True,
         text=True,
         env=clean_environment(**environment),
-        timeout=60,
+        timeout=PROCESS_SECONDS,
         stdin=subprocess.DEVNULL,
     )
     assert "Traceback" not in ended.stderr + ended.stdout
@@ -156,7 +158,7 @@ def test_on_a_terminal_it_asks(tmp_path: Path):
             shown += os.read(master, 1000)
         except OSError:
             break
-    assert process.wait(10) == 0
+    assert process.wait(PROCESS_SECONDS) == 0
     os.close(master)
     text = shown.decode()
     assert "\x1b[" in text
@@ -220,3 +222,71 @@ def test_a_misspelt_variable_is_told_by_every_command(tmp_path: Path):
         )
         assert ended.returncode == 2
         assert "did you mean CREW_DATABASE_URL?" in ended.stderr
+
+
+def test_a_reader_that_goes_does_not_end_the_run(tmp_path: Path):
+    """`| head -1` has read enough; the run is completed all the same."""
+    folder = write_crew(tmp_path, {"a": {}, "b": {}}, [{"say": "x", "delay_seconds": 0.3}])
+    process = subprocess.Popen(
+        [BIN / "crew", "run", folder, "hello", "--json"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=clean_environment(),
+    )
+    assert process.stdout is not None
+    assert process.stderr is not None
+    assert '"start"' in process.stdout.readline()
+    process.stdout.close()
+    shown = process.stderr.read()
+    process.stderr.close()
+    assert (process.wait(PROCESS_SECONDS), shown) == (0, "")
+    assert "completed" in crew("runs", folder).stdout
+
+
+def test_an_interrupt_at_a_pause_ends_at_once(tmp_path: Path):
+    """The run stays paused, and it is said how to answer later."""
+    folder = write_crew(tmp_path, {"a": {}}, ASKING, **PAUSING)
+    master, slave = pty.openpty()
+    process = subprocess.Popen(
+        [BIN / "crew", "run", folder, "help"],
+        stdin=slave,
+        stdout=slave,
+        stderr=slave,
+        env=clean_environment(),
+    )
+    os.close(slave)
+    shown = b""
+    while b"> " not in shown:
+        shown += os.read(master, 1000)
+    process.send_signal(signal.SIGINT)
+    with contextlib.suppress(OSError):
+        while more := os.read(master, 1000):
+            shown += more
+    assert process.wait(PROCESS_SECONDS) == 3
+    os.close(master)
+    assert b"--answer" in shown
+    assert "paused" in crew("runs", folder).stdout
+
+
+@pytest.mark.parametrize("command", [["run", "{}", "x"], ["serve", "{}", "--port", "0"]])
+def test_a_provider_that_nobody_has(tmp_path: Path, command: list[str]):
+    """The option is named, not a file."""
+    folder = write_crew(tmp_path, {"a": {}})
+    ended = crew(*(word.format(folder) for word in command), "--provider", "nope")
+    assert ended.returncode == 2
+    assert "--provider" in ended.stderr
+    assert "no provider 'nope'" in ended.stderr
+    assert "crew.yaml:" not in ended.stderr
+
+
+def test_the_provider_of_a_run_is_kept(tmp_path: Path):
+    """An answer to a run that was started with --provider goes to the same provider."""
+    providers = {"gateway": {"base_url": "http://127.0.0.1:9/v1", "max_retries": 0}}
+    agents = {"a": {"provider": "gateway"}}
+    folder = write_crew(tmp_path, agents, ASKING, providers=providers, **PAUSING)
+    paused = crew("run", folder, "help", "--provider", "scripted")
+    assert paused.returncode == 3
+    run_id = paused.stderr.split("--answer ")[1].split()[0]
+    answered = crew("run", folder, "enough", "--answer", run_id)
+    assert (answered.returncode, "thanks [E]" in answered.stdout) == (0, True)

@@ -1,0 +1,160 @@
+"""What people really write gets a message that names the remedy; all mistakes come at once."""
+
+from pathlib import Path
+
+import pytest
+
+from crew.config.problems import Problem
+from tests.support.problems import AGENT, CREW, places, problems
+
+IMPORTS = "tools: {t: {kind: python, function: '%s'}, u: {kind: python, function: '%s'}}\n"
+WITH_TOOLS = {"agents.a": AGENT + "tools: [t, u]\n"}
+GO = "routing:\n  signals: {a: [{signal: '[X]', parallel_targets: [a]}]}\n"
+
+# files, then for each problem: its place and code, and a part of its message
+CASES: dict[str, tuple[dict[str, str], list[tuple[str, str]]]] = {
+    "an id unlike the name that is listed": (
+        {"crew": "agents: [a, bob]\n", "agents.bob": AGENT.replace("id: a", "id: b")},
+        [
+            (
+                "agents/bob.yaml:1:5 e missing-agent (bob)",
+                "has the id 'b', and crew.yaml lists 'bob'; write the same name in both",
+            )
+        ],
+    ),
+    "a file that no list names": (
+        {
+            "crew": CREW + 'routing: {signals: {a: [{signal: "[D]", target: dba}]}}\n',
+            "agents.dba": AGENT.replace("id: a", "id: dba") + "is_terminal: true\n",
+        },
+        [
+            ("crew.yaml:2:49 e unknown-agent", "is not listed; add dba to agents"),
+            ("agents/dba.yaml:1:5 w unused-agent", "does not list agent dba"),
+        ],
+    ),
+    "a name where a list is expected": (
+        {"agents.a": AGENT + "tools: PingHost\n"},
+        [("agents/a.yaml:6:8 e wrong-type", "write [PingHost]")],
+    ),
+    "a unit": (
+        {"crew": CREW + "settings: {timeout_seconds: 20s}\n"},
+        [("crew.yaml:2:29 e wrong-type", "a number without a unit; the key's name has the unit")],
+    ),
+    "a key of another level": (
+        {"crew": CREW + "wait_for_signal: true\n"},
+        [("crew.yaml:2:1 e unknown-key", "it belongs under routing.agent_behaviors")],
+    ),
+    "a key of the other file": (
+        {"agents.a": AGENT + "wait_for_signal: true\n"},
+        [("agents/a.yaml:6:1 e unknown-key", "it belongs in crew.yaml, under routing")],
+    ),
+    "words of other frameworks": (
+        {"agents.a": AGENT + "llm: gpt-4o\ngoal: help\n"},
+        [
+            ("agents/a.yaml:6:1 e unknown-key (model)", "here it is 'model'"),
+            ("agents/a.yaml:7:1 e unknown-key (system_prompt)", "here it is 'system_prompt'"),
+        ],
+    ),
+    "variables of other frameworks": (
+        {"agents.a": AGENT.replace("You are a.", '"You are ${NAME} and {name}"')},
+        [
+            ("agents/a.yaml:5:16 w foreign-variable", "${NAME} stays as written"),
+            ("agents/a.yaml:5:16 w foreign-variable ({{name}})", "{name} stays as written"),
+        ],
+    ),
+    "a file that does not import, once for its tools": (
+        {"tools": IMPORTS % ("broken.py:f", "broken.py:g"), **WITH_TOOLS},
+        [("tools.yaml:1:37 e tool-import", "No module named 'nowhere_to_be_found'")],
+    ),
+    "a module that is a file beside crew.yaml": (
+        {"tools": IMPORTS % ("ops:f", "base64:b64decode"), **WITH_TOOLS},
+        [
+            ("tools.yaml:1:37 e tool-import", "write ops.py:f"),
+            ("tools.yaml:1:75 e tool-import", ""),
+        ],
+    ),
+    "fewer handoffs than there must be": (
+        {
+            "crew": "agents: [a, b, c]\nsettings: {max_handoffs: 1}\n",
+            "agents.b": AGENT.replace("id: a", "id: b"),
+            "agents.c": AGENT.replace("id: a", "id: c"),
+        },
+        [("crew.yaml:2:26 w few-handoffs", "takes 2 handoffs; settings.max_handoffs = 1")],
+    ),
+    "an answer without a signal": (
+        {
+            "crew": 'agents: [a, b]\nrouting: {signals: {a: [{signal: "[E]"}]}}\n',
+            "agents.b": AGENT.replace("id: a", "id: b"),
+        },
+        [("crew.yaml:2:21 w falls-through", "a hands over to b, the next in the list")],
+    ),
+    "a script with a signal that nobody has": (
+        {
+            "crew": CREW + 'routing: {signals: {a: [{signal: "[DONE]"}]}}\n',
+            "script": 'rules: [{agent: a, say: "[DOEN]"}]\n',
+        },
+        [("script.yaml:1:25 w script-signal", "[DOEN], which is no signal of a")],
+    ),
+    "a script with arguments that are refused": (
+        {
+            "agents.a": AGENT + "tools: [PingHost]\n",
+            "script": "rules: [{calls: [{tool: PingHost, arguments: {host: a, count: 99}}]}]\n",
+        },
+        [("script.yaml:1:18 w script-arguments", "PingHost refuses these arguments: count")],
+    ),
+    "keys of go-agentic": (
+        {"crew": CREW + GO, "agents.a": AGENT + "parallel_execution: true\n"},
+        [
+            ("crew.yaml:3:33 w ignored-key", "parallel_targets"),
+            ("agents/a.yaml:6:1 w ignored-key", "parallel_execution"),
+        ],
+    ),
+    "a key twice": (
+        {"crew": "name: x\nagents: [a]\nname: y\n"},
+        [("crew.yaml:3:1 e duplicate-key", "duplicate key 'name'; first at line 1")],
+    ),
+    "a schema that another address has": (
+        {
+            "tools": "tools:\n  t:\n    kind: python\n    function: 'own.py:f'\n"
+            "    parameters: {properties: {text: {$ref: 'http://127.0.0.1:9/x.json'}}}\n",
+            "agents.a": AGENT + "tools: [t]\n",
+        },
+        [("tools.yaml:5:17 e schema-ref", "may refer only to itself")],
+    ),
+    "mistakes of every kind": (
+        {
+            "crew": "agents: [a, nobody]\nsettings: {max_rounds: many}\n"
+            "routing: {defaults: {a: ghost}}\n",
+            "tools": "tools: {t: {kind: python}, u: {kind: python, function: 'nope.py:f'}}\n",
+            "script": "rules: [{sya: x}]\n",
+            "agents.a": AGENT.replace("scripted", "scriptd") + "tools: PingHost\n",
+        },
+        [
+            ("crew.yaml:1:13 e missing-agent", "agent nobody has no file agents/nobody.yaml"),
+            ("crew.yaml:2:24 e wrong-type", "expected a whole number"),
+            ("crew.yaml:3:25 e unknown-agent", "unknown agent or group 'ghost'"),
+            ("agents/a.yaml:4:11 e unknown-provider (scripted)", "unknown provider"),
+            ("agents/a.yaml:6:8 e wrong-type", "write [PingHost]"),
+            ("script.yaml:1:10 e unknown-key (say)", "unknown key 'sya'"),
+            ("tools.yaml:1:9 e missing-key", "the key 'function' is missing"),
+            ("tools.yaml:1:56 e tool-import", "there is no file nope.py"),
+        ],
+    ),
+}
+
+
+def with_files(folder: Path, **files: str) -> list[Problem]:
+    (folder / "broken.py").write_text("import nowhere_to_be_found\n")
+    (folder / "ops.py").write_text("def f(text: str) -> str:\n    return text\n")
+    (folder / "own.py").write_text("def f(text: str) -> str:\n    return text\n")
+    return problems(folder, **files)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_message_names_the_remedy(name: str, tmp_path: Path):
+    """At its place, and nothing that only follows from it."""
+    files, expected = CASES[name]
+    found = with_files(tmp_path, **files)
+    assert places(found) == [place for place, _ in expected]
+    for problem, (_, part) in zip(found, expected, strict=True):
+        assert part in problem.message
