@@ -7,6 +7,7 @@ from pathlib import Path
 
 from agents.agent import Agent
 from agents.budget import DailyUsage
+from agents.errors import ProviderError
 from agents.providers.catalog import Catalog
 from crew.assembly import make_agents, make_tools, tool_limits
 from crew.config.checks.validate import validate
@@ -76,6 +77,7 @@ class Recipe:
 
         Raises:
             ConfigurationError: with every problem of all files.
+            ProviderError: `provider` is none of the crew's.
         """
         checked = self.check(sources)
         files = checked.files
@@ -155,7 +157,7 @@ class Crew:
         Raises:
             ConfigurationError: with every problem of all files.
         """
-        return self.recipe.load(read_sources(self.sources.folder))
+        return _load_once_more(self.recipe, read_sources(self.sources.folder))
 
     def load_other(self, sources: Sources, provider: str | None) -> "Crew":
         """The crew of other files and another provider, with this one's tools and clock.
@@ -163,11 +165,20 @@ class Crew:
         Raises:
             ConfigurationError: with every problem of all files.
         """
-        return replace(self.recipe, provider=provider).load(sources)
+        return _load_once_more(replace(self.recipe, provider=provider), sources)
 
     async def aclose(self) -> None:
         """Close the connections to the models."""
         await self.catalog.aclose()
+
+
+def _load_once_more(recipe: Recipe, sources: Sources) -> Crew:
+    """A crew of later or earlier files, which may lack the provider that replaces all others."""
+    try:
+        return recipe.load(sources)
+    except ProviderError as error:
+        problem = Problem("crew.yaml", 1, 1, "provider", str(error))
+        raise ConfigurationError([problem], {}) from error
 
 
 def check(
@@ -200,7 +211,7 @@ def load_crew(
     """The crew of a folder.
 
     Args:
-        folder: with crew.yaml and agents/*.yaml.
+        folder: has crew.yaml, and the files of the agents.
         tools: tools that the program gives to the crew, beside those of tools.yaml.
         provider: used for every agent instead of its own: "openai", "ollama", "scripted" or one
             of crew.yaml's.
@@ -209,6 +220,7 @@ def load_crew(
 
     Raises:
         ConfigurationError: with every problem of all files.
+        ProviderError: `provider` is none of the crew's.
     """
     recipe = Recipe(tuple(tools), provider, environment, clock)
     return recipe.load(read_sources(Path(folder)))

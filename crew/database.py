@@ -13,7 +13,7 @@ from crew.journal.store import RunStore
 from crew.runs.queue import Queue
 
 POSTGRES = ("postgresql://", "postgres://")
-# to one database, from one process, besides the one that listens
+# of the store, to one database, from one process; one more listens, and two are the queue's
 CONNECTIONS = 5
 
 
@@ -86,11 +86,12 @@ async def _open_postgres(url: str, crew: str | None, connections: int, *, queued
     await schema.prepare(url, crew)
     if queued:
         await schema.prepare_queue(url)
-    server = server_module.PostgresServer(url, connections)
-    store: RunStore = store_module.PostgresStore(server)
+    store: RunStore = store_module.PostgresStore(server_module.PostgresServer(url, connections))
     if not queued:
         return Database(store)
     (queue_module,) = _optional("queue")
+    # connections of its own: a worker's heartbeat must not wait behind the writes of its runs
+    server = server_module.PostgresServer(url, queue_module.CONNECTIONS)
     return Database(store, queue_module.JobQueue(server))
 
 

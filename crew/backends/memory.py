@@ -155,6 +155,9 @@ class MemoryStore:
         """See Cluster."""
         return True
 
+    async def listen(self) -> None:
+        """See Cluster: no other process writes."""
+
     def watch(self, run_id: str) -> AbstractContextManager[Watch]:
         """See Cluster."""
         return nullcontext(Watch(self.clock))

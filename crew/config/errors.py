@@ -23,8 +23,3 @@ class ConfigurationError(CrewError):
 
 class LostConfiguration(ConfigurationError):
     """What a run was started with makes no crew here: a Python tool is missing, say."""
-
-    @classmethod
-    def of_provider(cls, reason: str) -> "LostConfiguration":
-        """The provider that replaced every agent's own cannot be used here."""
-        return cls([Problem("crew.yaml", 1, 1, "provider", reason)], {})

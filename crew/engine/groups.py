@@ -1,8 +1,9 @@
 """A group: its members' turns in one task group, joined by its policy."""
 
-import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Literal
+
+import anyio
 
 from agents.agent import Agent
 from agents.errors import ModelError
@@ -21,10 +22,6 @@ class GroupFailed(Exception):
     def __init__(self, reason: Literal["timeout", "model"], message: str) -> None:
         super().__init__(message)
         self.reason: Literal["timeout", "model"] = reason
-
-
-class GroupSettled(Exception):
-    """One answer has decided where the group leads, so the others are cancelled."""
 
 
 class GroupRunner:
@@ -58,13 +55,12 @@ class GroupRunner:
         await self._end()
 
     async def _run_members(self, members: Mapping[str, Branch]) -> None:
-        try:
-            async with asyncio.TaskGroup() as tasks:
-                for branch in members.values():
-                    if branch.answer is None and branch.failed is None:
-                        tasks.create_task(self._run_member(branch))
-        except* GroupSettled:
-            pass
+        # not asyncio's task group: on Python 3.11 one that is ended by an exception swallows a
+        # cancellation or a timeout of the run that comes at the same time
+        async with anyio.create_task_group() as tasks:
+            for branch in members.values():
+                if branch.answer is None and branch.failed is None:
+                    tasks.start_soon(self._run_member, branch, tasks.cancel_scope)
 
     def _settles(self, branch: Branch) -> bool:
         """Whether a member's answer ends a group that does not wait for all."""
@@ -72,8 +68,11 @@ class GroupRunner:
             return False
         return settles(self.crew.routing, self.group, branch.agent_id, branch.answer)
 
-    async def _run_member(self, branch: Branch) -> None:
-        """One member: its turns until it has an answer, fails, or runs out of time."""
+    async def _run_member(self, branch: Branch, group: anyio.CancelScope) -> None:
+        """One member: its turns until it has an answer, fails, or runs out of time.
+
+        An answer that decides where the group leads cancels the others.
+        """
         agent = self.crew.agents[branch.agent_id]
         turn = Turn(agent, self.group.name, self.emit)
         seconds = self.group.timeout_seconds
@@ -88,7 +87,7 @@ class GroupRunner:
         except ModelError as error:
             await self._fail(agent, "member_failed", str(error))
         if self._settles(branch):
-            raise GroupSettled
+            group.cancel()
 
     async def _step(self, turn: Turn, branch: Branch) -> None:
         max_rounds = self.crew.limits.max_rounds

@@ -256,6 +256,10 @@ class Cluster(Protocol):
         """Whether no other process has runs, so that a run which is not alive here is nobody's."""
         ...
 
+    async def listen(self) -> None:
+        """Be ready to be notified, so that the first run that is watched lacks nothing."""
+        ...
+
     def watch(self, run_id: str) -> AbstractContextManager[Watch]:
         """Be notified about what others write.
 

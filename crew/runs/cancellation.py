@@ -1,5 +1,6 @@
 """Runs are ended: here at once, elsewhere by a request that the other process applies."""
 
+import asyncio
 import contextlib
 import logging
 
@@ -9,7 +10,6 @@ from crew.journal.store import RunRow
 from crew.runs.claims import RunClaimer
 from crew.runs.errors import Draining, NotPaused, RunEnded, UnknownRun
 from crew.runs.factory import RunFactory
-from crew.runs.run import Run
 from crew.runs.starter import RunStarter
 
 log = logging.getLogger(__name__)
@@ -40,8 +40,8 @@ class RunCanceller:
                 return
             # whatever happens meanwhile is looked at again
             with contextlib.suppress(NotPaused):
-                run = await self._end(row, request_id)
-                await run.stopped()
+                # what has been claimed is ended, even if the caller goes away meanwhile
+                await asyncio.shield(asyncio.ensure_future(self._end(row, request_id)))
                 return
 
     async def apply_cancellations(self) -> None:
@@ -87,11 +87,13 @@ class RunCanceller:
             return not self.store.alone()
         return await self.queue.is_played(run_id)
 
-    async def _end(self, row: RunRow, request_id: str) -> Run:
-        """A run that is not alive, resumed or claimed only to be ended."""
+    async def _end(self, row: RunRow, request_id: str) -> None:
+        """Resume or claim a run that is not alive, only to end it; raises NotPaused."""
         if row.status == "paused":
-            return await self.starter.end_paused(row.run_id, request_id)
-        run = await self.claimer.end(row.run_id)
-        if run is None:
-            raise NotPaused
-        return run
+            run = await self.starter.end_paused(row.run_id, request_id)
+        else:
+            claimed = await self.claimer.end(row.run_id)
+            if claimed is None:
+                raise NotPaused
+            run = claimed
+        await run.stopped()

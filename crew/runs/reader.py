@@ -189,7 +189,7 @@ class RunReader:
         if not self.live.has_tail_after(run_id, after):
             return False
         with self.live.remote_tail(run_id, after) as tail:
-            return not tail.closed and tail.place_after(after) is not None
+            return tail.place_after(after) is not None
 
     async def _source_without_records(self, run_id: str, run: Run | None, after: int) -> Source:
         if self.live.get(run_id) is not run:

@@ -3,7 +3,6 @@
 import asyncio
 from collections import Counter
 
-from agents.errors import ProviderError
 from crew.config.errors import ConfigurationError, LostConfiguration
 from crew.config.sources import Sources
 from crew.crew import Crew
@@ -64,9 +63,9 @@ class Revisions:
         sources = Sources.from_json(current.sources.folder, files)
         try:
             crew = await asyncio.to_thread(current.load_other, sources, row.provider)
-        except (ConfigurationError, ProviderError) as error:
+        except ConfigurationError as error:
             if not or_current:
-                raise _lost(error) from error
+                raise LostConfiguration(error.problems, error.texts) from error
             crew = self.current
         return self.acquire(crew)
 
@@ -91,9 +90,3 @@ class Revisions:
             task = asyncio.ensure_future(crew.aclose())
             self._closing.add(task)
             task.add_done_callback(self._closing.discard)
-
-
-def _lost(error: ConfigurationError | ProviderError) -> LostConfiguration:
-    if isinstance(error, ConfigurationError):
-        return LostConfiguration(error.problems, error.texts)
-    return LostConfiguration.of_provider(str(error))

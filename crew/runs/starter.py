@@ -113,8 +113,7 @@ class RunStarter:
 
     async def end_paused(self, run_id: str, request_id: str) -> Run:
         """Resume a paused run only to cancel it; it needs no crew of its own."""
-        resuming = self._resume_locked(run_id, Answer(), request_id, None, ending=True)
-        return await asyncio.shield(asyncio.ensure_future(resuming))
+        return await self._resume_locked(run_id, Answer(), request_id, None, ending=True)
 
     async def _resume_locked(
         self,
@@ -131,7 +130,7 @@ class RunStarter:
             crew, state = await self.factory.load(row, or_current=ending)
             if reason := self._not_paused(run_id, answer, state):
                 self.revisions.release(crew)
-                raise NotPaused(reason)
+                raise await self._refusal(reason, key)
             event = _resumed(row, crew, state, answer, request_id, expired=expired)
             running = row.resumed(request_id)
             run = self.factory.make(crew, running, state, stream=answer.deltas)
@@ -151,10 +150,8 @@ class RunStarter:
         row = await self.store.row(run_id)
         if row is None:
             raise UnknownRun(f"there is no run {run_id}")
-        if key is not None and (record := await self.store.idempotency_record(key.key)):
-            raise _taken(key, record)
         if row.status != "paused":
-            raise NotPaused(f"run {run_id} is {row.status}, not paused")
+            raise await self._refusal(f"run {run_id} is {row.status}, not paused", key)
         if (run := self.live.get(run_id)) is not None:
             # its pause is stored, and its loop about to stop
             await run.stopped()
@@ -167,6 +164,14 @@ class RunStarter:
         if answer.pause_seq is not None and answer.pause_seq != state.pause_seq:
             return f"run {run_id} is not in the pause of event {answer.pause_seq}"
         return None
+
+    async def _refusal(
+        self, reason: str, key: IdempotencyKey | None
+    ) -> NotPaused | AlreadyStarted | KeyReused:
+        """Why an answer is refused: the same request may have been accepted, here or elsewhere."""
+        if key is not None and (record := await self.store.idempotency_record(key.key)):
+            return _taken(key, record)
+        return NotPaused(reason)
 
     async def _play(self, run: Run) -> None:
         """Go on with what has started: here, or wherever the queue gives it to."""
@@ -212,7 +217,7 @@ class RunStarter:
                 assert key is not None, "only a write with a key is refused for it"
                 raise _taken(key, found)
             case StatusDiffers():
-                raise NotPaused(f"run {run.id} has been answered already")
+                raise await self._refusal(f"run {run.id} has been answered already", key)
             case _:
                 assert_never(result)
 

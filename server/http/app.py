@@ -18,8 +18,8 @@ from starlette.staticfiles import StaticFiles
 
 from crew.crew import Crew
 from crew.database import Database
+from crew.errors import CrewError
 from crew.journal.errors import StoreError
-from crew.journal.store import RunStore
 from crew.runs.maintenance import Maintenance
 from crew.runs.queue import Queue
 from crew.runs.reload import Reloader
@@ -79,6 +79,7 @@ def build_server(
     services = Services.of(crew, database)
 
     async def begin() -> None:
+        await store.listen()
         if recovers:
             await services.runs.recover()
         elif queue is None:
@@ -92,7 +93,7 @@ def build_server(
         if watch is not None:
             work.append(watch(services.reloader))
         if store.shared:
-            work += [services.listeners.announce(), _keep_listening(store)]
+            work.append(services.listeners.announce())
         if queue is not None:
             work.append(_log_missing_workers(queue))
         return work
@@ -120,14 +121,21 @@ def build_app(
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         app.state.services = services
-        async with services.runs:
-            if begin is not None:
-                await begin()
-            tasks = {asyncio.create_task(work) for work in background()}
-            yield
-            for task in tasks:
-                task.cancel()
-            await asyncio.wait(tasks)
+        try:
+            async with services.runs:
+                if begin is not None:
+                    await begin()
+                tasks = {asyncio.create_task(work) for work in background()}
+                yield
+                for task in tasks:
+                    task.cancel()
+                await asyncio.wait(tasks)
+        except CrewError as error:
+            log.error("the server failed while it started or stopped: %s", error)
+            raise
+        except Exception:
+            log.exception("the server failed while it started or stopped")
+            raise
 
     middleware = [Middleware(RequestIds)]
     if settings.origins:
@@ -161,12 +169,6 @@ async def _log_missing_workers(queue: Queue) -> None:
                 level = logging.WARNING if missing else logging.INFO
                 text = "%d workers are at work, %d runs wait for one"
                 log.log(level, text, workers, waiting)
-
-
-async def _keep_listening(store: RunStore) -> None:
-    """Have the store listen before the first run is watched: its first deltas come at once."""
-    with store.watch(""):
-        await asyncio.get_running_loop().create_future()
 
 
 def _routes() -> list[Route | Mount]:

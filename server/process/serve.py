@@ -47,10 +47,12 @@ class Server(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start, and log the address."""
-        await super().startup(sockets)
-        if not self.started:
-            log.error("the server could not start; the lines above say why")
-        elif sockets:
+        try:
+            await super().startup(sockets)
+        except SystemExit:
+            # the lifespan has logged why; uvicorn's own code means a paused run here
+            raise SystemExit(1) from None
+        if sockets:
             loop = asyncio.get_running_loop()
             loop.add_signal_handler(signal.SIGHUP, self.reload_files)
             host = self.settings.host

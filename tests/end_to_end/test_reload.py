@@ -59,6 +59,19 @@ def metric(http: httpx2.Client) -> str:
     )
 
 
+def test_the_provider_of_the_command_may_be_gone(tmp_path: Path):
+    """`--provider` names one that the edit removes: the edit is refused like any broken one."""
+    local = {"local": {"base_url": "http://127.0.0.1:9"}}
+    folder = crew(tmp_path, "first", providers=local)
+    with serving(folder, "--provider", "local") as server, client(server) as http:
+        crew(tmp_path, "second")
+        answer = http.post("/api/crew/reload")
+        assert answer.status_code == 422
+        assert "there is no provider 'local'" in answer.json()["detail"]
+        assert config(http)["last_reload"]["successful"] is False
+        assert metric(http).endswith(" 0.0")
+
+
 def test_edits_are_for_new_runs(tmp_path: Path):
     """Watched: a good edit, a broken one, one that mends it; a paused run ends with the crew it began with."""
     folder = crew(tmp_path, "first")

@@ -4,7 +4,6 @@ import json
 import os
 import signal
 import subprocess
-import time
 
 import psycopg
 import pytest
@@ -27,18 +26,15 @@ pytestmark = [needs_postgres, pytest.mark.timeout(120)]
 
 @pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGSTOP], ids=["killed", "frozen"])
 def test_a_dead_workers_runs_move(fleet: Fleet, end: signal.Signals):
-    """Another goes on within 15 s; a frozen one that wakes can write nothing."""
+    """Another goes on; a frozen one that wakes can write nothing."""
     slow_crew(fleet.folder)
     http = fleet.replica()
     dying = fleet.worker()
     run_id = begin(http)
     until(lambda: len(records(fleet, run_id)) > 1)
     os.kill(dying.process.pid, end)
-    stopped = time.monotonic()
     fleet.worker()
     until(lambda: status(http, run_id) == "completed")
-    # two steps of a second are left to it
-    assert time.monotonic() - stopped < 15 + 2
     if end == signal.SIGSTOP:
         os.kill(dying.process.pid, signal.SIGCONT)
         until(lambda: "another process has claimed the run" in dying.log.read_text())
@@ -58,6 +54,41 @@ def test_a_worker_whose_registration_is_gone(fleet: Fleet):
         connection.execute("DELETE FROM procrastinate_workers")
     assert http.post("/api/crew/run", json={"query": "x"}).json()["status"] == "completed"
     assert "registers again" in worker.log.read_text()
+
+
+def test_heartbeats_do_not_wait_behind_writes(fleet: Fleet):
+    """Writes that the database holds up do not make a worker look dead."""
+    slow_crew(fleet.folder)
+    http = fleet.replica()
+    fleet.worker()
+    until(lambda: http.get("/ready").json()["workers"] == 1)
+    run_ids = [begin(http) for _ in range(8)]
+    with psycopg.connect(fleet.database) as holding, holding.transaction():
+        holding.execute("LOCK TABLE crew_events IN SHARE MODE")
+        with psycopg.connect(fleet.database, autocommit=True) as connection:
+            waiting = """
+                SELECT pid, query_start FROM pg_stat_activity JOIN pg_locks USING (pid)
+                WHERE NOT granted ORDER BY pid
+            """
+            # all connections of the worker's store
+            until(lambda: len(connection.execute(waiting).fetchall()) == 5)
+            held = connection.execute(waiting).fetchall()
+            newest = "SELECT max(last_heartbeat) FROM procrastinate_workers"
+            for _ in range(2):
+                before = connection.execute(newest).fetchone()
+                until(lambda: connection.execute(newest).fetchone() > before)  # noqa: B023
+            assert connection.execute(waiting).fetchall() == held
+    for run_id in run_ids:
+        until(lambda: status(http, run_id) == "completed")  # noqa: B023
+
+
+def test_workers_that_stop_leave_nothing(fleet: Fleet):
+    """No row for each start of a worker."""
+    slow_crew(fleet.folder)
+    for _ in range(2):
+        assert fleet.worker().stop() == 0
+    with psycopg.connect(fleet.database) as connection:
+        assert connection.execute("SELECT count(*) FROM crew_workers").fetchone() == (0,)
 
 
 WAITING = [{"after": "wait", "say": "done"}, {"say": "", "calls": ["wait"]}]

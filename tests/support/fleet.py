@@ -12,7 +12,15 @@ import httpx2
 import psycopg
 
 from tests.support.crews import write_crew
-from tests.support.processes import BIN, ServerProcess, clean_environment, client, serving, sse
+from tests.support.processes import (
+    BIN,
+    PROCESS_SECONDS,
+    ServerProcess,
+    clean_environment,
+    client,
+    serving,
+    sse,
+)
 
 
 @dataclass
@@ -45,7 +53,7 @@ class Fleet:
         return self.start("worker", *options, **environment)
 
 
-def until(condition: Callable[[], bool], seconds: float = 30) -> None:
+def until(condition: Callable[[], bool], seconds: float = PROCESS_SECONDS) -> None:
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, "it does not come"

@@ -1,4 +1,4 @@
-"""NOTIFY and LISTEN: what one process writes, others are told at once, as far as they can be."""
+"""NOTIFY and LISTEN: what one process writes, others get at once, as far as they can."""
 
 import asyncio
 import contextlib
@@ -45,6 +45,8 @@ class Notices:
         self._callbacks[CHANNEL].add(self._receive)
         self._listening: asyncio.Task[None] | None = None
         self._connection: asyncpg.Connection | None = None
+        # the first connection listens
+        self._ready = asyncio.Event()
         self._outgoing: list[tuple[str, str]] = []
         self._sent = 0
         self._sending: asyncio.Task[None] | None = None
@@ -59,6 +61,13 @@ class Notices:
             # in a context of its own: it belongs to no one request
             context = contextvars.Context()
             self._sending = asyncio.create_task(self._send_all(), context=context)
+
+    async def listen(self) -> None:
+        """Listen from now on: what is sent afterwards is received, unless the database is away."""
+        self._start_listening()
+        with contextlib.suppress(TimeoutError):
+            async with self.clock.timeout(TIMEOUT_SECONDS):
+                await self._ready.wait()
 
     @contextmanager
     def watch(self, run_id: str) -> Iterator[Watch]:
@@ -123,6 +132,7 @@ class Notices:
             connection.add_termination_listener(lambda _: broken.set())
             for channel in list(self._callbacks):
                 await connection.add_listener(channel, self._dispatch)
+            self._ready.set()
             self._notify_all_watches()
             while not broken.is_set():
                 with contextlib.suppress(TimeoutError):

@@ -26,7 +26,7 @@ Connection = asyncpg.pool.PoolConnectionProxy | asyncpg.Connection
 
 
 class PostgresServer:
-    """A pool of connections, and one more that listens; shared by the store and the queue."""
+    """A pool of connections, and one more that listens, of the store or of the queue."""
 
     def __init__(self, url: str, connections: int, clock: Clock = SYSTEM_CLOCK) -> None:
         """Connect when first used.
@@ -67,6 +67,10 @@ class PostgresServer:
             encoded: the ephemeral event.
         """
         self._notices.notify(run_id, seq, encoded)
+
+    async def listen(self) -> None:
+        """See Cluster."""
+        await self._notices.listen()
 
     def watch(self, run_id: str) -> AbstractContextManager[Watch]:
         """See Cluster."""

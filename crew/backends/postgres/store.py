@@ -254,6 +254,10 @@ class PostgresStore:
         """See Cluster."""
         return False
 
+    async def listen(self) -> None:
+        """See Cluster."""
+        await self.server.listen()
+
     def watch(self, run_id: str) -> AbstractContextManager[Watch]:
         """See Cluster."""
         return self.server.watch(run_id)

@@ -84,7 +84,7 @@ class Worker:
             if self.jobs:
                 # their runs have been left, and are queued again
                 await asyncio.wait(self.jobs.values(), timeout=TIMEOUT_SECONDS)
-            await self._try(self.queue.announce_worker(self._id, 0.0))
+            await self._try(self.queue.withdraw_worker(self._id))
             await self._try(self.manager.unregister_worker(self._id))
 
     async def _register(self) -> int:

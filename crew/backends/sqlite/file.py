@@ -175,7 +175,7 @@ def _prepare(connection: sqlite3.Connection, path: Path) -> None:
         connection.execute("ROLLBACK")
         raise StoreError(
             f"the database {path} is of version {version}, newer than this program's "
-            f"{len(MIGRATIONS)}: update crewline"
+            f"{len(MIGRATIONS)}: update crewline, or delete it if its runs are not needed"
         )
     for number, script in enumerate(MIGRATIONS[version:], version + 1):
         for statement in script.split(";"):

@@ -173,6 +173,9 @@ class SqliteStore:
         """See Cluster."""
         return self._locks.alone()
 
+    async def listen(self) -> None:
+        """See Cluster: no other process writes."""
+
     def watch(self, run_id: str) -> AbstractContextManager[Watch]:
         """See Cluster."""
         # without notices: what another process writes is found by polling

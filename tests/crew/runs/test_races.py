@@ -1,0 +1,75 @@
+"""Two processes, or a caller that goes away: what was begun is ended, and begun once."""
+
+import asyncio
+from pathlib import Path
+
+from crew import Answer, MemoryStore, Query, Runs, load_crew
+from crew.journal.query import IdempotencyKey
+from crew.journal.store import AppendResult, Record, Write
+from crew.runs.errors import AlreadyStarted
+from crew.runs.run import Run
+from tests.support.crews import write_crew
+
+ASKING = {"agent_behaviors": {"a": {"wait_for_signal": True}}}
+
+
+class HeldStore(MemoryStore):
+    """Holds its answers until it is let go."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.let_go = asyncio.Event()
+        self.let_go.set()
+        # how many wait
+        self.waiting = asyncio.Semaphore(0)
+
+    async def append(self, write: Write) -> AppendResult:
+        await self._hold()
+        return await super().append(write)
+
+    async def records(self, run_id: str, after: int = 0, limit: int = 500) -> list[Record]:
+        await self._hold()
+        return await super().records(run_id, after, limit)
+
+    async def _hold(self) -> None:
+        if not self.let_go.is_set():
+            self.waiting.release()
+            await self.let_go.wait()
+
+
+async def test_one_answer_with_one_key_in_two_processes(tmp_path: Path):
+    """The second gets what the first one has started, not a conflict."""
+    folder = write_crew(tmp_path, {"a": {}}, [{"say": "what?"}], routing=ASKING)
+    store = HeldStore()
+    processes = [Runs(load_crew(folder), store) for _ in range(2)]
+    run = await processes[0].start(Query("hi"))
+    await run.outcome()
+    key = IdempotencyKey("k", "same")
+    store.let_go.clear()
+    answers = [asyncio.create_task(runs.resume(run.id, Answer("x"), key=key)) for runs in processes]
+    await store.waiting.acquire()
+    await store.waiting.acquire()
+    store.let_go.set()
+    results = await asyncio.gather(*answers, return_exceptions=True)
+    assert {type(result) for result in results} == {Run, AlreadyStarted}
+    for runs in processes:
+        await runs.drain(5)
+
+
+async def test_a_cancellation_outlives_its_caller(tmp_path: Path):
+    """A run that nobody plays is claimed to be ended; the caller goes away before it is."""
+    folder = write_crew(tmp_path, {"a": {}}, [{"say": "x", "delay_seconds": 3600}])
+    store = HeldStore()
+    first = Runs(load_crew(folder), store)
+    run = await first.start(Query("hi"))
+    await first.drain(0)
+    ended = asyncio.Event()
+    second = Runs(load_crew(folder), store, (lambda _, event: ended.set(),))
+    store.let_go.clear()
+    cancelling = asyncio.create_task(second.cancel(run.id))
+    await store.waiting.acquire()
+    cancelling.cancel()
+    await asyncio.wait({cancelling})
+    store.let_go.set()
+    await ended.wait()
+    assert (await second.row(run.id)).status == "cancelled"
