@@ -3,6 +3,7 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
+SPHINX = $(BIN)/sphinx-build --quiet --fail-on-warning --keep-going docs docs/_build
 QUERY ?= Kiểm tra máy này giúp tôi
 
 .PHONY: run serve install check test faults docs clean
@@ -26,24 +27,27 @@ $(VENV)/.dev: $(VENV)/.installed
 	$(BIN)/pip install --quiet --disable-pip-version-check --group dev
 	@touch $@
 
-check: $(VENV)/.dev  ## lint, types, the floors
+check: $(VENV)/.dev  ## lint, types, the import contracts, the documentation
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/mypy docs/generate.py
 	$(BIN)/lint-imports
+	$(SPHINX)
 
 test: $(VENV)/.dev  ## install and run all tests, with branch coverage
 	$(BIN)/pytest -n auto --cov --cov-report=term $(ARGS)
 
-faults: $(VENV)/.dev  ## kill, stop and freeze servers and workers, restart databases, and see that nothing is lost and mistakes of ours are seen
+faults: $(VENV)/.dev  ## kill, stop and freeze servers and workers, restart databases, and check that nothing is lost, and that the checks see mutants
 	$(BIN)/python -m tests.faults.harness --kills 500
 	$(BIN)/python -m tests.faults.harness --postgres --kills 500 --restarts 100 --runs 200
 	$(BIN)/python -m tests.faults.harness --mutants
 
-docs: $(VENV)/.dev  ## write the JSON Schemas and the page of all problems anew into configs
+docs: $(VENV)/.dev  ## write configs/schemas and configs/problems.md, and build docs/_build
 	@mkdir -p configs/schemas
 	@$(BIN)/crew explain > configs/problems.md
 	@for kind in crew agent tools script; do $(BIN)/crew schema $$kind > configs/schemas/$$kind.json; done
+	$(SPHINX)
 
 clean:
-	rm -rf $(VENV) .crew examples/*/.crew
+	rm -rf $(VENV) .crew examples/*/.crew docs/_build docs/reference/generated

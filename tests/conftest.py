@@ -5,7 +5,9 @@ from collections.abc import Iterator
 
 import pytest
 from hypothesis import settings
+from playwright.sync_api import Browser
 
+from tests.support.browser import opened_browser
 from tests.support.postgres import Postgres
 
 # hypothesis must not fail a test because a shared machine was slow for a moment
@@ -24,3 +26,10 @@ def postgres() -> Iterator[Postgres]:
     """One server for the tests of a process; each takes a database of its own."""
     with Postgres() as server:
         yield server
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """One browser for the tests of a module; each opens a page of its own."""
+    with opened_browser() as opened:
+        yield opened

@@ -53,37 +53,47 @@ B = TypeVar("B", bound="_Body")
 
 
 class _Body(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
+    model_config = ConfigDict(extra="forbid", strict=True, use_attribute_docstrings=True)
 
 
 class HistoryMessageBody(_Body):
     """A message of a history."""
 
     role: Literal["user", "assistant", "system"]
+    """Who wrote it."""
     content: Annotated[Text, AfterValidator(_check_size)]
+    """Its text."""
 
 
-class QueryBody(_Body):
-    """What starts a run, or resumes one."""
+class _AnswerFields(_Body):
+    deltas: bool = False
+    """Publish the text of agents as it is written."""
+    decision: Decision | None = None
+    """On the tool calls that a pause asks about."""
+    result: Text = ""
+    """With `done`: what the call has returned."""
+    pause: PauseSeq | None = None
+    """The pause that is answered: the `seq` of its event."""
+
+
+class QueryBody(_AnswerFields):
+    """What starts a run, or, with `run_id`, answers its pause."""
 
     query: Annotated[Text, Field(min_length=1)]
+    """What is asked or answered."""
     history: Annotated[list[HistoryMessageBody], Field(max_length=MAX_HISTORY)] = []
+    """What was said before this run."""
     run_id: Annotated[str, Field(pattern=ID)] | None = None
+    """The paused run that is answered."""
     resume_agent_id: Annotated[str, Field(pattern=ID)] | None = None
-    deltas: bool = False
-    decision: Decision | None = None
-    result: Text = ""
-    pause: PauseSeq | None = None
+    """The agent that starts, instead of the entry point."""
 
 
-class AnswerBody(_Body):
+class AnswerBody(_AnswerFields):
     """An answer to a pause; with a decision the text may be missing."""
 
     query: Text = ""
-    deltas: bool = False
-    decision: Decision | None = None
-    result: Text = ""
-    pause: PauseSeq | None = None
+    """The answer, or the reason of a decision."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,7 @@
 """Crews written from Python, and runs of them in this process."""
 
 import json
+import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,6 +48,12 @@ def write_crew(
     if tools is not None:
         _dump(folder / "tools.yaml", {"tools": dict(tools)})
     return folder
+
+
+def copy_example(name: str, folder: Path) -> Path:
+    """Copy a crew of examples into a folder, without its runs."""
+    shutil.copytree(ROOT / "examples" / name, folder / name, ignore=shutil.ignore_patterns(".crew"))
+    return folder / name
 
 
 def _dump(path: Path, data: Mapping[str, Any]) -> None:

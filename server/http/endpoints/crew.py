@@ -10,7 +10,10 @@ from server.http.services import services_of
 
 
 async def show(request: Request) -> Response:
-    """GET /api/crew: the crew."""
+    """GET /api/crew: the crew: its agents, routing and limits, and the state of its files.
+
+    With `prompts=1` the prompts too, where `settings.show_prompts` is true.
+    """
     services = services_of(request)
     prompts = parse_flag(parse_parameters(request, frozenset({"prompts"})), "prompts")
     if prompts and not services.settings.show_prompts:
@@ -21,7 +24,7 @@ async def show(request: Request) -> Response:
 
 
 async def reload(request: Request) -> Response:
-    """POST /api/crew/reload: read the crew's files again, for new runs."""
+    """POST /api/crew/reload: read the crew's files again, for new runs; 422 with every problem."""
     services = services_of(request)
     await require_no_body(request, services.settings, "reload")
     changed = await services.reloader.reload("asked for over HTTP")

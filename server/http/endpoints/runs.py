@@ -58,9 +58,11 @@ class Started:
 
 
 async def stream(request: Request) -> EventStream | Response:
-    """GET, POST /api/crew/stream: start or resume a run and stream it.
+    """GET, POST /api/crew/stream: start or resume a run and stream its events as SSE.
 
-    With Last-Event-ID: continue a stream.
+    GET takes `q` (text, or the JSON of a body), `run_id`, `resume_agent_id` and `deltas=1`. With
+    the header `Last-Event-ID` it starts nothing, and continues that run's stream; 204 where nothing
+    more comes. POST takes a QueryBody and may have an `Idempotency-Key`.
     """
     _refuse_head(request)
     if (last := request.headers.get("last-event-id")) is not None:
@@ -81,7 +83,11 @@ async def stream(request: Request) -> EventStream | Response:
 
 
 async def run(request: Request) -> Response:
-    """POST /api/crew/run: the same, answered as one JSON document at the end."""
+    """POST /api/crew/run: start or resume a run; one JSON document at its end or pause.
+
+    Takes a QueryBody; may have an `Idempotency-Key`. Where the server stops before the run ends, a
+    503 has its `run_id` and address.
+    """
     services = services_of(request)
     started = await _start(request)
     with services.listeners.listen(started.run_id) as listening:
@@ -103,7 +109,10 @@ async def run(request: Request) -> Response:
 
 
 async def listing(request: Request) -> Response:
-    """GET /api/crew/runs: runs, newest first."""
+    """GET /api/crew/runs: runs, newest first.
+
+    Takes `status`, `limit` (50) and `after` (a run_id; the `next` of the page before).
+    """
     given = parse_parameters(request, frozenset({"status", "limit", "after"}))
     status, limit, after = given.get("status"), given.get("limit", "50"), given.get("after")
     known = get_args(RunStatus)
@@ -128,7 +137,11 @@ async def show(request: Request) -> Response:
 
 
 async def events(request: Request) -> EventStream | Response:
-    """GET /api/crew/runs/{id}/events: its events, from the start or after one."""
+    """GET /api/crew/runs/{id}/events: a run's events as SSE, all or those after one.
+
+    Takes `after` (an event's id or number) and `deltas=1`, or the header `Last-Event-ID`; 204 where
+    nothing more comes.
+    """
     _refuse_head(request)
     run_id = request.path_params["run_id"]
     given = parse_parameters(request, frozenset({"after", "deltas"}))
@@ -146,7 +159,10 @@ async def events(request: Request) -> EventStream | Response:
 
 
 async def resume(request: Request) -> Response:
-    """POST /api/crew/runs/{id}/resume: answer a pause."""
+    """POST /api/crew/runs/{id}/resume: answer a pause; 202.
+
+    Takes an AnswerBody; may have an `Idempotency-Key`.
+    """
     services, run_id = services_of(request), request.path_params["run_id"]
     answer = await parse_answer(request, services.settings)
     key = idempotency_key(request, ResumeRequest(run_id, answer))
@@ -158,7 +174,7 @@ async def resume(request: Request) -> Response:
 
 
 async def cancel(request: Request) -> Response:
-    """POST /api/crew/runs/{id}/cancel: end a run."""
+    """POST /api/crew/runs/{id}/cancel: end a run; 202."""
     services, run_id = services_of(request), request.path_params["run_id"]
     await require_no_body(request, services.settings, "cancel")
     await services.runs.cancel(run_id, request.state.request_id)

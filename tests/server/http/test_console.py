@@ -1,52 +1,22 @@
 """The web console and the page of forty lines, in a real browser."""
 
-import os
-import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import httpx2
-import pytest
-from playwright.sync_api import Browser, expect, sync_playwright
+from playwright.sync_api import Browser, expect
 
-from tests.support.crews import ROOT
+from tests.support.browser import NEEDS_CHROMIUM
+from tests.support.crews import ROOT, copy_example
 from tests.support.processes import clean_environment, client, serving
 
-CHROMIUM = (
-    shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-)
-if CHROMIUM is None and os.environ.get("CI"):
-    raise AssertionError("CI needs Chromium: .ci/run installs it")
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium on this machine")
-QUIET = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        opened = playwright.chromium.launch(executable_path=CHROMIUM, args=QUIET)
-        yield opened
-        opened.close()
-
-
-def copy(name: str, folder: Path) -> Path:
-    shutil.copytree(ROOT / "examples" / name, folder / name, ignore=shutil.ignore_patterns(".crew"))
-    return folder / name
+pytestmark = NEEDS_CHROMIUM
 
 
 def test_a_run_with_a_pause(browser: Browser, tmp_path: Path):
     """Asked, paused, answered, done; then found again in the list of runs; nothing on the page breaks."""
-    with serving(copy("it-support", tmp_path)) as server:
+    with serving(copy_example("it-support", tmp_path)) as server:
         page = browser.new_page()
         broken: list[str] = []
         page.on("pageerror", lambda error: broken.append(str(error)))
@@ -74,7 +44,7 @@ def test_a_run_with_a_pause(browser: Browser, tmp_path: Path):
 
 def test_a_yes_is_a_button(browser: Browser, tmp_path: Path):
     """The call that needs it is named."""
-    with serving(copy("pausing", tmp_path)) as server:
+    with serving(copy_example("pausing", tmp_path)) as server:
         page = browser.new_page()
         page.goto(server.url)
         page.fill("#query", "A table, please")
@@ -90,7 +60,7 @@ def test_a_yes_is_a_button(browser: Browser, tmp_path: Path):
 def test_a_token_is_asked_for(browser: Browser, tmp_path: Path):
     """And kept for the tab only."""
     token = "0123456789abcdef-console"
-    with serving(copy("hello", tmp_path), CREW_API_TOKENS=token) as server:
+    with serving(copy_example("hello", tmp_path), CREW_API_TOKENS=token) as server:
         page = browser.new_page()
         page.goto(server.url)
         page.fill("#token", token)
@@ -138,7 +108,7 @@ def test_the_page_of_forty_lines(browser: Browser):
 
 def test_a_broken_edit_is_told(browser: Browser, tmp_path: Path):
     """On the page, with its place, until it is mended."""
-    folder = copy("hello", tmp_path)
+    folder = copy_example("hello", tmp_path)
     good = (folder / "crew.yaml").read_text()
     with serving(folder) as server, client(server) as http:
         page = browser.new_page()

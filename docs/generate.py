@@ -1,0 +1,265 @@
+"""The pages that are generated from the code: keys, codes, commands, endpoints, events."""
+
+import asyncio
+import inspect
+import json
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import typer
+from prometheus_client import Metric
+from typer.main import get_command
+
+from crew import Answer, Crew, MemoryStore, Query, Runs, load_crew
+from crew.database import Database
+from crew.journal.events import RunFailed
+from crew.journal.wire import RunEvent, gap, ping, to_run_event
+from server.cli.explain import render_page
+from server.cli.json_schema import schema_of
+from server.cli.main import app as command
+from server.cli.starter import starter_files
+from server.http.app import build_server
+from server.http.errors import TITLES
+from server.http.requests import AnswerBody, QueryBody
+from server.settings import VARIABLES, ServerSettings
+from server.telemetry.metrics import Metrics
+
+FILES = {
+    "crew": "crew.yaml",
+    "agent": "agents/ID.yaml",
+    "tools": "tools.yaml",
+    "script": "script.yaml",
+}
+# one run of the full starter shows most events
+QUERIES = ("our web is slow", "check it", "audit")
+
+
+def write_reference(folder: Path) -> None:
+    """Write all pages into a folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as temporary:
+        crew = _full_crew(Path(temporary))
+        pages = {f"{kind}.md": _keys(kind) for kind in FILES}
+        pages |= {
+            "problems.md": render_page(),
+            "commands.md": _commands(),
+            "environment.md": _environment(),
+            "metrics.md": _metrics(crew),
+            "http.md": _http(crew),
+            "events.md": _events(crew),
+        }
+    for name, text in pages.items():
+        (folder / name).write_text(text.rstrip() + "\n", encoding="utf-8")
+
+
+def _full_crew(folder: Path) -> Crew:
+    for name, text in starter_files("full").items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-8")
+    return load_crew(folder, provider="scripted", environment={})
+
+
+def _keys(kind: str) -> str:
+    """The keys of a kind of file: type, default, what it is for."""
+    schema = schema_of(kind)
+    parts = [f"# Keys of {FILES[kind]}", *_shape(schema, kind)]
+    for name, path in _paths(schema, schema.get("$defs", {}), "").items():
+        parts += [f"({kind}-{name.lower()})=", f"## {path}"]
+        parts += _shape(schema["$defs"][name], kind)
+    return "\n\n".join(parts)
+
+
+def _paths(shape: dict[str, Any], known: dict[str, Any], path: str) -> dict[str, str]:
+    """Of each shape inside, in the order of the file, where it stands."""
+    found: dict[str, str] = {}
+    for key, field in shape.get("properties", {}).items():
+        for name, rest in _references(field):
+            if "properties" in known.get(name, {}):
+                inner = f"{path}{key}{rest}"
+                found.setdefault(name, inner)
+                found |= _paths(known[name], known, f"{inner}.") | found
+    return found
+
+
+def _references(field: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """The shapes that a field names, and what stands between its key and theirs."""
+    if "$ref" in field:
+        yield field["$ref"].rpartition("/")[2], ""
+    for option in field.get("anyOf", ()):
+        yield from _references(option)
+    if "items" in field:
+        yield from ((name, f"[]{rest}") for name, rest in _references(field["items"]))
+    if (value := _value(field)) is not None:
+        yield from ((name, f".NAME{rest}") for name, rest in _references(value))
+
+
+def _value(field: dict[str, Any]) -> dict[str, Any] | None:
+    """Of a mapping, what its values are."""
+    shapes = [field.get("additionalProperties"), *field.get("patternProperties", {}).values()]
+    return next((shape for shape in shapes if isinstance(shape, dict)), None)
+
+
+def _shape(shape: dict[str, Any], page: str) -> list[str]:
+    """What a shape is, and a table of its keys."""
+    rows = ["| key | type | default | what |", "| --- | --- | --- | --- |"]
+    required = shape.get("required", ())
+    for key, field in shape["properties"].items():
+        if not field.get("deprecated"):
+            default = "required" if key in required else _default(field)
+            rows.append(f"| `{key}` | {_type(field, page)} | {default} | {_cell(field)} |")
+    return [str(shape.get("description", "")), "\n".join(rows)]
+
+
+def _cell(field: dict[str, Any]) -> str:
+    return str(field.get("description", "")).replace("\n", " ").replace("|", "\\|")
+
+
+def _default(field: dict[str, Any]) -> str:
+    if field.get("default") in (None, "", [], {}) or "$ref" in field:
+        return ""
+    return f"`{json.dumps(field['default'], ensure_ascii=False)}`"
+
+
+def _type(field: dict[str, Any], page: str) -> str:
+    if "$ref" in field:
+        name = field["$ref"].rpartition("/")[2]
+        return "any" if name == "JsonValue" else f"[mapping](#{page}-{name.lower()})"
+    if "const" in field:
+        return f"`{field['const']}`"
+    if "enum" in field:
+        return " or ".join(f"`{value}`" for value in field["enum"])
+    if "anyOf" in field:
+        options = [_type(option, page) for option in field["anyOf"] if option.get("type") != "null"]
+        return " or ".join(dict.fromkeys(options))
+    types = field.get("type", "any")
+    kind = types if isinstance(types, str) else types[0]
+    if kind == "array":
+        return f"list of {_type(field.get('items', {}), page)}"
+    if kind == "object":
+        value = _value(field)
+        return "mapping" if value is None else f"mapping to {_type(value, page)}"
+    return f"{kind}{_range(field)}"
+
+
+def _range(field: dict[str, Any]) -> str:
+    names = {"minimum": "≥", "exclusiveMinimum": ">", "maximum": "≤"}
+    bounds = [f"{sign} {_number(field[name])}" for name, sign in names.items() if name in field]
+    return f" ({', '.join(bounds)})" if bounds else ""
+
+
+def _number(value: float) -> str:
+    return f"{int(value):,}" if value == int(value) else f"{value:g}"
+
+
+def _commands() -> str:
+    """What each command prints with --help, as a page."""
+    group = get_command(command)
+    assert isinstance(group, typer.core.TyperGroup)
+    parts = ["# Commands", "Exit codes: 0 good, 1 errors, 2 wrong usage, 3 paused, 4 stopped."]
+    for name, one in group.commands.items():
+        text = (one.help or "").replace("[bold]", "`").replace("[/]", "`")
+        parts += [f"## crew {name}", text]
+        rows = ["| argument | what | unless given |", "| --- | --- | --- |"]
+        for parameter in one.params:
+            label = " / ".join((*parameter.opts, *parameter.secondary_opts))
+            if parameter.param_type_name == "argument":
+                label = str(parameter.metavar or label).upper()
+            if label != "--help":
+                default = parameter.default
+                shown = "" if default in (None, False) or callable(default) else f"`{default}`"
+                rows.append(f"| `{label}` | {getattr(parameter, 'help', '')} | {shown} |")
+        parts.append("\n".join(rows))
+    return "\n\n".join(parts)
+
+
+def _environment() -> str:
+    rows = [f"| `{name}` | {text} |" for name, text in VARIABLES.items()]
+    lines = ["# Environment variables", "", "| variable | what |", "| --- | --- |", *rows]
+    more = "Any other variable that begins with `CREW_` is refused, with the nearest known name."
+    return "\n".join([*lines, "", more])
+
+
+def _metrics(crew: Crew) -> str:
+    metrics = Metrics(crew)
+    metrics.set_queue(0, 0)
+    rows = ["| metric | type | labels | what |", "| --- | --- | --- | --- |"]
+    for metric in metrics.registry.collect():
+        if metric.name.startswith("crew_"):
+            name = f"{metric.name}_total" if metric.type == "counter" else metric.name
+            labels = ", ".join(f"`{label}`" for label in _labels(metric))
+            rows.append(f"| `{name}` | {metric.type} | {labels} | {metric.documentation} |")
+    text = "`crew_workers` and `crew_runs_waiting` are there with PostgreSQL only."
+    return "\n".join(["# Metrics", "", text, "", *rows])
+
+
+def _labels(metric: Metric) -> list[str]:
+    found = {label for sample in metric.samples for label in sample.labels}
+    return sorted(found - {"le"})
+
+
+def _http(crew: Crew) -> str:
+    """What each endpoint says of itself, the bodies of requests, and the errors."""
+    parts = ["# Endpoints"]
+    for endpoint in _endpoints(crew):
+        address, _, text = (inspect.getdoc(endpoint) or "").partition(": ")
+        parts += [f"## {' '.join(address.split())}", text[:1].upper() + text[1:]]
+    for body in (QueryBody, AnswerBody):
+        schema = body.model_json_schema()
+        parts += [f"## {body.__name__}", *_shape(schema, "http")]
+        for name, shape in schema.get("$defs", {}).items():
+            parts += [f"(http-{name.lower()})=", f"### {name}", *_shape(shape, "http")]
+    rows = ["| status | title |", "| --- | --- |"]
+    rows += [f"| {status} | {title} |" for status, title in TITLES.items()]
+    text = (
+        "An error is a problem document (RFC 9457, `application/problem+json`) with `title`,\n"
+        "`status`, `detail`, and for a 400 `errors`: each `field` with its `message`."
+    )
+    return "\n\n".join([*parts, "## Errors", text, "\n".join(rows)])
+
+
+def _endpoints(crew: Crew) -> Iterator[Any]:
+    app = build_server(crew, Database(MemoryStore()), ServerSettings())
+    for route in app.routes:
+        if hasattr(route, "endpoint"):
+            yield route.endpoint
+
+
+def _events(crew: Crew) -> str:
+    """One event of each type, as runs of the full starter publish it."""
+    examples = asyncio.run(_examples(crew))
+    text = (
+        "Each event is one JSON object: `type`, `agent` (a display name), `content`, `timestamp`\n"
+        "(RFC 3339, UTC) and `metadata`. All metadata has `run_id`, and for stored events `seq`.\n"
+        "These were published by scripted runs of the crew that `crew init --full` writes."
+    )
+    parts = ["# Events", text]
+    for kind, event in examples.items():
+        document = json.dumps(event, ensure_ascii=False, indent=2)
+        parts += [f"## {kind}", f"```json\n{document}\n```"]
+    return "\n\n".join(parts)
+
+
+async def _examples(crew: Crew) -> dict[str, Any]:
+    found: dict[str, RunEvent] = {}
+    async with Runs(crew, MemoryStore()) as runs:
+        for text in QUERIES:
+            run = await runs.start(Query(text, deltas=True))
+            while True:
+                async for event in runs.follow(run.id, run.before):
+                    if event is not None:
+                        found.setdefault(event.type, event)
+                row = await run.outcome()
+                if row.status != "paused":
+                    break
+                answer = Answer(decision="approve", deltas=True)
+                run = await runs.resume(run.id, answer)
+    message = "settings.timeout_seconds = 300 is over"
+    failed = RunFailed("timeout", "timeout", message, None, "system", False, 300.0)
+    error = to_run_event(failed, row.run_id, row.last_seq, row.started_at)
+    others = (error, gap(row, 1, row.last_seq), ping(row.run_id, row.started_at))
+    for event in others:
+        if event is not None:
+            found[event.type] = event
+    return {kind: json.loads(found[kind].encoded) for kind in sorted(found)}
