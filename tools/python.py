@@ -1,5 +1,6 @@
 """A Python function by reference, `file.py:name` or `package.module:name`, made a tool."""
 
+import contextlib
 import importlib
 import sys
 from dataclasses import replace
@@ -78,21 +79,23 @@ def load_reference(reference: str, folder: Path) -> Any:
             f"{reference!r} is no reference; write file.py:function or package.module:function"
         )
     try:
-        if place.endswith(".py"):
-            module = _import_file(folder / place)
-        else:
-            module = importlib.import_module(place)
-    except ToolDefinitionError:
+        # what a module prints must not get between the lines of a command's output
+        with contextlib.redirect_stdout(sys.stderr):
+            if place.endswith(".py"):
+                module = _import_file(folder / place)
+            else:
+                module = importlib.import_module(place)
+            return getattr(module, attribute)
+    except (ToolDefinitionError, KeyboardInterrupt):
         raise
-    except (Exception, SystemExit) as error:
-        reason = f"{type(error).__name__}: {error}"
-        if (folder / f"{place}.py").is_file():
+    except BaseException as error:
+        if isinstance(error, AttributeError) and error.name == attribute:
+            raise ToolDefinitionError(f"{place} has no {attribute!r}") from None
+        reason = " ".join(f"{type(error).__name__}: {error}".split())
+        beside = not place.endswith(".py") and "." not in place
+        if beside and (folder / f"{place}.py").is_file():
             reason += f"; for the file beside crew.yaml write {place}.py:{attribute}"
         raise ToolImportError(place, reason) from error
-    try:
-        return getattr(module, attribute)
-    except AttributeError:
-        raise ToolDefinitionError(f"{place} has no {attribute!r}") from None
 
 
 def _import_file(path: Path) -> ModuleType:

@@ -4,7 +4,15 @@ import types
 import typing
 from typing import Annotated, Any, ClassVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    JsonValue,
+    model_validator,
+)
 
 TRUTH_VALUES = {
     **dict.fromkeys(("true", "True", "TRUE"), True),
@@ -45,7 +53,15 @@ def _resolve_scalar(text: Plain) -> Any:
 
 
 JsonObject = Annotated[dict[str, JsonValue], BeforeValidator(resolve)]
-Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,128}$")]
+
+
+def _refuse_ignored(name: str) -> str:
+    if name.startswith("x-"):
+        raise ValueError("a name that begins with x- is ignored; choose another")
+    return name
+
+
+Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,128}$"), AfterValidator(_refuse_ignored)]
 
 
 class Shape(BaseModel):

@@ -45,6 +45,11 @@ EXPECTED = {
     "dict_type": "a mapping (`key: value` lines)",
     "model_type": "a mapping (`key: value` lines)",
 }
+EMPTY = {"too_short": "at least one is needed", "string_too_short": "a text is needed"}
+# keys whose value is one name
+ONE_NAME = frozenset({"target", "entry_point", "next_agent", "on_wait_timeout", "id", "provider"})
+NAME_CHARACTER = re.compile(r"[A-Za-z0-9_-]")
+NAMES = re.compile(r"\w[\w-]{0,40}(\s*,\s*\w[\w-]{0,40})*")
 FOUND = {dict: "a mapping", list: "a list", type(None): "nothing"}
 # a number with its unit, as people write durations and sizes
 WITH_UNIT = re.compile(
@@ -150,7 +155,7 @@ def _without(
 
 def _problem(document: Document, kind: type[Shape], detail: ErrorDetails) -> Problem:
     path = _path(document.data, detail["loc"])
-    message, given = detail["msg"], detail["input"]
+    message, given, is_key = detail["msg"], detail["input"], detail["loc"][-1:] == ("[key]",)
     match detail["type"]:
         case "extra_forbidden":
             return _unknown_key(document, kind, path)
@@ -161,8 +166,7 @@ def _problem(document: Document, kind: type[Shape], detail: ErrorDetails) -> Pro
             text = _lower(message.removeprefix("Value error, "))
             return document.problem(path, "bad-value", text)
         case "string_pattern_mismatch" if "{1,128}" in message:
-            text = "a name is 1 to 128 letters, digits, '_' and '-'"
-            return document.problem(path, "bad-name", text)
+            return document.problem(path, "bad-name", _explain_name(given), key=is_key)
         case "string_pattern_mismatch":
             return document.problem(path, "bad-name", "no header can have this name", key=True)
         case "literal_error":
@@ -171,9 +175,10 @@ def _problem(document: Document, kind: type[Shape], detail: ErrorDetails) -> Pro
             near = document.near(given, known) if isinstance(given, str) else None
             return document.problem(path, "bad-value", f"expected {wanted}", suggestion=near)
         case type_ if type_ in OUT_OF_RANGE:
-            return document.problem(path, "out-of-range", _lower(message))
+            text = EMPTY.get(type_) or _lower(message)
+            return document.problem(path, "out-of-range", text)
         case _:
-            return document.problem(path, "wrong-type", _expectation(detail))
+            return document.problem(path, "wrong-type", _expectation(detail, path))
 
 
 def _unknown_key(document: Document, kind: type[Shape], path: YamlPath) -> Problem:
@@ -186,14 +191,30 @@ def _unknown_key(document: Document, kind: type[Shape], path: YamlPath) -> Probl
         text, near = f"{text}; here it is {synonyms[key]!r}", synonyms[key]
     elif place := placed_elsewhere(kind, path):
         text = f"{text}; it belongs {place}"
-    elif near := document.near(key, fields) or document.near(key, ignored):
+    elif (near := document.near(key, fields)) is not None:
         pass
+    elif alike := document.near(key, ignored):
+        text = f"{text}; go-agentic's {alike} has no effect here; remove it"
     else:
         text = f"{text}; known here: {', '.join(fields)}"
     return document.problem(path, "unknown-key", text, key=True, suggestion=near)
 
 
-def _expectation(detail: ErrorDetails) -> str:
+def _explain_name(given: Any) -> str:
+    """What a name may hold, and what in this one it may not."""
+    text = "a name is 1 to 128 letters, digits, '_' and '-'"
+    if not isinstance(given, str):
+        return text
+    wrong = next((char for char in given if not NAME_CHARACTER.fullmatch(char)), None)
+    if wrong is None:
+        return text
+    if wrong == " ":
+        return f"{text}, without spaces"
+    shown = f"{wrong!r} " if wrong.isprintable() else ""
+    return f"{text}; {shown}(U+{ord(wrong):04X}) cannot stand in it"
+
+
+def _expectation(detail: ErrorDetails, path: YamlPath) -> str:
     """What was expected, and what was found."""
     given, kind = detail["input"], detail["type"]
     if kind not in EXPECTED:
@@ -203,11 +224,13 @@ def _expectation(detail: ErrorDetails) -> str:
     if found := FOUND.get(type(given)):
         text = f"{text}; found {found}"
     if kind == "string_type" and isinstance(given, list):
+        if path[-1] in ONE_NAME or "defaults" in path:
+            return f"{text}; write one name, without brackets"
         return f"{text}; put quotes around a text in [brackets]"
     if isinstance(given, str) and WITH_UNIT.fullmatch(given):
         return f"{text} without a unit; the key's name has the unit"
     if kind == "list_type" and isinstance(given, str):
-        return f"{text}; write [{given}]" if given.isprintable() and len(given) < 60 else text
+        return f"{text}; write [{given}]" if NAMES.fullmatch(given) else text
     return text
 
 

@@ -24,6 +24,8 @@ class Document:
     problems: list[Problem] = field(default_factory=list)
     # lists from which wrong items were left out: where each item that is left was written
     kept_items: dict[YamlPath, list[int]] = field(default_factory=dict)
+    # the paths at which something was left out while it was read; () where nothing could be read
+    wrong: set[YamlPath] = field(default_factory=set)
     # how many names may still be compared to find what was meant; a hostile file has tens of
     # thousands of mistakes
     comparisons: int = 10_000

@@ -7,7 +7,7 @@ from typing import Any
 from crew.config.document import Document, YamlPath
 from crew.config.problems import Problem
 
-VARIABLE = re.compile(r"\$\{([A-Za-z_]\w*)(?::-([^}]*))?\}")
+VARIABLE = re.compile(r"\$\{([A-Za-z_]\w*)(?::-([^{}]*))?\}")
 
 
 def fill_environment(

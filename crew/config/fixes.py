@@ -7,9 +7,12 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from agents.config import AgentConfig
+from crew.config.crew_file import CrewConfig
 from crew.config.document import Document
 from crew.config.loader import CrewFiles, read_files
 from crew.config.problems import Problem
+from crew.config.shapes import places
 from crew.config.sources import Sources
 
 # the least likeness of a word of a key and the one it is taken for: difflib's ratio. `max` and
@@ -21,7 +24,19 @@ KEY = re.compile(r"(['\"]?)([\w.-]+)\1(?=\s*:)")
 # a signal in brackets that YAML takes for a list of one
 SIGNAL = re.compile(r"(.*\bsignal:\s*)(\[[^\[\]{}\"',#&*!|>%@`\n]+\])\s*($|#|,|\})")
 # a value that holds ': ', after its key
-UNQUOTED = re.compile(r"^(\s*(?:- )*[\w.-]+:\s+)([^\s\"'\[\]{}|>&*!%@`#][^\"\\#]*?)(\s+#.*|\s*)$")
+UNQUOTED = re.compile(r"^(\s*(?:- )*([\w.-]+):\s+)([^\s\"'\[\]{}|>&*!%@`#][^\"\\#]*?)(\s+#.*|\s*)$")
+# keys whose value is a text of any kind; and what shows that a line break was lost in it
+TEXTS = frozenset({"name", "role", "description", "backstory", "system_prompt", "organization"})
+KEYS = frozenset(
+    key
+    for kind in (CrewConfig, AgentConfig)
+    for _, model in places(kind, "")
+    for key in model.model_fields
+)
+WORD_AND_COLON = re.compile(r"(\w+):\s")
+# characters of a line in which such a value is looked for
+MAX_LINE = 1000
+NOTHING = frozenset({"none", "null", "nil", "nothing", "no", "empty"})
 # names of a list that were written without one
 NAMES_ONLY = re.compile(r"^(\s*(?:tools|handoff_targets|agents):\s+)([\w-]+(?:\s*,\s*[\w-]+)*)\s*$")
 
@@ -52,7 +67,8 @@ def fix(sources: Sources) -> Sources:
 
 
 def _new_edits(sources: Sources, done: set[tuple[str, int, str]]) -> list[Edit]:
-    edits = _edits(read_files(sources, {}))
+    # an alias has the same mistake wherever it is used
+    edits = dict.fromkeys(_edits(read_files(sources, {})))
     return [edit for edit in edits if (edit.file, edit.line, edit.old) not in done]
 
 
@@ -61,11 +77,13 @@ def _apply_if_it_helps(sources: Sources, edits: list[Edit]) -> Sources:
     fixed = _apply(sources, edits)
     if _helps(sources, fixed, edits):
         return fixed
+    helpful: list[Edit] = []
     for edit in edits:
-        fixed = _apply(sources, [edit])
-        if _helps(sources, fixed, [edit]):
-            sources = fixed
-    return sources
+        # to the text as it was, so that lines and columns stay right
+        fixed = _apply(sources, [*helpful, edit])
+        if _helps(_apply(sources, helpful), fixed, [edit]):
+            helpful.append(edit)
+    return _apply(sources, helpful)
 
 
 def _helps(before: Sources, after: Sources, edits: Sequence[Edit]) -> bool:
@@ -84,6 +102,8 @@ def _errors_of(sources: Sources, file: str) -> Counter[tuple[str, int]]:
 
 
 def _apply(sources: Sources, edits: Sequence[Edit]) -> Sources:
+    if not edits:
+        return sources
     file = edits[0].file
     content = sources.files[file]
     mark = codecs.BOM_UTF8 if content.startswith(codecs.BOM_UTF8) else b""
@@ -115,13 +135,19 @@ def _edit(problem: Problem, line: str) -> Iterator[Edit]:
         signal, names = SIGNAL.match(line), NAMES_ONLY.match(line)
         if signal and len(signal[1]) == column - 1:
             yield Edit(file, number, column, signal[2], f'"{signal[2]}"')
-        elif names and len(names[1]) == column - 1:
+        elif names and len(names[1]) == column - 1 and _are_names(names[2]):
             yield Edit(file, number, column, names[2], f"[{names[2]}]")
     elif problem.code == "syntax" and "mapping values are not allowed" in problem.message:
-        value = UNQUOTED.match(line)
-        if value:
+        value = UNQUOTED.match(line) if len(line) < MAX_LINE else None
+        if value and value[2] in TEXTS and KEYS.isdisjoint(WORD_AND_COLON.findall(value[3])):
             at = len(value[1]) + 1
-            yield Edit(file, number, at, value[2], f'"{value[2]}"', hides=True)
+            yield Edit(file, number, at, value[3], f'"{value[3]}"', hides=True)
+
+
+def _are_names(text: str) -> bool:
+    """Whether these are names, and not a word or a number for nothing."""
+    names = [name.strip().lower() for name in text.split(",")]
+    return not any(name.isdigit() or name in NOTHING for name in names)
 
 
 def _is_certain(written: str, meant: str) -> bool:

@@ -81,7 +81,10 @@ class CrewFiles:
             data = data.get(part)
         if data is None:
             return ()
-        return data if isinstance(data, dict) else None
+        if not isinstance(data, dict):
+            return None
+        # what is null is not given
+        return [name for name in data if data[name] is not None and not name.startswith("x-")]
 
 
 def read_files(sources: Sources, environment: Mapping[str, str]) -> CrewFiles:
@@ -109,7 +112,9 @@ def _read(files: CrewFiles, name: str) -> Document:
     files.documents[name] = document
     files.problems += document.problems
     if document.problems:
-        files.changed.setdefault(name, set()).add(())
+        files.changed.setdefault(name, set()).update(
+            document.wrong if document.data is not None else {()}
+        )
     return document
 
 
@@ -168,9 +173,13 @@ def _read_agent(files: CrewFiles, file: str, environment: Mapping[str, str]) -> 
         name = str(given) if isinstance(given, str) else stem
         files.agent_files.setdefault(name, document)
     elif agent.id in files.agents:
-        first = files.agent_files[agent.id].file
-        text = f"agent {agent.id} is defined in {first} already"
-        files.problems.append(document.problem(("id",), "agent-twice", text))
+        first, second = files.agent_files[agent.id], document
+        if stem == agent.id:
+            # the file of this name is the one that is meant
+            first, second = document, first
+            files.agents[agent.id], files.agent_files[agent.id] = agent, document
+        text = f"agent {agent.id} is defined in {first.file} already"
+        files.problems.append(second.problem(("id",), "agent-twice", text))
     else:
         files.agents[agent.id], files.agent_files[agent.id] = agent, document
 

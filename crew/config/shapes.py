@@ -63,14 +63,14 @@ def placed_elsewhere(kind: type[Shape], path: YamlPath) -> str | None:
         if inner is None:
             return None
     below = _below(kind, path[:-1])
-    places = [place for place, model in _places(kind, "") if key in model.model_fields]
-    near = [place for place in places if place and place in below]
+    found = [place for place, model in places(kind, "") if key in model.model_fields]
+    near = [place for place in found if place and place in below]
     if near:
         return f"under {near[0].rpartition('.')[2]}"
-    if places:
-        return f"under {places[0]}" if places[0] else "at the top of the file"
+    if found:
+        return f"under {found[0]}" if found[0] else "at the top of the file"
     other = OTHER_FILE.get(kind)
-    for place, model in _places(other, ""):
+    for place, model in places(other, ""):
         if other is not None and key in model.model_fields:
             return f"in {FILES[other]}, under {place}" if place else f"in {FILES[other]}"
     return None
@@ -86,7 +86,7 @@ def _below(kind: Any, path: YamlPath) -> list[str]:
     return [f"{dotted}.{name}" if dotted else name for name in names]
 
 
-def _places(kind: Any, dotted: str) -> Iterator[tuple[str, type[Shape]]]:
+def places(kind: Any, dotted: str) -> Iterator[tuple[str, type[Shape]]]:
     """Every shape in a type, with its dotted path from the top."""
     model = model_of(kind)
     if model is None:
@@ -100,4 +100,4 @@ def _places(kind: Any, dotted: str) -> Iterator[tuple[str, type[Shape]]]:
             place = f"{place}.<name>"
         if typing.get_origin(annotation) is list:
             annotation = typing.get_args(annotation)[-1]
-        yield from _places(annotation, place)
+        yield from places(annotation, place)

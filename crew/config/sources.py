@@ -1,8 +1,11 @@
 """The files of a crew as they were written: read from its folder, or kept with a run."""
 
+import errno
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+import os
+import stat
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -60,34 +63,73 @@ def read_sources(folder: Path) -> Sources:
     """Read a crew's files: at most MAX_BYTES + 1 of each, enough to see that one is too large."""
     problems: list[Problem] = []
     files: dict[str, bytes] = {}
+    if _is_there(folder) and folder.is_dir() and not os.access(folder, os.R_OK | os.X_OK):
+        text = f"the folder {folder} cannot be read: permission denied"
+        return Sources(folder, files, (Problem(CREW_FILE, 1, 1, "unreadable", text),))
     for path in _paths(folder, problems):
         name = path.relative_to(folder).as_posix()
         try:
+            _require_file(path)
             with path.open("rb") as file:
                 files[name] = file.read(MAX_BYTES + 1)
         except OSError as error:
             text = f"the file cannot be read: {error.strerror}"
             problems.append(Problem(name, 1, 1, "unreadable", text))
-    if not any((folder / f"crew{ending}").is_file() for ending in ENDINGS):
+    if not any(Path(name).stem == Path(CREW_FILE).stem for name in _top_names(files, problems)):
         problems.append(Problem(CREW_FILE, 1, 1, "no-crew", _no_crew(folder)))
     return Sources(folder, files, tuple(problems))
+
+
+def _top_names(files: Mapping[str, bytes], problems: Sequence[Problem]) -> list[str]:
+    """The names of the files beside crew.yaml, also of those that cannot be read."""
+    names = [*files, *(problem.file for problem in problems)]
+    return [name for name in names if "/" not in name]
+
+
+def _require_file(path: Path) -> None:
+    """Refuse what is not a file; a device or a pipe might never end."""
+    mode = path.stat().st_mode
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, "it is a folder")
+    if not stat.S_ISREG(mode):
+        raise OSError(errno.EINVAL, "it is not a regular file")
 
 
 def _paths(folder: Path, problems: list[Problem]) -> Iterator[Path]:
     for name in (CREW_FILE, TOOLS_FILE, SCRIPT_FILE):
         candidates = [folder / (Path(name).stem + ending) for ending in ENDINGS]
-        found = [path for path in candidates if path.is_file()]
+        found = [path for path in candidates if _is_there(path)]
         yield from found[:1]
         for path in found[1:]:
             text = f"{found[0].name} is there too, and is the one that is read"
             problems.append(Problem(path.name, 1, 1, "ignored-file", text))
-    agents = [path for path in (folder / "agents").glob("*") if path.suffix in ENDINGS]
-    yield from sorted(path for path in agents if path.is_file())
+    agents = folder / "agents"
+    if not _is_there(agents):
+        return
+    try:
+        found = [path for path in agents.iterdir() if path.suffix in ENDINGS]
+    except OSError as error:
+        text = f"the folder cannot be read: {error.strerror}"
+        problems.append(Problem("agents", 1, 1, "unreadable", text))
+        return
+    # editors keep copies under hidden names
+    yield from sorted(path for path in found if not path.name.startswith("."))
+
+
+def _is_there(path: Path) -> bool:
+    """Whether something has this name, or it cannot be known."""
+    try:
+        path.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError as error:
+        return error.errno != errno.ENAMETOOLONG
+    return True
 
 
 def _no_crew(folder: Path) -> str:
+    if not _is_there(folder):
+        return f"there is no folder {folder}"
     if folder.is_dir():
         return f"there is no crew.yaml in {folder}; `crew init DIR` makes one"
-    if folder.exists():
-        return f"{folder} is a file; give its folder, {folder.parent}"
-    return f"there is no folder {folder}"
+    return f"{folder} is a file; give its folder, {folder.parent}"

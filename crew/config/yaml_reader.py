@@ -1,5 +1,7 @@
 """One YAML text -> plain data with the place of every key and value; safe on any input."""
 
+import codecs
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -18,6 +20,11 @@ TAGS = frozenset(
     f"tag:yaml.org,2002:{name}"
     for name in ("str", "int", "float", "bool", "null", "timestamp", "value", "merge", "seq", "map")
 )
+# what the parser notices only behind the mistake
+FOUND_LATER = ("unexpected end of stream", "could not find expected ':'")
+GIT_CONFLICT = ("<<<<<<< ", "=======", ">>>>>>> ")
+# a value that YAML takes for a mapping, a list, an alias or a quoted text, and that goes on
+STARTS_BADLY = re.compile(r":\s+([{\[*&'\"])")
 NULLS = frozenset({"", "~", "null", "Null", "NULL"})
 
 Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -70,9 +77,12 @@ def read(file: str, content: bytes) -> Document:
 
 
 def _refuse_bytes(document: Document, content: bytes, error: UnicodeDecodeError) -> Document:
-    before = content[: error.start].decode("utf-8-sig").split("\n")
-    byte = f"0x{content[error.start]:02x}"
-    text = f"the byte {byte} is no UTF-8 text; save the file as UTF-8"
+    if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return document.refuse(1, 1, "not-utf8", "the file is UTF-16; save it as UTF-8")
+    # the error counts from behind the byte order mark
+    start = error.start + len(codecs.BOM_UTF8) * content.startswith(codecs.BOM_UTF8)
+    before = content[:start].decode("utf-8-sig").split("\n")
+    text = f"the byte 0x{content[start]:02x} is no UTF-8 text; save the file as UTF-8"
     return document.refuse(len(before), len(before[-1]) + 1, "not-utf8", text)
 
 
@@ -84,11 +94,11 @@ def _refuse_syntax(document: Document, error: yaml.YAMLError) -> Document:
     if not isinstance(error, yaml.MarkedYAMLError):
         return document.refuse(1, 1, "syntax", " ".join(str(error).split()))
     mark = error.problem_mark or error.context_mark
-    # a quote that is never closed is found where it opens, not at the end of the file
-    if error.problem is not None and "unexpected end of stream" in error.problem:
+    # found where it begins: a quote that is never closed, a key without ':'
+    if error.problem is not None and any(text in error.problem for text in FOUND_LATER):
         mark = error.context_mark or mark
     line, column = _place(mark)
-    text = _explain_syntax(error, document.text, line)
+    text = _explain_syntax(error, document.text, line, column)
     return document.refuse(line, column, "syntax", text)
 
 
@@ -111,26 +121,35 @@ def _check_size(text: str) -> None:
 def _forbidden_character(text: str) -> tuple[int, int]:
     """The place of the first character that YAML does not allow."""
     found = yaml.reader.Reader.NON_PRINTABLE.search(text)
-    before = text[: found.start() if found else 0].splitlines() or [""]
+    before = text[: found.start() if found else 0].split("\n")
     return len(before), len(before[-1]) + 1
 
 
-def _explain_syntax(error: yaml.MarkedYAMLError, text: str, line: int) -> str:
+def _explain_syntax(error: yaml.MarkedYAMLError, text: str, line: int, column: int) -> str:
     """The parser's words, and what usually helps."""
     reason = ": ".join(part for part in (error.context, error.problem) if part)
     lines = text.splitlines()
     written = lines[line - 1] if 0 < line <= len(lines) else ""
     indent = written[: len(written) - len(written.lstrip())]
+    if written.startswith(GIT_CONFLICT):
+        return "a merge conflict of git is left here"
     if "\t" in indent or "'\\t'" in reason:
         return f"{reason}; indent with spaces, not tabs"
     if "unexpected end of stream" in reason and "quoted" in reason:
         return "the quote that opens here is never closed"
     if "did not find expected" in reason and error.context_mark is not None:
         first = error.context_mark.line + 1
+        if value := STARTS_BADLY.search(written):
+            return f"{reason}; put quotes around a text that begins with {value[1]}"
+        if first == line:
+            return reason
         return (
             f"{reason}; a line between {first} and {line} has another indentation than the "
             "lines beside it, or lacks the space after '-'"
         )
+    if "cannot start any token" in reason:
+        character = written[column - 1 : column]
+        return f"{reason}; put quotes around a text that begins with {character}"
     if "mapping values are not allowed" in reason:
         return f"{reason}; put quotes around a text that holds ': '"
     return reason
@@ -154,11 +173,12 @@ class _Walk:
             # deeper than the text: by aliases
             raise _too_deep(node.start_mark)
         if node.tag not in TAGS:
+            # read as if it had none
             text = f"the tag {node.tag} is not read; write plain text, numbers, lists and mappings"
-            return self._refuse(node, "tag", text)
+            self._refuse(node, "tag", text)
         if any(node is one for one in above):
             text = "an alias points at what it is part of"
-            return self._refuse(node, "recursive-alias", text)
+            return self._refuse(node, "recursive-alias", text, path)
         inner = (*above, node)
         match node:
             case yaml.ScalarNode():
@@ -168,7 +188,7 @@ class _Walk:
                 return [self.value(item, (*path, place), inner) for place, item in items]
             case yaml.MappingNode():
                 return self._mapping(node, path, above)
-        return self._refuse(node, "syntax", "this is neither text, list nor mapping")
+        return self._refuse(node, "syntax", "this is neither text, list nor mapping", path)
 
     def _count(self, node: yaml.Node) -> None:
         self.nodes += 1
@@ -188,19 +208,22 @@ class _Walk:
         merged: dict[str, Any] = {}
         lines: dict[str, int] = {}
         inner = (*above, node)
+        if len(inner) > MAX_DEPTH:
+            # deeper than the text: by merges
+            raise _too_deep(node.start_mark)
         for key_node, value_node in node.value:
             if not isinstance(key_node, yaml.ScalarNode):
-                self._refuse(key_node, "key", "a key must be a text")
+                self._refuse(key_node, "key", "a key must be a text", path)
                 continue
             key = key_node.value
             if key == "<<" and not key_node.style:
-                for source in self._merge_sources(value_node, inner):
+                for source in self._merge_sources(value_node, path, inner):
                     for name, value in self._mapping(source, path, inner).items():
                         merged.setdefault(name, value)
                 continue
             if key in lines:
                 text = f"duplicate key {key!r}; first at line {lines[key]}"
-                self._refuse(key_node, "duplicate-key", text)
+                self._refuse(key_node, "duplicate-key", text, (*path, key))
                 continue
             lines[key] = _place(key_node.start_mark)[0]
             self.document.keys[(*path, key)] = _place(key_node.start_mark)
@@ -218,17 +241,23 @@ class _Walk:
                 self.document.values[(*path, key)] = _place(value_node.start_mark)
 
     def _merge_sources(
-        self, node: yaml.Node, above: tuple[yaml.Node, ...]
+        self, node: yaml.Node, path: YamlPath, above: tuple[yaml.Node, ...]
     ) -> Iterator[yaml.MappingNode]:
         found = node.value if isinstance(node, yaml.SequenceNode) else [node]
         for source in found:
             self._count(source)
             if any(source is one for one in above):
-                self._refuse(source, "recursive-alias", "<< merges a mapping into itself")
+                text = "<< merges a mapping into itself"
+                self._refuse(source, "recursive-alias", text, path)
             elif isinstance(source, yaml.MappingNode):
                 yield source
             else:
-                self._refuse(source, "merge", "<< takes a mapping, or a list of them")
+                self._refuse(source, "merge", "<< takes a mapping, or a list of them", path)
 
-    def _refuse(self, node: yaml.Node, code: ProblemCode, message: str) -> None:
+    def _refuse(
+        self, node: yaml.Node, code: ProblemCode, message: str, left_out: YamlPath | None = None
+    ) -> None:
+        """Add a problem; `left_out`: the path at which something is missing from the data now."""
         self.document.refuse(*_place(node.start_mark), code, message)
+        if left_out is not None:
+            self.document.wrong.add(left_out)

@@ -86,6 +86,8 @@ def main() -> None:
     except KeyboardInterrupt:
         raise SystemExit(Exit.INTERRUPTED) from None
     except OSError as error:
+        if error.filename is not None:
+            fail(f"{error.filename}: {error.strerror}")
         # the reader of the output (head, say) has gone, or the disk that takes it is full
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         fail(f"the output cannot be written: {error.strerror}")

@@ -75,8 +75,8 @@ def test_heartbeats_do_not_wait_behind_writes(fleet: Fleet):
             held = connection.execute(waiting).fetchall()
             newest = "SELECT max(last_heartbeat) FROM procrastinate_workers"
             for _ in range(2):
-                before = connection.execute(newest).fetchone()
-                until(lambda: connection.execute(newest).fetchone() > before)  # noqa: B023
+                before = connection.execute(newest).fetchall()
+                until(lambda: connection.execute(newest).fetchall() > before)  # noqa: B023
             assert connection.execute(waiting).fetchall() == held
     for run_id in run_ids:
         until(lambda: status(http, run_id) == "completed")  # noqa: B023

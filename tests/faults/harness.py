@@ -180,6 +180,11 @@ class Harness:
                 else {"query": f"{history.key} go on"}
             )
             address, place = f"/api/crew/runs/{history.run_id}/resume", pause["metadata"]["seq"]
+            earlier = min(e["metadata"]["seq"] for e in history.of("pause"))
+            if earlier < place:
+                late = http.post(address, json={"query": "late", "pause": earlier})
+                if late.status_code == 202:
+                    history.wrong.append(f"{history.key}: a late answer was taken")
             body |= {"pause": place}
             headers = [{"Idempotency-Key": f"{history.key}-{place}-{n}"} for n in range(2)]
             said: list[int] = []

@@ -6,8 +6,7 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable
 from typing import Any
 
 import anyio
@@ -15,68 +14,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.tool_calls import QUICK, calls, failing, moving_clock, run
 from tools import (
     PermanentError,
     TemporaryError,
     Tool,
     ToolCall,
-    ToolExecutor,
     ToolResult,
-    VirtualClock,
     tool,
 )
 from tools.calls import CallRetried, CallStarted
-from tools.clock import SYSTEM_CLOCK, Clock
 from tools.deadline import Limits
 from tools.schema import JsonSchema
-
-QUICK = Limits(
-    sequence_seconds=1,
-    tool_seconds=0.2,
-    overhead_seconds=0,
-    minimum_seconds=0.02,
-    backoff_min_seconds=0.001,
-)
-
-
-async def run(
-    calls: list[ToolCall], *tools: Tool, limits: Limits = QUICK, clock: Clock = SYSTEM_CLOCK
-) -> tuple[list[ToolResult], list[Any]]:
-    """The results of a sequence, and all events."""
-    events: list[Any] = []
-
-    async def emit(event: Any) -> None:
-        events.append(event)
-
-    return await ToolExecutor(limits, clock).run(calls, {t.name: t for t in tools}, emit), events
-
-
-@asynccontextmanager
-async def moving_clock() -> AsyncIterator[VirtualClock]:
-    """A clock that moves on whenever nothing else happens."""
-    clock = VirtualClock()
-    moving = asyncio.create_task(clock.run())
-    yield clock
-    moving.cancel()
-
-
-def calls(*names: str) -> list[ToolCall]:
-    return [ToolCall(f"id{n}", name) for n, name in enumerate(names)]
-
-
-def failing(error: Callable[[], BaseException], times: int = 99, **settings: Any) -> Tool:
-    """A tool that raises so many times, then answers how often it was called."""
-    count = 0
-
-    @tool(name="failing", **settings)
-    async def failing() -> str:
-        nonlocal count
-        count += 1
-        if count <= times:
-            raise error()
-        return str(count)
-
-    return failing
 
 
 @tool

@@ -35,7 +35,7 @@ def check_agents(
         if known_tools is not None:
             yield from _check_tools(agent, document, known_tools)
         if named_providers is not None:
-            yield from _check_providers(agent, document, crew, named_providers)
+            yield from _check_providers(files, agent, crew, named_providers)
         yield from _check_terminal(files, crew, agent)
 
 
@@ -80,8 +80,9 @@ def repeated(names: Sequence[str]) -> Iterator[int]:
 
 
 def _check_providers(
-    agent: AgentConfig, document: Document, crew: CrewConfig, named: Collection[str]
+    files: CrewFiles, agent: AgentConfig, crew: CrewConfig, named: Collection[str]
 ) -> Iterator[Problem]:
+    document = files.agent_files[agent.id]
     known = {*BUILTIN_PROVIDERS, *named}
     models = (
         (("provider",), agent),
@@ -94,11 +95,15 @@ def _check_providers(
         name = model.provider
         if name not in known:
             yield unknown_name(document, path, "provider", name, known)
-        elif name not in BUILTIN_PROVIDERS and not (
-            crew.providers[name].base_url or model.provider_url
-        ):
+        elif name in crew.providers and _lacks_address(files, crew, name, model.provider_url):
             text = f"provider {name} has no address: give it a base_url in crew.yaml"
             yield document.problem(path, "provider", f"{text}, or a provider_url here")
+
+
+def _lacks_address(files: CrewFiles, crew: CrewConfig, name: str, url: str | None) -> bool:
+    if name in BUILTIN_PROVIDERS or not files.is_whole(CREW_FILE, "providers"):
+        return False
+    return not (crew.providers[name].base_url or url)
 
 
 def _check_terminal(files: CrewFiles, crew: CrewConfig, agent: AgentConfig) -> Iterator[Problem]:

@@ -1,6 +1,7 @@
 """What a crew's files configure without effect, though each key is right by itself."""
 
 from collections.abc import Iterator
+from functools import partial
 
 from agents.config import FLAT_COST_KEYS, AgentConfig
 from agents.prompt import variables
@@ -19,9 +20,11 @@ def find_no_effect(files: CrewFiles, crew: CrewConfig) -> Iterator[Problem]:
     for agent_id in listed:
         agent, document = files.agents[agent_id], files.agent_files[agent_id]
         yield from _models(agent, document)
-        yield from _costs(agent, document)
+        if files.is_whole(document.file, "cost_limits", *FLAT_COST_KEYS):
+            yield from _costs(agent, document)
         yield from _prompts(files, agent, document, crew)
-        if agent.tool_call_mode != "auto" and not agent.tools:
+        has_tools = agent.tools or not files.is_whole(document.file, "tools")
+        if agent.tool_call_mode != "auto" and not has_tools:
             yield _no_effect(document, ("tool_call_mode",), "it has no tools")
     if len(listed) == len(crew.agents) and all(
         files.is_whole(files.agent_files[agent_id].file, "tools", "primary", "backup", "provider")
@@ -79,15 +82,16 @@ def _prompts(
     files: CrewFiles, agent: AgentConfig, document: Document, crew: CrewConfig
 ) -> Iterator[Problem]:
     used = variables(agent.system_prompt)
+    is_whole = partial(files.is_whole, document.file)
     if agent.system_prompt.strip() and agent.backstory.strip() and "backstory" not in used:
         why = "system_prompt does not have {{backstory}} in it"
         yield _no_effect(document, ("backstory",), why)
     empty = {}
-    if not agent.description:
+    if not agent.description and is_whole("description"):
         empty["description"] = "description is not given"
-    if not agent.backstory:
+    if not agent.backstory and is_whole("backstory"):
         empty["backstory"] = "backstory is not given"
-    if not agent.tools:
+    if not agent.tools and is_whole("tools"):
         empty["tools"] = "it has no tools"
     if files.is_whole(CREW_FILE, "routing", "settings"):
         if not crew.settings.organization:

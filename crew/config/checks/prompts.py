@@ -28,7 +28,8 @@ def check_prompts(files: CrewFiles, crew: CrewConfig) -> Iterator[Problem]:
         if agent is None:
             continue
         document = files.agent_files[agent_id]
-        yield from _check_texts(agent, document)
+        if files.is_whole(document.file, "system_prompt", "backstory"):
+            yield from _check_texts(agent, document)
         if knows_signals:
             yield from _check_mentioned(agent, document, signals)
             yield from _check_unmentioned(files, crew, agent)

@@ -16,6 +16,8 @@ CODES: dict[str, ErrorCode] = {
     "tool": "unknown-tool",
     "provider": "unknown-provider",
 }
+# what other frameworks write for the end of a run
+END_WORDS = frozenset({"end", "done", "stop", "finish", "terminate"})
 # names that a message lists
 MAX_LISTED = 12
 
@@ -40,29 +42,40 @@ def unknown_name(
 def check_references(files: CrewFiles, crew: CrewConfig) -> Iterator[Problem]:
     """Every name in crew.yaml that nothing has."""
     yield from _check_listed(files, crew)
-    if not files.is_whole(CREW_FILE, "agents"):
-        # who is in the crew is not known
-        return
-    document, agents = files.crew_document, frozenset(crew.agents)
+    document, agents = files.crew_document, known_agents(files, crew)
+    groups = files.names_in(CREW_FILE, GROUPS)
     for path, name, key in _named_agents(crew):
         if name is not None and name not in agents:
-            yield _unknown_agent(files, path, "agent", name, agents, key=key)
-    groups = files.names_in(CREW_FILE, GROUPS)
+            if groups is not None and name in groups:
+                text = f"{name!r} is a group; only an agent can stand here"
+                yield document.problem(path, "unknown-agent", text, key=key)
+            else:
+                yield _unknown_agent(files, path, "agent", name, agents, key=key)
     if groups is None:
         return
     targets = agents | frozenset(groups)
     for path, target in _targets(crew):
         if target and target not in targets:
-            yield _unknown_agent(files, path, "agent or group", target, targets)
+            if target.strip("_").lower() in END_WORDS:
+                text = f"unknown agent or group {target!r}; leave it empty to end the run"
+                yield document.problem(path, "unknown-agent", text)
+            else:
+                yield _unknown_agent(files, path, "agent or group", target, targets)
     for agent_id in crew.agents:
         agent = files.agents.get(agent_id)
         if agent is None:
             continue
-        document = files.agent_files[agent_id]
+        own = files.agent_files[agent_id]
         for place, target in enumerate(agent.handoff_targets or ()):
             if target not in targets:
                 path = ("handoff_targets", place)
-                yield unknown_name(document, path, "agent or group", target, targets)
+                yield unknown_name(own, path, "agent or group", target, targets)
+
+
+def known_agents(files: CrewFiles, crew: CrewConfig) -> frozenset[str]:
+    """The agents of the crew; where its list is wrong, also those that have a file."""
+    agents = frozenset(crew.agents)
+    return agents if files.is_whole(CREW_FILE, "agents") else agents | set(files.agent_files)
 
 
 def _check_listed(files: CrewFiles, crew: CrewConfig) -> Iterator[Problem]:
@@ -86,7 +99,9 @@ def _check_listed(files: CrewFiles, crew: CrewConfig) -> Iterator[Problem]:
         yield document.problem(path, "missing-agent", text, suggestion=near)
     for agent_id, agent_document in files.agent_files.items():
         stem = Path(agent_document.file).stem
-        if agent_id == stem or agent_id not in files.agents or stem in listed:
+        # what crew.yaml lists by the file's name has been reported
+        is_reported = stem in listed and stem not in files.agent_files
+        if agent_id == stem or agent_id not in files.agents or is_reported:
             continue
         text = f"agent {agent_id} is in {agent_document.file}; name the file {agent_id}.yaml"
         yield agent_document.problem(("id",), "file-name", text)

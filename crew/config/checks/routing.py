@@ -6,7 +6,7 @@ from crew.config.crew_file import CrewConfig
 from crew.config.document import YamlPath
 from crew.config.loader import CrewFiles
 from crew.config.problems import Problem, ProblemCode
-from crew.config.sources import CREW_FILE
+from crew.config.sources import CREW_FILE, TOOLS_FILE
 from crew.routing.graph import RoutingGraph
 from crew.routing.rules import FixedRule, Routing, Rule, RuleKey
 
@@ -200,7 +200,7 @@ class _Routes:
         waits = entered and agent_id in self.routing.waits
         asks = entered and agent_id in self.routing.asks
         limited = behavior.wait_timeout_seconds is not None
-        if limited and not waits and not asks:
+        if limited and not waits and not asks and self._knows_tools(agent_id):
             why = f"{agent_id} never pauses: no wait_for_signal, and no tool that requires approval"
             yield no_effect(self.files, (*path, "wait_timeout_seconds"), why)
         if behavior.on_wait_timeout and not (limited and waits):
@@ -208,6 +208,11 @@ class _Routes:
             if limited:
                 why = f"{agent_id} waits for approvals only, which are denied then"
             yield no_effect(self.files, (*path, "on_wait_timeout"), why)
+
+    def _knows_tools(self, agent_id: str) -> bool:
+        """Whether nothing that is wrong may be a tool of an agent that requires approval."""
+        own = self.files.agent_files[agent_id].file
+        return all(self.files.is_whole(file, "tools") for file in (CREW_FILE, TOOLS_FILE, own))
 
     def _signals_of_member(self, agent_id: str) -> Iterator[Problem]:
         groups = self.groups_of[agent_id]

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping
 
 from agents.providers.scripted import SCRIPT_FILE, Rule, ScriptedCall
 from crew.config.checks.prompts import BRACKETED
-from crew.config.checks.references import unknown_name
+from crew.config.checks.references import known_agents, unknown_name
 from crew.config.crew_file import CrewConfig
-from crew.config.document import Document
+from crew.config.document import Document, YamlPath
 from crew.config.loader import CrewFiles
 from crew.config.problems import Problem
 from crew.config.sources import CREW_FILE, TOOLS_FILE
@@ -21,7 +21,8 @@ def check_script(
     """The problems of script.yaml, and that it is missing where an agent needs it."""
     document = files.documents.get(SCRIPT_FILE)
     if document is None:
-        yield from _check_missing(files)
+        if not any(problem.file == SCRIPT_FILE for problem in files.problems):
+            yield from _check_missing(files, crew)
         return
     rules = files.script.rules if files.script is not None else ()
     for place, rule in enumerate(rules):
@@ -31,22 +32,25 @@ def check_script(
         yield from _check_signals(document, files, crew, rule, place)
 
 
-def _check_missing(files: CrewFiles) -> Iterator[Problem]:
-    for agent_id, agent in files.agents.items():
-        if (agent.primary or agent).provider == "scripted":
-            text = f"provider scripted needs a {SCRIPT_FILE} beside crew.yaml"
-            yield files.agent_files[agent_id].problem(("provider",), "no-script", text)
-            return
+def _check_missing(files: CrewFiles, crew: CrewConfig) -> Iterator[Problem]:
+    for agent_id in crew.agents:
+        agent = files.agents.get(agent_id)
+        if agent is None:
+            continue
+        first: YamlPath = ("provider",) if agent.primary is None else ("primary", "provider")
+        models = ((first, agent.primary or agent), (("backup", "provider"), agent.backup))
+        for path, model in models:
+            if model is not None and model.provider == "scripted":
+                text = f"provider scripted needs a {SCRIPT_FILE} beside crew.yaml"
+                yield files.agent_files[agent_id].problem(path, "no-script", text)
 
 
 def _check_agents(
     document: Document, files: CrewFiles, crew: CrewConfig, rule: Rule, place: int
 ) -> Iterator[Problem]:
-    if not files.is_whole(CREW_FILE, "agents"):
-        return
+    known = known_agents(files, crew)
     for name in rule.agent or ():
-        if name not in crew.agents:
-            known = frozenset(crew.agents)
+        if name not in known:
             yield unknown_name(document, ("rules", place, "agent"), "agent", name, known)
 
 
@@ -67,6 +71,9 @@ def _check_call(
         text = f"the script calls {call.tool}, and there is no such tool"
         near = document.near(call.tool, tools)
         yield document.problem(path, "script-tool", text, suggestion=near)
+        return
+    if any(path == written[: len(path)] for written in files.changed.get(SCRIPT_FILE, ())):
+        # a part of the call is wrong by itself
         return
     try:
         tool.check(dict(call.arguments))

@@ -43,6 +43,14 @@ MENDED = {
         "agents: [a]\nname: a: b\nsetings: {max_rouns: 1}\n",
         'agents: [a]\nname: "a: b"\nsettings: {max_rounds: 1}\n',
     ),
+    "several on one line": (
+        "agents: [a]\nsettings: {max_rouns: 3, max_roundz: 4, max_handofs: 5}\n",
+        "agents: [a]\nsettings: {max_rounds: 3, max_roundz: 4, max_handoffs: 5}\n",
+    ),
+    "an anchor that is used twice": (
+        "agents: [a, b]\nrouting: {agent_behaviors: {a: &x {auto_rout: true}, b: *x}}\n",
+        "agents: [a, b]\nrouting: {agent_behaviors: {a: &x {auto_route: true}, b: *x}}\n",
+    ),
     "other line ends": ("agents: [a]\r\nnme: x\r\n", "agents: [a]\r\nname: x\r\n"),
     "a byte order mark": ("\ufeffagnts: [a]\n", "\ufeffagents: [a]\n"),
 }
@@ -126,6 +134,9 @@ def test_mending_ends_and_never_breaks_a_file(lines: list[tuple[str, str]]):
         "id: a\nname: A role: r\nprovider: scripted\nsystem_prompt: You help.\n",
         "id: a\nname: A\nrole: r\nprovider: scripted\nsystem_prompt: You are: helper\n  and: more\n",
         AGENT.replace("provider: scripted", "provider: [openai]"),
+        "id: a\nname: A\nrole: helper provider: scripted\nsystem_prompt: You help.\n",
+        AGENT + "handoff_targets: none\n",
+        AGENT + "tools: 5\n",
     ],
 )
 def test_what_would_not_mend_is_left(agent: str):
