@@ -1,1 +1,1 @@
-"""The tests; the folders mirror the floors, `end_to_end` drives the real server, `stage` holds what they share."""
+"""The tests; the folders mirror the packages, `end_to_end` drives the real server, `support` has what they share."""

@@ -98,7 +98,7 @@ SYSTEM_CLOCK = SystemClock()
 
 
 class VirtualClock:
-    """A clock that moves only when told to, or while `run` lets it: at once to what is due next.
+    """A clock that moves only by `advance`, or while `run` moves it: at once to what is due next.
 
     For waits inside one process: it does not know of handlers in threads, nor of the network.
     """

@@ -30,14 +30,14 @@ def truncate_outputs(results: Sequence[ToolResult], each_chars: int, total_chars
     left, out = total_chars, []
     for result in results:
         text, size = result.output, result.output_chars
-        room = min(each_chars, left)
-        if len(text) == size <= room:
+        available = min(each_chars, left)
+        if len(text) == size <= available:
             out.append(text)
             left -= size
-        elif room > 0:
+        elif available > 0:
             note = f"[⚠️ OUTPUT TRUNCATED - Original size: {size} characters]"
-            out.append(f"{text[:room]}\n\n{note}")
-            left -= min(room, len(text))
+            out.append(f"{text[:available]}\n\n{note}")
+            left -= min(available, len(text))
         else:
             out.append(f"[⚠️ OUTPUT OMITTED - Original size: {size} characters]")
     return out

@@ -22,14 +22,14 @@ from tools.clock import SYSTEM_CLOCK
 async def ask(
     model: Model, *messages: dict[str, Any], stream: bool = False, agent: str = "a"
 ) -> tuple[ModelReply, list[ModelEvent]]:
-    told: list[ModelEvent] = []
+    received: list[ModelEvent] = []
 
     async def hear(event: ModelEvent) -> None:
-        told.append(event)
+        received.append(event)
 
     return await model.reply(
         ModelRequest(agent, [shown(message) for message in messages], stream=stream), hear
-    ), told
+    ), received
 
 
 def shown(message: dict[str, Any]) -> ShownMessage:
@@ -98,11 +98,11 @@ async def test_what_was_heard_and_found_is_put_in():
 
 async def test_a_scripted_stream_is_the_answer_in_pieces():
     """Together they are the answer."""
-    reply, told = await ask(
+    reply, received = await ask(
         scripted({"say": "one two\n three", "calls": ["Ping"]}), user("x"), stream=True
     )
     assert (
-        "".join(event.text for event in told if isinstance(event, TextDelta))
+        "".join(event.text for event in received if isinstance(event, TextDelta))
         == reply.content
         == "one two\n three"
     )
@@ -136,12 +136,12 @@ async def test_without_a_rule_the_script_says_so():
 
 
 async def test_the_backup_speaks_when_the_primary_has_failed_for_good():
-    """With a notice; when both fail, both are told."""
+    """With a notice; when both fail, both are reported."""
     bad = scripted({"fail": "refused"})
     good = scripted({"say": "backup"})
-    reply, told = await ask(Fallback(bad, good), user("x"))
+    reply, received = await ask(Fallback(bad, good), user("x"))
     assert reply.content == "backup"
-    assert [event.code for event in told if isinstance(event, Notice)] == ["model_backup"]
+    assert [event.code for event in received if isinstance(event, Notice)] == ["model_backup"]
     with pytest.raises(ModelError, match=r"m: .*refused; backup: m: .*timeout"):
         await ask(Fallback(bad, scripted({"fail": "timeout"})), user("x"))
 
@@ -160,9 +160,9 @@ class Fixed:
 async def test_answers_are_priced():
     """By the prices for a million tokens."""
     limits = CostLimits(input_token_price_per_million=1, output_token_price_per_million=4)
-    reply, told = await ask(Budget(Fixed(), limits, DailyUsage(), SYSTEM_CLOCK), user("x"))
+    reply, received = await ask(Budget(Fixed(), limits, DailyUsage(), SYSTEM_CLOCK), user("x"))
     assert reply.usage.cost_usd == pytest.approx((100 + 4 * 50) / 1e6)
-    assert told == []
+    assert received == []
 
 
 @pytest.mark.parametrize(
@@ -185,12 +185,15 @@ async def test_limits_block_or_warn(limits: dict[str, Any], calls: int):
         await ask(blocking, user("x" * 40))
     assert caught.value.code == "budget"
     warning = Budget(Fixed(), CostLimits(**limits), DailyUsage(), SYSTEM_CLOCK)
-    told = [event for _ in range(calls + 3) for event in (await ask(warning, user("x" * 40)))[1]]
+    received = [
+        event for _ in range(calls + 3) for event in (await ask(warning, user("x" * 40)))[1]
+    ]
     assert (
-        sum("over cost_limits" in event.message for event in told if isinstance(event, Notice)) == 1
+        sum("over cost_limits" in event.message for event in received if isinstance(event, Notice))
+        == 1
     )
     assert sum(
-        "alert_threshold" in event.message for event in told if isinstance(event, Notice)
+        "alert_threshold" in event.message for event in received if isinstance(event, Notice)
     ) == (calls > 0)
 
 

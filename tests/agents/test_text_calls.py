@@ -1,4 +1,4 @@
-"""Calls written as text: any nesting and quoting is understood, or is one call with a flaw; nothing raises."""
+"""Calls written as text: any nesting and quoting is understood, or is one call with an error; nothing raises."""
 
 import json
 from typing import Any
@@ -75,8 +75,8 @@ def test_what_is_understood(text: str, calls: list[tuple[str, dict[str, Any]]]):
         "Ping(" + "[" * 99,
     ],
 )
-def test_what_cannot_be_read_is_a_call_with_a_flaw(text: str):
-    """So that the model is told, and every call has its result."""
+def test_what_cannot_be_read_is_a_call_with_an_error(text: str):
+    """So that the model knows, and every call has its result."""
     calls = find_calls(text, TOOLS)
     assert len(calls) == 1
     assert calls[0].argument_error
@@ -106,7 +106,7 @@ def test_json_arguments_come_back_as_they_were(given_: list[Any], positional: bo
 
 @given(st.text(alphabet="Ping(Record)[]{}\"'\\,=:\n `~1.e-xé", max_size=200))
 def test_nothing_raises(text: str):
-    """Any text gives calls of known tools, each readable or with a flaw."""
+    """Any text gives calls of known tools, each readable or with an error."""
     for call in find_calls(text, TOOLS):
         assert call.tool in TOOLS
         assert isinstance(call.arguments, dict)

@@ -90,10 +90,10 @@ def measure(
     taken = sorted(asyncio.run(load(urls, runs, at_once)))
     seconds = time.perf_counter() - began
     used = {part: sum(map(cpu_seconds, pids)) - before[part] for part, pids in parts.items()}
-    told = ", ".join(f"{part} {1000 * used[part] / runs:.2f} ms" for part in parts)
+    cpu = ", ".join(f"{part} {1000 * used[part] / runs:.2f} ms" for part in parts)
     print(
         f"{name}: {runs / seconds:.0f} runs/s with {at_once} at once; p50 {1000 * statistics.median(taken):.0f} ms, "
-        f"p95 {1000 * taken[int(0.95 * runs)]:.0f} ms; CPU a run: {told}",
+        f"p95 {1000 * taken[int(0.95 * runs)]:.0f} ms; CPU a run: {cpu}",
         flush=True,
     )
 

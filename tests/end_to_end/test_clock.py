@@ -35,10 +35,10 @@ def test_a_clock_that_jumps(tmp_path: Path):
         "FAKETIME_NO_CACHE": "1",
     }
     with serving(folder, **faked) as server, client(server) as http:
-        told: list[str] = []
+        received: list[str] = []
         began = time.monotonic()
         reading = threading.Thread(
-            target=lambda: told.append(http.post("/api/crew/stream", json={"query": "x"}).text)
+            target=lambda: received.append(http.post("/api/crew/stream", json={"query": "x"}).text)
         )
         reading.start()
         for jump in ("+1d", "-1d", "+400d"):
@@ -46,7 +46,7 @@ def test_a_clock_that_jumps(tmp_path: Path):
             jumps.write_text(jump)
         reading.join()
         taken = time.monotonic() - began
-        events = sse(told[0])
+        events = sse(received[0])
         assert [event["metadata"]["seq"] for event in events] == list(range(1, len(events) + 1))
         assert len({event["timestamp"][:10] for event in events}) > 2
         assert events[-1]["metadata"]["reason"] == "no_next_agent"

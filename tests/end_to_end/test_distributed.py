@@ -46,28 +46,28 @@ def test_any_replica_streams_any_run(fleet: Fleet):
         reading.start()
         here = [line for line in lines if line.startswith("data: ")]
         reading.join()
-    told = [line for line in beside[0].splitlines() if line.startswith("data: ")]
-    assert told == here
+    received = [line for line in beside[0].splitlines() if line.startswith("data: ")]
+    assert received == here
     assert (
         beside[0]
         == two.get(f"/api/crew/runs/{run_id}/events").text
         == one.get(f"/api/crew/runs/{run_id}/events").text
     )
-    assert [e["metadata"]["seq"] for e in sse(beside[0])] == list(range(1, len(told) + 1))
+    assert [e["metadata"]["seq"] for e in sse(beside[0])] == list(range(1, len(received) + 1))
     answered = one.post("/api/crew/run", json={"query": "y"}).json()
     assert (answered["status"], answered["answer"]) == ("completed", "there")
 
 
 def test_words_cross_machines(fleet: Fleet):
-    """Deltas are told at the replica as the worker's model writes them, from the first one on."""
+    """Deltas are published at the replica as the worker's model writes them, from the first one on."""
     write_crew(fleet.folder, {"a": {"is_terminal": True}}, [{"say": "one two three four"}])
     http = fleet.replica()
     fleet.worker()
     for _ in range(20):
-        told = sse(http.post("/api/crew/stream", json={"query": "x", "deltas": True}).text)
-        words = "".join(event["content"] for event in told if event["type"] == "agent_delta")
+        received = sse(http.post("/api/crew/stream", json={"query": "x", "deltas": True}).text)
+        words = "".join(event["content"] for event in received if event["type"] == "agent_delta")
         assert words == "one two three four"
-        assert [event["type"] for event in told if event["id"]] == [
+        assert [event["type"] for event in received if event["id"]] == [
             "start",
             "agent_start",
             "agent_response",
@@ -76,11 +76,11 @@ def test_words_cross_machines(fleet: Fleet):
 
 
 def test_a_stream_has_one_end(fleet: Fleet):
-    """However soon a pause is answered and however many stream at once, each stream is its own stretch, to its end."""
+    """However soon a pause is answered and however many stream at once, each stream is its own segment, to its end."""
     pausing_crew(fleet.folder)
     http, address = fleet.replica(), "/api/crew/stream"
     fleet.worker("--at-once", "50")
-    told: list[list[dict[str, Any]]] = []
+    received: list[list[dict[str, Any]]] = []
 
     def play() -> None:
         with client(
@@ -97,14 +97,14 @@ def test_a_stream_has_one_end(fleet: Fleet):
                                 answered = own.post(resume, json={"query": "go on"}).status_code
                                 while answered == 409:
                                     answered = own.post(resume, json={"query": "go on"}).status_code
-                    told.append(mine)
+                    received.append(mine)
 
     both = [threading.Thread(target=play) for _ in range(8)]
     for thread in both:
         thread.start()
     for thread in both:
         thread.join()
-    kinds = [[event["type"] for event in mine] for mine in told]
+    kinds = [[event["type"] for event in mine] for mine in received]
     assert len(kinds) == 40
     assert all(
         mine[0] == "start" and mine[-1] == "done" and mine.count("done") == 1 for mine in kinds
@@ -206,9 +206,9 @@ def test_the_terminal_is_a_client(fleet: Fleet):
     assert (alone.returncode, left["status"]) == (130, "cancelled")
     fleet.worker()
     played = command(fleet, "run", str(fleet.folder), "x", "--json")
-    told = [json.loads(line) for line in played.stdout.splitlines()]
-    assert (played.returncode, told[-1]["metadata"]["reason"]) == (3, "paused")
-    run_id = told[0]["metadata"]["run_id"]
+    received = [json.loads(line) for line in played.stdout.splitlines()]
+    assert (played.returncode, received[-1]["metadata"]["reason"]) == (3, "paused")
+    run_id = received[0]["metadata"]["run_id"]
     answered = command(fleet, "run", str(fleet.folder), "go on", "--answer", run_id)
     assert (answered.returncode, "done" in answered.stdout) == (0, True)
     listed = command(fleet, "runs", str(fleet.folder), "--json").stdout
@@ -229,7 +229,7 @@ def test_what_was_accepted_is_not_begun_again(fleet: Fleet):
         until(lambda: bool(http.get("/api/crew/runs").json()["runs"]))
         assert going.stop() == 0
         waiting.join()
-    told = answers[0].json()
-    assert (answers[0].status_code, answers[0].headers["Location"]) == (503, told["url"])
-    assert "do not start it again" in told["detail"]
-    until(lambda: http.get(told["url"]).json()["status"] == "completed")
+    received = answers[0].json()
+    assert (answers[0].status_code, answers[0].headers["Location"]) == (503, received["url"])
+    assert "do not start it again" in received["detail"]
+    until(lambda: http.get(received["url"]).json()["status"] == "completed")

@@ -55,7 +55,7 @@ def test_who_leaves_has_a_grace(tmp_path: Path):
         assert until(server, posted, "cancelled")["query"] == "forever and a day"
 
 
-def test_the_grace_of_one_stretch_is_not_that_of_the_next(tmp_path: Path):
+def test_the_grace_of_one_segment_is_not_that_of_the_next(tmp_path: Path):
     """Who left before the pause has no say in what another one's answer began."""
     with serving(crew(tmp_path, disconnect_grace_seconds=0.6)) as server, client(server) as http:
         with http.stream("GET", "/api/crew/stream", params={"q": "ask slowly"}) as stream:
@@ -95,7 +95,7 @@ def test_draining(tmp_path: Path):
 
 
 def test_what_cannot_end_is_left_for_the_next_process(tmp_path: Path):
-    """Its stream gets a farewell and no `done`; the next start takes it up, and the reader comes back by its id."""
+    """Its stream gets a closing comment and no `done`; the next start takes it up, and the reader comes back by its id."""
     folder = crew(tmp_path)
     with (
         serving(folder, CREW_DRAIN_SECONDS="0.2") as server,
@@ -186,11 +186,13 @@ def test_log_lines_belong_to_their_request_and_run(tmp_path: Path):
             ).text
         )
         server.stop()
-    told = [
+    received = [
         json.loads(line) for line in server.log.read_text().splitlines() if line.startswith("{")
     ]
     mine = [
-        line for line in told if line.get("request_id") == "trace-me" and "run" in line["message"]
+        line
+        for line in received
+        if line.get("request_id") == "trace-me" and "run" in line["message"]
     ]
     assert {line.get("run_id") for line in mine if line["logger"] == "crew.events"} == {
         events[0]["metadata"]["run_id"]

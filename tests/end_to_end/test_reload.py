@@ -1,4 +1,4 @@
-"""A running server reads its files again: new runs get a good edit, older runs keep what they began with, a broken edit is told."""
+"""A running server reads its files again: new runs get a good edit, older runs keep what they began with, a broken edit is reported."""
 
 import shutil
 import signal
@@ -19,7 +19,7 @@ ASKING = {
 
 
 def crew(folder: Path, word: str, **keys: Any) -> Path:
-    """A crew that asks, then ends; `word` tells which edition answered."""
+    """A crew that asks, then ends; `word` shows which edition answered."""
     rules = [
         {"hears": "slow", "say": f"{word} [E]", "delay_seconds": 3600},
         {"hears": "end", "say": f"{word} [E]"},
@@ -73,7 +73,7 @@ def test_the_provider_of_the_command_may_be_gone(tmp_path: Path):
 
 
 def test_edits_are_for_new_runs(tmp_path: Path):
-    """Watched: a good edit, a broken one, one that mends it; a paused run ends with the crew it began with."""
+    """Watched: a good edit, a broken one, one that fixes it; a paused run ends with the crew it began with."""
     folder = crew(tmp_path, "first")
     with serving(folder, "--reload") as server, client(server) as http:
         before = run(http, "hello")
@@ -126,8 +126,12 @@ def test_reload_when_asked_to(how: str, tmp_path: Path):
         crew(tmp_path, "second")
         assert run(http, "hello")["answer"] == "first?"
         if how == "post":
-            told = http.post("/api/crew/reload")
-            assert (told.status_code, told.json()["changed"], told.json()["warnings"]) == (
+            received = http.post("/api/crew/reload")
+            assert (
+                received.status_code,
+                received.json()["changed"],
+                received.json()["warnings"],
+            ) == (
                 200,
                 True,
                 [],
@@ -171,7 +175,7 @@ def test_a_run_keeps_its_configuration_over_a_restart(how: int, tmp_path: Path):
         assert http.post(f"/api/crew/runs/{slow}/cancel").status_code == 202
 
 
-def test_a_configuration_that_is_lost_is_told(tmp_path: Path):
+def test_a_configuration_that_is_lost_is_reported(tmp_path: Path):
     """Its Python tool is gone: the run stays paused and says what is missing; it can be cancelled, and goes on once it is back."""
     tools = {"look": {"kind": "python", "function": "look.py:look"}}
     folder = write_crew(

@@ -135,11 +135,11 @@ def test_a_form_is_not_taken(server: ServerProcess):
 def test_the_crew_without_its_prompts(server: ServerProcess):
     """Agents, routing, limits."""
     with client(server) as http:
-        told = http.get("/api/crew").json()
-    assert [agent["id"] for agent in told["agents"]] == ["a", "b"]
-    assert {"from": "a", "to": "b", "kind": "signal", "label": "[B]"} in told["routing"]
-    assert told["limits"]["max_handoffs"] == 5
-    assert "You are a" not in json.dumps(told)
+        received = http.get("/api/crew").json()
+    assert [agent["id"] for agent in received["agents"]] == ["a", "b"]
+    assert {"from": "a", "to": "b", "kind": "signal", "label": "[B]"} in received["routing"]
+    assert received["limits"]["max_handoffs"] == 5
+    assert "You are a" not in json.dumps(received)
 
 
 def test_limits_and_prompts_are_as_configured(tmp_path: Path):
@@ -150,10 +150,10 @@ def test_limits_and_prompts_are_as_configured(tmp_path: Path):
         ) as server,
         client(server) as http,
     ):
-        told = [
+        received = [
             http.post("/api/crew/run", json={"query": "x" * n}).status_code for n in (10, 11, 200)
         ]
-        assert told == [200, 400, 413]
+        assert received == [200, 400, 413]
         assert "system_prompt" in http.get("/api/crew", params={"prompts": 1}).json()["agents"][0]
 
 

@@ -90,7 +90,7 @@ def test_a_request_with_a_key_begins_one_run(tmp_path: Path):
 
 
 def test_an_answer_with_a_key_is_given_once(tmp_path: Path):
-    """The same answer again is accepted again; its stream is that of its own stretch."""
+    """The same answer again is accepted again; its stream is that of its own segment."""
     with serving(crew(tmp_path)) as server, client(server) as http:
         run_id = http.post("/api/crew/run", json={"query": "hello"}).json()["run_id"]
         address, first, second = (
@@ -99,10 +99,10 @@ def test_an_answer_with_a_key_is_given_once(tmp_path: Path):
             {"Idempotency-Key": "a2"},
         )
         assert http.post(address, json={"query": "more"}, headers=first).status_code == 202
-        stretch = http.post(
+        segment = http.post(
             "/api/crew/stream", json={"query": "more", "run_id": run_id}, headers=first
         )
-        assert [event["metadata"].get("seq") for event in sse(stretch.text)] == [6, 7, 8, 9, 10]
+        assert [event["metadata"].get("seq") for event in sse(segment.text)] == [6, 7, 8, 9, 10]
         again = http.post(address, json={"query": "more"}, headers=first)
         assert (
             again.status_code,
@@ -123,7 +123,7 @@ def test_an_answer_with_a_key_is_given_once(tmp_path: Path):
         assert http.post(address, json={"query": "end"}).status_code == 409
 
 
-def test_a_replay_is_of_its_own_stretch(tmp_path: Path):
+def test_a_replay_is_of_its_own_segment(tmp_path: Path):
     """Though the run has gone on since, and has ended."""
     key = {"Idempotency-Key": "first"}
     with serving(crew(tmp_path)) as server, client(server) as http:
@@ -275,15 +275,15 @@ def test_events_are_kept_for_a_while(tmp_path: Path):
         assert (events[0]["type"], events[0]["id"]) == ("gap", f"{run_id}:4")
         assert http.get(address, headers={"Last-Event-ID": f"{run_id}:4"}).status_code == 204
         assert http.get(f"/api/crew/runs/{run_id}").json()["answer"] == "bye [E]"
-    told = subprocess.run(
+    received = subprocess.run(
         [BIN / "crew", "runs", folder, run_id],
         capture_output=True,
         text=True,
         env=clean_environment(),
         check=True,
     ).stdout
-    assert "Events 1 to 4 are no longer kept" in told
-    assert "bye [E]" in told
+    assert "Events 1 to 4 are no longer kept" in received
+    assert "bye [E]" in received
     with serving(folder, CREW_KEEP_RUNS_DAYS="0") as server, client(server) as http:
         while http.get(f"/api/crew/runs/{run_id}").status_code != 404:
             pass

@@ -91,7 +91,7 @@ def test_words_as_they_are_written(server: ServerProcess):
 
 
 def test_a_pause_and_its_answer(server: ServerProcess):
-    """By POST, and by a stream; the first wins; the stream of an answer is its own stretch only."""
+    """By POST, and by a stream; the first wins; the stream of an answer is its own segment only."""
     with client(server) as http:
         first = sse(http.get("/api/crew/stream", params={"q": "ask me"}).text)
         run_id = first[0]["metadata"]["run_id"]

@@ -1,4 +1,4 @@
-"""The database fails under a server: runs wait for it or stop where they are, the process lives, health and metrics tell."""
+"""The database fails under a server: runs wait for it or stop where they are, the process lives, health and metrics show it."""
 
 import asyncio
 import json
@@ -157,8 +157,8 @@ def test_runs_of_another_process_are_left_to_it(tmp_path: Path):
         run_id = json.loads(beside.stdout.readline())["metadata"]["run_id"]
         until(lambda: http.get(f"/api/crew/runs/{run_id}").status_code == 200)
         assert http.post(f"/api/crew/runs/{run_id}/cancel").status_code == 202
-        told, _ = beside.communicate(timeout=30)
-        assert json.loads(told.splitlines()[-1])["metadata"]["reason"] == "cancelled"
+        received, _ = beside.communicate(timeout=30)
+        assert json.loads(received.splitlines()[-1])["metadata"]["reason"] == "cancelled"
         assert beside.returncode == 4
         assert http.get(f"/api/crew/runs/{run_id}").json()["status"] == "cancelled"
 

@@ -39,9 +39,9 @@ def test_a_dead_workers_runs_move(fleet: Fleet, end: signal.Signals):
         os.kill(dying.process.pid, signal.SIGCONT)
         until(lambda: "another process has claimed the run" in dying.log.read_text())
         assert dying.stop() == 0
-    told = events(http, run_id)
-    assert [event["metadata"]["seq"] for event in told] == list(range(1, len(told) + 1))
-    assert [event["type"] for event in told].count("done") == 1
+    received = events(http, run_id)
+    assert [event["metadata"]["seq"] for event in received] == list(range(1, len(received) + 1))
+    assert [event["type"] for event in received].count("done") == 1
 
 
 def test_a_worker_whose_registration_is_gone(fleet: Fleet):
@@ -124,7 +124,7 @@ def test_a_worker_that_goes_hands_over(fleet: Fleet):
 
 
 def test_the_database_restarts(postgres: Postgres, fleet: Fleet):
-    """Runs wait and go on, streams stay open, /ready and the metrics tell; nobody's runs move."""
+    """Runs wait and go on, streams stay open, /ready and the metrics show it; nobody's runs move."""
     slow_crew(fleet.folder)
     http = fleet.replica()
     worker = fleet.worker()
@@ -137,15 +137,15 @@ def test_the_database_restarts(postgres: Postgres, fleet: Fleet):
             assert beside.get("/health").status_code == 200
             until(lambda: "crew_store_writable 0.0" in beside.get("/metrics").text)
         assert http.post("/api/crew/run", json={"query": "y"}).status_code == 503
-        # a browser that comes back now is told to come back once more; it would not after a 503
+        # a browser that comes back now is asked to come back once more; it would not after a 503
         coming = http.get("/api/crew/stream", headers={"Last-Event-ID": first.removeprefix("id: ")})
         assert (coming.status_code, coming.text.partition("\n")[0]) == (200, "retry: 3000")
         postgres.start()
-        told = [
+        received = [
             json.loads(line.removeprefix("data: ")) for line in lines if line.startswith("data: ")
         ]
-    assert told[-1]["type"] == "done"
-    numbers = [event["metadata"]["seq"] for event in told if "seq" in event["metadata"]]
+    assert received[-1]["type"] == "done"
+    numbers = [event["metadata"]["seq"] for event in received if "seq" in event["metadata"]]
     assert numbers == list(range(numbers[0], numbers[0] + len(numbers)))
     assert "has lost its worker" not in worker.log.read_text()
     until(lambda: http.get("/ready").status_code == 200)
@@ -188,7 +188,7 @@ def test_a_run_that_cannot_go_on_here_waits(fleet: Fleet):
     until(lambda: status(http, second) == "completed")
 
 
-def test_it_is_told_how_many_wait(fleet: Fleet):
+def test_it_is_reported_how_many_wait(fleet: Fleet):
     """What no living worker has, whatever became of its job; the log says when nobody is at work."""
     rules = [{"say": "late", "delay_seconds": 60}]
     write_crew(
@@ -213,9 +213,9 @@ def test_it_is_told_how_many_wait(fleet: Fleet):
         until(lambda: len(records(fleet, second)) > 1)
         worker.kill()
         until(lambda: waiting() == (0, 1))
-        told = http.get("/metrics").text
-        assert "crew_workers 0.0" in told
-        assert "crew_runs_waiting 1.0" in told
+        received = http.get("/metrics").text
+        assert "crew_workers 0.0" in received
+        assert "crew_runs_waiting 1.0" in received
         # a probe asks by whatever address it has
         assert http.get("/ready", headers={"Host": "10.0.0.7"}).status_code == 200
         assert http.get("/metrics", headers={"Host": "10.0.0.7"}).status_code == 421

@@ -131,9 +131,9 @@ class Harness:
         self._answer(http, history, chance)
 
     def _listen(self, stream: httpx2.Response, history: History) -> None:
-        seq, last, farewell = 0, "", False
+        seq, last, closing = 0, "", False
         for line in stream.iter_lines():
-            farewell |= line.startswith(": ")
+            closing |= line.startswith(": ")
             if line.startswith("id: "):
                 history.run_id, _, number = line.removeprefix("id: ").rpartition(":")
                 seq = int(number)
@@ -142,10 +142,10 @@ class Harness:
                     self.report.longest_silence = max(
                         self.report.longest_silence, time.monotonic() - history.heard
                     )
-                history.told(seq, line.removeprefix("data: "))
+                history.received(seq, line.removeprefix("data: "))
                 seq, last = 0, line.removeprefix("data: ")
         # one that is cut off raises; one that ends by itself says why
-        if last and json.loads(last)["type"] not in ("done", "error") and not farewell:
+        if last and json.loads(last)["type"] not in ("done", "error") and not closing:
             history.wrong.append(f"{history.key}: a stream ended without an end: {last[:80]}")
 
     def _answer(self, http: httpx2.Client, history: History, chance: random.Random) -> None:
@@ -204,7 +204,7 @@ class Harness:
             if said.count(202) > 1:
                 history.wrong.append(f"{history.key}: two answers to one pause were taken")
             if decision:
-                # it may have been taken even if the process died before it said so; the stream will tell
+                # it may have been taken even if the process died before it said so; the stream will show
                 history.decided[decision] += 1
 
     def _check(self, effects: list[dict[str, str]]) -> None:

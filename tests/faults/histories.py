@@ -21,12 +21,12 @@ class History:
     # when an event came last
     heard: float = 0.0
 
-    def told(self, seq: int, data: str) -> None:
+    def received(self, seq: int, data: str) -> None:
         """An event; the same number is the same bytes."""
         if seq not in self.events:
             self.heard = time.monotonic()
         if self.events.setdefault(seq, data) != data:
-            self.wrong.append(f"{self.key}: event {seq} was told in two ways")
+            self.wrong.append(f"{self.key}: event {seq} was published in two ways")
 
     def of(self, kind: str) -> list[dict[str, Any]]:
         """The events of a type, in order."""
@@ -52,13 +52,13 @@ class Report:
 
     def __str__(self) -> str:
         """One line."""
-        told = ", ".join(f"{kind} {times}" for kind, times in self.faults.items())
+        received = ", ".join(f"{kind} {times}" for kind, times in self.faults.items())
         twice = ", ".join(
             f"{kind} {self.twice[kind]} of {self.effects[kind]}"
             for kind in ("read", "idempotent", "once")
         )
         return (
-            f"faults {self.faults.total()} ({told}), runs {self.runs}, lost {self.lost}, holes {self.holes}, made again: {twice}; "
+            f"faults {self.faults.total()} ({received}), runs {self.runs}, lost {self.lost}, holes {self.holes}, made again: {twice}; "
             f"unknown outcomes {self.unknown}, all asked about; longest silence of a run {self.longest_silence:.1f} s, "
             f"longest drain {self.longest_drain:.1f} s; broken promises {len(self.wrong)}"
         )
@@ -85,7 +85,7 @@ def wrong_in(history: History) -> list[str]:
     )
     # d speaks once before its pause, and once behind it, in rounds that count anew
     wrong += [
-        f"{step} was told {times} times"
+        f"{step} was published {times} times"
         for step, times in steps.items()
         if times > (2 if step[0] == "d" else 1)
     ]
@@ -102,9 +102,9 @@ def wrong_in(history: History) -> list[str]:
     starts = Counter(e["metadata"]["call_id"] for e in events if e["type"] == "tool_start")
     retried = history.decided["retry"]
     if sum(times - 1 for times in starts.values()) > retried:
-        wrong.append("a tool_start was told again, unasked")
+        wrong.append("a tool_start was published again, unasked")
     if wrong:
-        told = [
+        received = [
             (
                 e["metadata"]["seq"],
                 e["type"],
@@ -114,5 +114,5 @@ def wrong_in(history: History) -> list[str]:
             )
             for e in events
         ]
-        wrong.append(f"its history: {told}")
+        wrong.append(f"its history: {received}")
     return [f"{history.key}: {what}" for what in wrong]

@@ -93,12 +93,12 @@ async def test_retries_by_class_of_error(
     error: Callable[[], BaseException], attempts: int, status: str
 ):
     """Two retries where another try may help, none where it cannot; the other calls go on."""
-    results, told = await run(
+    results, received = await run(
         [ToolCall("1", "failing"), ToolCall("2", "add", {"a": 1})], failing(error), add
     )
     assert (results[0].attempts, results[0].status) == (attempts, status)
     assert results[1].output == "2"
-    assert sum(isinstance(event, CallRetried) for event in told) == attempts - 1
+    assert sum(isinstance(event, CallRetried) for event in received) == attempts - 1
 
 
 async def test_a_retry_that_works_is_a_success():
@@ -117,11 +117,11 @@ async def test_once_is_never_tried_again():
 
 async def test_own_retries_and_timeout_beat_the_limits():
     """What the tool says of itself counts."""
-    results, told = await run(
+    results, received = await run(
         calls("failing"), failing(lambda: TemporaryError("busy"), retries=4, timeout_seconds=0.15)
     )
     assert results[0].attempts == 5
-    started = next(event for event in told if isinstance(event, CallStarted))
+    started = next(event for event in received if isinstance(event, CallStarted))
     assert started.timeout_seconds == pytest.approx(0.15)
 
 
@@ -186,7 +186,7 @@ async def test_a_handler_that_blocks_its_thread_is_left_behind():
 
 
 async def test_parallel_calls_run_at_once_and_keep_their_order():
-    """Three calls that wait for each other can only end together; results are told as calls end."""
+    """Three calls that wait for each other can only end together; results are emitted as calls end."""
     barrier = anyio.Event()
     waiting: list[str] = []
 

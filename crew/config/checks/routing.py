@@ -218,7 +218,7 @@ class _Routes:
         groups = self.groups_of[agent_id]
         decided = all(self.routing.groups[name].next_agent is not None for name in groups)
         if decided and self.routing.routes.get(agent_id):
-            # the agent is told of them all the same
+            # its prompt mentions them all the same
             why = f"{agent_id} speaks only in {', '.join(groups)}, and next_agent decides there"
             text = f"the signals of {agent_id} lead nowhere: {why}"
             path = ("routing", "signals", agent_id)

@@ -59,11 +59,11 @@ async def ask(
     timeout: float = 5,
     **request: Any,
 ) -> tuple[ModelReply | ModelError, list[ModelEvent], ModelServer]:
-    """What the model answers, or its error; what was told; what the server saw."""
-    told: list[ModelEvent] = []
+    """What the model answers, or its error; what was emitted; what the server saw."""
+    received: list[ModelEvent] = []
 
     async def hear(event: ModelEvent) -> None:
-        told.append(event)
+        received.append(event)
 
     messages = [{"role": "system", "content": "s"}, {"role": "user", "content": "hi é"}]
     async with model_server(reply) as server, model_at(server, retries, timeout) as model:
@@ -74,12 +74,12 @@ async def ask(
             )
         except ModelError as error:
             answer = error
-        return answer, told, server
+        return answer, received, server
 
 
 async def test_what_is_sent():
     """The messages as they are, only what is set, the key as bearer; one request."""
-    answer, told, server = await ask(
+    answer, received, server = await ask(
         [http(200, completion("hello"))], tools=[TOOL], temperature=0.0, max_tokens=7
     )
     assert isinstance(answer, ModelReply)
@@ -94,12 +94,12 @@ async def test_what_is_sent():
         }
     ]
     assert f"authorization: bearer {SECRET}" in server.headers[0].lower()
-    assert [type(event) for event in told] == [RequestEnded]
+    assert [type(event) for event in received] == [RequestEnded]
 
 
 @pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
 async def test_calls(stream: bool):
-    """Several calls at once, arguments as JSON text or as an object, without arguments, unreadable ones with a flaw."""
+    """Several calls at once, arguments as JSON text or as an object, without arguments, unreadable ones with an error."""
     asked: list[tuple[str, Any]] = [
         ("Ping", {"host": "a"}),
         ("Ping", "{bad"),
@@ -129,17 +129,17 @@ async def test_calls(stream: bool):
         ("c2", {}),
         ("c3", {}),
     ]
-    assert ["flaw" if call.argument_error else "good" for call in answer.calls] == [
+    assert ["error" if call.argument_error else "good" for call in answer.calls] == [
         "good",
-        "flaw",
+        "error",
         "good",
-        "flaw",
+        "error",
     ]
 
 
 async def test_words_come_as_they_are_written():
     """Pieces in order, half a surrogate pair in each of two chunks, usage from the last chunk."""
-    answer, told, _ = await ask(
+    answer, received, _ = await ask(
         [
             chunks(
                 {"role": "assistant"},
@@ -153,7 +153,7 @@ async def test_words_come_as_they_are_written():
     assert isinstance(answer, ModelReply)
     assert answer.content == "Xin chào 😀"
     assert answer.usage.prompt_tokens == 10
-    assert "".join(event.text for event in told if isinstance(event, TextDelta)).startswith(
+    assert "".join(event.text for event in received if isinstance(event, TextDelta)).startswith(
         "Xin chào "
     )
 
@@ -204,7 +204,7 @@ async def test_calls_of_a_whole_answer_are_never_merged():
     assert (answer.calls[2].tool, answer.model) == ("Ping\ufffd", "5")
 
 
-async def test_arguments_that_are_no_json_numbers_are_a_flaw():
+async def test_arguments_that_are_no_json_numbers_are_an_error():
     """NaN would break every reader of the events."""
     answer, _, _ = await ask(
         [http(200, completion(None, [("Ping", '{"x": NaN}'), ("Ping", "[" * 50_000)]))]

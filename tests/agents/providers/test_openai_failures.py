@@ -56,12 +56,12 @@ FAILURES = {
 async def test_every_failure_is_one_clear_error(name: str):
     """With its kind, and without a secret in it."""
     reply, code, said = FAILURES[name]
-    answer, told, _ = await ask([reply])
+    answer, received, _ = await ask([reply])
     assert isinstance(answer, ModelError), answer
     assert answer.code == code, answer
     assert said in str(answer)
     assert SECRET not in str(answer)
-    assert [event.outcome for event in told if isinstance(event, RequestEnded)] == [code]
+    assert [event.outcome for event in received if isinstance(event, RequestEnded)] == [code]
 
 
 STREAM_FAILURES = {
@@ -113,19 +113,19 @@ async def test_every_failure_of_a_stream(name: str):
 )
 async def test_what_is_tried_again(replies: list[bytes], retries: int, asked: int, good: bool):
     """429, 5xx, lost, cut, unreadable; never another 4xx; never after a wait that no run can afford."""
-    answer, told, server = await ask(replies, retries=retries)
+    answer, received, server = await ask(replies, retries=retries)
     assert isinstance(answer, ModelReply) is good
     assert len(server.asked) == asked
-    assert sum(isinstance(event, Notice) for event in told) == asked - 1
+    assert sum(isinstance(event, Notice) for event in received) == asked - 1
 
 
 async def test_retry_after_is_heeded():
     """The server's wait counts, not our own."""
-    answer, told, _ = await ask(
+    answer, received, _ = await ask(
         [http(429, {}, "retry-after: 0.2\r\n"), http(200, completion())], retries=1
     )
     assert isinstance(answer, ModelReply)
-    assert any("in 0.2 s" in event.message for event in told if isinstance(event, Notice))
+    assert any("in 0.2 s" in event.message for event in received if isinstance(event, Notice))
 
 
 @pytest.mark.parametrize("said", ["nan", "inf", "-1", "soon", ""])

@@ -95,7 +95,7 @@ async def test_urls(url: str | None, kind: type, tmp_path: Path):
 
 
 async def test_an_unknown_url_is_refused_without_its_password(tmp_path: Path):
-    """Only its scheme is told."""
+    """Only its scheme is shown."""
     with pytest.raises(StoreError, match=r"mysql:…") as caught:
         await open_store("mysql://me:secret@host/db", tmp_path)
     assert "secret" not in str(caught.value)

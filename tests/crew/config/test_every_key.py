@@ -1,4 +1,4 @@
-"""Every key of a full crew has an effect or a warning: each is changed by itself, and the crew is another one, or is told of."""
+"""Every key of a full crew has an effect or a warning: each is changed by itself, and the crew is another one, or is reported."""
 
 import dataclasses
 import functools

@@ -1,4 +1,4 @@
-"""What is certain is mended in the text; everything else stays as it was written."""
+"""What is certain is fixed in the text; everything else stays as it was written."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from crew.config.yaml_reader import read
 AGENT = "id: a\nname: A\nrole: r\nprovider: scripted\nsystem_prompt: You help.\n"
 
 
-def mended(crew: str, agent: str = AGENT) -> tuple[str, str]:
+def fixed_files(crew: str, agent: str = AGENT) -> tuple[str, str]:
     sources = Sources(
         Path("nowhere"),
         {"crew.yaml": crew.encode(), "agents/a.yaml": agent.encode(), "script.yaml": b"rules: []"},
@@ -22,7 +22,7 @@ def mended(crew: str, agent: str = AGENT) -> tuple[str, str]:
     return after["crew.yaml"].decode(), after["agents/a.yaml"].decode()
 
 
-MENDED = {
+FIXED = {
     "keys": (
         "agents: [a]  # the crew\nsettings:\n    max_rouns:   3 # few\n\n\n    'max_handoff': 2\n",
         "agents: [a]  # the crew\nsettings:\n    max_rounds:   3 # few\n\n\n    'max_handoffs': 2\n",
@@ -56,17 +56,19 @@ MENDED = {
 }
 
 
-@pytest.mark.parametrize("name", MENDED)
-def test_what_is_certain_is_mended(name: str):
+@pytest.mark.parametrize("name", FIXED)
+def test_what_is_certain_is_fixed(name: str):
     """And nothing else is touched."""
-    before, after = MENDED[name]
-    assert mended(before)[0] == after
+    before, after = FIXED[name]
+    assert fixed_files(before)[0] == after
 
 
-def test_the_word_of_go_agentic_is_mended():
+def test_the_word_of_go_agentic_is_fixed():
     """`enforce` is `block_on_cost_exceed`."""
     agent = AGENT + "cost_limits:\n  enforce: true # really\n  max_tokens_per_day: 5\n"
-    assert mended("agents: [a]\n", agent)[1] == agent.replace("enforce:", "block_on_cost_exceed:")
+    assert fixed_files("agents: [a]\n", agent)[1] == agent.replace(
+        "enforce:", "block_on_cost_exceed:"
+    )
 
 
 @pytest.mark.parametrize(
@@ -94,7 +96,7 @@ def test_the_word_of_go_agentic_is_mended():
 )
 def test_what_is_not_certain_is_left(crew: str):
     """A key that is far off, a name, one that is there already, a list of two, a value; and what is right."""
-    assert mended(crew)[0] == crew
+    assert fixed_files(crew)[0] == crew
 
 
 KEYS = st.sampled_from(
@@ -117,14 +119,14 @@ VALUES = st.sampled_from(
 
 
 @given(st.lists(st.tuples(KEYS, VALUES), max_size=6))
-def test_mending_ends_and_never_breaks_a_file(lines: list[tuple[str, str]]):
-    """Whatever is in it: no more problems than before, and mending twice is mending once."""
+def test_fixing_ends_and_never_breaks_a_file(lines: list[tuple[str, str]]):
+    """Whatever is in it: no more problems than before, and fixing twice is fixing once."""
     text = "".join(f"{key}: {value}\n" for key, value in lines)
-    after = mended(text)[0]
+    after = fixed_files(text)[0]
     assert len(read("crew.yaml", after.encode()).problems) <= len(
         read("crew.yaml", text.encode()).problems
     )
-    assert mended(after)[0] == after
+    assert fixed_files(after)[0] == after
 
 
 @pytest.mark.parametrize(
@@ -139,14 +141,14 @@ def test_mending_ends_and_never_breaks_a_file(lines: list[tuple[str, str]]):
         AGENT + "tools: 5\n",
     ],
 )
-def test_what_would_not_mend_is_left(agent: str):
+def test_what_would_not_help_is_left(agent: str):
     """An indentation, a line break that is missing, a text over two lines, a name."""
-    assert mended("agents: [a]\n", agent)[1] == agent
+    assert fixed_files("agents: [a]\n", agent)[1] == agent
 
 
-def test_many_are_mended_at_once():
+def test_many_are_fixed_at_once():
     """Without a check for each."""
     crew = "agents: [a]\nrouting:\n  signals:\n    a:\n" + "".join(
         f"      - {{signal: S{n}, descripton: x}}\n" for n in range(400)
     )
-    assert mended(crew)[0] == crew.replace("descripton", "description")
+    assert fixed_files(crew)[0] == crew.replace("descripton", "description")

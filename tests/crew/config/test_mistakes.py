@@ -246,7 +246,7 @@ def test_every_mistake_has_its_place(name: str, tmp_path: Path):
     assert places(problems(tmp_path, **files)) == expected
 
 
-def test_all_problems_of_all_files_are_told_at_once(tmp_path: Path):
+def test_all_problems_of_all_files_are_reported_at_once(tmp_path: Path):
     """Errors and warnings together, by place, also as JSON."""
     found = problems(
         tmp_path,
@@ -312,7 +312,7 @@ routing:
     assert problems(tmp_path, crew=crew, **others) == []
 
 
-def test_two_files_of_one_kind_are_told(tmp_path: Path):
+def test_two_files_of_one_kind_are_reported(tmp_path: Path):
     """And a model beside a primary."""
     agent = AGENT + "model: x\nprimary: {model: y, provider: scripted}\n"
     found = problems(tmp_path, **{"agents.a": agent})
@@ -321,7 +321,7 @@ def test_two_files_of_one_kind_are_told(tmp_path: Path):
     assert "ignored-file" in [problem.code for problem in check(tmp_path).problems]
 
 
-def test_a_script_that_is_missing_is_told(tmp_path: Path):
+def test_a_script_that_is_missing_is_reported(tmp_path: Path):
     """Where the provider is named."""
     problems(tmp_path)
     (tmp_path / "script.yaml").unlink()

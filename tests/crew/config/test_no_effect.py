@@ -1,4 +1,4 @@
-"""What is right by itself and has no effect is told; what has one is not."""
+"""What is right by itself and has no effect is reported; what has one is not."""
 
 from pathlib import Path
 
@@ -127,7 +127,7 @@ INERT: dict[str, tuple[dict[str, str], list[str]]] = {
 
 
 @pytest.mark.parametrize("name", INERT)
-def test_what_has_no_effect_is_told(name: str, tmp_path: Path):
+def test_what_has_no_effect_is_reported(name: str, tmp_path: Path):
     """At its place, with what comes before it."""
     files, expected = INERT[name]
     found = [

@@ -31,7 +31,7 @@ def test_text_stays_text(tmp_path: Path):
 
 
 def test_anchors_and_merges_keep_their_places(tmp_path: Path):
-    """A mistake in what is merged is told where it stands."""
+    """A mistake in what is merged is reported where it stands."""
     crew = "x-base: &base\n  wait_for_signal: maybe\n  auto_route: false\nagents: [a]\nrouting:\n  agent_behaviors:\n    a:\n      <<: *base\n      auto_route: true\n"
     assert places(problems(tmp_path, crew=crew)) == ["crew.yaml:2:20 e wrong-type"]
 

@@ -33,7 +33,7 @@ def test_a_warning_is_allowed_in_place(text: str, tmp_path: Path):
 
 
 def test_only_there(tmp_path: Path):
-    """The same warning at another line stays, and the comment is told to be of no use."""
+    """The same warning at another line stays, and the comment is reported as unused."""
     found = places(problems(tmp_path, **file(UNUSED + "# crew: allow unused-agent\ntop_p: 1\n")))
     assert found == ["agents/b.yaml:1:5 w unused-agent", "agents/b.yaml:6:1 w unused-allow"]
 
@@ -48,7 +48,7 @@ def test_only_there(tmp_path: Path):
         ("allow loop", "2:1 w unused-allow"),
     ],
 )
-def test_an_allowance_that_means_nothing_is_told(comment: str, says: str, tmp_path: Path):
+def test_an_allowance_that_means_nothing_is_reported(comment: str, says: str, tmp_path: Path):
     """A code that is unknown, one of an error, one that is not there, no code at all."""
     assert places(problems(tmp_path, crew=f"{CREW}# crew: {comment}\n")) == [f"crew.yaml:{says}"]
 

@@ -61,7 +61,7 @@ def paid(folder: Path) -> int:
 async def test_a_tool_that_needs_a_yes(
     tmp_path: Path, answer: Answer, status: str, acts: int, said: str
 ):
-    """The run pauses before the call, tells which, and goes on by the decision; anything but a yes is a no."""
+    """The run pauses before the call, names it, and goes on by the decision; anything but a yes is a no."""
     folder = paying(tmp_path / "crew", requires_approval=True)
     async with Runs(load_crew(folder), SqliteStore(tmp_path / "x.db")) as runs:
         run = await runs.start(Query("pay bob"))
@@ -128,9 +128,9 @@ async def test_a_call_whose_outcome_is_unknown_is_asked_about(
     async with Runs(load_crew(folder), store) as runs:
         (run,) = await runs.recover()
         assert (await run.outcome()).status == "paused"
-        told = [json.loads(event.encoded) async for event in runs.follow("r1", 3) if event]
-        assert [event["type"] for event in told] == ["warning", "pause", "done"]
-        assert told[0]["metadata"]["code"] == "unknown_outcome"
+        received = [json.loads(event.encoded) async for event in runs.follow("r1", 3) if event]
+        assert [event["type"] for event in received] == ["warning", "pause", "done"]
+        assert received[0]["metadata"]["code"] == "unknown_outcome"
         assert paid(folder) == 0
         row = await (await runs.resume("r1", answer)).outcome()
     assert (row.status, row.answer) == ("completed", said)
@@ -284,7 +284,7 @@ def test_a_member_of_a_group_cannot_wait_for_a_yes(tmp_path: Path, where: str):
 
 
 async def test_an_idempotent_call_is_made_again(tmp_path: Path):
-    """Unasked, and without telling its start again where its agent's turn was told."""
+    """Unasked, and without publishing its start again where its agent's turn was published."""
     folder = paying(tmp_path / "crew")
     call = ToolCall("call_1_1", "pay", {"to": "bob"})
     store = SqliteStore(tmp_path / "x.db")
@@ -301,8 +301,10 @@ async def test_an_idempotent_call_is_made_again(tmp_path: Path):
         (run,) = await runs.recover()
         assert isinstance(run, Run)
         assert (await run.outcome()).answer == "paid bob"
-        told = [json.loads(event.encoded)["type"] async for event in runs.follow("r1", 3) if event]
-    assert told == ["tool_result", "agent_start", "agent_response", "done"]
+        received = [
+            json.loads(event.encoded)["type"] async for event in runs.follow("r1", 3) if event
+        ]
+    assert received == ["tool_result", "agent_start", "agent_response", "done"]
     assert paid(folder) == 1
 
 

@@ -1,4 +1,4 @@
-"""Groups: members at once, joined by their policy, failures and timeouts told, limits counted."""
+"""Groups: members at once, joined by their policy, failures and timeouts reported, limits counted."""
 
 from pathlib import Path
 from typing import Any

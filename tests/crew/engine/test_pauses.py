@@ -27,7 +27,7 @@ ASKING = [
 
 
 async def test_a_pause_and_its_answers(tmp_path: Path):
-    """It pauses as often as the agent asks; counts begin anew, numbers and usage go on; one start and one end a stretch."""
+    """It pauses as often as the agent asks; counts begin anew, numbers and usage go on; one start and one end a segment."""
     crew = crew_of(tmp_path, {"a": {}, "b": {"is_terminal": True}}, ASKING, **PAUSING)
     played = await play(crew, "help", "not yet", "enough")
     assert played.types == (

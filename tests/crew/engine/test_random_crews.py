@@ -111,7 +111,7 @@ async def played(folder: Path) -> list[dict[str, Any]]:
 @QUIET
 @given(crews())
 def test_every_valid_crew_loads_plays_and_ends(files: dict[str, Any]):
-    """With events 1..n, and one end for each stretch, whatever leads where."""
+    """With events 1..n, and one end for each segment, whatever leads where."""
     with tempfile.TemporaryDirectory() as made:
         folder = write(Path(made), files)
         checked = check(folder, environment={})

@@ -115,7 +115,7 @@ def test_the_order_of_the_steps(name: str):
     assert said == expected
 
 
-def test_what_else_was_found_is_told():
+def test_what_else_was_found_is_reported():
     """With the place of the one that won."""
     decision = decide(routing(**TO_B), "a", "[END] [B]", {"a"})
     assert isinstance(decision, Handoff)

@@ -1,4 +1,4 @@
-"""A run goes on from whichever event was its last: nothing recorded is made again, nothing told is told again."""
+"""A run goes on from whichever event was its last: nothing recorded is made again, nothing is published twice."""
 
 import asyncio
 import json
@@ -68,7 +68,7 @@ def key(record: Record) -> tuple[str, Any, Any, Any]:
 
 @pytest.mark.parametrize("seed", range(3))
 async def test_a_run_goes_on_from_every_event(tmp_path: Path, seed: int):
-    """Cut off behind each of its events: the same answer, numbers without holes, each step told once, each tool called once more at most."""
+    """Cut off behind each of its events: the same answer, numbers without holes, each step published once, each tool called once more at most."""
     notes: list[str] = []
     row, records = await whole(crew(tmp_path / "whole", notes))
     assert sorted(notes) == ["1", "2", "3"]

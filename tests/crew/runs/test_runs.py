@@ -38,8 +38,8 @@ class Full(MemoryStore):
 
 
 @pytest.mark.parametrize("writes", [0, 1, 2])
-async def test_what_cannot_be_stored_is_not_told(tmp_path: Path, writes: int):
-    """The run stops, whoever waits is told why, its followers' lines end without an end of the run; the others go on."""
+async def test_what_cannot_be_stored_is_not_published(tmp_path: Path, writes: int):
+    """The run stops, who waits gets the reason, its followers' lines end without an end of the run; the others go on."""
     crew = crew_of(tmp_path, {"a": {}, "b": {}, "c": {}}, [{"say": "x", "delay_seconds": 0.01}])
     store = Full(writes)
     async with Runs(crew, store) as runs:
@@ -59,7 +59,7 @@ async def test_what_cannot_be_stored_is_not_told(tmp_path: Path, writes: int):
         assert (await (await runs.start(Query("again"))).outcome()).status == "completed"
 
 
-async def test_words_are_told_as_they_are_written(tmp_path: Path):
+async def test_words_are_reported_as_they_are_written(tmp_path: Path):
     """Only where asked for; not stored, without a number."""
     crew = crew_of(tmp_path, {"a": {}}, [{"say": "one two three", "delay_seconds": 0.01}])
     async with Runs(crew, MemoryStore()) as runs:
@@ -139,8 +139,8 @@ class Late(MemoryStore):
         return [] if self.looks == 1 else await super().records(run_id, after, limit)
 
 
-async def test_what_came_between_two_looks_is_told():
-    """A run that ended meanwhile has its events; they are not taken for swept ones."""
+async def test_what_came_between_two_looks_is_reported():
+    """A run that ended meanwhile has its events; they are not taken for purged ones."""
     store = Late()
     await store.append(Write("r1", sample_records(1, 3), sample_row("r1", "completed", last_seq=3)))
     assert [

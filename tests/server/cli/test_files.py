@@ -23,14 +23,14 @@ def test_validate(tmp_path: Path):
     assert crew("validate", good).returncode == 0
     assert crew("validate", warned).returncode == 0
     assert crew("validate", warned, "--strict").returncode == 1
-    told = crew("validate", good, bad)
-    assert told.returncode == 1
+    received = crew("validate", good, bad)
+    assert received.returncode == 1
     assert (
         f"{bad}/crew.yaml:4:1: error[unknown-key]: unknown key 'nam'\n    nam: x\n    ^\n    did you mean 'name'?"
-        in told.stdout
+        in received.stdout
     )
-    assert "temprature" in told.stdout
-    assert told.stdout.splitlines()[-1] == f"{bad}: 3 errors, 0 warnings"
+    assert "temprature" in received.stdout
+    assert received.stdout.splitlines()[-1] == f"{bad}: 3 errors, 0 warnings"
     document = json.loads(crew("validate", bad, "--json").stdout)
     assert {problem["code"] for problem in document["problems"]} == {"unknown-key", "unknown-tool"}
     assert crew("validate", tmp_path / "none").returncode == 1
@@ -123,8 +123,8 @@ def test_mending_shows_what_it_does_first(tmp_path: Path):
     assert "-setings: {max_rounds: 3} # few\n+settings: {max_rounds: 3} # few\n" in shown.stdout
     assert "--yes" in shown.stderr
     assert file.read_text() == BROKEN
-    mended = crew("validate", folder, "--fix", "--yes")
-    assert (mended.returncode, "0 errors" in mended.stdout) == (0, True)
+    fixed_files = crew("validate", folder, "--fix", "--yes")
+    assert (fixed_files.returncode, "0 errors" in fixed_files.stdout) == (0, True)
     assert file.read_text() == BROKEN.replace("setings", "settings")
     assert file.stat().st_mode & 0o777 == 0o640
     assert [path.name for path in folder.glob(".crew.yaml*")] == []

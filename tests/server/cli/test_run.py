@@ -42,9 +42,9 @@ def crew(*arguments: Any, **environment: str) -> "subprocess.CompletedProcess[st
 
 def test_help_names_every_command():
     """With a line each; every command has an example."""
-    told = crew("--help").stdout
+    received = crew("--help").stdout
     for command in ("serve", "run", "validate", "explain", "graph", "schema", "init", "runs"):
-        assert command in told
+        assert command in received
         assert "Example: crew " + command in " ".join(crew(command, "--help").stdout.split())
 
 
@@ -117,7 +117,7 @@ def test_a_paused_run_is_answered_later(tmp_path: Path):
         (["no, thanks"], "Denied by a person: no, thanks"),
     ],
 )
-def test_a_call_is_decided_later(tmp_path: Path, words: list[str], told: str):
+def test_a_call_is_decided_later(tmp_path: Path, words: list[str], received: str):
     """In the words of the prompt, or by option; the hint says how."""
     tools = {"pay": {"kind": "python", "function": "acts.py:pay", "requires_approval": True}}
     rules: list[dict[str, Any]] = [
@@ -129,7 +129,7 @@ def test_a_call_is_decided_later(tmp_path: Path, words: list[str], told: str):
     paused = crew("run", folder, "go")
     assert "--decision approve|deny" in paused.stderr
     assert (
-        told
+        received
         in crew(
             "run", folder, *words, "--answer", paused.stderr.split("--answer ")[1].split()[0]
         ).stdout
@@ -190,7 +190,7 @@ def test_the_it_support_crew_shows_real_readings():
 
 
 def test_a_crew_with_errors_does_not_run(tmp_path: Path):
-    """All of them are told, and nothing is started."""
+    """All of them are reported, and nothing is started."""
     folder = write_crew(tmp_path, {"a": {"tools": ["Nope"]}}, entry_point="b")
     for command in (["run", folder, "x"], ["serve", folder, "--port", "0"], ["graph", folder]):
         ended = crew(*command)
@@ -212,7 +212,7 @@ def test_the_version():
     assert ended.stdout.strip() == importlib.metadata.version("crewline")
 
 
-def test_a_misspelt_variable_is_told_by_every_command(tmp_path: Path):
+def test_a_misspelt_variable_is_reported_by_every_command(tmp_path: Path):
     """It would be taken for no variable at all, and another database be used."""
     for command in (["run", str(tmp_path), "x"], ["runs", str(tmp_path)]):
         environment = clean_environment(CREW_DATABSE_URL="sqlite:///x.db")

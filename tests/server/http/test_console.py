@@ -106,8 +106,8 @@ def test_the_page_of_forty_lines(browser: Browser):
         process.stdout.close()
 
 
-def test_a_broken_edit_is_told(browser: Browser, tmp_path: Path):
-    """On the page, with its place, until it is mended."""
+def test_a_broken_edit_is_reported(browser: Browser, tmp_path: Path):
+    """On the page, with its place, until it is fixed."""
     folder = copy_example("hello", tmp_path)
     good = (folder / "crew.yaml").read_text()
     with serving(folder) as server, client(server) as http:

@@ -1,4 +1,4 @@
-"""The tools of this crew: typed functions; their docstrings are what the model is told."""
+"""The tools of this crew: typed functions; the model reads their docstrings."""
 
 NOTES = {"web": "Restart it when it answers slowly.", "mail": "Ask before you restart it."}
 
