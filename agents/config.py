@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from agents.providers.endpoint import Address
+from agents.endpoint import Address
 from tools.yaml_shape import Name, Shape
 
 Temperature = Annotated[float, Field(ge=0, le=2)]

@@ -21,8 +21,8 @@ from server.cli.json_schema import schema_of
 from server.cli.main import app as command
 from server.cli.starter import starter_files
 from server.http.app import build_server
+from server.http.bodies import AnswerBody, QueryBody
 from server.http.errors import TITLES
-from server.http.requests import AnswerBody, QueryBody
 from server.settings import VARIABLES, ServerSettings
 from server.telemetry.metrics import Metrics
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from agents.config import ModelConfig
+from agents.endpoint import Endpoint, ProviderConfig
 from agents.errors import ProviderError
 from agents.model import Model
-from agents.providers.endpoint import Endpoint, ProviderConfig
 from agents.providers.scripted import SCRIPT_FILE, Script, Scripted
 from agents.retrying import Retrying
 from tools.clock import Clock

@@ -17,6 +17,7 @@ from openai import AsyncOpenAI, DefaultAioHttpClient
 from openai.types.chat import ChatCompletionChunk
 from pydantic_core import to_json
 
+from agents.endpoint import Endpoint
 from agents.errors import ModelError, ModelErrorCode
 from agents.model import (
     EmitModelEvent,
@@ -26,7 +27,6 @@ from agents.model import (
     TextDelta,
     Usage,
 )
-from agents.providers.endpoint import Endpoint
 from agents.providers.openai_reply import ReplyReader, join_surrogates
 from tools.clock import Clock
 

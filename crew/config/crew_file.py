@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from agents.providers.endpoint import ProviderConfig
+from agents.endpoint import ProviderConfig
 from tools.config import ToolConfigs
 from tools.yaml_shape import Name, Shape
 

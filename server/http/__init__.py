@@ -1,6 +1,6 @@
 """The HTTP side.
 
 `app` (routes, middleware, start and stop), `services` (what endpoints share), `endpoints`,
-`requests` (what clients send), `responses`, `errors` (problem documents), `access` (who may call),
-`sse`.
+`requests` and `bodies` (what clients send), `responses`, `errors` (problem documents), `access`
+(who may call), `sse`.
 """

@@ -4,96 +4,32 @@ import hashlib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Any, TypeVar
 from urllib.parse import parse_qsl
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import ValidationError
 from pydantic_core import from_json, to_json
 from starlette.requests import Request
 
 from crew.config.crew_file import CrewSettings
 from crew.journal.query import (
     Answer,
-    Decision,
     HistoryMessage,
     IdempotencyKey,
     Query,
-    text_error,
 )
+from server.http.bodies import AnswerBody, Body, QueryBody
 from server.http.errors import HttpProblem
 
-MAX_HISTORY = 1000
-MAX_MESSAGE_BYTES = 100_000
 # problems of one request that are listed
 MAX_PROBLEMS = 20
 # of a query string
 MAX_PARAMETERS = 100
-ID = r"^[A-Za-z0-9_-]{1,128}$"
 EVENT_ID = re.compile(r"(?:([A-Za-z0-9_-]{1,128}):)?(\d{1,15})")
 KEY = re.compile(r'"[!#-~ ]{1,255}"|[!#-~]{1,255}')
 ACCESS_TOKEN = "access_token"  # noqa: S105 # a parameter's name
 STREAM_PARAMETERS = frozenset({"q", "run_id", "resume_agent_id", "deltas", ACCESS_TOKEN})
-
-
-def _check_text(text: str) -> str:
-    if (error := text_error(text)) is not None:
-        raise ValueError(error)
-    return text
-
-
-def _check_size(text: str) -> str:
-    if len(text.encode()) > MAX_MESSAGE_BYTES:
-        raise ValueError(f"has more than {MAX_MESSAGE_BYTES:,} bytes")
-    return text
-
-
-Text = Annotated[str, AfterValidator(_check_text)]
-PauseSeq = Annotated[int, Field(ge=1, lt=2**53, strict=True)]
-B = TypeVar("B", bound="_Body")
-
-
-class _Body(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, use_attribute_docstrings=True)
-
-
-class HistoryMessageBody(_Body):
-    """A message of a history."""
-
-    role: Literal["user", "assistant", "system"]
-    """Who wrote it."""
-    content: Annotated[Text, AfterValidator(_check_size)]
-    """Its text."""
-
-
-class _AnswerFields(_Body):
-    deltas: bool = False
-    """Publish the text of agents as it is written."""
-    decision: Decision | None = None
-    """On the tool calls that a pause asks about."""
-    result: Text = ""
-    """With `done`: what the call has returned."""
-    pause: PauseSeq | None = None
-    """The pause that is answered: the `seq` of its event."""
-
-
-class QueryBody(_AnswerFields):
-    """What starts a run, or, with `run_id`, answers its pause."""
-
-    query: Annotated[Text, Field(min_length=1)]
-    """What is asked or answered."""
-    history: Annotated[list[HistoryMessageBody], Field(max_length=MAX_HISTORY)] = []
-    """What was said before this run."""
-    run_id: Annotated[str, Field(pattern=ID)] | None = None
-    """The paused run that is answered."""
-    resume_agent_id: Annotated[str, Field(pattern=ID)] | None = None
-    """The agent that starts, instead of the entry point."""
-
-
-class AnswerBody(_AnswerFields):
-    """An answer to a pause; with a decision the text may be missing."""
-
-    query: Text = ""
-    """The answer, or the reason of a decision."""
+B = TypeVar("B", bound=Body)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,12 +8,12 @@ import pytest
 from agents import Model, ModelError, ModelReply, ModelRequest, Usage
 from agents.budget import Budget, DailyUsage
 from agents.config import CostLimits, ModelConfig
+from agents.endpoint import ProviderConfig
 from agents.errors import ProviderError
 from agents.fallback import Fallback
 from agents.messages import ToolOutput
 from agents.model import EmitModelEvent, ModelEvent, Notice, ShownMessage, TextDelta
 from agents.providers.catalog import Catalog
-from agents.providers.endpoint import ProviderConfig
 from agents.providers.scripted import Script, Scripted
 from tests.support.model_server import completion, http, model_server
 from tools.clock import SYSTEM_CLOCK

@@ -146,7 +146,7 @@ MUTANTS = (
     ),
     Mutant(
         "an epoch that is not compared",
-        "crew/backends/postgres/store.py",
+        "crew/backends/postgres/statements.py",
         "WITH held AS (SELECT FROM crew_runs WHERE run_id = $1 AND epoch = $2 FOR SHARE),",
         "WITH held AS (SELECT FROM crew_runs WHERE run_id = $1 AND $2::bigint > 0 FOR SHARE),",
         postgres=True,
@@ -160,7 +160,7 @@ MUTANTS = (
     ),
     Mutant(
         "two processes that claim one run",
-        "crew/backends/postgres/store.py",
+        "crew/backends/postgres/statements.py",
         "AND epoch = coalesce($2, epoch)",
         "AND epoch >= coalesce($2, 0)",
         postgres=True,

@@ -10,6 +10,21 @@ from pydantic import TypeAdapter
 from pydantic_core import to_json
 
 from crew.backends.postgres.server import MAX_PAYLOAD_BYTES, Connection, PostgresServer
+from crew.backends.postgres.statements import (
+    ADD,
+    ADD_AND_SET,
+    ANNOUNCE,
+    BEGIN,
+    CLAIM,
+    HAS_LISTENERS,
+    KEEP_KEY,
+    KEEP_REVISION,
+    OLD_EVENTS,
+    OLD_LISTENERS,
+    OLD_REVISIONS,
+    OLD_RUNS,
+    SURPLUS_EVENTS,
+)
 from crew.journal.errors import LostRun, StoreError
 from crew.journal.events import RunStatus
 from crew.journal.store import (
@@ -31,85 +46,14 @@ from crew.journal.watch import Watch
 AFTER_ALL = "~"
 ROW: TypeAdapter[RunRow] = TypeAdapter(RunRow)
 
-EVENTS = """
-INSERT INTO crew_events SELECT $1, seq, public, event
-FROM unnest($3::bigint[], $4::text[], $5::text[]) AS new (seq, public, event)
-"""
-# the lock on the row keeps others from claiming the run before what is written is there
-ADD = f"""
-WITH held AS (SELECT FROM crew_runs WHERE run_id = $1 AND epoch = $2 FOR SHARE),
-    added AS ({EVENTS} WHERE EXISTS (SELECT FROM held))
-SELECT count(*) FROM held
-"""  # noqa: S608 # made of texts of ours
-ADD_AND_SET = f"""
-WITH held AS (
-        UPDATE crew_runs
-        SET status = $6, row = $7, revision = $8, ended_at = $9, paused_until = $10, last_seq = $11
-        WHERE run_id = $1 AND epoch = $2 RETURNING 1
-    ),
-    added AS ({EVENTS} WHERE EXISTS (SELECT FROM held))
-SELECT count(*) FROM held
-"""  # noqa: S608 # made of texts of ours
-BEGIN = f"""
-WITH added AS ({EVENTS})
-INSERT INTO crew_runs
-    (run_id, epoch, status, row, revision, ended_at, paused_until, last_seq)
-VALUES ($1, $2, $6, $7, $8, $9, $10, $11)
-ON CONFLICT (run_id) DO UPDATE SET epoch = greatest(crew_runs.epoch, excluded.epoch),
-    status = excluded.status, row = excluded.row, ended_at = excluded.ended_at,
-    paused_until = excluded.paused_until, last_seq = excluded.last_seq
-RETURNING epoch
-"""  # noqa: S608 # as above
-CLAIM = """
-UPDATE crew_runs SET epoch = epoch + 1
-WHERE run_id = $1 AND status = 'running' AND epoch = coalesce($2, epoch)
-RETURNING row, epoch
-"""
-KEEP_KEY = """
-INSERT INTO crew_idempotency_records VALUES ($1, $2, $3, $4)
-ON CONFLICT DO NOTHING RETURNING 1
-"""
-KEEP_REVISION = """
-INSERT INTO crew_revisions VALUES ($1, $2, $3)
-ON CONFLICT (revision) DO UPDATE SET kept_at = greatest(crew_revisions.kept_at, excluded.kept_at)
-"""
-# another process may purge at the same time: the rows that it has locked are skipped
-OLD_RUNS = "SELECT run_id FROM crew_runs WHERE ended_at < $1 LIMIT $2 FOR UPDATE SKIP LOCKED"
-OLD_EVENTS = """
-SELECT run_id, last_seq FROM crew_runs WHERE ended_at < $1 AND last_seq - purged_seq > 0
-LIMIT $2 FOR UPDATE SKIP LOCKED
-"""
-SURPLUS_EVENTS = """
-SELECT run_id, last_seq - $1 FROM crew_runs
-WHERE last_seq - purged_seq > $1 AND ended_at IS NOT NULL LIMIT $2 FOR UPDATE SKIP LOCKED
-"""
-OLD_LISTENERS = """
-DELETE FROM crew_listeners WHERE (run_id, process) IN (
-    SELECT run_id, process FROM crew_listeners WHERE until < now() FOR UPDATE SKIP LOCKED
-)
-"""
-OLD_REVISIONS = """
-DELETE FROM crew_revisions AS old WHERE kept_at < $1
-    AND NOT EXISTS (SELECT FROM crew_runs WHERE crew_runs.revision = old.revision)
-"""
-# by the database's clock: those of several machines differ
-ANNOUNCE = """
-INSERT INTO crew_listeners
-SELECT run_id, $1, now() + $3 * interval '1 second' FROM unnest($2::text[]) AS run_id
-ON CONFLICT (run_id, process) DO UPDATE SET until = excluded.until
-"""
-HAS_LISTENERS = """
-SELECT EXISTS (SELECT FROM crew_listeners WHERE run_id = $1 AND process <> $2 AND until > now())
-"""
-
 
 class PostgresStore:
-    """Keeps runs in a database; see `prepare` of `server` for its schema."""
+    """Keeps runs in a database; see `prepare` of `schema`."""
 
     shared = True
 
     def __init__(self, server: PostgresServer) -> None:
-        """`server`: shared with the queue; closed with this store."""
+        """`server`: closed with this store."""
         self.server = server
         # a write is finished, even if nobody waits for it
         self._writing: set[asyncio.Task[AppendResult]] = set()
@@ -173,7 +117,8 @@ class PostgresStore:
         """See RunLog."""
         # the status is part of the text, so that the index of open runs can be used
         wanted = f"status = '{status}' AND " if status is not None else ""
-        sql = f"SELECT row FROM crew_runs WHERE {wanted}run_id < $1 ORDER BY run_id DESC LIMIT $2"  # noqa: S608 # RunStatus is a Literal
+        sql = f"SELECT row FROM crew_runs WHERE {wanted}run_id < $1"  # noqa: S608 # a Literal
+        sql = f"{sql} ORDER BY run_id DESC LIMIT $2"
         return await self._rows(sql, after or AFTER_ALL, limit)
 
     async def count(self, status: RunStatus) -> int:

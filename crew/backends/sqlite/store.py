@@ -103,7 +103,8 @@ class SqliteStore:
         """See RunLog."""
         # the status is part of the text, so that the index of open runs can be used
         wanted = f"status = '{status}' AND " if status is not None else ""
-        sql = f"SELECT row FROM runs WHERE {wanted}run_id < ? ORDER BY run_id DESC LIMIT ?"  # noqa: S608 # RunStatus is a Literal
+        sql = f"SELECT row FROM runs WHERE {wanted}run_id < ?"  # noqa: S608 # a Literal
+        sql = f"{sql} ORDER BY run_id DESC LIMIT ?"
         return await self._rows(sql, after or AFTER_ALL, limit)
 
     async def count(self, status: RunStatus) -> int:
@@ -227,7 +228,8 @@ def _purge(connection: sqlite3.Connection, ages: PurgeAges, limit: int) -> int:
     sql = "SELECT run_id FROM runs WHERE ended_at < ? LIMIT ?"
     gone = connection.execute(sql, (ages.runs_before, limit)).fetchall()
     for table in ("events", "idempotency_records", "runs"):
-        connection.executemany(f"DELETE FROM {table} WHERE run_id = ?", gone)  # noqa: S608 # names of ours
+        sql = f"DELETE FROM {table} WHERE run_id = ?"  # noqa: S608 # names of ours
+        connection.executemany(sql, gone)
     sql = "SELECT last_seq, run_id FROM runs WHERE ended_at < ? AND last_seq - purged_seq > 0"
     old = connection.execute(f"{sql} LIMIT ?", (ages.events_before, limit)).fetchall()
     sql = "SELECT last_seq - ?, run_id FROM runs WHERE last_seq - purged_seq > ?"

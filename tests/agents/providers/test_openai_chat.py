@@ -11,9 +11,9 @@ import pytest
 
 from agents import Model, ModelError, ModelReply, ModelRequest
 from agents.config import ModelConfig
+from agents.endpoint import ProviderConfig
 from agents.model import ModelEvent, RequestEnded, ShownMessage, TextDelta
 from agents.providers.catalog import Catalog
-from agents.providers.endpoint import ProviderConfig
 from tests.support.model_server import ModelServer, Reply, chunks, completion, http, model_server
 from tools.clock import SYSTEM_CLOCK
 

@@ -9,9 +9,9 @@ import pytest
 
 from agents import ModelError, ModelReply, ModelRequest
 from agents.config import ModelConfig
+from agents.endpoint import ProviderConfig
 from agents.model import Notice, RequestEnded, ShownMessage
 from agents.providers.catalog import Catalog
-from agents.providers.endpoint import ProviderConfig
 from tests.agents.providers.test_openai_chat import SECRET, _ignore, ask, model_at
 from tests.support.model_server import chunks, completion, http, model_server
 from tools.clock import SYSTEM_CLOCK

@@ -1,0 +1,207 @@
+"""What each type of event contributes to what clients get."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from agents.events import (
+    AgentDelta,
+    AgentResponded,
+    AgentStarted,
+    ToolReturned,
+    ToolStarted,
+    Warned,
+)
+from agents.model import Usage
+from crew.journal.events import (
+    SYSTEM,
+    HandedOff,
+    ParallelEnded,
+    ParallelStarted,
+    Paused,
+    RunDone,
+    RunFailed,
+    RunResumed,
+    RunStarted,
+)
+from tools.calls import ToolCall
+
+
+@dataclass(frozen=True, slots=True)
+class Envelope:
+    """What an event's type contributes to its RunEvent."""
+
+    type: str
+    agent: str
+    content: str
+    agent_id: str | None
+    metadata: dict[str, Any]
+
+
+def usage_of(usage: Usage) -> dict[str, Any]:
+    """Usage as clients get it."""
+    document: dict[str, Any] = {
+        "prompt_tokens": usage.prompt_tokens,
+        "completion_tokens": usage.completion_tokens,
+        "total_tokens": usage.total_tokens,
+    }
+    if usage.cost_usd:
+        document["cost_usd"] = round(usage.cost_usd, 8)
+    return document
+
+
+def _call(call: ToolCall) -> dict[str, Any]:
+    return {"call_id": call.id, "tool": call.tool, "arguments": call.arguments}
+
+
+def _run_started(event: RunStarted) -> Envelope:
+    return _start(event, {"resumed": False})
+
+
+def _run_resumed(event: RunResumed) -> Envelope:
+    return _start(event, {"resumed": True, **({"expired": True} if event.expired else {})})
+
+
+def _start(event: RunStarted | RunResumed, adds: dict[str, Any]) -> Envelope:
+    metadata = {
+        "crew": event.crew,
+        "entry_agent": event.agent_id,
+        "request_id": event.request_id,
+        **adds,
+    }
+    return Envelope("start", SYSTEM, "Starting crew execution", event.agent_id, metadata)
+
+
+def _agent_started(event: AgentStarted) -> Envelope:
+    metadata = {"round": event.round, "model": event.model, "group": event.group}
+    content = f"Starting {event.agent}"
+    return Envelope("agent_start", event.agent, content, event.agent_id, metadata)
+
+
+def _agent_delta(event: AgentDelta) -> Envelope:
+    metadata = {"group": event.group}
+    return Envelope("agent_delta", event.agent, event.text, event.agent_id, metadata)
+
+
+def _agent_responded(event: AgentResponded) -> Envelope:
+    metadata = {
+        "round": event.round,
+        "duration_seconds": round(event.duration_seconds, 6),
+        "usage": usage_of(event.usage),
+        "model": event.model,
+        "tool_calls": [_call(call) for call in event.calls],
+        "group": event.group,
+    }
+    return Envelope("agent_response", event.agent, event.content, event.agent_id, metadata)
+
+
+def _tool_started(event: ToolStarted) -> Envelope:
+    call = event.call
+    metadata = {
+        "tool": call.tool,
+        "call_id": call.id,
+        "arguments": call.arguments,
+        "timeout_seconds": round(event.timeout_seconds, 3),
+        "group": event.group,
+    }
+    content = f"[Tool] {call.tool} → Executing"
+    return Envelope("tool_start", event.agent, content, event.agent_id, metadata)
+
+
+def _tool_returned(event: ToolReturned) -> Envelope:
+    result = event.result
+    metadata = {
+        "tool": result.tool,
+        "call_id": result.call_id,
+        "status": result.status,
+        "attempts": result.attempts,
+        "duration_seconds": round(result.duration_seconds, 6),
+        "output": result.output,
+        "group": event.group,
+    }
+    mark = "✅" if result.status == "success" else "❌"
+    content = f"{mark} [Tool] {result.tool} → {result.output}"
+    return Envelope("tool_result", event.agent, content, event.agent_id, metadata)
+
+
+def _handed_off(event: HandedOff) -> Envelope:
+    metadata = {
+        "from": event.from_,
+        "to": event.to,
+        "why": event.why,
+        "signal": event.signal,
+        "also_found": event.also_found,
+        "source": event.source,
+    }
+    content = f"{event.from_} → {event.to}"
+    leader = event.decided_by or event.from_
+    return Envelope("handoff", event.agent, content, leader, metadata)
+
+
+def _parallel_started(event: ParallelStarted) -> Envelope:
+    metadata = {"agents": event.agents, "failed": []}
+    return Envelope("parallel_start", SYSTEM, event.group, None, metadata)
+
+
+def _parallel_ended(event: ParallelEnded) -> Envelope:
+    metadata = {"agents": event.agents, "failed": event.failed}
+    return Envelope("parallel_end", SYSTEM, event.group, None, metadata)
+
+
+def _paused(event: Paused) -> Envelope:
+    metadata: dict[str, Any] = {"paused_agent_id": event.agent_id}
+    if event.until is not None:
+        metadata["answer_until"] = event.until
+    if event.question is not None:
+        metadata["question"] = event.question.kind
+        metadata["calls"] = [_call(call) for call in event.question.calls]
+    content = f"[PAUSE:{event.agent_id}] Waiting for user input"
+    return Envelope("pause", event.agent, content, event.agent_id, metadata)
+
+
+def _warned(event: Warned) -> Envelope:
+    metadata = {"code": event.code, "retryable": event.retryable, "group": event.group}
+    return Envelope("warning", event.agent, event.message, event.agent_id, metadata)
+
+
+def _run_failed(event: RunFailed) -> Envelope:
+    metadata = {
+        "code": event.code,
+        "retryable": event.retryable,
+        "reason": event.reason,
+        "duration_seconds": round(event.duration_seconds, 6),
+    }
+    return Envelope("error", event.agent, event.message, event.agent_id, metadata)
+
+
+def _run_done(event: RunDone) -> Envelope:
+    metadata = {
+        "reason": event.reason,
+        "answer": event.answer,
+        "rounds": event.rounds,
+        "handoffs": event.handoffs,
+        "usage": usage_of(event.usage),
+        "duration_seconds": round(event.duration_seconds, 6),
+    }
+    paused = event.reason == "paused"
+    content = "Waiting for an answer" if paused else "Execution completed"
+    return Envelope("done", SYSTEM, content, event.agent_id, metadata)
+
+
+# events that are not here are for metrics only
+ENVELOPES: dict[type[Any], Callable[[Any], Envelope]] = {
+    RunStarted: _run_started,
+    RunResumed: _run_resumed,
+    AgentStarted: _agent_started,
+    AgentDelta: _agent_delta,
+    AgentResponded: _agent_responded,
+    ToolStarted: _tool_started,
+    ToolReturned: _tool_returned,
+    HandedOff: _handed_off,
+    ParallelStarted: _parallel_started,
+    ParallelEnded: _parallel_ended,
+    Paused: _paused,
+    Warned: _warned,
+    RunFailed: _run_failed,
+    RunDone: _run_done,
+}

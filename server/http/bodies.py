@@ -1,0 +1,73 @@
+"""The JSON bodies of requests."""
+
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+from crew.journal.query import Decision, text_error
+
+MAX_HISTORY = 1000
+MAX_MESSAGE_BYTES = 100_000
+ID = r"^[A-Za-z0-9_-]{1,128}$"
+
+
+def _check_text(text: str) -> str:
+    if (error := text_error(text)) is not None:
+        raise ValueError(error)
+    return text
+
+
+def _check_size(text: str) -> str:
+    if len(text.encode()) > MAX_MESSAGE_BYTES:
+        raise ValueError(f"has more than {MAX_MESSAGE_BYTES:,} bytes")
+    return text
+
+
+Text = Annotated[str, AfterValidator(_check_text)]
+PauseSeq = Annotated[int, Field(ge=1, lt=2**53, strict=True)]
+
+
+class Body(BaseModel):
+    """A JSON object: strict, and without unknown keys."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, use_attribute_docstrings=True)
+
+
+class HistoryMessageBody(Body):
+    """A message of a history."""
+
+    role: Literal["user", "assistant", "system"]
+    """Who wrote it."""
+    content: Annotated[Text, AfterValidator(_check_size)]
+    """Its text."""
+
+
+class _AnswerFields(Body):
+    deltas: bool = False
+    """Publish the text of agents as it is written."""
+    decision: Decision | None = None
+    """On the tool calls that a pause asks about."""
+    result: Text = ""
+    """With `done`: what the call has returned."""
+    pause: PauseSeq | None = None
+    """The pause that is answered: the `seq` of its event."""
+
+
+class QueryBody(_AnswerFields):
+    """What starts a run, or, with `run_id`, answers its pause."""
+
+    query: Annotated[Text, Field(min_length=1)]
+    """What is asked or answered."""
+    history: Annotated[list[HistoryMessageBody], Field(max_length=MAX_HISTORY)] = []
+    """What was said before this run."""
+    run_id: Annotated[str, Field(pattern=ID)] | None = None
+    """The paused run that is answered."""
+    resume_agent_id: Annotated[str, Field(pattern=ID)] | None = None
+    """The agent that starts, instead of the entry point."""
+
+
+class AnswerBody(_AnswerFields):
+    """An answer to a pause; with a decision the text may be missing."""
+
+    query: Text = ""
+    """The answer, or the reason of a decision."""
