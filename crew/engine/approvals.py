@@ -34,6 +34,19 @@ def _needs_approval(call: ToolCall, agent: Agent) -> bool:
     return call.argument_error is None and tool is not None and tool.requires_approval
 
 
+def wrong_decision(answer: Answer, question: Question | None) -> str | None:
+    """Why a decision does not fit what a pause asks; None if it does, or there is none."""
+    if answer.decision is None:
+        return None
+    if question is None:
+        return "this pause asks for words, not for a decision"
+    if answer.decision not in question.decisions:
+        return f"this pause asks for {' or '.join(question.decisions)}, not {answer.decision}"
+    if answer.decision == "done" and not answer.result:
+        return "done needs a result: what the call has returned"
+    return None
+
+
 def results_of_answer(
     branch: Branch, question: Question | None, answer: Answer, expired: bool
 ) -> list[ToolResult]:

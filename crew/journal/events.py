@@ -5,7 +5,7 @@ clients get it (`crew.journal.wire`). An ephemeral event has no number and is no
 """
 
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 from pydantic import TypeAdapter
 from pydantic_core import to_json
@@ -22,7 +22,7 @@ from agents.events import (
     Warned,
 )
 from agents.model import Usage
-from crew.journal.query import Answer, Query
+from crew.journal.query import Answer, Decision, Query
 from tools.calls import ToolCall
 
 DoneReason = Literal[
@@ -119,6 +119,7 @@ class Approval:
 
     calls: tuple[ToolCall, ...]
     kind: Literal["approval"] = "approval"
+    decisions: ClassVar[tuple[Decision, ...]] = ("approve", "deny")
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +131,7 @@ class UnknownOutcome:
 
     calls: tuple[ToolCall, ...]
     kind: Literal["unknown_outcome"] = "unknown_outcome"
+    decisions: ClassVar[tuple[Decision, ...]] = ("retry", "skip", "done")
 
 
 Question = Approval | UnknownOutcome

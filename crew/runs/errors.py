@@ -4,6 +4,7 @@ CrewError
 ├── UnknownRun       there is no run of this id
 ├── UnknownAgent     the crew has no agent of this id
 ├── NotPaused        the run does not wait for an answer, or another answer came first
+├── WrongDecision    the decision does not fit what the pause asks
 ├── AlreadyStarted   a request with the same idempotency key has started something; `record` has it
 ├── KeyReused        a request with the same idempotency key asked for something else
 ├── RunEnded         the run has ended already
@@ -24,6 +25,10 @@ class UnknownAgent(CrewError):
 
 class NotPaused(CrewError):
     """The run is not paused."""
+
+
+class WrongDecision(CrewError):
+    """The decision does not fit what the pause asks; the run stays paused."""
 
 
 class AlreadyStarted(CrewError):

@@ -5,6 +5,7 @@ import contextlib
 from typing import assert_never
 
 from crew.crew import Crew
+from crew.engine.approvals import wrong_decision
 from crew.journal.errors import StoreError
 from crew.journal.events import RunResumed, RunStarted, RunStatus
 from crew.journal.query import Answer, IdempotencyKey, Query
@@ -24,6 +25,7 @@ from crew.runs.errors import (
     NotPaused,
     UnknownAgent,
     UnknownRun,
+    WrongDecision,
 )
 from crew.runs.factory import RunFactory
 from crew.runs.run import Run, new_run_id
@@ -131,6 +133,9 @@ class RunStarter:
             if reason := self._not_paused(run_id, answer, state):
                 self.revisions.release(crew)
                 raise await self._refusal(reason, key)
+            if not expired and (wrong := wrong_decision(answer, state.question)):
+                self.revisions.release(crew)
+                raise WrongDecision(wrong)
             event = _resumed(row, crew, state, answer, request_id, expired=expired)
             running = row.resumed(request_id)
             run = self.factory.make(crew, running, state, stream=answer.deltas)

@@ -181,7 +181,7 @@ def run(
     """Run a crew in the terminal and show its events as they come; asks you at a pause.
 
     Ends with 0 when the run is completed, 1 when it failed, 3 when it is paused, 4 when a limit
-    or somebody ended it.
+    or somebody ended it, 130 at Ctrl-C, which cancels it.
 
     Example: [bold]crew run examples/it-support "Kiểm tra máy này"[/]
     """
@@ -189,7 +189,10 @@ def run(
         text = "it decides on the calls of a paused run: give its id with --answer"
         raise typer.BadParameter(text, param_hint="--decision")
     if query is None and decision is None:
-        raise typer.BadParameter("say what to ask the crew", param_hint="QUERY")
+        text = "say what to ask the crew"
+        if answer is not None:
+            text = "give the answer in words, or a --decision"
+        raise typer.BadParameter(text, param_hint="QUERY")
     crew = _load(folder, provider)
     if query or decision is None:
         _check_query(query or "", crew)
@@ -266,8 +269,10 @@ def _open(settings: ServerSettings, folder: Path, crew: Crew) -> Database:
 def _check_query(query: str, crew: Crew) -> None:
     limit = int(crew.config.settings.max_input_size_kb * 1000)
     error = text_error(query)
-    if error is None and not 0 < len(query) <= limit:
-        error = f"has {len(query):,} characters; 1 to {limit:,} are allowed"
+    if error is None and not query.strip():
+        error = "is empty"
+    if error is None and len(query) > limit:
+        error = f"has {len(query):,} characters; at most {limit:,} are allowed"
     if error is not None:
         fail(f"QUERY {error}", Exit.USAGE)
 

@@ -38,12 +38,18 @@ class Resume:
     answer: Answer
 
 
+class _Console(Console):
+    def on_broken_pipe(self) -> None:
+        """Let the caller know; rich would end the process."""
+        raise BrokenPipeError
+
+
 class Output:
     """Prints events: as JSON, one a line, or as a view; nothing once the reader has gone."""
 
     def __init__(self, *, as_lines: bool) -> None:
         self.as_lines = as_lines
-        self.console = Console(highlight=False)
+        self.console = _Console(highlight=False)
         self.view = RunView(self.console)
 
     def show(self, event: RunEvent) -> None:
@@ -137,8 +143,11 @@ async def _ask(output: Output) -> str | None:
     """A person's answer; None at Ctrl-C or Ctrl-D, which leave the run paused."""
     try:
         # in a daemon thread: Ctrl-C must not wait for Enter
-        text: str = await call_in_thread(lambda: output.console.input(output.view.prompt))
-        return text
+        while True:
+            text: str = await call_in_thread(lambda: output.console.input(output.view.prompt))
+            # Enter alone says nothing
+            if text.strip():
+                return text
     except (asyncio.CancelledError, EOFError):
         if (task := asyncio.current_task()) is not None:
             task.uncancel()

@@ -16,10 +16,13 @@ COLOURS = ("cyan", "magenta", "yellow", "green", "blue")
 # of a tool's output
 MAX_LINES = 8
 # of a pause that asks about calls
-PROMPTS = {"approval": "yes, or why not", "unknown_outcome": "retry or skip"}
+PROMPTS = {
+    "approval": "allow it? yes, or the reason why not",
+    "unknown_outcome": "retry or skip",
+}
 OPTIONS = {
     "approval": "--decision approve|deny",
-    "unknown_outcome": "--decision retry|skip",
+    "unknown_outcome": "--decision retry|skip|done",
 }
 DECISIONS: dict[str, dict[str, Decision]] = {
     "approval": {"y": "approve", "yes": "approve", "approve": "approve"},

@@ -19,6 +19,7 @@ from crew.runs.errors import (
     RunEnded,
     UnknownAgent,
     UnknownRun,
+    WrongDecision,
 )
 from server.http.responses import JsonResponse
 
@@ -76,6 +77,11 @@ class ProblemResponse(JsonResponse):
 async def _answer_problem(request: Request, error: Exception) -> Response:
     assert isinstance(error, HttpProblem), "registered for it"
     return ProblemResponse(error)
+
+
+async def _answer_wrong_decision(request: Request, error: Exception) -> Response:
+    text = str(error)
+    return ProblemResponse(HttpProblem(400, f"decision: {text}", [("decision", text)]))
 
 
 async def _answer_draining(request: Request, error: Exception) -> Response:
@@ -136,6 +142,7 @@ EXCEPTION_HANDLERS: Mapping[Any, Callable[[Request, Exception], Awaitable[Respon
     HttpProblem: _answer_problem,
     UnknownRun: _with_status(404),
     UnknownAgent: _with_status(400),
+    WrongDecision: _answer_wrong_decision,
     NotPaused: _with_status(409),
     RunEnded: _with_status(409),
     KeyReused: _with_status(422),

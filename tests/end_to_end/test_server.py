@@ -111,6 +111,10 @@ def test_a_pause_and_its_answer(server: ServerProcess):
         late = http.post(f"/api/crew/runs/{run_id}/resume", json={"query": "more"})
         assert (late.status_code, late.headers["content-type"]) == (409, "application/problem+json")
         paused = http.post("/api/crew/run", json={"query": "ask"}).json()
+        address = f"/api/crew/runs/{paused['run_id']}/resume"
+        decided = http.post(address, json={"decision": "approve"})
+        assert (decided.status_code, decided.json()["errors"][0]["field"]) == (400, "decision")
+        assert "asks for words" in decided.json()["detail"]
         accepted = http.post(f"/api/crew/runs/{paused['run_id']}/resume", json={"query": "more"})
         assert (accepted.status_code, accepted.headers["location"]) == (
             202,

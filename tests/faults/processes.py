@@ -28,9 +28,11 @@ class Process:
     role: str
     port: int
     process: "subprocess.Popen[bytes]"
+    # a file that is there once it serves
+    serves: Path
+    fault: str = ""
     # when it is frozen, woken or asked to stop
     due: float | None = None
-    fault: str = ""
     frozen: bool = False
     asked: float = 0.0
 
@@ -68,6 +70,7 @@ class Processes:
         self.longest_drain = 0.0
         self.last_fault = 0.0
         self.all: list[Process] = []
+        self.started = 0
         # no further faults
         self.calm = False
         self.restarts = postgres is not None
@@ -83,6 +86,9 @@ class Processes:
         """See to what is due and to what has ended; to be called all the time."""
         now = time.monotonic()
         for place, one in enumerate(self.all):
+            if one.fault in ("stop", "freeze") and one.due is None and one.serves.exists():
+                one.serves.unlink()
+                one.due = now + self.random.uniform(1, 4)
             if one.due is not None and now >= one.due:
                 self._strike(one)
             if one.ended:
@@ -112,17 +118,17 @@ class Processes:
         one.process.wait()
 
     def _start(self, role: str) -> Process:
-        point, due = "", None
+        point = ""
         fault = "" if self.calm or not self.kills else self._chosen(role)
         if fault == "kill":
             # a worker sends nothing; a server that has workers makes no calls
             never = "send" if role == "worker" else "dispatch" if self.postgres is not None else "-"
             points = [point for point in POINTS if not point.endswith(never)]
             point = f"{self.random.choice(points)}:{self.random.randint(1, 30)}"
-        elif fault:
-            # before it serves, a signal ends it as it ends any program
-            due = time.monotonic() + self.random.uniform(4, 7)
+        self.started += 1
+        serves = self.folder / f"serves-{self.started}"
         environment = clean_environment(
+            SERVES=str(serves),
             FAULT=point,
             LEDGER=self.ledger,
             CREW_LOG_LEVEL="error",
@@ -143,7 +149,7 @@ class Processes:
             process = subprocess.Popen(
                 command, env=environment, stdout=log, stderr=log, cwd=self.code
             )
-        return Process(role, port, process, due, fault)
+        return Process(role, port, process, serves, fault)
 
     def _chosen(self, role: str) -> str:
         kinds = ["kill"] * 8 + ["stop"] * 2 + (["freeze"] * 2 if role == "worker" else [])

@@ -6,6 +6,7 @@ Run: python -m tests.faults.server serve|worker DIR PORT, with CREW_DATABASE_URL
 import asyncio
 import os
 import random
+import socket
 import sys
 from collections.abc import Awaitable
 from pathlib import Path
@@ -13,6 +14,7 @@ from pathlib import Path
 from starlette.types import Message, Receive, Scope, Send
 
 from crew import load_crew
+from crew.backends.postgres.queue import CONNECTIONS as QUEUE_CONNECTIONS
 from crew.backends.postgres.queue import JobQueue
 from crew.backends.postgres.schema import prepare, prepare_queue
 from crew.backends.postgres.server import PostgresServer
@@ -59,6 +61,15 @@ class CrashingPostgres(PostgresStore):
         return await _slowly(super()._append(write))
 
 
+class MarkingServer(Server):
+    """Writes a file once it serves: before that, a signal ends it as it ends any program."""
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """See uvicorn."""
+        await super().startup(sockets)
+        Path(os.environ["SERVES"]).touch()  # noqa: ASYNC240 # a moment, before anything is served
+
+
 def main() -> None:
     """Serve, or work, until killed."""
     role, folder, port = sys.argv[1], Path(sys.argv[2]), int(sys.argv[3])
@@ -85,7 +96,7 @@ def main() -> None:
 
         await app(scope, receive, sending)
 
-    server = Server(app, settings)
+    server = MarkingServer(app, settings)
     server.config.app = crashing
     server.run(sockets=[listener])
 
@@ -102,8 +113,8 @@ async def _crashing(settings: ServerSettings, folder: Path) -> Database:
         except StoreError:
             # the database restarts right now; a supervisor would start the process again
             await asyncio.sleep(SLOW_SECONDS)
-    server = PostgresServer(url, CONNECTIONS)
-    return Database(CrashingPostgres(server), JobQueue(server))
+    store = CrashingPostgres(PostgresServer(url, CONNECTIONS))
+    return Database(store, JobQueue(PostgresServer(url, QUEUE_CONNECTIONS)))
 
 
 if __name__ == "__main__":

@@ -257,7 +257,9 @@ async def test_a_decision_leaves_other_members_alone(tmp_path: Path, decision: D
     async with Runs(load_crew(folder), store) as runs:
         (run,) = await runs.recover()
         assert (await run.outcome()).status == "paused"
-        ended = await (await runs.resume("r1", Answer(decision=decision))).outcome()
+        result = "x" if decision == "done" else ""
+        answer = Answer(decision=decision, result=result)
+        ended = await (await runs.resume("r1", answer)).outcome()
     assert ended.status == "completed"
 
 

@@ -110,7 +110,7 @@ def test_a_paused_run_is_answered_later(tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "received"),
     [
         (["yes"], "paid bob"),
         (["--decision", "approve"], "paid bob"),
@@ -224,11 +224,12 @@ def test_a_misspelt_variable_is_reported_by_every_command(tmp_path: Path):
         assert "did you mean CREW_DATABASE_URL?" in ended.stderr
 
 
-def test_a_reader_that_goes_does_not_end_the_run(tmp_path: Path):
+@pytest.mark.parametrize("form", [[], ["--json"]], ids=["text", "json"])
+def test_a_reader_that_goes_does_not_end_the_run(tmp_path: Path, form: list[str]):
     """`| head -1` has read enough; the run is completed all the same."""
     folder = write_crew(tmp_path, {"a": {}, "b": {}}, [{"say": "x", "delay_seconds": 0.3}])
     process = subprocess.Popen(
-        [BIN / "crew", "run", folder, "hello", "--json"],
+        [BIN / "crew", "run", folder, "hello", *form],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -236,7 +237,7 @@ def test_a_reader_that_goes_does_not_end_the_run(tmp_path: Path):
     )
     assert process.stdout is not None
     assert process.stderr is not None
-    assert '"start"' in process.stdout.readline()
+    process.stdout.readline()
     process.stdout.close()
     shown = process.stderr.read()
     process.stderr.close()

@@ -1,0 +1,55 @@
+"""A decision must fit what the pause asks; otherwise the run stays paused."""
+
+from pathlib import Path
+
+import pytest
+
+from crew import Answer, MemoryStore, Query, Runs, load_crew
+from crew.engine.approvals import wrong_decision
+from crew.journal.events import Approval, Question, UnknownOutcome
+from crew.journal.query import Decision
+from crew.runs.errors import WrongDecision
+from tests.support.crews import write_crew
+from tools import ToolCall
+
+CALLS = (ToolCall("1", "pay"),)
+QUESTIONS: dict[str, Question | None] = {
+    "words": None,
+    "approval": Approval(CALLS),
+    "unknown_outcome": UnknownOutcome(CALLS),
+}
+FITTING = {
+    "words": set(),
+    "approval": {"approve", "deny"},
+    "unknown_outcome": {"retry", "skip", "done"},
+}
+
+
+@pytest.mark.parametrize("kind", QUESTIONS)
+@pytest.mark.parametrize("decision", ["approve", "deny", "retry", "skip", "done"])
+def test_a_decision_fits_its_question(kind: str, decision: Decision):
+    """Each question has its own; `done` needs what the call has returned."""
+    wrong = wrong_decision(Answer(decision=decision, result="x"), QUESTIONS[kind])
+    assert (wrong is None) == (decision in FITTING[kind])
+    assert wrong_decision(Answer("words"), QUESTIONS[kind]) is None
+    if decision == "done":
+        assert wrong_decision(Answer(decision="done"), QUESTIONS[kind]) is not None
+
+
+async def test_a_wrong_decision_leaves_the_run_paused(tmp_path: Path):
+    """And the right one is taken afterwards."""
+    (tmp_path / "acts.py").write_text("def pay() -> str:\n    return 'paid'\n")
+    folder = write_crew(
+        tmp_path,
+        {"a": {"tools": ["pay"]}},
+        [{"after": "pay", "say": "{{result.pay}}"}, {"say": "", "calls": ["pay"]}],
+        tools={"pay": {"kind": "python", "function": "acts.py:pay", "requires_approval": True}},
+    )
+    async with Runs(load_crew(folder), MemoryStore()) as runs:
+        run = await runs.start(Query("go"))
+        await run.outcome()
+        with pytest.raises(WrongDecision, match="approve or deny, not retry"):
+            await runs.resume(run.id, Answer(decision="retry"))
+        assert (await runs.row(run.id)).status == "paused"
+        row = await (await runs.resume(run.id, Answer(decision="approve"))).outcome()
+    assert row.answer == "paid"
