@@ -16,6 +16,8 @@ extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 source_suffix = {".md": "markdown"}
 myst_enable_extensions = ["colon_fence"]
 myst_heading_anchors = 3
+# what is copied must be what was written: two hyphens stay two
+smartquotes = False
 html_theme = "furo"
 html_title = "crewline"
 autodoc_member_order = "bysource"

@@ -4,6 +4,7 @@ import asyncio
 import inspect
 import json
 import tempfile
+import typing
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,8 +15,10 @@ from typer.main import get_command
 
 from crew import Answer, Crew, MemoryStore, Query, Runs, load_crew
 from crew.database import Database
-from crew.journal.events import RunFailed
+from crew.journal.events import DoneReason, ErrorReason, Event, RunFailed, RunStatus
+from crew.journal.query import Decision
 from crew.journal.wire import RunEvent, gap, ping, to_run_event
+from crew.journal.writer import Listener
 from server.cli.explain import render_page
 from server.cli.json_schema import schema_of
 from server.cli.main import app as command
@@ -25,6 +28,7 @@ from server.http.bodies import AnswerBody, QueryBody
 from server.http.errors import TITLES
 from server.settings import VARIABLES, ServerSettings
 from server.telemetry.metrics import Metrics
+from tools.calls import CallStatus
 
 FILES = {
     "crew": "crew.yaml",
@@ -32,8 +36,27 @@ FILES = {
     "tools": "tools.yaml",
     "script": "script.yaml",
 }
+EXIT_CODES = (
+    "Exit codes: 0 good, 1 errors, 2 wrong usage, 3 paused, 4 stopped by a limit or by somebody, "
+    "130 interrupted by Ctrl-C."
+)
 # one run of the full starter shows most events
 QUERIES = ("our web is slow", "check it", "audit")
+
+
+EVENT_TEXTS = {
+    "start": "A segment begins: a run starts, or is resumed.",
+    "error": RunFailed.__doc__,
+    "gap": gap.__doc__,
+    "ping": ping.__doc__,
+}
+EVENT_VALUES = {
+    "`reason` of `done`": DoneReason,
+    "`reason` of `error`": ErrorReason,
+    "`status` of `tool_result`": CallStatus,
+    "status of a run": RunStatus,
+    "`decision` of an answer": Decision,
+}
 
 
 def write_reference(folder: Path) -> None:
@@ -157,7 +180,7 @@ def _commands() -> str:
     """What each command prints with --help, as a page."""
     group = get_command(command)
     assert isinstance(group, typer.core.TyperGroup)
-    parts = ["# Commands", "Exit codes: 0 good, 1 errors, 2 wrong usage, 3 paused, 4 stopped."]
+    parts = ["# Commands", EXIT_CODES]
     for name, one in group.commands.items():
         text = (one.help or "").replace("[bold]", "`").replace("[/]", "`")
         parts += [f"## crew {name}", text]
@@ -167,17 +190,39 @@ def _commands() -> str:
             if parameter.param_type_name == "argument":
                 label = str(parameter.metavar or label).upper()
             if label != "--help":
-                default = parameter.default
-                shown = "" if default in (None, False) or callable(default) else f"`{default}`"
-                rows.append(f"| `{label}` | {getattr(parameter, 'help', '')} | {shown} |")
+                rows.append(f"| `{label}` | {_help(parameter)} | {_argument_default(parameter)} |")
         parts.append("\n".join(rows))
     return "\n\n".join(parts)
+
+
+def _help(parameter: Any) -> str:
+    """What a parameter is for, with its choices."""
+    listed = " or ".join(f"`{choice}`" for choice in _choices(parameter.type_descriptor.annotation))
+    return " ".join(filter(None, (getattr(parameter, "help", ""), listed)))
+
+
+def _choices(annotation: Any) -> tuple[Any, ...]:
+    """The values of a Literal, also of one that may be None."""
+    if typing.get_origin(annotation) is typing.Literal:
+        return typing.get_args(annotation)
+    return tuple(choice for part in typing.get_args(annotation) for choice in _choices(part))
+
+
+def _argument_default(parameter: Any) -> str:
+    if parameter.required:
+        return "required"
+    default = parameter.default
+    return "" if default in (None, False) or callable(default) else f"`{default}`"
 
 
 def _environment() -> str:
     rows = [f"| `{name}` | {text} |" for name, text in VARIABLES.items()]
     lines = ["# Environment variables", "", "| variable | what |", "| --- | --- |", *rows]
-    more = "Any other variable that begins with `CREW_` is refused, with the nearest known name."
+    more = (
+        "`crew serve`, `worker`, `run` and `runs` refuse any other variable that begins with\n"
+        "`CREW_`, with the nearest known name. `OPENAI_API_KEY` and `OPENAI_BASE_URL` are of the\n"
+        "provider `openai`."
+    )
     return "\n".join([*lines, "", more])
 
 
@@ -228,7 +273,14 @@ def _endpoints(crew: Crew) -> Iterator[Any]:
 
 def _events(crew: Crew) -> str:
     """One event of each type, as runs of the full starter publish it."""
-    examples = asyncio.run(_examples(crew))
+    texts = {kind: (text or "").split("\n\n")[0] for kind, text in EVENT_TEXTS.items()}
+
+    def note(run_id: str, event: Event) -> None:
+        made = to_run_event(event, run_id, 1, "")
+        if made is not None:
+            texts.setdefault(made.type, (type(event).__doc__ or "").split("\n\n")[0])
+
+    examples = asyncio.run(_examples(crew, note))
     text = (
         "Each event is one JSON object: `type`, `agent` (a display name), `content`, `timestamp`\n"
         "(RFC 3339, UTC) and `metadata`. All metadata has `run_id`, and for stored events `seq`.\n"
@@ -237,13 +289,16 @@ def _events(crew: Crew) -> str:
     parts = ["# Events", text]
     for kind, event in examples.items():
         document = json.dumps(event, ensure_ascii=False, indent=2)
-        parts += [f"## {kind}", f"```json\n{document}\n```"]
-    return "\n\n".join(parts)
+        parts += [f"## {kind}", texts[kind], f"```json\n{document}\n```"]
+    rows = ["| field | values |", "| --- | --- |"]
+    for name, values in EVENT_VALUES.items():
+        rows.append(f"| {name} | {', '.join(f'`{value}`' for value in typing.get_args(values))} |")
+    return "\n\n".join([*parts, "## Values", "\n".join(rows)])
 
 
-async def _examples(crew: Crew) -> dict[str, Any]:
+async def _examples(crew: Crew, note: Listener) -> dict[str, Any]:
     found: dict[str, RunEvent] = {}
-    async with Runs(crew, MemoryStore()) as runs:
+    async with Runs(crew, MemoryStore(), (note,)) as runs:
         for text in QUERIES:
             run = await runs.start(Query(text, deltas=True))
             while True:

@@ -33,7 +33,7 @@ def render_explanation(explanation: Explanation) -> str:
     parts = [f"## {explanation.code}", f"*{severity}*: {means} {remedy}"]
     for name, text in explanation.texts.items():
         language = "python" if name.endswith(".py") else "yaml"
-        parts.append(f"```{language}\n# {name}\n{text.rstrip()}\n```")
+        parts.append(f"`{name}`:\n\n```{language}\n{text.rstrip()}\n```")
     parts.append(f"```text\n{find_example(explanation)[1]}\n```")
     return "\n\n".join(parts)
 
