@@ -1,8 +1,7 @@
 """What each type of event contributes to what clients get."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from agents.events import (
     AgentDelta,
@@ -27,9 +26,8 @@ from crew.journal.events import (
 from tools.calls import ToolCall
 
 
-@dataclass(frozen=True, slots=True)
-class Envelope:
-    """What an event's type contributes to its RunEvent."""
+class Envelope(NamedTuple):
+    """What an event's type contributes to its RunEvent; a tuple, which is cheap to make."""
 
     type: str
     agent: str
