@@ -153,9 +153,10 @@ async def transcripts(crew: Crew) -> list[Any]:
         async with Runs(crew, MemoryStore()) as runs:
             run = await runs.start(Query(first))
             if (await run.outcome()).status == "paused":
-                run = await runs.resume(
-                    run.id, Answer(decision="approve") if then == "yes" else Answer(then)
-                )
+                pauses = [event async for event in runs.stored(run.id) if event.type == "pause"]
+                approves = then == "yes" and "question" in pauses[-1].metadata
+                answer = Answer(decision="approve") if approves else Answer(then)
+                run = await runs.resume(run.id, answer)
                 await run.outcome()
             events = [
                 json.loads(line.encoded) async for line in runs.follow(run.id) if line is not None
