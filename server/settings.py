@@ -22,8 +22,8 @@ VARIABLES = {
         "DIR/.crew/crew.db unless set"
     ),
     "CREW_DATABASE_CONNECTIONS": (
-        "how many connections to PostgreSQL each process may have, besides one that listens; 5 "
-        "unless set"
+        "how many connections to PostgreSQL the runs of each process may have, besides one that "
+        "listens and two of the queue; 5 unless set"
     ),
     "CREW_CORS_ORIGINS": "origins of web pages that may call the API, separated by commas",
     "CREW_ALLOWED_HOSTS": (
