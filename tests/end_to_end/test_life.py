@@ -4,6 +4,7 @@ import contextlib
 import json
 import signal
 import socket
+import sqlite3
 import subprocess
 from pathlib import Path
 
@@ -242,6 +243,26 @@ def test_a_port_that_is_taken(tmp_path: Path, server: ServerProcess):
         timeout=30,
     )
     assert (ended.returncode, "already in use" in ended.stderr) == (2, True)
+
+
+def test_a_server_that_cannot_start_says_why(tmp_path: Path):
+    """A row that nobody can read: one line in the log, and no exit code that means a paused run."""
+    folder = crew(tmp_path)
+    with serving(folder) as server, client(server) as http:
+        http.post("/api/crew/run", json={"query": "hello"})
+        assert server.stop() == 0
+    with sqlite3.connect(folder / ".crew" / "crew.db") as connection:
+        connection.execute("UPDATE runs SET status = 'running', row = '{}'")
+    connection.close()
+    ended = subprocess.run(
+        [BIN / "crew", "serve", folder, "--port", "0"],
+        capture_output=True,
+        text=True,
+        timeout=PROCESS_SECONDS,
+        env=clean_environment(),
+    )
+    assert ended.returncode == 1
+    assert "the server failed while it started or stopped" in ended.stderr
 
 
 def test_one_server_a_database(tmp_path: Path):
