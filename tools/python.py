@@ -85,12 +85,12 @@ def load_reference(reference: str, folder: Path) -> Any:
                 module = _import_file(folder / place)
             else:
                 module = importlib.import_module(place)
+            if not hasattr(module, attribute):
+                raise ToolDefinitionError(f"{place} has no {attribute!r}")
             return getattr(module, attribute)
     except (ToolDefinitionError, KeyboardInterrupt):
         raise
     except BaseException as error:
-        if isinstance(error, AttributeError) and error.name == attribute:
-            raise ToolDefinitionError(f"{place} has no {attribute!r}") from None
         reason = " ".join(f"{type(error).__name__}: {error}".split())
         beside = not place.endswith(".py") and "." not in place
         if beside and (folder / f"{place}.py").is_file():
