@@ -34,6 +34,8 @@ class RunLimits:
     max_rounds: int
     # active time; a pause does not use it up
     timeout_seconds: float
+    # claims without an event between them
+    max_recoveries: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +104,12 @@ class Recipe:
             agents=agents,
             routing=routing,
             entry_point=entry_point(files),
-            limits=RunLimits(settings.max_handoffs, settings.max_rounds, settings.timeout_seconds),
+            limits=RunLimits(
+                settings.max_handoffs,
+                settings.max_rounds,
+                settings.timeout_seconds,
+                settings.max_recoveries,
+            ),
             tool_limits=limits,
             catalog=catalog,
             warnings=checked.problems,

@@ -4,11 +4,12 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 
 from crew.journal.errors import LostRun, StoreError
-from crew.journal.events import RunStatus
+from crew.journal.events import CancelReason, RunStatus
 from crew.journal.store import (
     FIRST_EPOCH,
     Appended,
     AppendResult,
+    Cancellation,
     Claim,
     IdempotencyRecord,
     KeyTaken,
@@ -34,7 +35,9 @@ class MemoryStore:
         self._records: dict[str, list[Record]] = {}
         self._idempotency: dict[str, IdempotencyRecord] = {}
         self._epochs: dict[str, int] = {}
-        self._to_cancel: set[str] = set()
+        # claims since the newest event, and the number of that event
+        self._claims: dict[str, tuple[int, int]] = {}
+        self._to_cancel: dict[str, CancelReason] = {}
         # files and the time they were kept, by revision
         self._revisions: dict[str, tuple[str, str]] = {}
         # how many of a run's first events are purged
@@ -53,7 +56,7 @@ class MemoryStore:
         if record is not None and (taken := self._idempotency.get(record.key)) is not None:
             return KeyTaken(taken)
         kept = self._records.setdefault(run_id, [])
-        newest = self._purged.get(run_id, 0) + len(kept)
+        newest = self._newest(run_id)
         if any(one.seq != number for number, one in enumerate(write.records, newest + 1)):
             seq = write.records[0].seq
             raise StoreError(f"run {run_id}: event {seq} does not follow {newest}")
@@ -71,17 +74,36 @@ class MemoryStore:
         if row is None or row.status != "running" or epoch not in (None, self._epochs[run_id]):
             return None
         self._epochs[run_id] += 1
-        return Claim(row, self._epochs[run_id])
+        newest = self._newest(run_id)
+        claims, seq = self._claims.get(run_id, (0, newest))
+        claims = claims + 1 if seq == newest else 1
+        self._claims[run_id] = (claims, newest)
+        return Claim(row, self._epochs[run_id], claims)
 
-    async def request_cancellation(self, run_id: str) -> None:
+    async def release(self, run_id: str, epoch: int) -> None:
+        """See RunLog."""
+        claims, seq = self._claims.get(run_id, (0, 0))
+        if claims and self._epochs.get(run_id) == epoch:
+            self._claims[run_id] = (claims - 1, seq)
+
+    async def claims(self, run_ids: Sequence[str]) -> dict[str, int]:
+        """See RunLog."""
+        found = [(run_id, *self._claims.get(run_id, (0, 0))) for run_id in run_ids]
+        return {run_id: n for run_id, n, seq in found if n and seq == self._newest(run_id)}
+
+    def _newest(self, run_id: str) -> int:
+        return self._purged.get(run_id, 0) + len(self._records.get(run_id, ()))
+
+    async def request_cancellation(self, run_id: str, reason: CancelReason) -> None:
         """See Cancellations."""
-        self._to_cancel.add(run_id)
+        self._to_cancel[run_id] = reason
 
-    async def cancellations(self, limit: int = 500) -> list[RunRow]:
+    async def cancellations(self, limit: int = 500) -> list[Cancellation]:
         """See Cancellations."""
         newest_first = sorted(self._to_cancel, reverse=True)
         rows = [self._rows[run_id] for run_id in newest_first if run_id in self._rows]
-        return [row for row in rows if row.ended_at is None][:limit]
+        found = [Cancellation(row, self._to_cancel[row.run_id]) for row in rows]
+        return [one for one in found if one.row.ended_at is None][:limit]
 
     async def row(self, run_id: str) -> RunRow | None:
         """See RunLog."""
@@ -136,7 +158,8 @@ class MemoryStore:
             del self._rows[run_id], self._records[run_id]
             self._purged.pop(run_id, None)
             self._epochs.pop(run_id, None)
-            self._to_cancel.discard(run_id)
+            self._claims.pop(run_id, None)
+            self._to_cancel.pop(run_id, None)
             records = self._idempotency.items()
             self._idempotency = {key: one for key, one in records if one.run_id != run_id}
             return True

@@ -119,6 +119,8 @@ class CrewSettings(Shape):
     """A silent stream gets a `ping` after so long."""
     disconnect_grace_seconds: Annotated[float, Field(ge=-1, le=86_400)] = -1
     """How long a run goes on after its last listener has left; -1: to its end."""
+    max_recoveries: Annotated[int, Field(ge=1, le=100)] = 3
+    """How often a run is resumed without progress after its process has ended; then it fails."""
     allow_client_system: bool = False
     """Send a client's system messages to the model."""
     show_prompts: bool = False

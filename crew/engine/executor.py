@@ -20,9 +20,11 @@ from agents.events import (
 from agents.turn import Turn
 from crew.crew import Crew
 from crew.engine.approvals import find_question, results_of_answer
+from crew.engine.crashes import step_under_way
 from crew.engine.groups import GroupFailed, GroupRunner
 from crew.journal.events import (
     SYSTEM,
+    CancelReason,
     DoneReason,
     ErrorReason,
     Event,
@@ -33,7 +35,7 @@ from crew.journal.events import (
     RunFailed,
     StoredEvent,
 )
-from crew.journal.state import Branch, GroupState, RunState
+from crew.journal.state import Branch, RunState
 from crew.journal.store import RunRow
 from crew.journal.writer import Journal
 from crew.routing.decisions import decide, decide_group, decide_unanswered, deciding_member
@@ -49,7 +51,14 @@ class CrewExecutor:
     """Runs one run of a crew: signal routing, pauses, groups, limits."""
 
     def __init__(
-        self, crew: Crew, state: RunState, journal: Journal, row: RunRow, *, stream: bool
+        self,
+        crew: Crew,
+        state: RunState,
+        journal: Journal,
+        row: RunRow,
+        *,
+        stream: bool,
+        claims: int = 0,
     ) -> None:
         """Continue a run.
 
@@ -59,10 +68,10 @@ class CrewExecutor:
             journal: stores and publishes them.
             row: of the run as stored; changed by its end or pause.
             stream: publish text as it is written.
+            claims: how often the run was claimed since its newest event.
         """
         self.crew, self.state, self.journal, self.row = crew, state, journal, row
-        self.stream = stream
-        self.started = crew.clock.monotonic()
+        self.stream, self.claims = stream, claims
 
     async def run(self) -> RunRow:
         """Go on until the run has ended or is paused; returns the row as it then is.
@@ -74,6 +83,7 @@ class CrewExecutor:
         timeout = self.crew.clock.timeout(max(0.0, limit - self.state.active_seconds))
         try:
             async with timeout:
+                self._end_if_it_crashes()
                 while self.state.status == "running":
                     await self._step()
         except TimeoutError:
@@ -90,10 +100,10 @@ class CrewExecutor:
         await self.journal.settled()
         return self.row
 
-    def cancel(self) -> None:
+    def cancel(self, reason: CancelReason) -> None:
         """Record that the run was cancelled; its loop has stopped already."""
         if self.state.status == "running":
-            self._finish("cancelled", self.state.main.agent_id, self.state.last_answer)
+            self._finish(reason, self.state.main.agent_id, self.state.last_answer)
 
     def crash(self) -> None:
         """Record that the run failed by a mistake of the runtime; the log has it."""
@@ -104,9 +114,10 @@ class CrewExecutor:
     async def emit(self, event: Event) -> None:
         """Record an event and go on by it.
 
-        An act that must not be repeated waits until its start is stored. Streamed text is
-        published at once, so it waits until what precedes it is stored. A model call does not
-        wait: at worst it is made again.
+        A tool's act waits until its start is stored: one that must not be repeated is not, and
+        one that ends the process is known by its name. Streamed text is published at once, so it
+        waits until what precedes it is stored. A model call does not wait: at worst it is made
+        again.
         """
         match event:
             case AgentDelta() | AgentFailed() | ModelCalled() | ToolRetried():
@@ -115,7 +126,7 @@ class CrewExecutor:
                 # made again after a crash: its start was published already. One that must not
                 # be made twice is made again only by a person's word, as a new act
                 pass
-            case ToolStarted(once=True):
+            case ToolStarted():
                 self._record(event)
                 await self.journal.settled()
             case AgentStarted():
@@ -124,6 +135,20 @@ class CrewExecutor:
                     await self.journal.settled()
             case _:
                 self._record(event)
+
+    def _end_if_it_crashes(self) -> None:
+        """End a run that has ended process after process; a person decides on unknown outcomes."""
+        state, limit = self.state, self.crew.limits.max_recoveries
+        asked = [(branch, self.crew.agents.get(branch.agent_id)) for branch in state.branches]
+        found = find_question([(branch, agent) for branch, agent in asked if agent is not None])
+        is_unknown = found is not None and found[1].kind == "unknown_outcome"
+        if self.claims <= limit or (is_unknown and state.decided is None):
+            return
+        step = step_under_way(state, self.crew.name_of)
+        text = f"the process of this run ended {limit} times while {step}"
+        text = f"{text}; settings.max_recoveries = {limit}"
+        speaker = self.crew.agents.get(state.branches[0].agent_id if state.branches else "")
+        self._fail("crashed", "crashed", text, agent=speaker)
 
     def _record(self, event: StoredEvent, row: RunRow | None = None) -> None:
         self.journal.record(event, row)
@@ -160,7 +185,7 @@ class CrewExecutor:
         state = self.state
         if state.group is None and self._is_out_of_rounds():
             return
-        if self._ask(_open_members(state.group)):
+        if state.group is not None and self._ask(state.branches):
             return
         group = self.crew.routing.groups[state.main.agent_id]
         await GroupRunner(self.crew, group, state, self.emit, stream=self.stream).run()
@@ -265,9 +290,6 @@ class CrewExecutor:
             return None
         return rfc3339(self.crew.clock.now() + timedelta(seconds=seconds))
 
-    def _active_seconds(self) -> float:
-        return self.state.active_seconds + self.crew.clock.monotonic() - self.started
-
     def _finish(
         self, reason: DoneReason, agent_id: str, answer: str, until: str | None = None
     ) -> None:
@@ -279,7 +301,7 @@ class CrewExecutor:
             state.main.rounds,
             state.handoffs,
             state.usage,
-            self._active_seconds(),
+            self.journal.active_seconds,
         )
         self._end(done, agent_id, answer, until)
 
@@ -293,7 +315,7 @@ class CrewExecutor:
         retryable: bool = False,
     ) -> None:
         agent_id, name = (agent.id, agent.name) if agent is not None else (None, SYSTEM)
-        seconds = self._active_seconds()
+        seconds = self.journal.active_seconds
         failed = RunFailed(reason, code, message, agent_id, name, retryable, seconds)
         self._end(failed, agent_id, message)
 
@@ -324,11 +346,3 @@ class CrewExecutor:
             last_seq=state.seq,
         )
         self.journal.record(event, self.row)
-
-
-def _open_members(group: GroupState | None) -> list[Branch]:
-    """The members of a group that was entered which have neither answered nor failed."""
-    if group is None:
-        return []
-    members = group.members.values()
-    return [branch for branch in members if branch.answer is None and branch.failed is None]

@@ -21,6 +21,7 @@ from crew.journal.events import (
     RunDone,
     RunFailed,
     RunResumed,
+    RunRetried,
     RunStarted,
 )
 from tools.calls import ToolCall
@@ -60,7 +61,11 @@ def _run_resumed(event: RunResumed) -> Envelope:
     return _start(event, {"resumed": True, **({"expired": True} if event.expired else {})})
 
 
-def _start(event: RunStarted | RunResumed, adds: dict[str, Any]) -> Envelope:
+def _run_retried(event: RunRetried) -> Envelope:
+    return _start(event, {"resumed": True, "retried": True})
+
+
+def _start(event: RunStarted | RunResumed | RunRetried, adds: dict[str, Any]) -> Envelope:
     metadata = {
         "crew": event.crew,
         "entry_agent": event.agent_id,
@@ -190,6 +195,7 @@ def _run_done(event: RunDone) -> Envelope:
 ENVELOPES: dict[type[Any], Callable[[Any], Envelope]] = {
     RunStarted: _run_started,
     RunResumed: _run_resumed,
+    RunRetried: _run_retried,
     AgentStarted: _agent_started,
     AgentDelta: _agent_delta,
     AgentResponded: _agent_responded,

@@ -33,14 +33,17 @@ DoneReason = Literal[
     "max_handoffs",
     "max_rounds",
     "cancelled",
+    "abandoned",
     "no_answer",
 ]
-ErrorReason = Literal["timeout", "model", "internal"]
+# by request, or because nobody listens any more
+CancelReason = Literal["cancelled", "abandoned"]
+ErrorReason = Literal["timeout", "model", "crashed", "internal"]
 RunStatus = Literal["running", "paused", "completed", "failed", "cancelled"]
 # the reasons that leave a run in another status than `completed`
 STATUS_BY_REASON: dict[str, RunStatus] = {
     "paused": "paused",
-    "cancelled": "cancelled",
+    **dict.fromkeys(get_args(CancelReason), "cancelled"),
     **dict.fromkeys(get_args(ErrorReason), "failed"),
 }
 SYSTEM = "system"
@@ -75,6 +78,17 @@ class RunResumed:
     answer: Answer
     # nobody answered in time; the answer says so
     expired: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RunRetried:
+    """A further segment begins: the step at which the run failed is made again."""
+
+    crew: str
+    # the current agent, and its display name
+    agent_id: str
+    agent: str
+    request_id: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +193,7 @@ class RunFailed:
 StoredEvent = (
     RunStarted
     | RunResumed
+    | RunRetried
     | AgentStarted
     | AgentResponded
     | ToolStarted
@@ -199,17 +214,22 @@ STORED_TYPES: dict[str, type[Any]] = {kind.__name__: kind for kind in get_args(S
 _adapters: dict[str, TypeAdapter[Any]] = {}
 
 
-def encode_event(event: StoredEvent) -> str:
-    """An event as it is stored: its type's name and its fields, as JSON."""
-    return to_json([type(event).__name__, event]).decode()
+def encode_event(event: StoredEvent, active_seconds: float) -> str:
+    """An event as it is stored: type's name, the run's active time by then, fields; as JSON."""
+    return to_json([type(event).__name__, round(active_seconds, 3), event]).decode()
 
 
-def decode_event(text: str) -> StoredEvent:
-    """The event that was encoded; raises ValueError for one that this version does not know."""
+def decode_event(text: str) -> tuple[StoredEvent, float]:
+    """The event that was encoded, and the run's active time by then, in seconds.
+
+    Raises:
+        ValueError: this version does not know it.
+    """
     name, _, rest = text[2:].partition('",')
+    seconds, _, fields = rest.partition(",")
     if name not in STORED_TYPES:
         raise ValueError(f"{name} is no event that this version knows")
     if name not in _adapters:
         _adapters[name] = TypeAdapter(STORED_TYPES[name])
-    event: StoredEvent = _adapters[name].validate_json(rest[:-1])
-    return event
+    event: StoredEvent = _adapters[name].validate_json(fields[:-1])
+    return event, float(seconds)

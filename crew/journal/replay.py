@@ -26,7 +26,10 @@ async def replay(store: RunLog, state: RunState) -> None:
     try:
         while records := await store.records(state.run_id, state.seq, PAGE):
             for record in records:
-                state.apply(decode_event(record.event))
+                event, active_seconds = decode_event(record.event)
+                state.apply(event)
+                # of a segment that a crash has cut off too
+                state.active_seconds = active_seconds
     except ValueError as error:
         number = state.seq + 1
         log.debug("event %d of run %s: %s", number, state.run_id, error)

@@ -22,6 +22,7 @@ from crew.journal.events import (
     RunDone,
     RunFailed,
     RunResumed,
+    RunRetried,
     RunStarted,
     RunStatus,
     StoredEvent,
@@ -131,7 +132,7 @@ class RunState:
     # agents that have spoken since the last answer of a person
     spoken: set[str] = field(default_factory=set)
     usage: Usage = field(default_factory=Usage)
-    # of the segments that have ended
+    # until the newest event that was replayed
     active_seconds: float = 0.0
     question: Question | None = None
     # the number of the newest `pause` event, and the agent that it belongs to
@@ -155,6 +156,8 @@ class RunState:
                 self._start(event)
             case RunResumed():
                 self._resume(event)
+            case RunRetried(request_id=request_id):
+                self.status, self.request_id = "running", request_id
             case Warned(code=code, group=str(), agent_id=str() as agent_id):
                 if code in MEMBER_CODES:
                     self._branch(agent_id, event.group).failed = code
@@ -175,6 +178,19 @@ class RunState:
                 self.status, self.active_seconds = status_of(reason), seconds
             case RunFailed(reason=reason, duration_seconds=seconds):
                 self.status, self.active_seconds = status_of(reason), seconds
+
+    @property
+    def branches(self) -> list[Branch]:
+        """The conversations that may go on now: the run's own, or those of a group's members."""
+        if self.group is None or self.group.ended:
+            return [self.main]
+        members = self.group.members.values()
+        return [branch for branch in members if branch.answer is None and branch.failed is None]
+
+    @property
+    def calls_tools(self) -> bool:
+        """Whether calls have started that have no result yet."""
+        return any(branch.started_calls for branch in self.branches)
 
     def has_started(self, event: ToolStarted) -> bool:
         """Whether this start was published already, before a crash."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from agents.model import Usage
-from crew.journal.events import RunStatus
+from crew.journal.events import CancelReason, RunStatus
 from crew.journal.watch import Watch
 
 # of a run that nobody has claimed since its start
@@ -129,6 +129,16 @@ class Claim:
 
     row: RunRow
     epoch: int
+    # how often the run was claimed since its newest event, this time included
+    claims: int
+
+
+@dataclass(frozen=True, slots=True)
+class Cancellation:
+    """A run that is to be ended, and with which reason."""
+
+    row: RunRow
+    reason: CancelReason
 
 
 class RunLog(Protocol):
@@ -149,6 +159,14 @@ class RunLog(Protocol):
             run_id: the run.
             epoch: claim it only if it is in this one; None: in any.
         """
+        ...
+
+    async def release(self, run_id: str, epoch: int) -> None:
+        """The process that claimed a run leaves it in good order: that claim counts no more."""
+        ...
+
+    async def claims(self, run_ids: Sequence[str]) -> dict[str, int]:
+        """How often runs were claimed since their newest event; without those that were not."""
         ...
 
     async def row(self, run_id: str) -> RunRow | None:
@@ -181,11 +199,11 @@ class RunLog(Protocol):
 class Cancellations(Protocol):
     """Requests to end a run that another process may have."""
 
-    async def request_cancellation(self, run_id: str) -> None:
+    async def request_cancellation(self, run_id: str, reason: CancelReason) -> None:
         """Ask whichever process has the run to end it."""
         ...
 
-    async def cancellations(self, limit: int = 500) -> list[RunRow]:
+    async def cancellations(self, limit: int = 500) -> list[Cancellation]:
         """Runs that are to be ended, and have not ended; newest first."""
         ...
 

@@ -104,6 +104,7 @@ class Journal:
         publish: Publish,
         seq: int = 0,
         epoch: int | None = None,
+        active_seconds: float = 0.0,
     ) -> None:
         """Continue a run.
 
@@ -114,12 +115,14 @@ class Journal:
             publish: gives an event to those who follow the run.
             seq: the number of the last event that the store has.
             epoch: of the claim by which this process writes the run; None: not yet known.
+            active_seconds: of the run so far.
         """
         # work for the run is done in the run's context, whoever asked for it
         self.context = contextvars.copy_context()
         self.context.run(current_run.set, (run_id, request_id))
         self.outlets, self.run_id, self.publish = outlets, run_id, publish
         self.seq, self.epoch = seq, epoch
+        self._active_before, self._started = active_seconds, outlets.clock.monotonic()
         self.patience_seconds = PATIENCE_SECONDS
         self._state: WriterState = Idle()
         self._pending = Batch()
@@ -192,6 +195,11 @@ class Journal:
         return self.epoch is not None and not isinstance(self._state.error, LostRun)
 
     @property
+    def active_seconds(self) -> float:
+        """How long the run has been active by now, in all its segments."""
+        return self._active_before + self.outlets.clock.monotonic() - self._started
+
+    @property
     def backlog(self) -> int:
         """Events that wait to be written."""
         return len(self._pending.records)
@@ -200,7 +208,7 @@ class Journal:
         timestamp = rfc3339(self.outlets.clock.now())
         published = to_run_event(event, self.run_id, self.seq + 1, timestamp)
         assert published is not None, "every stored event has a public form"
-        record = Record(self.seq + 1, published.encoded, encode_event(event))
+        record = Record(self.seq + 1, published.encoded, encode_event(event, self.active_seconds))
         self._pending.records.append(record)
         self._pending.events.append((published, event))
         # only now: an event that cannot be encoded must not leave a hole

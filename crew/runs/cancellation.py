@@ -6,6 +6,7 @@ import logging
 
 from crew.errors import CrewError
 from crew.journal.errors import StoreUnavailable
+from crew.journal.events import CancelReason
 from crew.journal.store import RunRow
 from crew.runs.claims import RunClaimer
 from crew.runs.errors import Draining, NotPaused, RunEnded, UnknownRun
@@ -22,10 +23,12 @@ class RunCanceller:
         self.live, self.store, self.queue = factory.live, factory.store, factory.queue
         self.starter, self.claimer = starter, claimer
 
-    async def cancel(self, run_id: str, request_id: str = "") -> None:
+    async def cancel(
+        self, run_id: str, request_id: str = "", reason: CancelReason = "cancelled"
+    ) -> None:
         """End a run. See `Runs.cancel`."""
         requested = False
-        while not self._cancel_here(run_id):
+        while not self._cancel_here(run_id, reason):
             if (run := self.live.get(run_id)) is not None:
                 # its end or pause is being stored
                 await run.stopped()
@@ -34,25 +37,26 @@ class RunCanceller:
                 return
             if not self.store.alone():
                 # for a paused run too: another process may resume it before it has ended here
-                await self.store.request_cancellation(run_id)
+                await self.store.request_cancellation(run_id, reason)
                 requested = True
             if row.status == "running" and await self._is_played_elsewhere(run_id):
                 return
             # whatever happens meanwhile is looked at again
             with contextlib.suppress(NotPaused):
                 # what has been claimed is ended, even if the caller goes away meanwhile
-                await asyncio.shield(asyncio.ensure_future(self._end(row, request_id)))
+                await asyncio.shield(asyncio.ensure_future(self._end(row, request_id, reason)))
                 return
 
     async def apply_cancellations(self) -> None:
         """End the runs that other processes asked this one to end."""
-        for row in await self.store.cancellations():
+        for cancellation in await self.store.cancellations():
+            row, reason = cancellation.row, cancellation.reason
             run_id = row.run_id
             ours = run_id in self.live or row.status == "paused"
             if not ours and await self._is_played_elsewhere(run_id):
                 continue
             try:
-                await self.cancel(run_id)
+                await self.cancel(run_id, reason=reason)
             except StoreUnavailable:
                 raise
             except (RunEnded, UnknownRun, Draining):
@@ -61,11 +65,11 @@ class RunCanceller:
                 # a run that cannot be read must not keep the others waiting
                 log.debug("run %s cannot be ended: %s", run_id, error, extra={"run_id": run_id})
 
-    def _cancel_here(self, run_id: str) -> bool:
+    def _cancel_here(self, run_id: str, reason: CancelReason) -> bool:
         run = self.live.get(run_id)
         if run is None or run.executor.state.status != "running":
             return False
-        run.cancel()
+        run.cancel(reason)
         return True
 
     async def _open_row(self, run_id: str, *, requested: bool) -> RunRow | None:
@@ -87,12 +91,12 @@ class RunCanceller:
             return not self.store.alone()
         return await self.queue.is_played(run_id)
 
-    async def _end(self, row: RunRow, request_id: str) -> None:
+    async def _end(self, row: RunRow, request_id: str, reason: CancelReason) -> None:
         """Resume or claim a run that is not alive, only to end it; raises NotPaused."""
         if row.status == "paused":
-            run = await self.starter.end_paused(row.run_id, request_id)
+            run = await self.starter.end_paused(row.run_id, request_id, reason)
         else:
-            claimed = await self.claimer.end(row.run_id)
+            claimed = await self.claimer.end(row.run_id, reason)
             if claimed is None:
                 raise NotPaused
             run = claimed

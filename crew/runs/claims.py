@@ -1,14 +1,25 @@
-"""Stored runs that nobody plays are claimed: after a crash, by a worker, or only to be ended."""
+"""Stored runs that nobody plays are claimed: after a crash, by a worker, or only to be ended.
 
+A run may be what ended its process. So one whose process ended in the middle of a tool call, or
+that was claimed before without progress, is claimed alone: until it gets on, nothing else is.
+"""
+
+import asyncio
 import logging
 
 from crew.config.errors import LostConfiguration
+from crew.crew import Crew
 from crew.journal.errors import StoreError, StoreUnavailable
+from crew.journal.events import CancelReason
 from crew.journal.replay import PAGE, replay
+from crew.journal.state import RunState
 from crew.runs.factory import RunFactory
 from crew.runs.run import Run
 
 log = logging.getLogger(__name__)
+
+# how long the others wait for a run that is claimed alone and does not get on
+ALONE_SECONDS = 2.0
 
 
 class RunClaimer:
@@ -16,77 +27,116 @@ class RunClaimer:
 
     def __init__(self, factory: RunFactory) -> None:
         self.factory, self.live, self.store = factory, factory.live, factory.store
+        # held while a run is claimed, and by one that is claimed alone
+        self._turn = asyncio.Lock()
+        self._ending_turns: set[asyncio.Task[None]] = set()
 
     async def claim(self, run_id: str, epoch: int | None = None) -> Run | None:
         """Claim a run and play it. See `Runs.claim`."""
         async with self.factory.lock(run_id):
-            run = await self._claim(run_id, epoch, or_current=False)
+            run = await self._claim(run_id, epoch)
             if run is not None:
                 text = "run %s is resumed here after event %d"
                 log.info(text, run_id, run.before, extra={"run_id": run_id})
-                run.play()
             return run
 
-    async def end(self, run_id: str) -> Run | None:
-        """Claim a run only to cancel it; it needs no crew of its own."""
+    async def end(self, run_id: str, reason: CancelReason) -> Run | None:
+        """Claim a run only to end it; it needs no crew of its own."""
         async with self.factory.lock(run_id):
-            run = await self._claim(run_id, None, or_current=True)
-            if run is not None:
-                run.cancel()
-                run.play()
-            return run
+            return await self._claim(run_id, None, reason)
 
-    async def recover(self) -> list[Run]:
-        """Claim every run that is `running` in the store and not alive here."""
-        claimed: list[Run] = []
+    async def find(self) -> None:
+        """Find the runs that are `running` in the store, to be claimed by `recover`."""
         after: str | None = None
         while rows := await self.store.rows("running", PAGE, after):
             after = rows[-1].run_id
             # one whose files were not kept is resumed only by a crew of its name
             crew = self.factory.revisions.current
-            ours = [row for row in rows if row.revision or row.crew == crew.name]
-            recovered = [await self._recover(row.run_id) for row in ours]
-            claimed += [run for run in recovered if run is not None]
-        return claimed
+            ours = {row.run_id for row in rows if row.revision or row.crew == crew.name}
+            self.live.left |= {run_id for run_id in ours if run_id not in self.live}
 
-    async def recover_left(self) -> None:
-        """Claim the runs that were left because the store failed."""
-        for run_id in list(self.factory.left):
-            self.factory.left.discard(run_id)
-            await self._recover(run_id)
+    async def recover(self) -> list[Run]:
+        """Claim the runs that were found, or that were left because the store failed."""
+        if not self.live.left:
+            return []
+        claims = await self.store.claims(list(self.live.left))
+        # first what may end this process again, so that the others need not be claimed once more
+        in_order = sorted(self.live.left, key=lambda run_id: (-claims.get(run_id, 0), run_id))
+        recovered = [await self._recover(run_id) for run_id in in_order]
+        return [run for run in recovered if run is not None]
 
     async def _recover(self, run_id: str) -> Run | None:
         try:
-            return await self.claim(run_id)
+            run = await self.claim(run_id)
         except StoreUnavailable:
-            # maintenance tries again
-            self.factory.left.add(run_id)
+            # it is tried again
+            return None
         except (StoreError, LostConfiguration) as error:
             # a run that cannot be read must not keep the others from being resumed
             text = "run %s cannot be resumed: %s"
             log.error(text, run_id, error, extra={"run_id": run_id})
-        return None
+            run = None
+        self.live.left.discard(run_id)
+        return run
 
-    async def _claim(self, run_id: str, epoch: int | None, *, or_current: bool) -> Run | None:
+    async def _claim(
+        self, run_id: str, epoch: int | None, ends: CancelReason | None = None
+    ) -> Run | None:
+        """Claim a run and play it, or end it if there is a reason to; None: not claimed."""
         row = await self.store.row(run_id)
         if row is None or row.status != "running":
             return None
+        # a run that cannot be read is not claimed
+        crew, state = await self.factory.load(row, or_current=ends is not None)
+        run: Run | None = None
+        try:
+            is_alone = ends is None and await self._may_end_the_process(run_id, state.calls_tools)
+            await self._turn.acquire()
+            try:
+                run = await self._claim_loaded(crew, state, epoch)
+                if run is not None:
+                    if ends is not None:
+                        run.cancel(ends)
+                    run.play()
+            finally:
+                if run is None or not is_alone:
+                    self._turn.release()
+            if run is not None and is_alone:
+                self._end_turn_later(run)
+        finally:
+            if run is None:
+                self.factory.revisions.release(crew)
+        return run
+
+    async def _may_end_the_process(self, run_id: str, calls_tools: bool) -> bool:
+        return calls_tools or bool(await self.store.claims([run_id]))
+
+    async def _claim_loaded(self, crew: Crew, state: RunState, epoch: int | None) -> Run | None:
+        run_id = state.run_id
         if run_id in self.live or self.live.draining:
             return None
-        # a run that cannot be read is not claimed
-        crew, state = await self.factory.load(row, or_current=or_current)
-        claim = None
-        try:
-            claim = await self.store.claim(run_id, epoch)
-            if claim is not None:
-                # what the former writer wrote meanwhile
-                await replay(self.store, state)
-        except BaseException:
-            self.factory.revisions.release(crew)
-            raise
+        claim = await self.store.claim(run_id, epoch)
         if claim is None:
-            self.factory.revisions.release(crew)
             return None
-        run = self.factory.make(crew, claim.row, state, claim.epoch, stream=state.deltas)
+        # what the former writer wrote meanwhile
+        await replay(self.store, state)
+        run = self.factory.make(
+            crew, claim.row, state, claim.epoch, stream=state.deltas, claims=claim.claims
+        )
         self.live.add(run)
         return run
+
+    def _end_turn_later(self, run: Run) -> None:
+        task = asyncio.create_task(self._end_turn(run), context=run.journal.context)
+        self._ending_turns.add(task)
+        task.add_done_callback(self._ending_turns.discard)
+
+    async def _end_turn(self, run: Run) -> None:
+        """End a run's turn when it has got on: one event more, or its end."""
+        try:
+            async with self.factory.clock.timeout(ALONE_SECONDS):
+                await run.tail.more()
+        except TimeoutError:
+            log.debug("run %s has not got on yet; the others go on", run.id)
+        finally:
+            self._turn.release()

@@ -4,6 +4,7 @@ CrewError
 ├── UnknownRun       there is no run of this id
 ├── UnknownAgent     the crew has no agent of this id
 ├── NotPaused        the run does not wait for an answer, or another answer came first
+├── NotRetryable     the run has not crashed, or its events are no longer kept
 ├── WrongDecision    the decision does not fit what the pause asks
 ├── AlreadyStarted   a request with the same idempotency key has started something; `record` has it
 ├── KeyReused        a request with the same idempotency key asked for something else
@@ -25,6 +26,10 @@ class UnknownAgent(CrewError):
 
 class NotPaused(CrewError):
     """The run is not paused."""
+
+
+class NotRetryable(CrewError):
+    """The run cannot be retried."""
 
 
 class WrongDecision(CrewError):

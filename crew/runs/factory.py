@@ -25,8 +25,6 @@ class RunFactory:
         """`queue`: gets what is started here; without one, this process plays it."""
         self.outlets, self.store, self.clock = outlets, outlets.store, outlets.clock
         self.live, self.revisions, self.queue = live, revisions, queue
-        # runs that were left because the store failed, to be claimed again
-        self.left: set[str] = set()
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     def lock(self, run_id: str) -> asyncio.Lock:
@@ -52,18 +50,21 @@ class RunFactory:
         epoch: int | None = None,
         *,
         stream: bool = False,
+        claims: int = 0,
     ) -> Run:
-        """A Run of an acquired crew; not alive yet."""
+        """A Run of an acquired crew; not alive yet. See CrewExecutor."""
         tail = Tail(self.clock, state.seq)
         run_id, request_id = row.run_id, row.request_id
-        journal = Journal(self.outlets, run_id, request_id, tail.add, state.seq, epoch)
-        executor = CrewExecutor(crew, state, journal, row, stream=stream)
+        journal = Journal(
+            self.outlets, run_id, request_id, tail.add, state.seq, epoch, state.active_seconds
+        )
+        executor = CrewExecutor(crew, state, journal, row, stream=stream, claims=claims)
         return Run(run_id, crew, executor, journal, tail, self.discard)
 
     def discard(self, run: Run) -> None:
         """A run is alive no more here."""
         # where there is a queue, its workers find the run again
         if run.journal.gave_up and not self.live.draining and self.queue is None:
-            self.left.add(run.id)
+            self.live.left.add(run.id)
         self.live.remove(run)
         self.revisions.release(run.crew)

@@ -88,8 +88,8 @@ class Listeners:
         del self._timers[run.id]
         # the run's next segment, started by somebody else's answer, has its own listeners
         if self.runs.live.get(run.id) is run and not self.runs.draining:
-            _log_cancelled(run.id, grace)
-            run.cancel()
+            _log_abandoned(run.id, grace)
+            run.cancel("abandoned")
 
     async def _wait_out_grace(self, run_id: str) -> None:
         """The same for a run that another process plays; a third one may have listeners of it."""
@@ -109,8 +109,8 @@ class Listeners:
         now = await self.runs.row(run_id)
         same = (now.status, now.request_id) == ("running", row.request_id)
         if same and run_id not in self.counts and not self.runs.draining:
-            _log_cancelled(run_id, grace)
-            await self.runs.cancel(run_id)
+            _log_abandoned(run_id, grace)
+            await self.runs.cancel(run_id, reason="abandoned")
 
     async def _announce(self, run_ids: list[str]) -> None:
         # what fails now is announced again soon
@@ -129,6 +129,6 @@ class Listeners:
         task.add_done_callback(self._tasks.discard)
 
 
-def _log_cancelled(run_id: str, grace: float) -> None:
+def _log_abandoned(run_id: str, grace: float) -> None:
     text = "run is cancelled: nobody has listened for %g s"
     log.info(text, grace, extra={"run_id": run_id})

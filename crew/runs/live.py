@@ -23,6 +23,8 @@ class LiveRuns:
         self._tails: dict[str, RemoteTail] = {}
         # this process takes no new runs
         self.draining = False
+        # runs that go on and that this process is still to claim
+        self.left: set[str] = set()
 
     def __contains__(self, run_id: str) -> bool:
         return run_id in self._runs
@@ -41,11 +43,18 @@ class LiveRuns:
     def add(self, run: Run) -> None:
         """A run is alive from now on."""
         self._runs[run.id] = run
+        self.left.discard(run.id)
 
     def remove(self, run: Run) -> None:
         """A run is alive no more; another segment of it stays."""
         if self._runs.get(run.id) is run:
             del self._runs[run.id]
+
+    def is_played_by_others(self, run_id: str) -> bool:
+        """Whether a run that goes on is, or will be, played though it is not alive here yet."""
+        if run_id in self._runs:
+            return False
+        return run_id in self.left or not self.store.alone()
 
     def remote_tails(self) -> list[RemoteTail]:
         """The tails of runs that other processes play."""
@@ -60,7 +69,7 @@ class LiveRuns:
         """The tail of a run that another process plays, shared by all who use it."""
         remote = self._tail_after(run_id, after)
         if remote is None:
-            remote = RemoteTail(self.store, self.clock, run_id, after)
+            remote = RemoteTail(self.store, self.clock, run_id, after, self.is_played_by_others)
             self._tails[run_id] = remote
         remote.users += 1
         try:

@@ -70,7 +70,6 @@ class Maintenance:
         if store.failing is not None:
             await store.probe()
             log.info("the store can be written again")
-        await self.runs.recover_left()
         await self.runs.apply_cancellations()
         await self._end_pauses()
         # one batch in each round, so that others who use the store do not wait long
@@ -98,6 +97,15 @@ class Maintenance:
             log.error(text, row.run_id, error, extra={"run_id": row.run_id})
             return False
         return True
+
+
+async def recover_left(runs: Runs) -> None:
+    """Claim the runs that this process is to resume, until this is cancelled."""
+    while not runs.draining:
+        # maintenance tells of a store that fails
+        with contextlib.suppress(StoreError):
+            await runs.recover_left()
+        await runs.crew.clock.sleep(ROUND_SECONDS)
 
 
 async def apply_cancellations(runs: Runs) -> None:

@@ -53,21 +53,21 @@ class Again:
 Source = Here | Stored | Elsewhere | Purged | Over | Again
 
 
-def source_without_records(row: RunRow, after: int, *, has_more: bool, alone: bool) -> Source:
+def source_without_records(row: RunRow, after: int, *, has_more: bool, goes_on: bool) -> Source:
     """Where to read on when the store had nothing new and the run is not alive here.
 
     Args:
         row: of the run, read after the records.
         after: the number of the last event that was read.
         has_more: the store has further events now.
-        alone: no other process plays runs of this store.
+        goes_on: somebody else plays the run, or will.
     """
     if has_more:
         return Again()
     if row.status != "running":
         return Purged(row) if row.last_seq > after else Over()
-    # without another process nobody plays it: it goes on when it is claimed
-    return Over() if alone else Elsewhere()
+    # one that nobody plays goes on when it is claimed
+    return Elsewhere() if goes_on else Over()
 
 
 class RunReader:
@@ -201,7 +201,8 @@ class RunReader:
         if row.status != "running" and row.last_seq > after:
             # events that came since the store was asked for them
             has_more = bool(await self.store.records(run_id, after, 1))
-        return source_without_records(row, after, has_more=has_more, alone=self.store.alone())
+        goes_on = self.live.is_played_by_others(run_id)
+        return source_without_records(row, after, has_more=has_more, goes_on=goes_on)
 
     async def _follow_elsewhere(
         self,

@@ -3,6 +3,7 @@
 import asyncio
 import contextvars
 import logging
+from collections.abc import Callable
 
 from crew.journal.errors import StoreError
 from crew.journal.replay import PAGE
@@ -20,9 +21,24 @@ POLL_SECONDS = 1.0
 class RemoteTail:
     """Fills a tail with what the store gets, until the segment ends or nobody plays the run."""
 
-    def __init__(self, store: RunStore, clock: Clock, run_id: str, after: int) -> None:
-        """`after`: the number of the event before the first one."""
-        self.store, self.run_id = store, run_id
+    def __init__(
+        self,
+        store: RunStore,
+        clock: Clock,
+        run_id: str,
+        after: int,
+        goes_on: Callable[[str], bool],
+    ) -> None:
+        """Begin to read.
+
+        Args:
+            store: has the events.
+            clock: of waits.
+            run_id: the run.
+            after: the number of the event before the first one.
+            goes_on: whether somebody else plays the run, or will.
+        """
+        self.store, self.run_id, self.goes_on = store, run_id, goes_on
         self.tail = Tail(clock, after)
         self.users = 0
         # in a context of its own: it belongs to no one request
@@ -69,7 +85,7 @@ class RemoteTail:
             log.debug("the events of run %s cannot be read for now: %s", self.run_id, error)
             return False
         # the follower looks once more for what was stored since
-        return row is None or row.status != "running" or self.store.alone()
+        return row is None or row.status != "running" or not self.goes_on(self.run_id)
 
     async def _read_new(self, last: int | None) -> tuple[bool, bool]:
         """Whether the segment has ended, and whether there was anything new."""

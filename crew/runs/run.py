@@ -12,6 +12,7 @@ import anyio
 from crew.crew import Crew
 from crew.engine.executor import CrewExecutor
 from crew.journal.errors import LostRun, StoreError
+from crew.journal.events import CancelReason
 from crew.journal.store import RunRow
 from crew.journal.writer import Journal
 from crew.runs.tail import Tail
@@ -36,7 +37,7 @@ class Run:
         self.tail, self._on_stop = tail, on_stop
         # the number of the last event before this segment
         self.before = journal.seq
-        self._cancelled = False
+        self._cancelled: CancelReason | None = None
         self._leaving = False
         self._playing = False
         self._task: asyncio.Task[RunRow] | None = None
@@ -58,11 +59,11 @@ class Run:
         assert self._task is not None, "only of runs that are played here"
         return await asyncio.shield(self._task)
 
-    def cancel(self) -> None:
-        """End the run as cancelled, with its model call and tools; does nothing if it has ended."""
+    def cancel(self, reason: CancelReason = "cancelled") -> None:
+        """End the run, with its model call and tools; does nothing if it has ended."""
         if self._task is not None and self._task.done():
             return
-        self._cancelled = True
+        self._cancelled = reason
         self.leave()
 
     def leave(self) -> None:
@@ -84,9 +85,10 @@ class Run:
                 raise asyncio.CancelledError
             return await self.executor.run()
         except asyncio.CancelledError:
-            if not self._cancelled:
+            if self._cancelled is None:
+                await self._release()
                 raise
-            self.executor.cancel()
+            self.executor.cancel(self._cancelled)
         except Exception as error:
             cause = _first_cause(error)
             if isinstance(cause, StoreError):
@@ -101,6 +103,13 @@ class Run:
                 self.tail.close()
                 self._on_stop(self)
         return self.executor.row
+
+    async def _release(self) -> None:
+        """Left in good order: the next process may claim the run as often as this one could."""
+        if self.journal.epoch is None:
+            return
+        with anyio.CancelScope(shield=True), contextlib.suppress(StoreError):
+            await self.journal.outlets.store.release(self.id, self.journal.epoch)
 
     def _log_store_error(self, error: StoreError) -> None:
         if isinstance(error, LostRun):

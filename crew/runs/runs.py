@@ -6,6 +6,7 @@ from types import TracebackType
 import anyio
 
 from crew.crew import Crew
+from crew.journal.events import CancelReason
 from crew.journal.query import Answer, IdempotencyKey, Query
 from crew.journal.store import RunRow, RunStore
 from crew.journal.wire import RunEvent
@@ -138,18 +139,42 @@ class Runs:
         """
         return await self._claimer.claim(run_id, epoch)
 
-    async def recover(self) -> list[Run]:
-        """Claim every run that is `running` in the store and not alive here.
+    async def retry(self, run_id: str, request_id: str = "") -> Run:
+        """Resume a crashed run (`reason: crashed`) at the step that it crashed in.
 
-        For a process that has the store to itself.
+        Args:
+            run_id: the run.
+            request_id: published with the segment.
+
+        Raises:
+            UnknownRun, NotRetryable, Draining, StoreError
+            LostConfiguration: what it was started with makes no crew here any more.
+        """
+        return await self._starter.retry(run_id, request_id)
+
+    async def find_left(self) -> None:
+        """Find the runs that are `running` in the store and not alive here.
+
+        For a process that has the store to itself; `recover_left` claims them. Raises StoreError.
+        """
+        await self._claimer.find()
+
+    async def recover_left(self) -> list[Run]:
+        """Claim the runs that were found, or that were left because the store failed.
+
+        Those in the middle of a tool call, and those that have ended their process before, are
+        claimed one at a time. Raises StoreError.
         """
         return await self._claimer.recover()
 
-    async def recover_left(self) -> None:
-        """Claim the runs that were left because the store failed."""
-        await self._claimer.recover_left()
+    async def recover(self) -> list[Run]:
+        """Find and claim; see `find_left` and `recover_left`."""
+        await self.find_left()
+        return await self.recover_left()
 
-    async def cancel(self, run_id: str, request_id: str = "") -> None:
+    async def cancel(
+        self, run_id: str, request_id: str = "", reason: CancelReason = "cancelled"
+    ) -> None:
         """End a run: at once if it is alive here, paused, or played by nobody.
 
         Another process that plays it is asked to end it.
@@ -157,7 +182,7 @@ class Runs:
         Raises:
             UnknownRun, RunEnded, Draining, StoreError
         """
-        await self._canceller.cancel(run_id, request_id)
+        await self._canceller.cancel(run_id, request_id, reason)
 
     async def apply_cancellations(self) -> None:
         """End the runs that other processes asked this one to end; raises StoreError."""

@@ -7,7 +7,7 @@ from typing import assert_never
 from crew.crew import Crew
 from crew.engine.approvals import wrong_decision
 from crew.journal.errors import StoreError
-from crew.journal.events import RunResumed, RunStarted, RunStatus
+from crew.journal.events import CancelReason, RunResumed, RunRetried, RunStarted, RunStatus
 from crew.journal.query import Answer, IdempotencyKey, Query
 from crew.journal.state import RunState
 from crew.journal.store import (
@@ -23,6 +23,7 @@ from crew.runs.errors import (
     Draining,
     KeyReused,
     NotPaused,
+    NotRetryable,
     UnknownAgent,
     UnknownRun,
     WrongDecision,
@@ -113,9 +114,35 @@ class RunStarter:
         with contextlib.suppress(NotPaused, UnknownRun):
             await asyncio.shield(asyncio.ensure_future(resuming))
 
-    async def end_paused(self, run_id: str, request_id: str) -> Run:
-        """Resume a paused run only to cancel it; it needs no crew of its own."""
-        return await self._resume_locked(run_id, Answer(), request_id, None, ending=True)
+    async def end_paused(self, run_id: str, request_id: str, reason: CancelReason) -> Run:
+        """Resume a paused run only to end it; it needs no crew of its own."""
+        return await self._resume_locked(run_id, Answer(), request_id, None, ends=reason)
+
+    async def retry(self, run_id: str, request_id: str = "") -> Run:
+        """Resume a crashed run at the step that it crashed in. See `Runs.retry`."""
+        # what is started is done, even if the caller goes away meanwhile
+        retrying = self._retry_locked(run_id, request_id)
+        return await asyncio.shield(asyncio.ensure_future(retrying))
+
+    async def _retry_locked(self, run_id: str, request_id: str) -> Run:
+        async with self.factory.lock(run_id):
+            row = await self._open_row(run_id)
+            if (row.status, row.reason) != ("failed", "crashed"):
+                reason = f" ({row.reason})" if row.reason else ""
+                text = f"run {run_id} is {row.status}{reason}; only a crashed run can be retried"
+                raise NotRetryable(text)
+            kept = await self.store.records(run_id, 0, 1)
+            if not kept or kept[0].seq != 1:
+                raise NotRetryable(f"the events of run {run_id} are no longer kept")
+            crew, state = await self.factory.load(row, or_current=False)
+            agent_id = state.main.agent_id
+            event = RunRetried(row.crew, agent_id, crew.name_of(agent_id), request_id)
+            running = row.resumed(request_id)
+            run = self.factory.make(crew, running, state, stream=state.deltas)
+            await self._begin(run, event, running, "failed", None)
+            state.apply(event)
+            await self._play(run)
+            return run
 
     async def _resume_locked(
         self,
@@ -125,11 +152,11 @@ class RunStarter:
         key: IdempotencyKey | None,
         *,
         expired: bool = False,
-        ending: bool = False,
+        ends: CancelReason | None = None,
     ) -> Run:
         async with self.factory.lock(run_id):
             row = await self._paused_row(run_id, key)
-            crew, state = await self.factory.load(row, or_current=ending)
+            crew, state = await self.factory.load(row, or_current=ends is not None)
             if reason := self._not_paused(run_id, answer, state):
                 self.revisions.release(crew)
                 raise await self._refusal(reason, key)
@@ -139,10 +166,10 @@ class RunStarter:
             event = _resumed(row, crew, state, answer, request_id, expired=expired)
             running = row.resumed(request_id)
             run = self.factory.make(crew, running, state, stream=answer.deltas)
-            await self._begin(run, event, running, "paused", key, here=ending)
+            await self._begin(run, event, running, "paused", key, here=ends is not None)
             state.apply(event)
-            if ending:
-                run.cancel()
+            if ends is not None:
+                run.cancel(ends)
                 run.play()
             else:
                 await self._play(run)
@@ -150,16 +177,21 @@ class RunStarter:
 
     async def _paused_row(self, run_id: str, key: IdempotencyKey | None) -> RunRow:
         """The row of a paused run whose last segment has stopped here."""
-        if self.live.draining:
-            raise Draining
-        row = await self.store.row(run_id)
-        if row is None:
-            raise UnknownRun(f"there is no run {run_id}")
+        row = await self._open_row(run_id)
         if row.status != "paused":
             raise await self._refusal(f"run {run_id} is {row.status}, not paused", key)
         if (run := self.live.get(run_id)) is not None:
             # its pause is stored, and its loop about to stop
             await run.stopped()
+        return row
+
+    async def _open_row(self, run_id: str) -> RunRow:
+        """The row of a run of which a segment may begin here."""
+        if self.live.draining:
+            raise Draining
+        row = await self.store.row(run_id)
+        if row is None:
+            raise UnknownRun(f"there is no run {run_id}")
         return row
 
     def _not_paused(self, run_id: str, answer: Answer, state: RunState) -> str | None:
@@ -192,7 +224,7 @@ class RunStarter:
     async def _begin(
         self,
         run: Run,
-        event: RunStarted | RunResumed,
+        event: RunStarted | RunResumed | RunRetried,
         row: RunRow,
         expected: RunStatus | None,
         key: IdempotencyKey | None,

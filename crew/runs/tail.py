@@ -121,6 +121,16 @@ class Tail:
                 timer.cancel()
         return not idle
 
+    async def more(self) -> None:
+        """Wait until an event is added, or none will follow."""
+        if not self.closed:
+            follower = Follower(self.first + len(self.events), None)
+            self.followers.add(follower)
+            try:
+                await self._wait(follower, None)
+            finally:
+                self.followers.discard(follower)
+
     def _cut_off(self) -> None:
         for follower in list(self.followers):
             if follower.place < self.first and follower.cut is not None:

@@ -1,6 +1,5 @@
-"""The command `crew`: serve, worker, run, runs; and the commands about files."""
+"""The command `crew`: serve and worker, and the commands of `runs` and `files`."""
 
-import asyncio
 import importlib
 import importlib.metadata
 import io
@@ -17,16 +16,12 @@ import agents
 import crew as crew_package
 import server
 import tools
-from agents.errors import ProviderError
 from crew.config.errors import ConfigurationError
-from crew.crew import Crew, load_crew
-from crew.database import CONNECTIONS, Database, is_shared, open_database, open_store
+from crew.database import is_shared
 from crew.errors import CrewError
-from crew.journal.query import Answer, Decision, Query, text_error
-from crew.runs.runs import Runs
-from server.cli import files
-from server.cli.exits import HERE, Exit, Folder, exit_code_of, fail, print_problems
-from server.cli.play import Output, Resume, play, show_runs
+from server.cli import files, runs
+from server.cli.exits import HERE, Exit, Folder, fail, print_problems
+from server.cli.opening import Provider, load, open_for
 from server.settings import ServerSettings, SettingsError
 
 app = typer.Typer(
@@ -37,12 +32,6 @@ app = typer.Typer(
     rich_markup_mode="rich",
 )
 
-Provider = Annotated[
-    str | None,
-    typer.Option(
-        help="Use this provider for every agent: scripted, openai, ollama, or one of crew.yaml's."
-    ),
-]
 Host = Annotated[
     str, typer.Option(help="Address to listen on; any but loopback needs CREW_API_TOKENS.")
 ]
@@ -111,14 +100,14 @@ def serve(
     settings = ServerSettings.read(os.environ, host, port, terminal=sys.stderr.isatty())
     # until there is something to reload; by default it ends the process
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    crew = _load(folder, provider)
+    crew = load(folder, provider)
     print_problems(crew.warnings, {})
     logs, process, http = _import_web("telemetry.logs", "process.serve", "http.app")
     watch = _import_watch().watch if reload else None
     logs.set_up_logging(settings)
     # first of all, so that no run is resumed by a server that cannot serve
     listener = process.listen(settings)
-    database = _open(settings, folder, crew)
+    database = open_for(crew, settings, folder)
     process.serve(http.build_server(crew, database, settings, watch), settings, listener)
 
 
@@ -146,135 +135,19 @@ def worker(
             "on one machine `crew serve` plays its runs by itself, without workers"
         )
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    crew = _load(folder, provider)
+    crew = load(folder, provider)
     print_problems(crew.warnings, {})
     logs, process = _import_web("telemetry.logs", "process.serve")
     logs.set_up_logging(settings)
     listener = process.listen(settings)
-    database = _open(settings, folder, crew)
+    database = open_for(crew, settings, folder)
     (process_worker,) = _import_web("process.worker")
     application = process_worker.build_worker(crew, database, settings, at_once)
     process.serve(application, settings, listener)
 
 
-@app.command()
-def run(
-    folder: Annotated[
-        Path, typer.Argument(metavar="DIR", help="The crew's folder, with crew.yaml in it.")
-    ],
-    query: Annotated[
-        str | None,
-        typer.Argument(metavar="QUERY", help="What to ask the crew.", show_default=False),
-    ] = None,
-    as_lines: Annotated[
-        bool, typer.Option("--json", help="Print the events as JSON, one a line.")
-    ] = False,
-    provider: Provider = None,
-    answer: Annotated[
-        str | None, typer.Option(metavar="RUN", help="QUERY is the answer to this paused run.")
-    ] = None,
-    decision: Annotated[
-        Decision | None,
-        typer.Option(help="What --answer decides on tool calls; with done, QUERY is the result."),
-    ] = None,
-) -> None:
-    """Run a crew in the terminal and show its events as they come; asks you at a pause.
-
-    Ends with 0 when the run is completed, 1 when it failed, 3 when it is paused, 4 when a limit
-    or somebody ended it, 130 at Ctrl-C, which cancels it.
-
-    Example: [bold]crew run examples/it-support "Kiểm tra máy này"[/]
-    """
-    if decision is not None and answer is None:
-        text = "it decides on the calls of a paused run: give its id with --answer"
-        raise typer.BadParameter(text, param_hint="--decision")
-    if query is None and decision is None:
-        text = "say what to ask the crew"
-        if answer is not None:
-            text = "give the answer in words, or a --decision"
-        raise typer.BadParameter(text, param_hint="QUERY")
-    crew = _load(folder, provider)
-    if query or decision is None:
-        _check_query(query or "", crew)
-    settings = ServerSettings.read(os.environ, "127.0.0.1", 0)
-    asked: Query | Resume = Query(query or "")
-    if answer is not None:
-        asked = Resume(answer, _answer_of(query or "", decision))
-    database = _open(settings, folder, crew)
-    database.store.claim_process(serves=False)
-    output = Output(as_lines=as_lines)
-    runs = Runs(crew, database.store, queue=database.queue)
-    row = asyncio.run(play(runs, asked, output))
-    if row.status == "paused" and not as_lines:
-        option = output.view.answer_option
-        text = f"Paused. Answer with: crew run {folder} --answer {row.run_id} {option}"
-        print(text, file=sys.stderr)
-    raise typer.Exit(exit_code_of(row))
-
-
-@app.command()
-def runs(
-    folder: Folder = HERE,
-    run_id: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="RUN", help="Show this run with its events.", show_default="list the newest"
-        ),
-    ] = None,
-    as_document: Annotated[
-        bool, typer.Option("--json", help="Print JSON, one object a line.")
-    ] = False,
-) -> None:
-    """List the runs of a crew, or show one.
-
-    Example: [bold]crew runs examples/it-support[/]
-    """
-    if not folder.is_dir():
-        fail(f"there is no folder {folder}")
-    url = ServerSettings.read(os.environ, "127.0.0.1", 0).database_url
-    found = run_id is None
-    # looking must not make a database
-    if url or (folder / ".crew" / "crew.db").exists():
-        store = asyncio.run(open_store(url, folder))
-        found = asyncio.run(show_runs(store, run_id, as_document=as_document))
-    if not found:
-        fail(f"there is no run {run_id}")
-
-
-for command in files.COMMANDS:
+for command in (*runs.COMMANDS, *files.COMMANDS):
     app.command()(command)
-
-
-def _load(folder: Path, provider: str | None) -> Crew:
-    try:
-        return load_crew(folder, provider=provider)
-    except ProviderError as error:
-        raise typer.BadParameter(str(error), param_hint="--provider") from None
-
-
-def _answer_of(text: str, decision: Decision | None) -> Answer:
-    if decision is None:
-        return Answer(text)
-    if decision == "done":
-        return Answer(decision="done", result=text)
-    return Answer(text, decision)
-
-
-def _open(settings: ServerSettings, folder: Path, crew: Crew) -> Database:
-    connections = settings.database_connections or CONNECTIONS
-    opening = open_database(settings.database_url, folder, crew=crew.name, connections=connections)
-    return asyncio.run(opening)
-
-
-def _check_query(query: str, crew: Crew) -> None:
-    limit = int(crew.config.settings.max_input_size_kb * 1000)
-    error = text_error(query)
-    if error is None and not query.strip():
-        error = "is empty"
-    if error is None and len(query) > limit:
-        error = f"has {len(query):,} characters; at most {limit:,} are allowed"
-    if error is not None:
-        fail(f"QUERY {error}", Exit.USAGE)
 
 
 def _import_web(*names: str) -> list[ModuleType]:

@@ -27,6 +27,9 @@ from tools.clock import SYSTEM_CLOCK
 from tools.threads import call_in_thread
 
 LISTED_KEYS = ("run_id", "status", "reason", "started_at", "query")
+# how long another process may take to end a run, and between two looks
+CANCEL_SECONDS = 10.0
+LOOK_SECONDS = 0.1
 NO_WORKER = "crew: no worker is at work; the run waits for one: start `crew worker DIR` beside this"
 
 
@@ -36,6 +39,13 @@ class Resume:
 
     run_id: str
     answer: Answer
+
+
+@dataclass(frozen=True, slots=True)
+class Retry:
+    """A crashed run is to be resumed."""
+
+    run_id: str
 
 
 class _Console(Console):
@@ -70,12 +80,12 @@ class Output:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-async def play(runs: Runs, asked: Query | Resume, output: Output) -> RunRow:
+async def play(runs: Runs, asked: Query | Resume | Retry, output: Output) -> RunRow:
     """Run a crew and print its events as they come; on a terminal, ask at a pause.
 
     Args:
         runs: the crew and its store; both are closed at the end.
-        asked: the query, or the answer to a paused run.
+        asked: the query, the answer to a paused run, or a crashed run.
         output: prints the events.
 
     Returns:
@@ -110,9 +120,11 @@ async def play(runs: Runs, asked: Query | Resume, output: Output) -> RunRow:
             cancelling.cancel()
 
 
-async def _start(runs: Runs, asked: Query | Resume, *, deltas: bool) -> Run:
+async def _start(runs: Runs, asked: Query | Resume | Retry, *, deltas: bool) -> Run:
     if isinstance(asked, Query):
         return await runs.start(replace(asked, deltas=deltas))
+    if isinstance(asked, Retry):
+        return await runs.retry(asked.run_id)
     answer = replace(asked.answer, deltas=deltas)
     if answer.decision is None:
         answer = replace(answer, decision=await _decision(runs, asked.run_id, answer.text))
@@ -164,6 +176,24 @@ async def _end(runs: Runs, started: Run) -> None:
     except CrewError as error:
         text = f"crew: run {started.id} could not be ended, and goes on: {error}"
         print(text, file=sys.stderr)
+
+
+async def cancel_run(runs: Runs, run_id: str) -> bool:
+    """End a run, wherever it is played; False if its process has not ended it in time.
+
+    Raises:
+        UnknownRun, RunEnded, StoreError
+    """
+    clock = runs.crew.clock
+    async with runs:
+        await runs.cancel(run_id)
+        try:
+            async with clock.timeout(CANCEL_SECONDS):
+                while (await runs.row(run_id)).status in ("running", "paused"):
+                    await clock.sleep(LOOK_SECONDS)
+        except TimeoutError:
+            return False
+        return True
 
 
 async def _decision(runs: Runs, run_id: str, text: str) -> Decision | None:

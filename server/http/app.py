@@ -20,7 +20,7 @@ from crew.crew import Crew
 from crew.database import Database
 from crew.errors import CrewError
 from crew.journal.errors import StoreError
-from crew.runs.maintenance import Maintenance
+from crew.runs.maintenance import Maintenance, recover_left
 from crew.runs.queue import Queue
 from crew.runs.reload import Reloader
 from server.http.access import Guard, RequestIds
@@ -81,7 +81,7 @@ def build_server(
     async def begin() -> None:
         await store.listen()
         if recovers:
-            await services.runs.recover()
+            await services.runs.find_left()
         elif queue is None:
             log.warning(
                 "`crew run` is at work in the same database: "
@@ -90,6 +90,9 @@ def build_server(
 
     def background() -> list[Work]:
         work = [Maintenance(services.runs, settings.retention).run()]
+        if queue is None:
+            # it serves meanwhile: a run that ends this process must not keep it from starting
+            work.append(recover_left(services.runs))
         if watch is not None:
             work.append(watch(services.reloader))
         if store.shared:
@@ -184,6 +187,7 @@ def _routes() -> list[Route | Mount]:
         Route(f"{run}/events", runs.events),
         Route(f"{run}/resume", runs.resume, methods=["POST"]),
         Route(f"{run}/cancel", runs.cancel, methods=["POST"]),
+        Route(f"{run}/retry", runs.retry, methods=["POST"]),
         *probe_routes(),
         Mount("/console", StaticFiles(directory=CONSOLE)),
     ]

@@ -43,7 +43,7 @@ def test_who_leaves_has_a_grace(tmp_path: Path):
     with serving(crew(tmp_path, disconnect_grace_seconds=0.3)) as server, client(server) as http:
         with http.stream("GET", "/api/crew/stream", params={"q": "forever"}) as stream:
             run_id = next(lines(stream))["metadata"]["run_id"]
-        assert until(server, run_id, "cancelled")["reason"] == "cancelled"
+        assert until(server, run_id, "cancelled")["reason"] == "abandoned"
         with http.stream("GET", "/api/crew/stream", params={"q": "slow"}) as stream:
             kept = next(lines(stream))["metadata"]["run_id"]
         assert [e["type"] for e in sse(http.get(f"/api/crew/runs/{kept}/events").text)][

@@ -51,9 +51,13 @@ def start_server(
             arguments, stderr=out, stdout=out, text=True, env=clean_environment(**environment)
         )
     with log.open() as lines:
-        while process.poll() is None:
-            if found := re.search(r"serving on (http://\S+?)[\"\s]", lines.readline()):
-                return ServerProcess(process, found[1], log)
+        ended = False
+        while not ended:
+            # it may serve, and end at once
+            ended = process.poll() is not None
+            for line in lines:
+                if found := re.search(r"serving on (http://\S+?)[\"\s]", line):
+                    return ServerProcess(process, found[1], log)
     raise AssertionError(f"the server did not start: {log.read_text()}")
 
 

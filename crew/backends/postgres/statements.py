@@ -30,9 +30,18 @@ ON CONFLICT (run_id) DO UPDATE SET epoch = greatest(crew_runs.epoch, excluded.ep
 RETURNING epoch
 """  # noqa: S608 # as above
 CLAIM = """
-UPDATE crew_runs SET epoch = epoch + 1
+UPDATE crew_runs SET epoch = epoch + 1, claimed_seq = newest.seq,
+    claims = CASE WHEN newest.seq > claimed_seq THEN 1 ELSE claims + 1 END
+FROM (SELECT coalesce(max(seq), 0) AS seq FROM crew_events WHERE run_id = $1) AS newest
 WHERE run_id = $1 AND status = 'running' AND epoch = coalesce($2, epoch)
-RETURNING row, epoch
+RETURNING row, epoch, claims
+"""
+RELEASE = """
+UPDATE crew_runs SET claims = claims - 1 WHERE run_id = $1 AND epoch = $2 AND claims > 0
+"""
+CLAIMS = """
+SELECT run_id, claims FROM crew_runs AS run WHERE run_id = ANY($1) AND claims > 0
+    AND NOT EXISTS (SELECT FROM crew_events WHERE run_id = run.run_id AND seq > claimed_seq)
 """
 KEEP_KEY = """
 INSERT INTO crew_idempotency_records VALUES ($1, $2, $3, $4)

@@ -16,6 +16,7 @@ from crew.backends.postgres.statements import (
     ANNOUNCE,
     BEGIN,
     CLAIM,
+    CLAIMS,
     HAS_LISTENERS,
     KEEP_KEY,
     KEEP_REVISION,
@@ -23,14 +24,16 @@ from crew.backends.postgres.statements import (
     OLD_LISTENERS,
     OLD_REVISIONS,
     OLD_RUNS,
+    RELEASE,
     SURPLUS_EVENTS,
 )
 from crew.journal.errors import LostRun, StoreError
-from crew.journal.events import RunStatus
+from crew.journal.events import CancelReason, RunStatus
 from crew.journal.store import (
     FIRST_EPOCH,
     Appended,
     AppendResult,
+    Cancellation,
     Claim,
     IdempotencyRecord,
     KeyTaken,
@@ -95,16 +98,31 @@ class PostgresStore:
         """See RunLog."""
         async with self.server.connection(writes=True) as connection:
             found = await connection.fetchrow(CLAIM, run_id, epoch)
-        return Claim(ROW.validate_json(found["row"]), found["epoch"]) if found else None
+        if found is None:
+            return None
+        return Claim(ROW.validate_json(found["row"]), found["epoch"], found["claims"])
 
-    async def request_cancellation(self, run_id: str) -> None:
-        """See Cancellations."""
-        await self._execute("UPDATE crew_runs SET to_cancel = true WHERE run_id = $1", run_id)
+    async def release(self, run_id: str, epoch: int) -> None:
+        """See RunLog."""
+        await self._execute(RELEASE, run_id, epoch)
 
-    async def cancellations(self, limit: int = 500) -> list[RunRow]:
+    async def claims(self, run_ids: Sequence[str]) -> dict[str, int]:
+        """See RunLog."""
+        async with self.server.connection() as connection:
+            return {one["run_id"]: one["claims"] for one in await connection.fetch(CLAIMS, run_ids)}
+
+    async def request_cancellation(self, run_id: str, reason: CancelReason) -> None:
         """See Cancellations."""
-        sql = "SELECT row FROM crew_runs WHERE to_cancel AND ended_at IS NULL"
-        return await self._rows(f"{sql} ORDER BY run_id DESC LIMIT $1", limit)
+        sql = "UPDATE crew_runs SET to_cancel = $2 WHERE run_id = $1"
+        await self._execute(sql, run_id, reason)
+
+    async def cancellations(self, limit: int = 500) -> list[Cancellation]:
+        """See Cancellations."""
+        sql = "SELECT row, to_cancel FROM crew_runs WHERE to_cancel IS NOT NULL"
+        sql = f"{sql} AND ended_at IS NULL ORDER BY run_id DESC LIMIT $1"
+        async with self.server.connection() as connection:
+            found = await connection.fetch(sql, limit)
+        return [Cancellation(ROW.validate_json(row), reason) for row, reason in found]
 
     async def row(self, run_id: str) -> RunRow | None:
         """See RunLog."""

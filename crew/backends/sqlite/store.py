@@ -12,11 +12,12 @@ from pydantic_core import to_json
 from crew.backends.sqlite.file import MIGRATIONS, SqliteFile
 from crew.backends.sqlite.locks import FileLocks
 from crew.journal.errors import LostRun, StoreError
-from crew.journal.events import RunStatus
+from crew.journal.events import CancelReason, RunStatus
 from crew.journal.store import (
     FIRST_EPOCH,
     Appended,
     AppendResult,
+    Cancellation,
     Claim,
     IdempotencyRecord,
     KeyTaken,
@@ -40,11 +41,18 @@ ON CONFLICT (run_id) DO UPDATE SET status = excluded.status, row = excluded.row,
     ended_at = excluded.ended_at, paused_until = excluded.paused_until,
     last_seq = excluded.last_seq, epoch = excluded.epoch
 """
-CLAIM = """
-UPDATE runs SET epoch = epoch + 1
+NEWEST = "SELECT coalesce(max(seq), 0) FROM events WHERE events.run_id = runs.run_id"
+CLAIM = f"""
+UPDATE runs SET epoch = epoch + 1, claimed_seq = ({NEWEST}),
+    claims = CASE WHEN ({NEWEST}) > claimed_seq THEN 1 ELSE claims + 1 END
 WHERE run_id = ? AND status = 'running' AND epoch = coalesce(?, epoch)
-RETURNING row, epoch
-"""
+RETURNING row, epoch, claims
+"""  # noqa: S608 # made of texts of ours
+RELEASE = "UPDATE runs SET claims = claims - 1 WHERE run_id = ? AND epoch = ? AND claims > 0"
+CLAIMS = f"""
+SELECT run_id, claims FROM runs
+WHERE run_id IN (SELECT value FROM json_each(?)) AND claims > 0 AND claimed_seq = ({NEWEST})
+"""  # noqa: S608 # as above
 OLD_REVISIONS = """
 DELETE FROM revisions
 WHERE kept_at < ? AND NOT EXISTS (SELECT 1 FROM runs WHERE runs.revision = revisions.revision)
@@ -80,17 +88,29 @@ class SqliteStore:
         """See RunLog."""
         values = (run_id, epoch)
         found = await self._file.do(lambda c: c.execute(CLAIM, values).fetchone(), writes=True)
-        return Claim(ROW.validate_json(found[0]), found[1]) if found else None
+        return Claim(ROW.validate_json(found[0]), found[1], found[2]) if found else None
 
-    async def request_cancellation(self, run_id: str) -> None:
-        """See Cancellations."""
-        sql = "UPDATE runs SET to_cancel = 1 WHERE run_id = ?"
-        await self._file.do(lambda c: c.execute(sql, (run_id,)).rowcount, writes=True)
+    async def release(self, run_id: str, epoch: int) -> None:
+        """See RunLog."""
+        values = (run_id, epoch)
+        await self._file.do(lambda c: c.execute(RELEASE, values).rowcount, writes=True)
 
-    async def cancellations(self, limit: int = 500) -> list[RunRow]:
+    async def claims(self, run_ids: Sequence[str]) -> dict[str, int]:
+        """See RunLog."""
+        wanted = (to_json(run_ids).decode(),)
+        return dict(await self._file.do(lambda c: c.execute(CLAIMS, wanted).fetchall()))
+
+    async def request_cancellation(self, run_id: str, reason: CancelReason) -> None:
         """See Cancellations."""
-        sql = "SELECT row FROM runs WHERE to_cancel AND ended_at IS NULL"
-        return await self._rows(f"{sql} ORDER BY run_id DESC LIMIT ?", limit)
+        sql, values = "UPDATE runs SET to_cancel = ? WHERE run_id = ?", (reason, run_id)
+        await self._file.do(lambda c: c.execute(sql, values).rowcount, writes=True)
+
+    async def cancellations(self, limit: int = 500) -> list[Cancellation]:
+        """See Cancellations."""
+        sql = "SELECT row, to_cancel FROM runs WHERE to_cancel IS NOT NULL AND ended_at IS NULL"
+        sql = f"{sql} ORDER BY run_id DESC LIMIT ?"
+        found = await self._file.do(lambda c: c.execute(sql, (limit,)).fetchall())
+        return [Cancellation(ROW.validate_json(row), reason) for row, reason in found]
 
     async def row(self, run_id: str) -> RunRow | None:
         """See RunLog."""

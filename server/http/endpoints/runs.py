@@ -181,6 +181,14 @@ async def cancel(request: Request) -> Response:
     return accepted(run_id)
 
 
+async def retry(request: Request) -> Response:
+    """POST /api/crew/runs/{id}/retry: resume a crashed run at the step it crashed in; 202."""
+    services, run_id = services_of(request), request.path_params["run_id"]
+    await require_no_body(request, services.settings, "retry")
+    await services.runs.retry(run_id, request.state.request_id)
+    return accepted(run_id)
+
+
 def _refuse_head(request: Request) -> None:
     """Starlette answers HEAD like GET; a link preview must not start a run."""
     if request.method == "HEAD":

@@ -8,7 +8,8 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from crew.backends.conformance import CHECKS, sample_records, sample_row
+from crew.backends.conformance import CHECKS
+from crew.backends.conformance.samples import sample_records, sample_row
 from crew.backends.memory import MemoryStore
 from crew.backends.postgres.schema import QUEUE_MIGRATIONS, prepare, prepare_queue
 from crew.backends.postgres.server import PostgresServer

@@ -84,7 +84,7 @@ def records_of(events: list[Any]) -> list[Record]:
     records = []
     for seq, event in enumerate(events, 1):
         shown = to_run_event(event, "r1", seq, "2026-01-01T00:00:00.000Z")
-        records.append(Record(seq, shown.encoded if shown else "{}", encode_event(event)))
+        records.append(Record(seq, shown.encoded if shown else "{}", encode_event(event, 0.0)))
     return records
 
 

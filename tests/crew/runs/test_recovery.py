@@ -73,7 +73,7 @@ async def test_a_run_goes_on_from_every_event(tmp_path: Path, seed: int):
     row, records = await whole(crew(tmp_path / "whole", notes))
     assert sorted(notes) == ["1", "2", "3"]
     assert row.answer is not None
-    assert isinstance(decode_event(records[-1].event), RunDone)
+    assert isinstance(decode_event(records[-1].event)[0], RunDone)
     for cut in range(1, len(records)):
         notes.clear()
         store = MemoryStore()
@@ -148,7 +148,7 @@ async def test_a_left_run_is_taken_up_once(tmp_path: Path, both: tuple[str, str]
         assert found.status in ("completed", "cancelled")
         kept = await store.records(row.run_id)
         assert [record.seq for record in kept] == list(range(1, len(kept) + 1))
-        assert sum(isinstance(decode_event(record.event), RunDone) for record in kept) == 1
+        assert sum(isinstance(decode_event(record.event)[0], RunDone) for record in kept) == 1
         assert len(runs.live) == 0
         assert all(
             task.exception() is None or isinstance(task.exception(), RunEnded) for task in tasks
@@ -161,13 +161,13 @@ async def test_what_cannot_be_read_holds_up_nobody(tmp_path: Path):
     store = MemoryStore()
     for run_id in ("r1", "r2", "r3"):
         row = RunRow(run_id, crew.name, "running", "go", "2026-01-01T00:00:00.000Z", "")
-        event = encode_event(RunStarted(crew.name, "a", "A", "", Query("go")))
+        event = encode_event(RunStarted(crew.name, "a", "A", "", Query("go")), 0.0)
         await store.append(
             Write(
                 run_id, [Record(1, "{}", '["FromTheFuture",{}]' if run_id == "r2" else event)], row
             )
         )
-        await store.request_cancellation(run_id)
+        await store.request_cancellation(run_id, "cancelled")
     async with Runs(crew, store) as runs:
         with pytest.raises(StoreError, match="written by another version"):
             await runs.claim("r2")

@@ -10,7 +10,7 @@ import anyio.lowlevel
 import pytest
 
 from crew import MemoryStore, Query, Runs, SqliteStore, load_crew
-from crew.backends.conformance import sample_records, sample_row
+from crew.backends.conformance.samples import sample_records, sample_row
 from crew.journal.errors import StoreError
 from crew.journal.store import AppendResult, Record, Write
 from crew.runs.errors import Draining

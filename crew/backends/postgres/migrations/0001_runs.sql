@@ -4,7 +4,9 @@ CREATE TABLE crew_runs (
     row text NOT NULL,
     revision text COLLATE "C" NOT NULL,
     epoch bigint NOT NULL DEFAULT 1,
-    to_cancel boolean NOT NULL DEFAULT false,
+    claims int NOT NULL DEFAULT 0,
+    claimed_seq bigint NOT NULL DEFAULT 0,
+    to_cancel text,
     ended_at text COLLATE "C",
     paused_until text COLLATE "C",
     last_seq bigint NOT NULL DEFAULT 0,
@@ -15,7 +17,8 @@ CREATE INDEX crew_runs_of_revisions ON crew_runs (revision);
 CREATE INDEX crew_runs_ended ON crew_runs (ended_at) WHERE ended_at IS NOT NULL;
 CREATE INDEX crew_runs_kept ON crew_runs ((last_seq - purged_seq)) WHERE ended_at IS NOT NULL;
 CREATE INDEX crew_runs_due ON crew_runs (paused_until) WHERE paused_until IS NOT NULL;
-CREATE INDEX crew_runs_to_cancel ON crew_runs (run_id) WHERE to_cancel AND ended_at IS NULL;
+CREATE INDEX crew_runs_to_cancel ON crew_runs (run_id) 
+    WHERE to_cancel IS NOT NULL AND ended_at IS NULL;
 CREATE TABLE crew_events (
     run_id text COLLATE "C" NOT NULL,
     seq bigint NOT NULL,

@@ -4,7 +4,9 @@ CREATE TABLE runs (
     row TEXT NOT NULL,
     revision TEXT NOT NULL,
     epoch INTEGER NOT NULL DEFAULT 1,
-    to_cancel INTEGER NOT NULL DEFAULT 0,
+    claims INTEGER NOT NULL DEFAULT 0,
+    claimed_seq INTEGER NOT NULL DEFAULT 0,
+    to_cancel TEXT,
     ended_at TEXT,
     paused_until TEXT,
     last_seq INTEGER NOT NULL DEFAULT 0,
@@ -15,7 +17,7 @@ CREATE INDEX runs_of_revisions ON runs (revision);
 CREATE INDEX ended_runs ON runs (ended_at) WHERE ended_at IS NOT NULL;
 CREATE INDEX kept_events ON runs (last_seq - purged_seq) WHERE ended_at IS NOT NULL;
 CREATE INDEX due_pauses ON runs (paused_until) WHERE paused_until IS NOT NULL;
-CREATE INDEX cancellations ON runs (run_id) WHERE to_cancel AND ended_at IS NULL;
+CREATE INDEX cancellations ON runs (run_id) WHERE to_cancel IS NOT NULL AND ended_at IS NULL;
 CREATE TABLE events (
     run_id TEXT NOT NULL,
     seq INTEGER NOT NULL,

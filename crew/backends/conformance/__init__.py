@@ -1,0 +1,58 @@
+"""Checks of what every store promises: `for check in CHECKS: await check(empty_store)`.
+
+Each takes an empty store and raises AssertionError, or StoreError, where a promise is broken.
+Modules: `reading`, `writers`, `upkeep` (the checks), `samples` (what they write).
+"""
+
+from collections.abc import Awaitable, Callable
+
+from crew.backends.conformance.reading import (
+    a_key_starts_one_thing,
+    a_number_is_given_once,
+    a_refused_write_keeps_no_key,
+    a_status_is_compared_and_swapped,
+    an_abandoned_write_is_written,
+    rows_are_listed_newest_first,
+    what_is_written_is_read,
+)
+from crew.backends.conformance.upkeep import (
+    a_watch_is_notified,
+    pauses_become_due,
+    processes_know_of_each_others_listeners,
+    revisions_are_kept_while_needed,
+    the_store_says_whether_it_can_be_written,
+    what_is_old_is_purged,
+)
+from crew.backends.conformance.writers import (
+    a_former_writer_is_refused,
+    cancellations_are_kept,
+    claims_without_progress_are_counted,
+    only_running_runs_are_claimed,
+)
+from crew.journal.store import RunStore
+
+CHECKS: tuple[Callable[[RunStore], Awaitable[None]], ...] = (
+    # RunLog
+    what_is_written_is_read,
+    an_abandoned_write_is_written,
+    a_status_is_compared_and_swapped,
+    a_number_is_given_once,
+    a_former_writer_is_refused,
+    only_running_runs_are_claimed,
+    claims_without_progress_are_counted,
+    rows_are_listed_newest_first,
+    a_key_starts_one_thing,
+    a_refused_write_keeps_no_key,
+    pauses_become_due,
+    # Cancellations
+    cancellations_are_kept,
+    # Purging
+    what_is_old_is_purged,
+    # RevisionStore
+    revisions_are_kept_while_needed,
+    # Health
+    the_store_says_whether_it_can_be_written,
+    # Cluster
+    processes_know_of_each_others_listeners,
+    a_watch_is_notified,
+)

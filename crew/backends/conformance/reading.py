@@ -1,0 +1,117 @@
+"""What is written is read, listed, and refused where it must be."""
+
+import asyncio
+
+from crew.backends.conformance.samples import (
+    LOOK_SECONDS,
+    PATIENCE_SECONDS,
+    begin,
+    run_ids,
+    sample_records,
+    sample_row,
+)
+from crew.journal.errors import StoreError
+from crew.journal.events import RunStatus
+from crew.journal.store import (
+    Appended,
+    IdempotencyRecord,
+    KeyTaken,
+    RunStore,
+    StatusDiffers,
+    Write,
+)
+
+
+async def what_is_written_is_read(store: RunStore) -> None:
+    """Rows whole, events in order and in pages."""
+    epoch = await begin(store, "r1", events=3)
+    await store.append(Write("r1", sample_records(4, 7), epoch=epoch))
+    assert await store.row("r1") == sample_row("r1")
+    assert await store.row("none") is None
+    assert await store.records("r1") == sample_records(1, 7)
+    assert await store.records("r1", after=2, limit=3) == sample_records(3, 5)
+    assert await store.records("r1", after=7) == []
+    assert await store.records("none") == []
+
+
+async def an_abandoned_write_is_written(store: RunStore) -> None:
+    """A write is done even if its caller is cancelled."""
+    writing = asyncio.create_task(begin(store, "r1", events=2))
+    await asyncio.sleep(0)
+    writing.cancel()
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        while await store.row("r1") is None:  # noqa: ASYNC110 # a store notifies no writer
+            await asyncio.sleep(LOOK_SECONDS)
+    assert await store.records("r1") == sample_records(1, 2)
+
+
+async def a_status_is_compared_and_swapped(store: RunStore) -> None:
+    """A wrong expectation writes nothing and says what the status is; of many at once one wins."""
+    await begin(store, "r1", status="paused")
+    wrong = Write("r1", sample_records(2, 2), sample_row("r1"), expected="running")
+    assert await store.append(wrong) == StatusDiffers("paused")
+    unknown = Write("none", sample_records(1, 1), sample_row("none"), expected="paused")
+    assert await store.append(unknown) == StatusDiffers(None)
+    assert await store.records("r1") == sample_records(1, 1)
+    answer = Write("r1", sample_records(2, 2), sample_row("r1"), expected="paused")
+    results = await asyncio.gather(*(store.append(answer) for _ in range(10)))
+    assert sum(isinstance(result, Appended) for result in results) == 1
+    assert results.count(StatusDiffers("running")) == 9
+    assert await store.records("r1") == sample_records(1, 2)
+
+
+async def a_number_is_given_once(store: RunStore) -> None:
+    """Writing an event again is an error and changes nothing; writes beside it go through."""
+    await begin(store, "r1", events=2)
+    again = Write("r1", sample_records(2, 3), sample_row("r1", "failed"))
+    writes = [store.append(again)]
+    for n in range(5):
+        name = f"other{n}"
+        writes.append(store.append(Write(name, sample_records(1, 1), sample_row(name))))
+    results = await asyncio.gather(*writes, return_exceptions=True)
+    assert [isinstance(result, StoreError) for result in results] == [True] + [False] * 5
+    assert await store.row("r1") == sample_row("r1")
+    assert await store.records("r1") == sample_records(1, 2)
+    assert len(await store.rows()) == 6
+
+
+async def rows_are_listed_newest_first(store: RunStore) -> None:
+    """By status and in pages; and counted."""
+    epochs = {}
+    for n in range(5):
+        epochs[n] = await begin(store, f"r{n}", status="paused" if n % 2 else "running")
+    assert await run_ids(store) == ["r4", "r3", "r2", "r1", "r0"]
+    page = await store.rows(limit=2, after="r3")
+    assert [row.run_id for row in page] == ["r2", "r1"]
+    assert await run_ids(store, "paused") == ["r3", "r1"]
+    ended = Write("r3", sample_records(2, 2), sample_row("r3", "completed"), epoch=epochs[3])
+    await store.append(ended)
+    assert await run_ids(store, "paused") == ["r1"]
+    statuses: tuple[RunStatus, ...] = ("paused", "completed", "failed")
+    assert [await store.count(status) for status in statuses] == [1, 1, 0]
+
+
+async def a_key_starts_one_thing(store: RunStore) -> None:
+    """Of many at once with one key one is written; the others learn what it started."""
+    records = [IdempotencyRecord("key", f"print{n}", f"r{n}", 0) for n in range(8)]
+    writes = []
+    for one in records:
+        row = sample_row(one.run_id)
+        write = Write(one.run_id, sample_records(1, 1), row, None, one)
+        writes.append(store.append(write))
+    results = await asyncio.gather(*writes)
+    pairs = zip(records, results, strict=True)
+    (winner,) = [one for one, result in pairs if isinstance(result, Appended)]
+    assert results.count(KeyTaken(winner)) == 7
+    assert await store.idempotency_record("key") == winner
+    assert await run_ids(store) == [winner.run_id]
+    assert await store.idempotency_record("other") is None
+
+
+async def a_refused_write_keeps_no_key(store: RunStore) -> None:
+    """A write that is refused for its status leaves its key free."""
+    await begin(store, "r1")
+    record = IdempotencyRecord("key", "print", "r1", 1)
+    write = Write("r1", sample_records(2, 2), sample_row("r1"), "paused", record)
+    assert await store.append(write) == StatusDiffers("running")
+    assert await store.idempotency_record("key") is None

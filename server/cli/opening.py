@@ -1,0 +1,34 @@
+"""From the command line to a live crew and its database."""
+
+import asyncio
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from agents.errors import ProviderError
+from crew.crew import Crew, load_crew
+from crew.database import CONNECTIONS, Database, open_database
+from server.settings import ServerSettings
+
+Provider = Annotated[
+    str | None,
+    typer.Option(
+        help="Use this provider for every agent: scripted, openai, ollama, or one of crew.yaml's."
+    ),
+]
+
+
+def load(folder: Path, provider: str | None) -> Crew:
+    """The crew of a folder; an unknown provider is a wrong option."""
+    try:
+        return load_crew(folder, provider=provider)
+    except ProviderError as error:
+        raise typer.BadParameter(str(error), param_hint="--provider") from None
+
+
+def open_for(crew: Crew, settings: ServerSettings, folder: Path) -> Database:
+    """The database of a crew; raises StoreError."""
+    connections = settings.database_connections or CONNECTIONS
+    opening = open_database(settings.database_url, folder, crew=crew.name, connections=connections)
+    return asyncio.run(opening)

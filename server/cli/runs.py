@@ -1,0 +1,160 @@
+"""The commands about runs: run, runs, cancel."""
+
+import asyncio
+import os
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from crew.crew import Crew
+from crew.database import open_store
+from crew.journal.query import Answer, Decision, Query, text_error
+from crew.runs.runs import Runs
+from server.cli.exits import HERE, Exit, Folder, exit_code_of, fail
+from server.cli.opening import Provider, load, open_for
+from server.cli.play import Output, Resume, Retry, cancel_run, play, show_runs
+from server.settings import ServerSettings
+
+
+def run(
+    folder: Annotated[
+        Path, typer.Argument(metavar="DIR", help="The crew's folder, with crew.yaml in it.")
+    ],
+    query: Annotated[
+        str | None,
+        typer.Argument(metavar="QUERY", help="What to ask the crew.", show_default=False),
+    ] = None,
+    as_lines: Annotated[
+        bool, typer.Option("--json", help="Print the events as JSON, one a line.")
+    ] = False,
+    provider: Provider = None,
+    answer: Annotated[
+        str | None, typer.Option(metavar="RUN", help="QUERY is the answer to this paused run.")
+    ] = None,
+    decision: Annotated[
+        Decision | None,
+        typer.Option(help="What --answer decides on tool calls; with done, QUERY is the result."),
+    ] = None,
+    retry: Annotated[
+        str | None,
+        typer.Option(metavar="RUN", help="Resume this crashed run at the step it crashed in."),
+    ] = None,
+) -> None:
+    """Run a crew in the terminal and show its events as they come; asks you at a pause.
+
+    Ends with 0 when the run is completed, 1 when it failed, 3 when it is paused, 4 when a limit
+    or somebody ended it, 130 at Ctrl-C, which cancels it.
+
+    Example: [bold]crew run examples/it-support "Kiểm tra máy này"[/]
+    """
+    _check_options(query, answer, decision, retry)
+    crew = load(folder, provider)
+    if query or (decision is None and retry is None):
+        _check_query(query or "", crew)
+    settings = ServerSettings.read(os.environ, "127.0.0.1", 0)
+    asked: Query | Resume | Retry = Query(query or "")
+    if answer is not None:
+        asked = Resume(answer, _answer_of(query or "", decision))
+    elif retry is not None:
+        asked = Retry(retry)
+    database = open_for(crew, settings, folder)
+    database.store.claim_process(serves=False)
+    output = Output(as_lines=as_lines)
+    runs = Runs(crew, database.store, queue=database.queue)
+    row = asyncio.run(play(runs, asked, output))
+    if row.status == "paused" and not as_lines:
+        option = output.view.answer_option
+        text = f"Paused. Answer with: crew run {folder} --answer {row.run_id} {option}"
+        print(text, file=sys.stderr)
+    raise typer.Exit(exit_code_of(row))
+
+
+def runs(
+    folder: Folder = HERE,
+    run_id: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="RUN", help="Show this run with its events.", show_default="list the newest"
+        ),
+    ] = None,
+    as_document: Annotated[
+        bool, typer.Option("--json", help="Print JSON, one object a line.")
+    ] = False,
+) -> None:
+    """List the runs of a crew, or show one.
+
+    Example: [bold]crew runs examples/it-support[/]
+    """
+    if not folder.is_dir():
+        fail(f"there is no folder {folder}")
+    url = ServerSettings.read(os.environ, "127.0.0.1", 0).database_url
+    found = run_id is None
+    # looking must not make a database
+    if url or (folder / ".crew" / "crew.db").exists():
+        store = asyncio.run(open_store(url, folder))
+        found = asyncio.run(show_runs(store, run_id, as_document=as_document))
+    if not found:
+        fail(f"there is no run {run_id}")
+
+
+def cancel(
+    run_id: Annotated[str, typer.Argument(metavar="RUN", help="The run to end.")],
+    folder: Folder = HERE,
+) -> None:
+    """End a run, whether or not a server is at work: it ends as cancelled, and is not resumed.
+
+    Ends with 0 when the run has ended, 1 when there is no such run or it had ended before, and 3
+    when the process that plays it has been asked, but has not ended it within 10 s.
+
+    Example: [bold]crew cancel 019a8b6d40f2c0ffee examples/it-support[/]
+    """
+    crew = load(folder, None)
+    settings = ServerSettings.read(os.environ, "127.0.0.1", 0)
+    database = open_for(crew, settings, folder)
+    database.store.claim_process(serves=False)
+    ended = asyncio.run(cancel_run(Runs(crew, database.store, queue=database.queue), run_id))
+    if not ended:
+        print(f"crew: run {run_id}: its process has been asked to end it", file=sys.stderr)
+        raise typer.Exit(Exit.PAUSED)
+    print(f"Cancelled {run_id}.")
+
+
+def _check_options(
+    query: str | None, answer: str | None, decision: Decision | None, retry: str | None
+) -> None:
+    """Refuse what does not go together."""
+    if retry is not None and (query, answer, decision) != (None, None, None):
+        text = "it goes on by itself: give no QUERY, --answer or --decision with it"
+        raise typer.BadParameter(text, param_hint="--retry")
+    if decision is not None and answer is None:
+        text = "it decides on the calls of a paused run: give its id with --answer"
+        raise typer.BadParameter(text, param_hint="--decision")
+    if query is None and decision is None and retry is None:
+        text = "say what to ask the crew"
+        if answer is not None:
+            text = "give the answer in words, or a --decision"
+        raise typer.BadParameter(text, param_hint="QUERY")
+
+
+def _answer_of(text: str, decision: Decision | None) -> Answer:
+    if decision is None:
+        return Answer(text)
+    if decision == "done":
+        return Answer(decision="done", result=text)
+    return Answer(text, decision)
+
+
+def _check_query(query: str, crew: Crew) -> None:
+    limit = int(crew.config.settings.max_input_size_kb * 1000)
+    error = text_error(query)
+    if error is None and not query.strip():
+        error = "is empty"
+    if error is None and len(query) > limit:
+        error = f"has {len(query):,} characters; at most {limit:,} are allowed"
+    if error is not None:
+        fail(f"QUERY {error}", Exit.USAGE)
+
+
+COMMANDS = (run, runs, cancel)
