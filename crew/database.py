@@ -83,15 +83,17 @@ async def _open_sqlite(path: Path) -> SqliteStore:
 
 async def _open_postgres(url: str, crew: str | None, connections: int, *, queued: bool) -> Database:
     schema, server_module, store_module = _optional("schema", "server", "store")
-    await schema.prepare(url, crew)
+    time = await schema.prepare(url, crew)
     if queued:
         await schema.prepare_queue(url)
-    store: RunStore = store_module.PostgresStore(server_module.PostgresServer(url, connections))
+    store: RunStore = store_module.PostgresStore(
+        server_module.PostgresServer(url, connections, time)
+    )
     if not queued:
         return Database(store)
     (queue_module,) = _optional("queue")
     # connections of its own: a worker's heartbeat must not wait behind the writes of its runs
-    server = server_module.PostgresServer(url, queue_module.CONNECTIONS)
+    server = server_module.PostgresServer(url, queue_module.CONNECTIONS, time)
     return Database(store, queue_module.JobQueue(server))
 
 

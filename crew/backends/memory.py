@@ -2,25 +2,31 @@
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
+from datetime import datetime, timedelta
+from itertools import accumulate
 
-from crew.journal.errors import LostRun, StoreError
+from crew.journal.errors import LostEvents, LostRun, StoreError
 from crew.journal.events import CancelReason, RunStatus
 from crew.journal.store import (
     FIRST_EPOCH,
+    MAX_PAGE_BYTES,
     Appended,
     AppendResult,
     Cancellation,
     Claim,
     IdempotencyRecord,
     KeyTaken,
+    Newest,
     PurgeAges,
     Record,
     RunRow,
     StatusDiffers,
     Write,
+    listed_answer,
 )
 from crew.journal.watch import Watch
-from tools.clock import SYSTEM_CLOCK, Clock
+from tools.clock import SYSTEM_CLOCK, Clock, rfc3339
 
 
 class MemoryStore:
@@ -35,6 +41,8 @@ class MemoryStore:
         self._records: dict[str, list[Record]] = {}
         self._idempotency: dict[str, IdempotencyRecord] = {}
         self._epochs: dict[str, int] = {}
+        # until when a due pause is given to somebody
+        self._given_until: dict[str, datetime] = {}
         # claims since the newest event, and the number of that event
         self._claims: dict[str, tuple[int, int]] = {}
         self._to_cancel: dict[str, CancelReason] = {}
@@ -57,13 +65,16 @@ class MemoryStore:
             return KeyTaken(taken)
         kept = self._records.setdefault(run_id, [])
         newest = self._newest(run_id)
+        first = write.records[0].seq
+        if first > newest + 1:
+            raise LostEvents(run_id, first - 1)
         if any(one.seq != number for number, one in enumerate(write.records, newest + 1)):
-            seq = write.records[0].seq
-            raise StoreError(f"run {run_id}: event {seq} does not follow {newest}")
+            raise StoreError(f"run {run_id}: event {first} is there already")
         kept.extend(write.records)
         self._epochs[run_id] = epoch + (write.expected is not None)
         if row is not None:
             self._rows[run_id] = row
+            self._given_until.pop(run_id, None)
         if record is not None:
             self._idempotency[record.key] = record
         return Appended(self._epochs[run_id])
@@ -115,7 +126,8 @@ class MemoryStore:
         """See RunLog."""
         newest_first = sorted(self._rows, reverse=True)
         rows = [self._rows[run_id] for run_id in newest_first if after is None or run_id < after]
-        return [row for row in rows if status is None or row.status == status][:limit]
+        found = [row for row in rows if status is None or row.status == status][:limit]
+        return [replace(row, answer=listed_answer(row.answer)) for row in found]
 
     async def count(self, status: RunStatus) -> int:
         """See RunLog."""
@@ -124,17 +136,28 @@ class MemoryStore:
     async def records(self, run_id: str, after: int = 0, limit: int = 500) -> list[Record]:
         """See RunLog."""
         first = max(0, after - self._purged.get(run_id, 0))
-        return self._records.get(run_id, [])[first : first + limit]
+        found = self._records.get(run_id, [])[first : first + limit]
+        sizes = accumulate(len(one.public) + len(one.event) for one in found)
+        within = sum(size <= MAX_PAGE_BYTES for size in sizes)
+        return found[: max(1, within)]
+
+    async def newest(self, run_ids: Sequence[str]) -> dict[str, Newest]:
+        """See RunLog."""
+        rows = [self._rows[run_id] for run_id in run_ids if run_id in self._rows]
+        return {row.run_id: Newest(row.status, self._newest(row.run_id)) for row in rows}
 
     async def idempotency_record(self, key: str) -> IdempotencyRecord | None:
         """See RunLog."""
         return self._idempotency.get(key)
 
-    async def due_pauses(self, now: str, limit: int = 50) -> list[RunRow]:
+    async def due_pauses(self, limit: int, seconds: float) -> list[RunRow]:
         """See RunLog."""
-        timed = [row for row in self._rows.values() if row.paused_until is not None]
-        due = [row for row in timed if (row.paused_until or "") <= now]
-        return sorted(due, key=lambda row: row.paused_until or "")[:limit]
+        now = self.now()
+        free = [row for row in self._rows.values() if self._given_until.get(row.run_id, now) <= now]
+        due = [row for row in free if row.paused_until and row.paused_until <= rfc3339(now)]
+        given = sorted(due, key=lambda row: row.paused_until or "")[:limit]
+        self._given_until |= {row.run_id: now + timedelta(seconds=seconds) for row in given}
+        return given
 
     async def purge(self, ages: PurgeAges, limit: int = 200) -> int:
         """See Purging."""
@@ -170,6 +193,10 @@ class MemoryStore:
         self._purged[run_id] = self._purged.get(run_id, 0) + gone
         return gone > 0
 
+    def now(self) -> datetime:
+        """See Cluster."""
+        return self.clock.now()
+
     def claim_process(self, *, serves: bool) -> bool:
         """See Cluster."""
         return True
@@ -183,7 +210,7 @@ class MemoryStore:
 
     def watch(self, run_id: str) -> AbstractContextManager[Watch]:
         """See Cluster."""
-        return nullcontext(Watch(self.clock))
+        return nullcontext(Watch())
 
     def publish_ephemeral(self, run_id: str, encoded: str) -> None:
         """See Cluster: there is no other process."""

@@ -111,6 +111,13 @@ class CrewExecutor:
             text = "the runtime made a mistake; the server's log has it under this run's id"
             self._fail("internal", "internal", text)
 
+    def warn_of_lost_events(self, published: int) -> None:
+        """Record that the database has lost what was published up to an event."""
+        known = self.state.seq
+        text = "the database came back without its last commits: of this run it has lost "
+        text += f"events {known + 1} to {published}; the run goes on after event {known}"
+        self._record(Warned("events_lost", text))
+
     async def emit(self, event: Event) -> None:
         """Record an event and go on by it.
 
@@ -288,7 +295,7 @@ class CrewExecutor:
         seconds = self.crew.routing.wait_seconds.get(agent_id)
         if seconds is None:
             return None
-        return rfc3339(self.crew.clock.now() + timedelta(seconds=seconds))
+        return rfc3339(self.journal.now() + timedelta(seconds=seconds))
 
     def _finish(
         self, reason: DoneReason, agent_id: str, answer: str, until: str | None = None
@@ -340,7 +347,7 @@ class CrewExecutor:
             handoffs=state.handoffs,
             usage=state.usage,
             duration_seconds=state.active_seconds,
-            ended_at=None if is_paused else rfc3339(self.crew.clock.now()),
+            ended_at=None if is_paused else rfc3339(self.journal.now()),
             paused_until=until,
             pause_seq=state.pause_seq if is_paused else None,
             last_seq=state.seq,

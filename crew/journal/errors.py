@@ -3,7 +3,8 @@
 CrewError
 └── StoreError           the store could not write or read
     ├── StoreUnavailable for now: the disk is full, the database is away or locked by others
-    └── LostRun          another process has claimed the run
+    ├── LostRun          another process has claimed the run
+    └── LostEvents       the database has lost its last commits
 """
 
 from crew.errors import CrewError
@@ -22,3 +23,13 @@ class LostRun(StoreError):
 
     def __init__(self) -> None:
         super().__init__("another process has claimed the run")
+
+
+class LostEvents(StoreError):
+    """The database came back without its last commits; what does not join on is refused."""
+
+    def __init__(self, run_id: str, seq: int) -> None:
+        super().__init__(
+            f"the database has lost its last commits: event {seq} of run {run_id} is not there; "
+            "the run goes on from what is there"
+        )

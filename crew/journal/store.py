@@ -7,6 +7,7 @@ time, one start for each idempotency key.
 from collections.abc import Awaitable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Protocol
 
 from agents.model import Usage
@@ -15,6 +16,10 @@ from crew.journal.watch import Watch
 
 # of a run that nobody has claimed since its start
 FIRST_EPOCH = 1
+# of one page of events, unless its first event alone is larger
+MAX_PAGE_BYTES = 1 << 20
+# of an answer in a list
+MAX_LISTED_BYTES = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +129,14 @@ AppendResult = Appended | StatusDiffers | KeyTaken
 
 
 @dataclass(frozen=True, slots=True)
+class Newest:
+    """Where a run is: its status, and the number of its newest event, deleted or not."""
+
+    status: RunStatus
+    seq: int
+
+
+@dataclass(frozen=True, slots=True)
 class Claim:
     """A run that this process writes from now on; `epoch` goes with its writes."""
 
@@ -141,6 +154,14 @@ class Cancellation:
     reason: CancelReason
 
 
+def listed_answer(answer: str | None) -> str | None:
+    """An answer as lists have it: its beginning, of up to MAX_LISTED_BYTES."""
+    encoded = (answer or "").encode()
+    if len(encoded) <= MAX_LISTED_BYTES:
+        return answer
+    return encoded[: MAX_LISTED_BYTES - len("…".encode())].decode(errors="ignore") + "…"
+
+
 class RunLog(Protocol):
     """Runs and their events."""
 
@@ -149,6 +170,7 @@ class RunLog(Protocol):
 
         Raises:
             LostRun: the write's epoch is over, since another process has claimed the run.
+            LostEvents: the event before the first one is not there.
         """
         ...
 
@@ -176,7 +198,10 @@ class RunLog(Protocol):
     async def rows(
         self, status: RunStatus | None = None, limit: int = 50, after: str | None = None
     ) -> list[RunRow]:
-        """Rows, newest first (run ids begin with their time); `after`: the last run_id seen."""
+        """Rows, newest first (run ids begin with their time), with `listed_answer`s.
+
+        `after`: the last run_id seen.
+        """
         ...
 
     async def count(self, status: RunStatus) -> int:
@@ -184,15 +209,22 @@ class RunLog(Protocol):
         ...
 
     async def records(self, run_id: str, after: int = 0, limit: int = 500) -> list[Record]:
-        """Events with a number above `after`, in order."""
+        """Events with a number above `after`, in order, of up to MAX_PAGE_BYTES together."""
+        ...
+
+    async def newest(self, run_ids: Sequence[str]) -> dict[str, Newest]:
+        """Where runs are now; without those that there are not."""
         ...
 
     async def idempotency_record(self, key: str) -> IdempotencyRecord | None:
         """What a key has started."""
         ...
 
-    async def due_pauses(self, now: str, limit: int = 50) -> list[RunRow]:
-        """Paused runs whose `paused_until` has passed, earliest first."""
+    async def due_pauses(self, limit: int, seconds: float) -> list[RunRow]:
+        """Paused runs whose `paused_until` has passed, earliest first.
+
+        Each is given to one process; again after so many seconds, if it is paused still.
+        """
         ...
 
 
@@ -252,6 +284,10 @@ class PurgeAges:
 
 class Cluster(Protocol):
     """What processes that share a store know of each other."""
+
+    def now(self) -> datetime:
+        """The time that all of them agree on, whatever the clocks of their machines say."""
+        ...
 
     # several processes play its runs, and a queue decides which process plays which
     shared: bool

@@ -3,16 +3,13 @@
 import asyncio
 from collections import deque
 
-from tools.clock import Clock
-
 MAX_NOTICES = 10_000
 
 
 class Watch:
     """Notices about a run that another process writes."""
 
-    def __init__(self, clock: Clock) -> None:
-        self.clock = clock
+    def __init__(self) -> None:
         # in the order they came: the number of the newest event; an ephemeral event, encoded; or
         # None: look for whatever there is. Beyond MAX_NOTICES the oldest are lost.
         self.notices: deque[int | str | None] = deque(maxlen=MAX_NOTICES)
@@ -26,11 +23,7 @@ class Watch:
             self.notices.append(notice)
         self._more.set()
 
-    async def wait(self, seconds: float) -> None:
-        """Wait for a notice; after so many seconds add one that says: look."""
-        try:
-            async with self.clock.timeout(seconds):
-                await self._more.wait()
-        except TimeoutError:
-            self.notices.append(None)
+    async def wait(self) -> None:
+        """Wait for a notice."""
+        await self._more.wait()
         self._more.clear()

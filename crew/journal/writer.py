@@ -6,9 +6,10 @@ import logging
 from collections.abc import Callable
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Protocol
 
-from crew.journal.errors import LostRun, StoreError, StoreUnavailable
+from crew.journal.errors import LostEvents, LostRun, StoreError, StoreUnavailable
 from crew.journal.events import EphemeralEvent, Event, RunStatus, StoredEvent, encode_event
 from crew.journal.store import (
     Appended,
@@ -163,7 +164,7 @@ class Journal:
     def publish_ephemeral(self, event: EphemeralEvent) -> None:
         """Publish what is not stored."""
         outlets = self.outlets
-        published = to_run_event(event, self.run_id, None, rfc3339(outlets.clock.now()))
+        published = to_run_event(event, self.run_id, None, rfc3339(outlets.store.now()))
         if published is not None:
             self.publish(published)
             outlets.store.publish_ephemeral(self.run_id, published.encoded)
@@ -188,11 +189,20 @@ class Journal:
             self._fail(StoreError("the store could not be written"))
 
     @property
+    def has_lost_events(self) -> bool:
+        """Whether the database has lost events that were published."""
+        return isinstance(self._state, Failed) and isinstance(self._state.error, LostEvents)
+
+    @property
     def gave_up(self) -> bool:
         """Whether the store failed a run that was accepted, and that no other process has."""
         if not isinstance(self._state, Failed):
             return False
         return self.epoch is not None and not isinstance(self._state.error, LostRun)
+
+    def now(self) -> datetime:
+        """The time that all processes agree on."""
+        return self.outlets.store.now()
 
     @property
     def active_seconds(self) -> float:
@@ -205,7 +215,7 @@ class Journal:
         return len(self._pending.records)
 
     def _add(self, event: StoredEvent) -> None:
-        timestamp = rfc3339(self.outlets.clock.now())
+        timestamp = rfc3339(self.now())
         published = to_run_event(event, self.run_id, self.seq + 1, timestamp)
         assert published is not None, "every stored event has a public form"
         record = Record(self.seq + 1, published.encoded, encode_event(event, self.active_seconds))

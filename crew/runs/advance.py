@@ -6,6 +6,7 @@ from collections import Counter
 from crew.config.errors import LostConfiguration
 from crew.journal.errors import StoreError, StoreUnavailable
 from crew.runs.queue import Queue
+from crew.runs.run import Run
 from crew.runs.runs import Runs
 
 log = logging.getLogger(__name__)
@@ -27,23 +28,32 @@ class Advance:
 
     async def __call__(self, run_id: str, epoch: int) -> None:
         """Return when this process has no more to do with the run; a pause holds nothing."""
-        about_run = {"run_id": run_id}
+        run = await self._claim(run_id, epoch)
+        while run is not None:
+            await run.stopped()
+            if not run.journal.has_lost_events or self.runs.draining:
+                await self._leave(run, epoch)
+                return
+            # from what is there, in whichever epoch that is
+            run = await self._claim(run_id, None)
+
+    async def _claim(self, run_id: str, epoch: int | None) -> Run | None:
         try:
-            run = await self.runs.claim(run_id, epoch)
+            return await self.runs.claim(run_id, epoch)
         except StoreUnavailable as error:
-            log.warning("run %s waits for the store: %s", run_id, error, extra=about_run)
-            return
+            text = "run %s waits for the store: %s"
+            log.warning(text, run_id, error, extra={"run_id": run_id})
         except (StoreError, LostConfiguration) as error:
-            await self._decline(run_id, epoch, error)
-            return
-        if run is None:
-            return
-        await run.stopped()
+            if epoch is not None:
+                await self._decline(run_id, epoch, error)
+        return None
+
+    async def _leave(self, run: Run, epoch: int) -> None:
         is_left = run.executor.state.status == "running" and run.journal.epoch is not None
         if self.runs.draining and is_left:
             # at once, so that no other worker has to find it
-            log.info("run %s is left to other workers", run_id, extra=about_run)
-            await self.queue.put(run_id, run.journal.epoch or epoch)
+            log.info("run %s is left to other workers", run.id, extra={"run_id": run.id})
+            await self.queue.put(run.id, run.journal.epoch or epoch)
 
     async def _decline(self, run_id: str, epoch: int, error: Exception) -> None:
         times = self._declined[run_id]

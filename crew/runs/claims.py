@@ -123,6 +123,8 @@ class RunClaimer:
         run = self.factory.make(
             crew, claim.row, state, claim.epoch, stream=state.deltas, claims=claim.claims
         )
+        if (published := self.factory.lost.pop(run_id, 0)) > state.seq:
+            run.executor.warn_of_lost_events(published)
         self.live.add(run)
         return run
 

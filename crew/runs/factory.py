@@ -25,6 +25,8 @@ class RunFactory:
         """`queue`: gets what is started here; without one, this process plays it."""
         self.outlets, self.store, self.clock = outlets, outlets.store, outlets.clock
         self.live, self.revisions, self.queue = live, revisions, queue
+        # of runs whose last events the database has lost: the newest that was published
+        self.lost: dict[str, int] = {}
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     def lock(self, run_id: str) -> asyncio.Lock:
@@ -63,6 +65,8 @@ class RunFactory:
 
     def discard(self, run: Run) -> None:
         """A run is alive no more here."""
+        if run.journal.has_lost_events:
+            self.lost[run.id] = run.tail.seq
         # where there is a queue, its workers find the run again
         if run.journal.gave_up and not self.live.draining and self.queue is None:
             self.live.left.add(run.id)

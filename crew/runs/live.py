@@ -1,15 +1,20 @@
 """The runs that are alive in this process, and the tails of those that others play."""
 
 import asyncio
+import contextlib
+import contextvars
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
+from crew.journal.errors import StoreError
 from crew.journal.store import RunStore
 from crew.runs.remote import RemoteTail
 from crew.runs.run import Run
 from crew.runs.tail import Tail
 from tools.clock import Clock
 
+# how often the store is asked where the runs are that others play, even without a notice
+LOOK_SECONDS = 1.0
 # how long the tail of a run that was given to others is kept though nobody follows it
 EXPECT_SECONDS = 5.0
 
@@ -21,6 +26,7 @@ class LiveRuns:
         self.store, self.clock = store, clock
         self._runs: dict[str, Run] = {}
         self._tails: dict[str, RemoteTail] = {}
+        self._looking: asyncio.Task[None] | None = None
         # this process takes no new runs
         self.draining = False
         # runs that go on and that this process is still to claim
@@ -71,6 +77,7 @@ class LiveRuns:
         if remote is None:
             remote = RemoteTail(self.store, self.clock, run_id, after, self.is_played_by_others)
             self._tails[run_id] = remote
+            self._begin_to_look()
         remote.users += 1
         try:
             yield remote.tail
@@ -88,6 +95,22 @@ class LiveRuns:
         waiting.enter_context(self.remote_tail(run_id, after))
         # of the event loop: a rehearsal's clock has nothing to do with other processes
         asyncio.get_running_loop().call_later(EXPECT_SECONDS, waiting.close)
+
+    def _begin_to_look(self) -> None:
+        if self._looking is None or self._looking.done():
+            # in a context of its own: it belongs to no one request
+            self._looking = asyncio.create_task(self._look(), context=contextvars.Context())
+
+    async def _look(self) -> None:
+        """Look from time to time where the runs are that are followed here: all at once."""
+        while self._tails:
+            await self.clock.sleep(LOOK_SECONDS)
+            tails = list(self._tails.items())
+            # a store that fails is asked again
+            with contextlib.suppress(StoreError):
+                newest = await self.store.newest([run_id for run_id, _ in tails])
+                for run_id, remote in tails:
+                    remote.look(newest.get(run_id))
 
     def _tail_after(self, run_id: str, seq: int) -> RemoteTail | None:
         """The tail that has what comes after an event; one of an earlier segment has not."""

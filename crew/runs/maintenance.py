@@ -1,5 +1,6 @@
 """What time asks for: pauses that nobody has answered are over, and what is old is purged."""
 
+import asyncio
 import contextlib
 import logging
 from dataclasses import dataclass
@@ -16,8 +17,11 @@ log = logging.getLogger(__name__)
 # how late the end of a pause may be noticed
 ROUND_SECONDS = 1.0
 PURGE_SECONDS = 60.0
-# pauses that are ended in one round
+# pauses that are ended at the same time; no more while so many runs are alive here
 MAX_DUE = 50
+MAX_LIVE = 500
+# until a pause that could not be ended is tried again
+RETRY_SECONDS = 60.0
 # a revision is kept for so long even if no run needs it: a run with it may be starting
 KEEP_REVISIONS_HOURS = 1.0
 
@@ -42,8 +46,6 @@ class Maintenance:
         self.clock = runs.crew.clock
         # on the clock, when the last purge ended
         self._purged = -PURGE_SECONDS
-        # when runs that could not be resumed are tried again, on the clock
-        self._retry_at: dict[str, float] = {}
         # the store failed in the last round
         self._failing = False
 
@@ -78,25 +80,20 @@ class Maintenance:
             self._purged = self.clock.monotonic()
 
     async def _end_pauses(self) -> None:
-        now = rfc3339(self.clock.now())
-        due = await self.runs.store.due_pauses(now, MAX_DUE + len(self._retry_at))
-        known = self._retry_at
-        self._retry_at = {row.run_id: known[row.run_id] for row in due if row.run_id in known}
-        for row in due:
-            if self._retry_at.get(row.run_id, 0.0) > self.clock.monotonic():
-                continue
-            if not await self._expire(row):
-                self._retry_at[row.run_id] = self.clock.monotonic() + PURGE_SECONDS
+        """End the pauses that are over, as many as this process has room for."""
+        while len(self.runs.live) < MAX_LIVE and not self.runs.draining:
+            due = await self.runs.store.due_pauses(MAX_DUE, RETRY_SECONDS)
+            await asyncio.gather(*(self._expire(row) for row in due))
+            if len(due) < MAX_DUE:
+                return
 
-    async def _expire(self, row: RunRow) -> bool:
+    async def _expire(self, row: RunRow) -> None:
         try:
             await self.runs.expire(row)
         except CrewError as error:
             # a run that cannot be resumed must not keep the others waiting
             text = "run %s cannot go on without an answer: %s"
             log.error(text, row.run_id, error, extra={"run_id": row.run_id})
-            return False
-        return True
 
 
 async def recover_left(runs: Runs) -> None:
@@ -121,7 +118,7 @@ async def apply_cancellations(runs: Runs) -> None:
 
 async def purge_batch(runs: Runs, retention: Retention) -> bool:
     """Delete some of what is old; whether there may be more."""
-    now = runs.crew.clock.now()
+    now = runs.store.now()
     events_before = now - timedelta(hours=retention.events_hours)
     runs_before = now - timedelta(days=retention.runs_days)
     revisions_before = now - timedelta(hours=KEEP_REVISIONS_HOURS)

@@ -99,14 +99,10 @@ class RunReader:
         """The number of a run's newest event."""
         if (run := self.live.get(run_id)) is not None:
             return run.journal.seq
-        row = await self.row(run_id)
-        seq = row.last_seq
-        if row.status != "running" and seq:
-            # some of the events may be purged
-            return seq
-        while records := await self.store.records(run_id, seq, PAGE):
-            seq = records[-1].seq
-        return seq
+        newest = (await self.store.newest([run_id])).get(run_id)
+        if newest is None:
+            raise UnknownRun(f"there is no run {run_id}")
+        return newest.seq
 
     async def stored(self, run_id: str) -> AsyncGenerator[RunEvent, None]:
         """The events that are stored now; nothing that is to come. Raises UnknownRun."""
@@ -135,8 +131,7 @@ class RunReader:
             run_id: the run.
             after: the number of the last event that is known; 0 for none.
             idle_seconds: None is yielded after each so long without an event.
-            cut: called when the follower falls more than MAX_WAITING events behind, also while
-                it is busy with one.
+            cut: called when the follower falls too far behind, also while it is busy with one.
 
         Raises:
             UnknownRun, TooSlow, StoreError
@@ -201,6 +196,9 @@ class RunReader:
         if row.status != "running" and row.last_seq > after:
             # events that came since the store was asked for them
             has_more = bool(await self.store.records(run_id, after, 1))
+        if run_id in self.live:
+            # claimed meanwhile
+            return Again()
         goes_on = self.live.is_played_by_others(run_id)
         return source_without_records(row, after, has_more=has_more, goes_on=goes_on)
 

@@ -47,7 +47,7 @@ class Reloader:
         self._lock = asyncio.Lock()
 
     def _now(self) -> str:
-        return rfc3339(self.runs.crew.clock.now())
+        return rfc3339(self.runs.store.now())
 
     async def reload(self, why: str) -> bool:
         """Read the files; returns whether new runs get something else now.

@@ -3,19 +3,17 @@
 import asyncio
 import contextvars
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-from crew.journal.errors import StoreError
+from crew.journal.errors import LostEvents, StoreError
 from crew.journal.replay import PAGE
-from crew.journal.store import RunStore
+from crew.journal.store import MAX_PAGE_BYTES, Newest, Record, RunStore
+from crew.journal.watch import Watch
 from crew.journal.wire import RunEvent
 from crew.runs.tail import Tail
 from tools.clock import Clock
 
 log = logging.getLogger(__name__)
-
-# how often the store is read even without a notice
-POLL_SECONDS = 1.0
 
 
 class RemoteTail:
@@ -41,6 +39,9 @@ class RemoteTail:
         self.store, self.run_id, self.goes_on = store, run_id, goes_on
         self.tail = Tail(clock, after)
         self.users = 0
+        # nobody plays the run any more
+        self._ends = False
+        self._watch = Watch()
         # in a context of its own: it belongs to no one request
         context = contextvars.Context()
         self._task = asyncio.create_task(self._read(), name=f"tail of {run_id}", context=context)
@@ -53,13 +54,27 @@ class RemoteTail:
         """Wait until no event will follow."""
         await asyncio.wait({self._task})
 
+    def look(self, newest: Newest | None) -> None:
+        """Go on by where the run is now: notices may be late or lost.
+
+        Args:
+            newest: of the run; None: there is no such run any more.
+        """
+        is_known = newest is not None and newest.seq == self.tail.seq
+        goes_on = newest is not None and newest.status == "running" and self.goes_on(self.run_id)
+        if is_known and goes_on:
+            return
+        self._ends = not goes_on
+        self._watch.notify(None)
+
     async def _read(self) -> None:
         try:
             with self.store.watch(self.run_id) as watch:
+                self._watch = watch
                 # what was stored before the watch began
                 watch.notify(None)
                 while True:
-                    await watch.wait(POLL_SECONDS)
+                    await watch.wait()
                     while watch.notices:
                         notice = watch.notices.popleft()
                         if isinstance(notice, str):
@@ -70,35 +85,48 @@ class RemoteTail:
             self.tail.close()
 
     async def _catch_up(self, last: int | None) -> bool:
-        """Read what is new; True when no more is to come.
+        """Read what is new; True when no more is to come, or what was read is gone.
 
         Args:
             last: read only up to this event, so that an ephemeral one comes in its place.
         """
+        ends = self._ends
         try:
-            ended, fresh = await self._read_new(last)
-            if ended or fresh or last is not None:
-                return ended
-            row = await self.store.row(self.run_id)
+            while last is None or last > self.tail.seq:
+                records = await self._next_records(last)
+                if not records:
+                    # the follower looks once more for what was stored since
+                    return ends
+                for record in records:
+                    event = RunEvent.of_record(record)
+                    self.tail.add(event)
+                    if event.ends_segment:
+                        return True
+        except LostEvents as error:
+            log.warning("%s", error)
+            return True
         except StoreError as error:
             # maintenance warns once; followers wait
             log.debug("the events of run %s cannot be read for now: %s", self.run_id, error)
-            return False
-        # the follower looks once more for what was stored since
-        return row is None or row.status != "running" or not self.goes_on(self.run_id)
+        return False
 
-    async def _read_new(self, last: int | None) -> tuple[bool, bool]:
-        """Whether the segment has ended, and whether there was anything new."""
-        fresh = False
-        while last is None or last > self.tail.seq:
-            limit = PAGE if last is None else min(PAGE, last - self.tail.seq)
-            records = await self.store.records(self.run_id, self.tail.seq, limit)
-            for record in records:
-                fresh = True
-                event = RunEvent.of_record(record)
-                self.tail.add(event)
-                if event.ends_segment:
-                    return True, True
-            if len(records) < limit:
-                break
-        return False, fresh
+    async def _next_records(self, last: int | None) -> Sequence[Record]:
+        """Some records after the tail; the tail's newest must be there still, as it was."""
+        known = self.tail.newest
+        after = self.tail.seq if known is None else self.tail.seq - 1
+        limit = PAGE if last is None else min(PAGE, last - after)
+        records = await self.store.records(self.run_id, after, limit)
+        if known is None:
+            return records
+        if records and records[0].public == known.encoded:
+            if len(known.encoded) < MAX_PAGE_BYTES // 2:
+                return records[1:]
+            # it may fill a page by itself
+            return await self.store.records(self.run_id, self.tail.seq, limit)
+        newest = (await self.store.newest([self.run_id])).get(self.run_id)
+        if newest is not None and newest.status != "running":
+            # purged meanwhile
+            return await self.store.records(self.run_id, self.tail.seq, limit)
+        lost = LostEvents(self.run_id, self.tail.seq)
+        self.tail.forget(newest.seq if newest is not None else 0)
+        raise lost

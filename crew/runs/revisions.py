@@ -6,14 +6,14 @@ from collections import Counter
 from crew.config.errors import ConfigurationError, LostConfiguration
 from crew.config.sources import Sources
 from crew.crew import Crew
-from crew.journal.store import RevisionStore, RunRow
+from crew.journal.store import RunRow, RunStore
 from tools.clock import rfc3339
 
 
 class Revisions:
     """The crews of one store, by the revision of their files and their provider."""
 
-    def __init__(self, crew: Crew, store: RevisionStore) -> None:
+    def __init__(self, crew: Crew, store: RunStore) -> None:
         """`crew`: for new runs."""
         self.current, self.store = crew, store
         # how many live runs each crew has
@@ -33,7 +33,7 @@ class Revisions:
             StoreError
         """
         while (crew := self.current).revision not in self._kept:
-            now = rfc3339(crew.clock.now())
+            now = rfc3339(self.store.now())
             await self.store.keep_revision(crew.revision, crew.sources.to_json(), now)
             self._kept.add(crew.revision)
 

@@ -57,7 +57,7 @@ class RunStarter:
         if query.agent_id is not None and query.agent_id not in crew.agents:
             raise UnknownAgent(f"there is no agent {query.agent_id}")
         self.revisions.acquire(crew)
-        now = self.factory.clock.now()
+        now = self.store.now()
         row = RunRow(
             new_run_id(now),
             crew.name,

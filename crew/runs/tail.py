@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from crew.journal.wire import RunEvent
 from tools.clock import Clock
 
-# A follower this many events behind is cut off; it may come back by id.
+# A follower so many events, or bytes, behind is cut off; it may come back by id.
 MAX_WAITING = 1000
+MAX_WAITING_BYTES = 4 << 20
 
 
 class TooSlow(Exception):
-    """The follower fell more than MAX_WAITING events behind."""
+    """The follower fell too far behind."""
 
 
 @dataclass(slots=True, eq=False)
@@ -39,7 +40,10 @@ class Tail:
     def __init__(self, clock: Clock, seq: int) -> None:
         """`seq`: the number of the event before the first one to come."""
         self.clock = clock
-        self.events: deque[RunEvent] = deque(maxlen=MAX_WAITING)
+        self.events: deque[RunEvent] = deque()
+        # the newest that is stored
+        self.newest: RunEvent | None = None
+        self._bytes = 0
         # place of the first event that is still here, counted from this tail's beginning
         self.first = 0
         self.seq = seq
@@ -48,13 +52,29 @@ class Tail:
 
     def add(self, event: RunEvent) -> None:
         """Add an event and wake the followers; cut off those that it pushes too far behind."""
-        if len(self.events) == MAX_WAITING:
-            self.first += 1
-            self._cut_off()
         self.events.append(event)
+        self._bytes += len(event.encoded)
+        if len(self.events) > MAX_WAITING or self._bytes > MAX_WAITING_BYTES:
+            self._drop_oldest()
         if event.seq is not None:
-            self.seq = event.seq
+            self.seq, self.newest = event.seq, event
         self._wake()
+
+    def _drop_oldest(self) -> None:
+        while len(self.events) > MAX_WAITING or self._bytes > MAX_WAITING_BYTES:
+            if len(self.events) == 1:
+                # one alone may be larger
+                break
+            self._bytes -= len(self.events.popleft().encoded)
+            self.first += 1
+        self._cut_off()
+
+    def forget(self, seq: int) -> None:
+        """Drop all events: the store has lost those after event `seq`."""
+        self.seq = seq
+        self.first += len(self.events)
+        self.events.clear()
+        self._bytes = 0
 
     def close(self) -> None:
         """No event will follow."""

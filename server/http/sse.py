@@ -105,7 +105,7 @@ class EventStream:
         async with aclosing(events):
             async for event in events:
                 if event is None:
-                    event = ping(self.run_id, rfc3339(self.runs.crew.clock.now()))
+                    event = ping(self.run_id, rfc3339(self.runs.store.now()))
                 elif event.seq is None and not self.deltas:
                     continue
                 over = event.ends_segment

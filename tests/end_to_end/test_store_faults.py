@@ -14,7 +14,7 @@ import pytest
 
 from crew import Query, Runs, SqliteStore, load_crew
 from crew.journal.errors import StoreError
-from crew.runs.maintenance import Maintenance, Retention
+from crew.runs.maintenance import Maintenance, Retention, recover_left
 from tests.support.crews import write_crew
 from tests.support.processes import BIN, ServerProcess, clean_environment, client, serving, sse
 
@@ -171,7 +171,7 @@ def test_a_run_that_waited_too_long_goes_on(tmp_path: Path):
         store = SqliteStore(tmp_path / "x.db")
         store.claim_process(serves=True)
         async with Runs(loaded, store) as runs:
-            maintaining = asyncio.create_task(Maintenance(runs, Retention()).run())
+            maintaining = asyncio.gather(Maintenance(runs, Retention()).run(), recover_left(runs))
             run = await runs.start(Query("x"))
             run.journal.patience_seconds = 0.1
             other = sqlite3.connect(tmp_path / "x.db", isolation_level=None)

@@ -26,8 +26,9 @@ async def one(check, url, folder):
         connection = await asyncpg.connect(url)
         await connection.execute("DROP SCHEMA public CASCADE; CREATE SCHEMA public")
         await connection.close()
-        await prepare(url)
-    store = PostgresStore(PostgresServer(url, 5)) if url else SqliteStore(Path(folder) / "x.db")
+        store = PostgresStore(PostgresServer(url, 5, await prepare(url)))
+    else:
+        store = SqliteStore(Path(folder) / "x.db")
     try:
         await check(store)
     finally:
@@ -86,8 +87,8 @@ MUTANTS = (
     Mutant(
         "an intent that is not awaited",
         "crew/engine/executor.py",
-        "            case ToolStarted(once=True):\n                self._record(event)\n                await self.journal.settled()",
-        "            case ToolStarted(once=True):\n                self._record(event)",
+        "            case ToolStarted():\n                self._record(event)\n                await self.journal.settled()",
+        "            case ToolStarted():\n                self._record(event)",
     ),
     Mutant(
         "an intent that is forgotten",
@@ -98,9 +99,9 @@ MUTANTS = (
     Mutant(
         "the last event is not replayed",
         "crew/journal/replay.py",
-        "                state.apply(decode_event(record.event))\n",
+        "                state.apply(event)\n",
         "                if record is records[-1]:\n                    state.seq += 1\n                    continue\n"
-        "                state.apply(decode_event(record.event))\n",
+        "                state.apply(event)\n",
     ),
     Mutant(
         "an idempotency key that is not kept",
@@ -129,8 +130,41 @@ MUTANTS = (
     Mutant(
         "runs that are not recovered",
         "crew/runs/claims.py",
-        "for row in rows if row.revision or row.crew == crew.name]\n",
-        "for row in rows if row.revision or row.crew == crew.name][1:]\n",
+        "for run_id in ours if run_id not in self.live}\n",
+        "for run_id in sorted(ours)[1:] if run_id not in self.live}\n",
+    ),
+    Mutant(
+        "a write that leaves a hole",
+        "crew/backends/sqlite/store.py",
+        "        first > 1\n",
+        "        first > 9\n",
+    ),
+    Mutant(
+        "a write that leaves a hole, in the other database",
+        "crew/backends/postgres/statements.py",
+        "(($3::bigint[])[1] - 1 <= purged_seq OR",
+        "(true OR",
+        postgres=True,
+    ),
+    Mutant(
+        "a due pause that several processes end",
+        "crew/backends/postgres/statements.py",
+        "        AND coalesce(given_until, now()) <= now()\n",
+        "",
+        postgres=True,
+    ),
+    Mutant(
+        "claims that are not counted",
+        "crew/backends/sqlite/store.py",
+        "THEN 1 ELSE claims + 1 END",
+        "THEN 1 ELSE 1 END",
+    ),
+    Mutant(
+        "claims that are not counted, in the other database",
+        "crew/backends/postgres/statements.py",
+        "THEN 1 ELSE claims + 1 END",
+        "THEN 1 ELSE 1 END",
+        postgres=True,
     ),
     Mutant(
         "the row without its events",
@@ -147,8 +181,8 @@ MUTANTS = (
     Mutant(
         "an epoch that is not compared",
         "crew/backends/postgres/statements.py",
-        "WITH held AS (SELECT FROM crew_runs WHERE run_id = $1 AND epoch = $2 FOR SHARE),",
-        "WITH held AS (SELECT FROM crew_runs WHERE run_id = $1 AND $2::bigint > 0 FOR SHARE),",
+        "WITH held AS (SELECT FROM crew_runs WHERE run_id = $1 AND epoch = $2 AND",
+        "WITH held AS (SELECT FROM crew_runs WHERE run_id = $1 AND $2::bigint > 0 AND",
         postgres=True,
     ),
     Mutant(

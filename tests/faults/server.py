@@ -107,14 +107,14 @@ async def _crashing(settings: ServerSettings, folder: Path) -> Database:
         return Database(CrashingSqlite(folder / ".crew" / "crew.db"))
     while True:
         try:
-            await prepare(url)
+            time = await prepare(url)
             await prepare_queue(url)
             break
         except StoreError:
             # the database restarts right now; a supervisor would start the process again
             await asyncio.sleep(SLOW_SECONDS)
-    store = CrashingPostgres(PostgresServer(url, CONNECTIONS))
-    return Database(store, JobQueue(PostgresServer(url, QUEUE_CONNECTIONS)))
+    store = CrashingPostgres(PostgresServer(url, CONNECTIONS, time))
+    return Database(store, JobQueue(PostgresServer(url, QUEUE_CONNECTIONS, time)))
 
 
 if __name__ == "__main__":

@@ -12,6 +12,9 @@ from crew.backends.conformance.reading import (
     a_refused_write_keeps_no_key,
     a_status_is_compared_and_swapped,
     an_abandoned_write_is_written,
+    an_event_joins_on,
+    large_events_come_in_small_pages,
+    lists_have_short_answers,
     rows_are_listed_newest_first,
     what_is_written_is_read,
 )
@@ -22,6 +25,7 @@ from crew.backends.conformance.upkeep import (
     revisions_are_kept_while_needed,
     the_store_says_whether_it_can_be_written,
     what_is_old_is_purged,
+    where_runs_are_is_known,
 )
 from crew.backends.conformance.writers import (
     a_former_writer_is_refused,
@@ -37,6 +41,9 @@ CHECKS: tuple[Callable[[RunStore], Awaitable[None]], ...] = (
     an_abandoned_write_is_written,
     a_status_is_compared_and_swapped,
     a_number_is_given_once,
+    an_event_joins_on,
+    large_events_come_in_small_pages,
+    lists_have_short_answers,
     a_former_writer_is_refused,
     only_running_runs_are_claimed,
     claims_without_progress_are_counted,
@@ -55,4 +62,5 @@ CHECKS: tuple[Callable[[RunStore], Awaitable[None]], ...] = (
     # Cluster
     processes_know_of_each_others_listeners,
     a_watch_is_notified,
+    where_runs_are_is_known,
 )

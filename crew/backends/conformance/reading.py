@@ -6,16 +6,20 @@ from crew.backends.conformance.samples import (
     LOOK_SECONDS,
     PATIENCE_SECONDS,
     begin,
+    epoch_of,
     run_ids,
     sample_records,
     sample_row,
 )
-from crew.journal.errors import StoreError
+from crew.journal.errors import LostEvents, StoreError
 from crew.journal.events import RunStatus
 from crew.journal.store import (
+    MAX_LISTED_BYTES,
+    MAX_PAGE_BYTES,
     Appended,
     IdempotencyRecord,
     KeyTaken,
+    Record,
     RunStore,
     StatusDiffers,
     Write,
@@ -75,6 +79,25 @@ async def a_number_is_given_once(store: RunStore) -> None:
     assert len(await store.rows()) == 6
 
 
+async def an_event_joins_on(store: RunStore) -> None:
+    """Where the one before it is gone, nothing is written, and the events go on from there."""
+    epoch = await begin(store, "r1", events=2)
+    paused = await begin(store, "r2", status="paused")
+    writes = [
+        Write("r1", sample_records(4, 5), epoch=epoch),
+        Write("r1", sample_records(4, 4), sample_row("r1", "completed"), epoch=epoch),
+        Write("r2", sample_records(3, 3), sample_row("r2"), "paused"),
+        Write("none", sample_records(2, 2), epoch=epoch),
+    ]
+    results = await asyncio.gather(*map(store.append, writes), return_exceptions=True)
+    assert [type(result) for result in results] == [LostEvents] * 4
+    assert await store.row("r1") == sample_row("r1")
+    assert await store.row("r2") == sample_row("r2", "paused")
+    assert await store.records("r1") == sample_records(1, 2)
+    assert await epoch_of(store, Write("r1", sample_records(3, 3), epoch=epoch)) == epoch
+    assert await epoch_of(store, Write("r2", sample_records(2, 2), epoch=paused)) == paused
+
+
 async def rows_are_listed_newest_first(store: RunStore) -> None:
     """By status and in pages; and counted."""
     epochs = {}
@@ -115,3 +138,30 @@ async def a_refused_write_keeps_no_key(store: RunStore) -> None:
     write = Write("r1", sample_records(2, 2), sample_row("r1"), "paused", record)
     assert await store.append(write) == StatusDiffers("running")
     assert await store.idempotency_record("key") is None
+
+
+async def large_events_come_in_small_pages(store: RunStore) -> None:
+    """One that is larger than a page comes alone."""
+    sizes = [10, MAX_PAGE_BYTES + 10, MAX_PAGE_BYTES // 2, MAX_PAGE_BYTES // 2, 10]
+    large = [Record(n, "x" * size, "y") for n, size in enumerate(sizes, 1)]
+    await store.append(Write("r1", large, sample_row("r1")))
+    found: list[Record] = []
+    while page := await store.records("r1", len(found)):
+        sizes = [len(record.public) for record in page]
+        assert sum(sizes) <= MAX_PAGE_BYTES or len(page) == 1
+        found += page
+    assert found == large
+
+
+async def lists_have_short_answers(store: RunStore) -> None:
+    """The whole is in the run's own row."""
+    answer = "đ" * MAX_LISTED_BYTES
+    for run_id, text in (("r1", answer), ("r2", "short"), ("r3", None)):
+        await begin(store, run_id, status="completed", answer=text)
+    r3, r2, r1 = await store.rows()
+    assert (r3.answer, r2.answer) == (None, "short")
+    assert r1.answer is not None
+    assert r1.answer.startswith("đđ")
+    assert r1.answer.endswith("…")
+    assert len(r1.answer.encode()) <= MAX_LISTED_BYTES
+    assert await store.row("r1") == sample_row("r1", "completed", answer=answer)

@@ -1,33 +1,49 @@
 """What time and other processes ask for."""
 
 import asyncio
+from datetime import timedelta
 
 from crew.backends.conformance.samples import (
     DAY,
-    LOOK_SECONDS,
     PATIENCE_SECONDS,
     begin,
+    epoch_of,
     run_ids,
     sample_records,
     sample_row,
 )
 from crew.journal.store import (
     IdempotencyRecord,
+    Newest,
     PurgeAges,
     RunStore,
     Write,
 )
+from tools.clock import rfc3339
 
 
 async def pauses_become_due(store: RunStore) -> None:
-    """Earliest first; not before their time, nor once they are answered."""
-    for n in (3, 1, 2):
-        await begin(store, f"r{n}", status="paused", paused_until=DAY.format(n))
-    await begin(store, "r4", status="paused")
-    assert [row.run_id for row in await store.due_pauses(DAY.format(2))] == ["r1", "r2"]
-    assert [row.run_id for row in await store.due_pauses(DAY.format(9), limit=1)] == ["r1"]
-    await store.append(Write("r1", sample_records(2, 2), sample_row("r1"), "paused"))
-    assert [row.run_id for row in await store.due_pauses(DAY.format(2))] == ["r2"]
+    """Earliest first, by the store's time; each for one process, and again after a while."""
+    hours = {"r3": -1, "r1": -3, "r2": -2, "later": 1}
+    until = {name: rfc3339(store.now() + timedelta(hours=n)) for name, n in hours.items()}
+    for run_id, moment in until.items():
+        await begin(store, run_id, status="paused", paused_until=moment)
+    await begin(store, "for ever", status="paused")
+    assert await due(store, 2, 0.0) == ["r1", "r2"]
+    assert await due(store, 1) == ["r1"]
+    taken = await asyncio.gather(*(due(store, 1) for _ in range(4)))
+    assert sorted(taken) == [[], [], ["r2"], ["r3"]]
+    answered = Write("r1", sample_records(2, 2), sample_row("r1"), "paused")
+    epoch = await epoch_of(store, answered)
+    assert await due(store) == []
+    again = sample_row("r1", "paused", paused_until=until["r1"])
+    await store.append(Write("r1", sample_records(3, 3), again, epoch=epoch))
+    assert await due(store) == ["r1"]
+
+
+async def due(store: RunStore, limit: int = 9, seconds: float = 3600.0) -> list[str]:
+    """The runs whose pause is over and that are given to this process."""
+    return [row.run_id for row in await store.due_pauses(limit, seconds)]
 
 
 async def what_is_old_is_purged(store: RunStore) -> None:
@@ -90,22 +106,36 @@ async def processes_know_of_each_others_listeners(store: RunStore) -> None:
 
 
 async def a_watch_is_notified(store: RunStore) -> None:
-    """With a notice of what is stored or published; where nobody sends one, it says: look."""
+    """Of what is stored or published, where others may write; nobody else does where not."""
     with store.watch("r1") as watch:
-        # a shared store begins to listen with the first watch
+        if not store.shared:
+            await begin(store, "r1")
+            assert not watch.notices
+            return
         async with asyncio.timeout(PATIENCE_SECONDS):
-            await watch.wait(PATIENCE_SECONDS if store.shared else LOOK_SECONDS)
-        watch.notices.clear()
-        await begin(store, "r1", events=3)
-        store.publish_ephemeral("r1", '{"type": "agent_delta"}')
-        notices: list[int | str | None] = []
-        async with asyncio.timeout(PATIENCE_SECONDS):
-            while len(notices) < (2 if store.shared else 1):
-                await watch.wait(LOOK_SECONDS if not store.shared else PATIENCE_SECONDS)
+            # a shared store begins to listen with the first watch
+            await watch.wait()
+            watch.notices.clear()
+            await begin(store, "r1", events=3)
+            store.publish_ephemeral("r1", '{"type": "agent_delta"}')
+            notices: list[int | str | None] = []
+            while len(notices) < 2:
+                await watch.wait()
                 notices += watch.notices
                 watch.notices.clear()
-    if store.shared:
-        wanted: list[int | str | None] = [3, '{"type": "agent_delta"}']
-        assert [notice for notice in notices if notice is not None] == wanted
-    else:
-        assert notices == [None]
+    wanted: list[int | str | None] = [3, '{"type": "agent_delta"}']
+    assert [notice for notice in notices if notice is not None] == wanted
+
+
+async def where_runs_are_is_known(store: RunStore) -> None:
+    """Status and newest event of many at once, also where the events are purged."""
+    await begin(store, "r1", events=3)
+    ended = sample_row("r2", "completed", ended_at=DAY.format(1), last_seq=2)
+    await store.append(Write("r2", sample_records(1, 2), ended))
+    wanted = {"r1": Newest("running", 3), "r2": Newest("completed", 2)}
+    assert await store.newest(["r1", "r2", "none"]) == wanted
+    ages = PurgeAges(DAY.format(2), 9, DAY.format(1), DAY.format(1))
+    while await store.purge(ages):
+        pass
+    assert await store.records("r2") == []
+    assert await store.newest(["r1", "r2"]) == wanted

@@ -1,6 +1,6 @@
 """Runs in a PostgreSQL database, shared by any number of processes, and their queue.
 
 `store` (the RunStore) with its `statements`, on a `server` (connections) with `notices` (NOTIFY and
-LISTEN); `schema` (brought up to date, from migrations/); `queue` (Procrastinate, over `connector`)
-and `worker`.
+LISTEN) and `shared_time` (of the database); `schema` (brought up to date, from migrations/);
+`queue` (Procrastinate, over `connector`) and `worker`.
 """

@@ -73,7 +73,7 @@ class Notices:
     def watch(self, run_id: str) -> Iterator[Watch]:
         """See Cluster."""
         self._start_listening()
-        watch = Watch(self.clock)
+        watch = Watch()
         self._watches[run_id].add(watch)
         try:
             yield watch

@@ -8,6 +8,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from datetime import timedelta
 from types import TracebackType
 
 from procrastinate import App
@@ -74,12 +75,15 @@ class JobQueue:
 
     async def put(self, run_id: str, epoch: int, in_seconds: float = 0.0) -> None:
         """See crew.runs.queue."""
+        now = self.server.time.now()
+        at = now + timedelta(seconds=in_seconds) if in_seconds else None
         task = self.app.configure_task(
             TASK,
             queue=QUEUE,
             lock=run_id,
             queueing_lock=run_id,
-            schedule_in={"seconds": in_seconds} if in_seconds else None,
+            # by the database's clock, not by this machine's
+            schedule_at=at,
             allow_unknown=True,
         )
         try:

@@ -10,6 +10,7 @@ from procrastinate.schema import SchemaManager
 
 from crew.backends.postgres.notices import FAILURES, TIMEOUT_SECONDS
 from crew.backends.postgres.server import Connection, without_secrets
+from crew.backends.postgres.shared_time import SharedTime
 from crew.journal.errors import StoreError
 
 # One script a version, in the order of their names; a database of a later version is refused.
@@ -22,12 +23,15 @@ QUEUE_MIGRATIONS = sorted(Path(SchemaManager.get_migrations_path()).glob("*.sql"
 MIGRATION_LOCK = 0x1A4B7
 
 
-async def prepare(url: str, crew: str | None = None) -> None:
+async def prepare(url: str, crew: str | None = None) -> SharedTime:
     """Bring the store's tables up to date; several processes may do so at the same time.
 
     Args:
         url: postgresql://…
         crew: the name of the crew whose runs are in it; None for a process that only looks.
+
+    Returns:
+        The database's time.
 
     Raises:
         StoreError: the database cannot be reached, is of a later version, or has the runs of
@@ -35,9 +39,10 @@ async def prepare(url: str, crew: str | None = None) -> None:
     """
     if await _version(url, "crew_schema", "max(version)") != len(MIGRATIONS):
         await _migrate(url)
-    if crew is None:
-        return
     async with _connected(url) as connection:
+        time = SharedTime(await connection.fetchval("SELECT clock_timestamp()"))
+        if crew is None:
+            return time
         await connection.execute(
             "INSERT INTO crew_owner VALUES (true, $1) ON CONFLICT DO NOTHING", crew
         )
@@ -48,6 +53,7 @@ async def prepare(url: str, crew: str | None = None) -> None:
             f"{crew!r}: give each crew a database of its own; if this is that crew under another "
             "name, write the name into the table crew_owner"
         )
+    return time
 
 
 async def prepare_queue(url: str) -> None:

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 import asyncpg
 
 from crew.backends.postgres.notices import FAILURES, TIMEOUT_SECONDS, Notices
+from crew.backends.postgres.shared_time import SharedTime
 from crew.journal.errors import StoreError, StoreUnavailable
 from crew.journal.watch import Watch
 from tools.clock import SYSTEM_CLOCK, Clock
@@ -28,15 +29,19 @@ Connection = asyncpg.pool.PoolConnectionProxy | asyncpg.Connection
 class PostgresServer:
     """A pool of connections, and one more that listens, of the store or of the queue."""
 
-    def __init__(self, url: str, connections: int, clock: Clock = SYSTEM_CLOCK) -> None:
+    def __init__(
+        self, url: str, connections: int, time: SharedTime, clock: Clock = SYSTEM_CLOCK
+    ) -> None:
         """Connect when first used.
 
         Args:
             url: postgresql://…
             connections: at most so many at the same time, besides the one that listens.
+            time: of the database.
             clock: of waits between tries.
         """
         self.url, self.connections, self.name = url, connections, without_secrets(url)
+        self.time = time
         # why the newest use failed; None once something was written
         self.failing: str | None = None
         self._opening = asyncio.Lock()

@@ -5,16 +5,22 @@ INSERT INTO crew_events SELECT $1, seq, public, event
 FROM unnest($3::bigint[], $4::text[], $5::text[]) AS new (seq, public, event)
 """
 # the lock on the row keeps others from claiming the run before what is written is there
+JOINS = """
+(($3::bigint[])[1] - 1 <= purged_seq OR EXISTS (
+    SELECT FROM crew_events WHERE run_id = $1 AND seq = ($3::bigint[])[1] - 1
+))
+"""
 ADD = f"""
-WITH held AS (SELECT FROM crew_runs WHERE run_id = $1 AND epoch = $2 FOR SHARE),
+WITH held AS (SELECT FROM crew_runs WHERE run_id = $1 AND epoch = $2 AND {JOINS} FOR SHARE),
     added AS ({EVENTS} WHERE EXISTS (SELECT FROM held))
 SELECT count(*) FROM held
 """  # noqa: S608 # made of texts of ours
 ADD_AND_SET = f"""
 WITH held AS (
         UPDATE crew_runs
-        SET status = $6, row = $7, revision = $8, ended_at = $9, paused_until = $10, last_seq = $11
-        WHERE run_id = $1 AND epoch = $2 RETURNING 1
+        SET status = $6, row = $7, revision = $8, ended_at = $9, paused_until = $10, last_seq = $11,
+            answer = $12, given_until = NULL
+        WHERE run_id = $1 AND epoch = $2 AND {JOINS} RETURNING 1
     ),
     added AS ({EVENTS} WHERE EXISTS (SELECT FROM held))
 SELECT count(*) FROM held
@@ -22,11 +28,12 @@ SELECT count(*) FROM held
 BEGIN = f"""
 WITH added AS ({EVENTS})
 INSERT INTO crew_runs
-    (run_id, epoch, status, row, revision, ended_at, paused_until, last_seq)
-VALUES ($1, $2, $6, $7, $8, $9, $10, $11)
+    (run_id, epoch, status, row, revision, ended_at, paused_until, last_seq, answer)
+VALUES ($1, $2, $6, $7, $8, $9, $10, $11, $12)
 ON CONFLICT (run_id) DO UPDATE SET epoch = greatest(crew_runs.epoch, excluded.epoch),
     status = excluded.status, row = excluded.row, ended_at = excluded.ended_at,
-    paused_until = excluded.paused_until, last_seq = excluded.last_seq
+    paused_until = excluded.paused_until, last_seq = excluded.last_seq, answer = excluded.answer,
+    given_until = NULL
 RETURNING epoch
 """  # noqa: S608 # as above
 CLAIM = """
@@ -42,6 +49,36 @@ UPDATE crew_runs SET claims = claims - 1 WHERE run_id = $1 AND epoch = $2 AND cl
 CLAIMS = """
 SELECT run_id, claims FROM crew_runs AS run WHERE run_id = ANY($1) AND claims > 0
     AND NOT EXISTS (SELECT FROM crew_events WHERE run_id = run.run_id AND seq > claimed_seq)
+"""
+NEWEST = """
+SELECT run_id, status,
+    greatest(purged_seq, (SELECT max(seq) FROM crew_events WHERE run_id = run.run_id)) AS seq
+FROM crew_runs AS run WHERE run_id = ANY($1)
+"""
+# their sizes are known without reading them
+RECORDS = """
+SELECT seq, public, event FROM (
+    SELECT *, row_number() OVER (ORDER BY seq) AS place,
+        sum(octet_length(public) + octet_length(event)) OVER (ORDER BY seq) AS size
+    FROM (
+        SELECT * FROM crew_events WHERE run_id = $1 AND seq > $2 ORDER BY seq LIMIT $3
+    ) AS next
+) AS page WHERE size <= $4 OR place = 1 ORDER BY seq
+"""
+# why a write was refused, or a segment must not begin: its epoch, and whether event $2 is there
+PLACE = """
+SELECT status, epoch, $2 <= purged_seq
+    OR EXISTS (SELECT FROM crew_events WHERE run_id = $1 AND seq = $2) AS joins
+FROM crew_runs WHERE run_id = $1
+"""
+# several processes ask at the same time: each gets others
+DUE_PAUSES = """
+UPDATE crew_runs SET given_until = now() + $2 * interval '1 second' WHERE run_id IN (
+    SELECT run_id FROM crew_runs
+    WHERE paused_until <= to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')
+        AND coalesce(given_until, now()) <= now()
+    ORDER BY paused_until LIMIT $1 FOR UPDATE SKIP LOCKED
+) RETURNING row, paused_until
 """
 KEEP_KEY = """
 INSERT INTO crew_idempotency_records VALUES ($1, $2, $3, $4)

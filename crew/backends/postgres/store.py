@@ -3,11 +3,12 @@
 import asyncio
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
+from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 import asyncpg
 from pydantic import TypeAdapter
-from pydantic_core import to_json
 
 from crew.backends.postgres.server import MAX_PAYLOAD_BYTES, Connection, PostgresServer
 from crew.backends.postgres.statements import (
@@ -17,31 +18,39 @@ from crew.backends.postgres.statements import (
     BEGIN,
     CLAIM,
     CLAIMS,
+    DUE_PAUSES,
     HAS_LISTENERS,
     KEEP_KEY,
     KEEP_REVISION,
+    NEWEST,
     OLD_EVENTS,
     OLD_LISTENERS,
     OLD_REVISIONS,
     OLD_RUNS,
+    PLACE,
+    RECORDS,
     RELEASE,
     SURPLUS_EVENTS,
 )
-from crew.journal.errors import LostRun, StoreError
+from crew.journal.errors import LostEvents, LostRun, StoreError
 from crew.journal.events import CancelReason, RunStatus
 from crew.journal.store import (
     FIRST_EPOCH,
+    MAX_LISTED_BYTES,
+    MAX_PAGE_BYTES,
     Appended,
     AppendResult,
     Cancellation,
     Claim,
     IdempotencyRecord,
     KeyTaken,
+    Newest,
     PurgeAges,
     Record,
     RunRow,
     StatusDiffers,
     Write,
+    listed_answer,
 )
 from crew.journal.watch import Watch
 
@@ -126,8 +135,10 @@ class PostgresStore:
 
     async def row(self, run_id: str) -> RunRow | None:
         """See RunLog."""
-        rows = await self._rows("SELECT row FROM crew_runs WHERE run_id = $1", run_id)
-        return rows[0] if rows else None
+        sql = "SELECT row, answer FROM crew_runs WHERE run_id = $1"
+        async with self.server.connection() as connection:
+            found = await connection.fetchrow(sql, run_id)
+        return _row(found["row"], found["answer"]) if found else None
 
     async def rows(
         self, status: RunStatus | None = None, limit: int = 50, after: str | None = None
@@ -135,9 +146,11 @@ class PostgresStore:
         """See RunLog."""
         # the status is part of the text, so that the index of open runs can be used
         wanted = f"status = '{status}' AND " if status is not None else ""
-        sql = f"SELECT row FROM crew_runs WHERE {wanted}run_id < $1"  # noqa: S608 # a Literal
+        sql = f"SELECT row, left(answer, $3) FROM crew_runs WHERE {wanted}run_id < $1"  # noqa: S608 # a Literal
         sql = f"{sql} ORDER BY run_id DESC LIMIT $2"
-        return await self._rows(sql, after or AFTER_ALL, limit)
+        async with self.server.connection() as connection:
+            found = await connection.fetch(sql, after or AFTER_ALL, limit, MAX_LISTED_BYTES + 1)
+        return [_row(row, listed_answer(answer)) for row, answer in found]
 
     async def count(self, status: RunStatus) -> int:
         """See RunLog."""
@@ -147,21 +160,28 @@ class PostgresStore:
 
     async def records(self, run_id: str, after: int = 0, limit: int = 500) -> list[Record]:
         """See RunLog."""
-        sql = "SELECT seq, public, event FROM crew_events WHERE run_id = $1 AND seq > $2"
-        sql = f"{sql} ORDER BY seq LIMIT $3"
         async with self.server.connection() as connection:
-            found = await connection.fetch(sql, run_id, after, limit)
+            found = await connection.fetch(RECORDS, run_id, after, limit, MAX_PAGE_BYTES)
         return [Record(*values) for values in found]
+
+    async def newest(self, run_ids: Sequence[str]) -> dict[str, Newest]:
+        """See RunLog."""
+        async with self.server.connection() as connection:
+            found = await connection.fetch(NEWEST, run_ids)
+        return {one["run_id"]: Newest(one["status"], one["seq"]) for one in found}
 
     async def idempotency_record(self, key: str) -> IdempotencyRecord | None:
         """See RunLog."""
         async with self.server.connection() as connection:
             return await _idempotency_record(connection, key)
 
-    async def due_pauses(self, now: str, limit: int = 50) -> list[RunRow]:
+    async def due_pauses(self, limit: int, seconds: float) -> list[RunRow]:
         """See RunLog."""
-        sql = "SELECT row FROM crew_runs WHERE paused_until <= $1 ORDER BY paused_until LIMIT $2"
-        return await self._rows(sql, now, limit)
+        async with self.server.connection(writes=True) as connection:
+            found = await connection.fetch(DUE_PAUSES, limit, seconds)
+            self.server.time.set(await connection.fetchval("SELECT clock_timestamp()"))
+        in_order = sorted(found, key=lambda pair: str(pair["paused_until"]))
+        return [ROW.validate_json(one["row"]) for one in in_order]
 
     async def purge(self, ages: PurgeAges, limit: int = 200) -> int:
         """See Purging."""
@@ -209,6 +229,10 @@ class PostgresStore:
             found: str | None = await connection.fetchval(sql, revision)
         return found
 
+    def now(self) -> datetime:
+        """See Cluster: the database's time."""
+        return self.server.time.now()
+
     def claim_process(self, *, serves: bool) -> bool:
         """See Cluster: no process resumes runs by itself, the queue gives them to workers."""
         return False
@@ -240,11 +264,6 @@ class PostgresStore:
         async with self.server.connection(writes=True) as connection:
             await connection.execute(sql, *values)
 
-    async def _rows(self, sql: str, *values: Any) -> list[RunRow]:
-        async with self.server.connection() as connection:
-            found = await connection.fetch(sql, *values)
-        return [ROW.validate_json(text) for (text,) in found]
-
 
 async def _continue(connection: Connection, write: Write, epoch: int) -> Appended:
     """What a run's writer adds: one statement, so that it takes one trip to the server."""
@@ -253,7 +272,11 @@ async def _continue(connection: Connection, write: Write, epoch: int) -> Appende
     if write.row is not None:
         sql, values = ADD_AND_SET, (*values, *_row_columns(write.row))
     if not await connection.fetchval(sql, *values):
-        raise LostRun
+        before = write.records[0].seq - 1
+        found = await connection.fetchrow(PLACE, write.run_id, before)
+        if found is not None and found["epoch"] > epoch:
+            raise LostRun
+        raise LostEvents(write.run_id, before)
     return Appended(epoch)
 
 
@@ -266,11 +289,13 @@ async def _begin(connection: Connection, write: Write) -> AppendResult:
         return await _insert(connection, write, write.row, epoch)
     async with connection.transaction():
         if write.expected is not None:
-            sql = "SELECT status, epoch FROM crew_runs WHERE run_id = $1 FOR UPDATE"
-            found = await connection.fetchrow(sql, write.run_id)
+            before = write.records[0].seq - 1
+            found = await connection.fetchrow(f"{PLACE} FOR UPDATE", write.run_id, before)
             status = found["status"] if found is not None else None
             if found is None or status != write.expected:
                 return StatusDiffers(status)
+            if not found["joins"]:
+                raise LostEvents(write.run_id, before)
             epoch = found["epoch"] + 1
         record = write.idempotency
         if record is not None:
@@ -300,12 +325,16 @@ async def _is_written(connection: Connection, write: Write) -> bool:
     return [Record(*values) for values in found] == list(write.records)
 
 
+def _row(text: str, answer: str | None) -> RunRow:
+    return replace(ROW.validate_json(text), answer=answer)
+
+
 def _record_columns(write: Write) -> tuple[list[int], list[str], list[str]]:
     records = write.records
     return [r.seq for r in records], [r.public for r in records], [r.event for r in records]
 
 
 def _row_columns(row: RunRow) -> tuple[object, ...]:
-    row_json = to_json(row).decode()
-    ends = (row.ended_at, row.paused_until, row.last_seq)
+    row_json = ROW.dump_json(row, exclude={"answer"}).decode()
+    ends = (row.ended_at, row.paused_until, row.last_seq, row.answer)
     return (row.status, row_json, row.revision, *ends)

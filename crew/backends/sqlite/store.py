@@ -2,8 +2,10 @@
 
 import asyncio
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
+from datetime import datetime, timedelta
 from pathlib import Path
 
 from pydantic import TypeAdapter
@@ -11,37 +13,56 @@ from pydantic_core import to_json
 
 from crew.backends.sqlite.file import MIGRATIONS, SqliteFile
 from crew.backends.sqlite.locks import FileLocks
-from crew.journal.errors import LostRun, StoreError
+from crew.journal.errors import LostEvents, LostRun, StoreError
 from crew.journal.events import CancelReason, RunStatus
 from crew.journal.store import (
     FIRST_EPOCH,
+    MAX_LISTED_BYTES,
+    MAX_PAGE_BYTES,
     Appended,
     AppendResult,
     Cancellation,
     Claim,
     IdempotencyRecord,
     KeyTaken,
+    Newest,
     PurgeAges,
     Record,
     RunRow,
     StatusDiffers,
     Write,
+    listed_answer,
 )
 from crew.journal.watch import Watch
-from tools.clock import SYSTEM_CLOCK, Clock
+from tools.clock import SYSTEM_CLOCK, Clock, rfc3339
 
 # greater than every run_id
 AFTER_ALL = "~"
 ROW: TypeAdapter[RunRow] = TypeAdapter(RunRow)
 
 UPSERT_RUN = """
-INSERT INTO runs (run_id, status, row, revision, ended_at, paused_until, last_seq, epoch)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+INSERT INTO runs (run_id, status, row, answer, revision, ended_at, paused_until, last_seq, epoch)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (run_id) DO UPDATE SET status = excluded.status, row = excluded.row,
+    answer = excluded.answer,
     ended_at = excluded.ended_at, paused_until = excluded.paused_until,
-    last_seq = excluded.last_seq, epoch = excluded.epoch
+    last_seq = excluded.last_seq, epoch = excluded.epoch, given_until = NULL
 """
 NEWEST = "SELECT coalesce(max(seq), 0) FROM events WHERE events.run_id = runs.run_id"
+NEWEST_OF = f"""
+SELECT run_id, status, max(purged_seq, ({NEWEST})) FROM runs
+WHERE run_id IN (SELECT value FROM json_each(?))
+"""  # noqa: S608 # made of texts of ours
+JOINS = """
+SELECT 1 WHERE EXISTS (SELECT 1 FROM events WHERE run_id = ? AND seq = ?)
+    OR EXISTS (SELECT 1 FROM runs WHERE run_id = ? AND purged_seq >= ?)
+"""
+DUE_PAUSES = """
+UPDATE runs SET given_until = ? WHERE run_id IN (
+    SELECT run_id FROM runs WHERE paused_until <= ? AND coalesce(given_until, '') <= ?
+    ORDER BY paused_until LIMIT ?
+) RETURNING row, paused_until
+"""
 CLAIM = f"""
 UPDATE runs SET epoch = epoch + 1, claimed_seq = ({NEWEST}),
     claims = CASE WHEN ({NEWEST}) > claimed_seq THEN 1 ELSE claims + 1 END
@@ -81,7 +102,7 @@ class SqliteStore:
 
     def append(self, write: Write) -> "asyncio.Future[AppendResult]":
         """See RunLog."""
-        row_json = to_json(write.row).decode() if write.row is not None else ""
+        row_json = ROW.dump_json(write.row, exclude={"answer"}).decode() if write.row else ""
         return self._file.do(lambda connection: _append(connection, write, row_json), writes=True)
 
     async def claim(self, run_id: str, epoch: int | None = None) -> Claim | None:
@@ -114,8 +135,9 @@ class SqliteStore:
 
     async def row(self, run_id: str) -> RunRow | None:
         """See RunLog."""
-        rows = await self._rows("SELECT row FROM runs WHERE run_id = ?", run_id)
-        return rows[0] if rows else None
+        sql = "SELECT row, answer FROM runs WHERE run_id = ?"
+        found = await self._file.do(lambda c: c.execute(sql, (run_id,)).fetchone())
+        return _row(*found) if found else None
 
     async def rows(
         self, status: RunStatus | None = None, limit: int = 50, after: str | None = None
@@ -123,9 +145,11 @@ class SqliteStore:
         """See RunLog."""
         # the status is part of the text, so that the index of open runs can be used
         wanted = f"status = '{status}' AND " if status is not None else ""
-        sql = f"SELECT row FROM runs WHERE {wanted}run_id < ?"  # noqa: S608 # a Literal
+        sql = f"SELECT row, substr(answer, 1, ?) FROM runs WHERE {wanted}run_id < ?"  # noqa: S608 # a Literal
         sql = f"{sql} ORDER BY run_id DESC LIMIT ?"
-        return await self._rows(sql, after or AFTER_ALL, limit)
+        values = (MAX_LISTED_BYTES + 1, after or AFTER_ALL, limit)
+        found = await self._file.do(lambda c: c.execute(sql, values).fetchall())
+        return [_row(row, listed_answer(answer)) for row, answer in found]
 
     async def count(self, status: RunStatus) -> int:
         """See RunLog."""
@@ -137,17 +161,25 @@ class SqliteStore:
         """See RunLog."""
         sql = "SELECT seq, public, event FROM events WHERE run_id = ? AND seq > ?"
         sql, values = f"{sql} ORDER BY seq LIMIT ?", (run_id, after, limit)
-        found = await self._file.do(lambda c: c.execute(sql, values).fetchall())
-        return [Record(*values) for values in found]
+        return await self._file.do(lambda c: _page(c.execute(sql, values)))
+
+    async def newest(self, run_ids: Sequence[str]) -> dict[str, Newest]:
+        """See RunLog."""
+        wanted = (to_json(run_ids).decode(),)
+        found = await self._file.do(lambda c: c.execute(NEWEST_OF, wanted).fetchall())
+        return {run_id: Newest(status, seq) for run_id, status, seq in found}
 
     async def idempotency_record(self, key: str) -> IdempotencyRecord | None:
         """See RunLog."""
         return await self._file.do(lambda connection: _idempotency_record(connection, key))
 
-    async def due_pauses(self, now: str, limit: int = 50) -> list[RunRow]:
+    async def due_pauses(self, limit: int, seconds: float) -> list[RunRow]:
         """See RunLog."""
-        sql = "SELECT row FROM runs WHERE paused_until <= ? ORDER BY paused_until LIMIT ?"
-        return await self._rows(sql, now, limit)
+        now = self.now()
+        values = (rfc3339(now + timedelta(seconds=seconds)), rfc3339(now), rfc3339(now), limit)
+        found = await self._file.do(lambda c: c.execute(DUE_PAUSES, values).fetchall(), writes=True)
+        in_order = sorted(found, key=lambda pair: str(pair[1]))
+        return [ROW.validate_json(row) for row, _ in in_order]
 
     async def purge(self, ages: PurgeAges, limit: int = 200) -> int:
         """See Purging."""
@@ -181,6 +213,10 @@ class SqliteStore:
         found = await self._file.do(lambda c: c.execute(sql, (revision,)).fetchone())
         return str(found[0]) if found else None
 
+    def now(self) -> datetime:
+        """See Cluster."""
+        return self.clock.now()
+
     def claim_process(self, *, serves: bool) -> bool:
         """See Cluster."""
         if serves and not self._locks.serve():
@@ -200,7 +236,7 @@ class SqliteStore:
     def watch(self, run_id: str) -> AbstractContextManager[Watch]:
         """See Cluster."""
         # without notices: what another process writes is found by polling
-        return nullcontext(Watch(self.clock))
+        return nullcontext(Watch())
 
     def publish_ephemeral(self, run_id: str, encoded: str) -> None:
         """See Cluster: there is no other process."""
@@ -209,10 +245,6 @@ class SqliteStore:
         """See RunStore."""
         await self._file.aclose()
         self._locks.release()
-
-    async def _rows(self, sql: str, *values: object) -> list[RunRow]:
-        found = await self._file.do(lambda c: c.execute(sql, values).fetchall())
-        return [ROW.validate_json(text) for (text,) in found]
 
 
 def _append(connection: sqlite3.Connection, write: Write, row_json: str) -> AppendResult:
@@ -230,12 +262,36 @@ def _append(connection: sqlite3.Connection, write: Write, row_json: str) -> Appe
             return KeyTaken(taken)
         values = (record.key, record.fingerprint, record.run_id, record.before)
         connection.execute("INSERT INTO idempotency_records VALUES (?, ?, ?, ?)", values)
+    first = write.records[0].seq
+    if (
+        first > 1
+        and not connection.execute(JOINS, (run_id, first - 1, run_id, first - 1)).fetchone()
+    ):
+        raise LostEvents(run_id, first - 1)
     events = [(run_id, one.seq, one.public, one.event) for one in write.records]
     connection.executemany("INSERT INTO events VALUES (?, ?, ?, ?)", events)
     if row is not None:
         ends = (row.ended_at, row.paused_until, row.last_seq)
-        connection.execute(UPSERT_RUN, (run_id, row.status, row_json, row.revision, *ends, epoch))
+        columns = (row.status, row_json, row.answer, row.revision, *ends)
+        connection.execute(UPSERT_RUN, (run_id, *columns, epoch))
     return Appended(int(epoch))
+
+
+def _row(text: str, answer: str | None) -> RunRow:
+    return replace(ROW.validate_json(text), answer=answer)
+
+
+def _page(found: Iterable[tuple[int, str, str]]) -> list[Record]:
+    """The first of these events, of so many bytes at most; at least one."""
+    page: list[Record] = []
+    size = 0
+    for values in found:
+        record = Record(*values)
+        size += len(record.public) + len(record.event)
+        if page and size > MAX_PAGE_BYTES:
+            break
+        page.append(record)
+    return page
 
 
 def _idempotency_record(connection: sqlite3.Connection, key: str) -> IdempotencyRecord | None:

@@ -32,8 +32,8 @@ async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator
         case _:
             url = request.getfixturevalue("postgres").database()
             # as many processes may do at once
-            await asyncio.gather(*(prepare(url) for _ in range(3)))
-            made = PostgresStore(PostgresServer(url, 5))
+            times = await asyncio.gather(*(prepare(url) for _ in range(3)))
+            made = PostgresStore(PostgresServer(url, 5, times[0]))
     yield made
     await made.aclose()
 
@@ -150,8 +150,7 @@ async def test_the_queue_grows_with_its_library(postgres: Postgres):
 async def test_what_was_written_though_nobody_heard_so_is_written(postgres: Postgres):
     """The same events again, by the same writer, are no second ones; others under the same number are refused."""
     url = postgres.database()
-    await prepare(url)
-    store = PostgresStore(PostgresServer(url, 5))
+    store = PostgresStore(PostgresServer(url, 5, await prepare(url)))
     first = await store.append(Write("r1", sample_records(1, 1), sample_row("r1")))
     assert isinstance(first, Appended)
     epoch = first.epoch
@@ -194,8 +193,7 @@ async def test_who_only_looks_needs_no_right_to_change(postgres: Postgres):
         connection.execute("CREATE ROLE reader LOGIN")
         connection.execute("GRANT SELECT ON ALL TABLES IN SCHEMA public TO reader")
     reading = url.replace("crew@", "reader@")
-    await prepare(reading)
-    store = PostgresStore(PostgresServer(reading, 5))
+    store = PostgresStore(PostgresServer(reading, 5, await prepare(reading)))
     assert await store.rows() == []
     await store.aclose()
 

@@ -2,6 +2,7 @@ CREATE TABLE crew_runs (
     run_id text COLLATE "C" PRIMARY KEY,
     status text NOT NULL,
     row text NOT NULL,
+    answer text,
     revision text COLLATE "C" NOT NULL,
     epoch bigint NOT NULL DEFAULT 1,
     claims int NOT NULL DEFAULT 0,
@@ -9,6 +10,8 @@ CREATE TABLE crew_runs (
     to_cancel text,
     ended_at text COLLATE "C",
     paused_until text COLLATE "C",
+    -- until when its due pause is given to a process that ends it
+    given_until timestamptz,
     last_seq bigint NOT NULL DEFAULT 0,
     purged_seq bigint NOT NULL DEFAULT 0
 );
@@ -38,15 +41,15 @@ CREATE TABLE crew_idempotency_records (
     before bigint NOT NULL
 );
 CREATE INDEX crew_idempotency_records_of_runs ON crew_idempotency_records (run_id);
--- a crash empties it: processes announce their listeners again
-CREATE UNLOGGED TABLE crew_listeners (
+-- logged: an empty one after a crash would end runs that somebody listens to elsewhere
+CREATE TABLE crew_listeners (
     run_id text COLLATE "C" NOT NULL,
     process text NOT NULL,
     until timestamptz NOT NULL,
     PRIMARY KEY (run_id, process)
 );
 CREATE INDEX crew_listeners_until ON crew_listeners (until);
--- as above
+-- a crash empties it: workers announce themselves again within a second
 CREATE UNLOGGED TABLE crew_workers (
     id bigint PRIMARY KEY,
     until timestamptz NOT NULL

@@ -2,6 +2,7 @@ CREATE TABLE runs (
     run_id TEXT PRIMARY KEY,
     status TEXT NOT NULL,
     row TEXT NOT NULL,
+    answer TEXT,
     revision TEXT NOT NULL,
     epoch INTEGER NOT NULL DEFAULT 1,
     claims INTEGER NOT NULL DEFAULT 0,
@@ -9,6 +10,8 @@ CREATE TABLE runs (
     to_cancel TEXT,
     ended_at TEXT,
     paused_until TEXT,
+    -- until when its due pause is given to a process that ends it
+    given_until TEXT,
     last_seq INTEGER NOT NULL DEFAULT 0,
     purged_seq INTEGER NOT NULL DEFAULT 0
 ) WITHOUT ROWID;
