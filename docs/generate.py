@@ -250,11 +250,13 @@ def _http(crew: Crew) -> str:
     for endpoint in _endpoints(crew):
         address, _, text = (inspect.getdoc(endpoint) or "").partition(": ")
         parts += [f"## {' '.join(address.split())}", text[:1].upper() + text[1:]]
+    nested: dict[str, Any] = {}
     for body in (QueryBody, AnswerBody):
         schema = body.model_json_schema()
         parts += [f"## {body.__name__}", *_shape(schema, "http")]
-        for name, shape in schema.get("$defs", {}).items():
-            parts += [f"(http-{name.lower()})=", f"### {name}", *_shape(shape, "http")]
+        nested |= schema.get("$defs", {})
+    for name, shape in nested.items():
+        parts += [f"(http-{name.lower()})=", f"## {name}", *_shape(shape, "http")]
     rows = ["| status | title |", "| --- | --- |"]
     rows += [f"| {status} | {title} |" for status, title in TITLES.items()]
     text = (

@@ -8,7 +8,7 @@ from itertools import accumulate
 
 from crew.journal.errors import LostEvents, LostRun, StoreError
 from crew.journal.events import CancelReason, RunStatus
-from crew.journal.store import (
+from crew.journal.rows import (
     FIRST_EPOCH,
     MAX_PAGE_BYTES,
     Appended,

@@ -1,29 +1,39 @@
-"""Which step a run was in when its process ended: what the error of a crashed run names; pure."""
+"""Whether a run has ended process after process, and at which step; pure."""
 
-from collections.abc import Callable
-
+from crew.crew import Crew
+from crew.engine.approvals import find_question
 from crew.journal.state import Branch, RunState
 
 
-def step_under_way(state: RunState, name_of: Callable[[str], str]) -> str:
-    """The step in words, such as "Ops called restart".
+def crash(state: RunState, crew: Crew, claims: int) -> str | None:
+    """Why a run must not go on; None if it may, or if a person decides on it.
 
     Args:
         state: of the run as stored.
-        name_of: an agent's display name.
+        crew: its agents and limits.
+        claims: how often the run was claimed since its newest event.
     """
-    branches = state.branches
+    limit = crew.limits.max_recoveries
+    if claims <= limit:
+        return None
+    branches = [one for one in state.branches if one.agent_id in crew.agents]
+    found = find_question([(branch, crew.agents[branch.agent_id]) for branch in branches])
+    if state.decided is None and found is not None and found[1].kind == "unknown_outcome":
+        return None
+    step = " and ".join(_step(branch, crew) for branch in _at_work(state.branches))
+    text = f"the process of this run ended {limit} times while {step or 'no agent was at work'}"
+    return f"{text}; settings.max_recoveries = {limit}"
+
+
+def _at_work(branches: list[Branch]) -> list[Branch]:
+    """A call is what ends a process, if there is one."""
     calling = [branch for branch in branches if branch.started_calls]
-    speaking = [branch for branch in branches if branch.speaking]
-    # a call is what ends a process, if there is one
-    found = calling or speaking or branches[:1]
-    if not found:
-        return "no agent was at work"
-    return " and ".join(f"{name_of(one.agent_id)} {_does(one)}" for one in found)
+    return calling or [branch for branch in branches if branch.speaking]
 
 
-def _does(branch: Branch) -> str:
-    if branch.started_calls:
-        tools = [call.tool for call in branch.open_calls if call.id in branch.started_calls]
-        return f"called {', '.join(tools)}"
-    return f"spoke in round {branch.rounds}" if branch.speaking else "was at work"
+def _step(branch: Branch, crew: Crew) -> str:
+    name = crew.name_of(branch.agent_id)
+    tools = [call.tool for call in branch.open_calls if call.id in branch.started_calls]
+    return (
+        f"{name} called {', '.join(tools)}" if tools else f"{name} spoke in round {branch.rounds}"
+    )

@@ -20,7 +20,7 @@ from agents.events import (
 from agents.turn import Turn
 from crew.crew import Crew
 from crew.engine.approvals import find_question, results_of_answer
-from crew.engine.crashes import step_under_way
+from crew.engine.crashes import crash
 from crew.engine.groups import GroupFailed, GroupRunner
 from crew.journal.events import (
     SYSTEM,
@@ -35,8 +35,8 @@ from crew.journal.events import (
     RunFailed,
     StoredEvent,
 )
+from crew.journal.rows import RunRow
 from crew.journal.state import Branch, RunState
-from crew.journal.store import RunRow
 from crew.journal.writer import Journal
 from crew.routing.decisions import decide, decide_group, decide_unanswered, deciding_member
 from crew.routing.steps import Finish, Fork, Handoff, NextStep, Pause, Reason
@@ -144,18 +144,10 @@ class CrewExecutor:
                 self._record(event)
 
     def _end_if_it_crashes(self) -> None:
-        """End a run that has ended process after process; a person decides on unknown outcomes."""
-        state, limit = self.state, self.crew.limits.max_recoveries
-        asked = [(branch, self.crew.agents.get(branch.agent_id)) for branch in state.branches]
-        found = find_question([(branch, agent) for branch, agent in asked if agent is not None])
-        is_unknown = found is not None and found[1].kind == "unknown_outcome"
-        if self.claims <= limit or (is_unknown and state.decided is None):
-            return
-        step = step_under_way(state, self.crew.name_of)
-        text = f"the process of this run ended {limit} times while {step}"
-        text = f"{text}; settings.max_recoveries = {limit}"
-        speaker = self.crew.agents.get(state.branches[0].agent_id if state.branches else "")
-        self._fail("crashed", "crashed", text, agent=speaker)
+        """End a run that has ended process after process."""
+        if (text := crash(self.state, self.crew, self.claims)) is not None:
+            speaker = self.crew.agents.get((self.state.branches or [self.state.main])[0].agent_id)
+            self._fail("crashed", "crashed", text, agent=speaker)
 
     def _record(self, event: StoredEvent, row: RunRow | None = None) -> None:
         self.journal.record(event, row)
@@ -215,7 +207,7 @@ class CrewExecutor:
         agent, question = found
         until = self._until(agent.id)
         if question.kind == "unknown_outcome":
-            tools = ", ".join(call.tool for call in question.calls)
+            tools = ", ".join(asked.call.tool for asked in question.calls)
             text = f"{tools} had started when the process ended; whether it acted is not known"
             self._record(Warned("unknown_outcome", text, agent.id, agent.name))
             # what nobody knows is never decided by a clock

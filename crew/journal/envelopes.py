@@ -157,7 +157,8 @@ def _paused(event: Paused) -> Envelope:
         metadata["answer_until"] = event.until
     if event.question is not None:
         metadata["question"] = event.question.kind
-        metadata["calls"] = [_call(call) for call in event.question.calls]
+        asked = event.question.calls
+        metadata["calls"] = [{**_call(one.call), "agent_id": one.agent_id} for one in asked]
     content = f"[PAUSE:{event.agent_id}] Waiting for user input"
     return Envelope("pause", event.agent, content, event.agent_id, metadata)
 

@@ -128,10 +128,18 @@ class ParallelEnded:
 
 
 @dataclass(frozen=True, slots=True)
+class AskedCall:
+    """A call that a person decides on, and the agent that made it."""
+
+    agent_id: str
+    call: ToolCall
+
+
+@dataclass(frozen=True, slots=True)
 class Approval:
     """Why the run is paused: these calls need a person's approval."""
 
-    calls: tuple[ToolCall, ...]
+    calls: tuple[AskedCall, ...]
     kind: Literal["approval"] = "approval"
     decisions: ClassVar[tuple[Decision, ...]] = ("approve", "deny")
 
@@ -143,7 +151,7 @@ class UnknownOutcome:
     Whether they acted is not known, so they are not made again without a person's word.
     """
 
-    calls: tuple[ToolCall, ...]
+    calls: tuple[AskedCall, ...]
     kind: Literal["unknown_outcome"] = "unknown_outcome"
     decisions: ClassVar[tuple[Decision, ...]] = ("retry", "skip", "done")
 

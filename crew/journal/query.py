@@ -52,14 +52,29 @@ class Query:
 
 
 @dataclass(frozen=True, slots=True)
+class CallDecision:
+    """What a person decides on one of the calls that a pause asks about."""
+
+    call_id: str
+    decision: Decision
+    # whose call it is; None: there is only one of this id
+    agent_id: str | None = None
+    reason: str = ""
+    # with `done`: what the call returned
+    result: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Answer:
     """A person's answer to a pause: resumes a run."""
 
     text: str = ""
-    # where the pause asks about calls; None: the text says it
+    # where the pause asks about calls, on all of them; None: the text says it
     decision: Decision | None = None
     # with `done`: what the call returned
     result: str = ""
     # the number of the `pause` event that is answered; None: whichever the run is in
     pause_seq: int | None = None
     deltas: bool = False
+    # on each call by itself, instead of `decision`
+    decisions: tuple[CallDecision, ...] = ()

@@ -6,160 +6,22 @@ time, one start for each idempotency key.
 
 from collections.abc import Awaitable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
 
-from agents.model import Usage
 from crew.journal.events import CancelReason, RunStatus
+from crew.journal.rows import (
+    AppendResult,
+    Cancellation,
+    Claim,
+    IdempotencyRecord,
+    Newest,
+    PurgeAges,
+    Record,
+    RunRow,
+    Write,
+)
 from crew.journal.watch import Watch
-
-# of a run that nobody has claimed since its start
-FIRST_EPOCH = 1
-# of one page of events, unless its first event alone is larger
-MAX_PAGE_BYTES = 1 << 20
-# of an answer in a list
-MAX_LISTED_BYTES = 1000
-
-
-@dataclass(frozen=True, slots=True)
-class RunRow:
-    """A run as lists and results show it. Times are RFC 3339, UTC."""
-
-    run_id: str
-    crew: str
-    status: RunStatus
-    query: str
-    started_at: str
-    request_id: str
-    # of the configuration that the run was started with
-    revision: str = ""
-    # the provider that replaces every agent's own, if one was given
-    provider: str | None = None
-    reason: str | None = None
-    answer: str | None = None
-    agent_id: str | None = None
-    paused_agent_id: str | None = None
-    rounds: int = 0
-    handoffs: int = 0
-    usage: Usage = field(default_factory=Usage)
-    duration_seconds: float = 0.0
-    ended_at: str | None = None
-    # when a pause is over even without an answer
-    paused_until: str | None = None
-    # the number of the `pause` event, while the run is paused
-    pause_seq: int | None = None
-    # the number of the newest event when the run last ended or paused
-    last_seq: int = 0
-
-    def resumed(self, request_id: str) -> "RunRow":
-        """The row of the run's next segment."""
-        return RunRow(
-            self.run_id,
-            self.crew,
-            "running",
-            self.query,
-            self.started_at,
-            request_id,
-            self.revision,
-            self.provider,
-            usage=self.usage,
-            duration_seconds=self.duration_seconds,
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class Record:
-    """One stored event: its number, its form for clients, and its form for resuming (both JSON)."""
-
-    seq: int
-    public: str
-    event: str
-
-
-@dataclass(frozen=True, slots=True)
-class IdempotencyRecord:
-    """What a request with an idempotency key has started."""
-
-    key: str
-    # of what was asked
-    fingerprint: str
-    run_id: str
-    # the number of the event before the segment that it started
-    before: int
-
-
-@dataclass(frozen=True, slots=True)
-class Write:
-    """Events to add to a run, and its row where that changes; all of it or nothing."""
-
-    run_id: str
-    records: Sequence[Record]
-    row: RunRow | None = None
-    # the status that the run must have; whoever changes it from that becomes the run's writer
-    expected: RunStatus | None = None
-    # its key must be new
-    idempotency: IdempotencyRecord | None = None
-    # since when the writer writes the run; None for the first write of a segment, with its row
-    epoch: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Appended:
-    """A write is stored; `epoch` goes with the segment's further writes."""
-
-    epoch: int
-
-
-@dataclass(frozen=True, slots=True)
-class StatusDiffers:
-    """Nothing was written: the run has another status than expected (None: there is no run)."""
-
-    status: RunStatus | None
-
-
-@dataclass(frozen=True, slots=True)
-class KeyTaken:
-    """Nothing was written: the idempotency key has started something already."""
-
-    record: IdempotencyRecord
-
-
-AppendResult = Appended | StatusDiffers | KeyTaken
-
-
-@dataclass(frozen=True, slots=True)
-class Newest:
-    """Where a run is: its status, and the number of its newest event, deleted or not."""
-
-    status: RunStatus
-    seq: int
-
-
-@dataclass(frozen=True, slots=True)
-class Claim:
-    """A run that this process writes from now on; `epoch` goes with its writes."""
-
-    row: RunRow
-    epoch: int
-    # how often the run was claimed since its newest event, this time included
-    claims: int
-
-
-@dataclass(frozen=True, slots=True)
-class Cancellation:
-    """A run that is to be ended, and with which reason."""
-
-    row: RunRow
-    reason: CancelReason
-
-
-def listed_answer(answer: str | None) -> str | None:
-    """An answer as lists have it: its beginning, of up to MAX_LISTED_BYTES."""
-    encoded = (answer or "").encode()
-    if len(encoded) <= MAX_LISTED_BYTES:
-        return answer
-    return encoded[: MAX_LISTED_BYTES - len("…".encode())].decode(errors="ignore") + "…"
 
 
 class RunLog(Protocol):
@@ -266,20 +128,6 @@ class Purging(Protocol):
             How many runs were touched; 0 when nothing is left to do.
         """
         ...
-
-
-@dataclass(frozen=True, slots=True)
-class PurgeAges:
-    """What is old. Times are RFC 3339, UTC; runs that go on or are paused are never old."""
-
-    # runs that ended before this time lose their events
-    events_before: str
-    # ended runs keep no more than their newest so many events
-    max_events: int
-    # runs that ended before this time are deleted, with their idempotency records
-    runs_before: str
-    # revisions are kept at least since this time, whether or not a run needs them
-    revisions_before: str
 
 
 class Cluster(Protocol):

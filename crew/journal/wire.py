@@ -8,7 +8,7 @@ from pydantic_core import from_json, to_json
 
 from crew.journal.envelopes import ENVELOPES, usage_of
 from crew.journal.events import SYSTEM, Event, status_of
-from crew.journal.store import Record, RunRow
+from crew.journal.rows import Record, RunRow
 
 LAST_OF_SEGMENT = frozenset({"done", "error"})
 # of a run's result, what its last event has

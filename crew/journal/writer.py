@@ -11,15 +11,8 @@ from typing import Protocol
 
 from crew.journal.errors import LostEvents, LostRun, StoreError, StoreUnavailable
 from crew.journal.events import EphemeralEvent, Event, RunStatus, StoredEvent, encode_event
-from crew.journal.store import (
-    Appended,
-    AppendResult,
-    IdempotencyRecord,
-    Record,
-    RunRow,
-    RunStore,
-    Write,
-)
+from crew.journal.rows import Appended, AppendResult, IdempotencyRecord, Record, RunRow, Write
+from crew.journal.store import RunStore
 from crew.journal.wire import RunEvent, to_run_event
 from tools.clock import Clock, Timer, rfc3339
 

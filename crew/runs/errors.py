@@ -13,7 +13,7 @@ CrewError
 """
 
 from crew.errors import CrewError
-from crew.journal.store import IdempotencyRecord
+from crew.journal.rows import IdempotencyRecord
 
 
 class UnknownRun(CrewError):

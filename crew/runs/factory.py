@@ -6,8 +6,8 @@ from weakref import WeakValueDictionary
 from crew.crew import Crew
 from crew.engine.executor import CrewExecutor
 from crew.journal.replay import replay
+from crew.journal.rows import RunRow
 from crew.journal.state import RunState
-from crew.journal.store import RunRow
 from crew.journal.writer import Journal, Outlets
 from crew.runs.live import LiveRuns
 from crew.runs.queue import Queue

@@ -8,7 +8,7 @@ from datetime import timedelta
 
 from crew.errors import CrewError
 from crew.journal.errors import StoreError
-from crew.journal.store import PurgeAges, RunRow
+from crew.journal.rows import PurgeAges, RunRow
 from crew.runs.runs import Runs
 from tools.clock import rfc3339
 

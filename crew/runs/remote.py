@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 
 from crew.journal.errors import LostEvents, StoreError
 from crew.journal.replay import PAGE
-from crew.journal.store import MAX_PAGE_BYTES, Newest, Record, RunStore
+from crew.journal.rows import MAX_PAGE_BYTES, Newest, Record
+from crew.journal.store import RunStore
 from crew.journal.watch import Watch
 from crew.journal.wire import RunEvent
 from crew.runs.tail import Tail

@@ -6,7 +6,8 @@ from collections import Counter
 from crew.config.errors import ConfigurationError, LostConfiguration
 from crew.config.sources import Sources
 from crew.crew import Crew
-from crew.journal.store import RunRow, RunStore
+from crew.journal.rows import RunRow
+from crew.journal.store import RunStore
 from tools.clock import rfc3339
 
 

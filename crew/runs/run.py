@@ -13,7 +13,7 @@ from crew.crew import Crew
 from crew.engine.executor import CrewExecutor
 from crew.journal.errors import LostRun, StoreError
 from crew.journal.events import CancelReason
-from crew.journal.store import RunRow
+from crew.journal.rows import RunRow
 from crew.journal.writer import Journal
 from crew.runs.tail import Tail
 

@@ -8,7 +8,8 @@ import anyio
 from crew.crew import Crew
 from crew.journal.events import CancelReason
 from crew.journal.query import Answer, IdempotencyKey, Query
-from crew.journal.store import RunRow, RunStore
+from crew.journal.rows import RunRow
+from crew.journal.store import RunStore
 from crew.journal.wire import RunEvent
 from crew.journal.writer import Listener, Outlets
 from crew.runs.cancellation import RunCanceller

@@ -9,8 +9,7 @@ from crew.engine.approvals import wrong_decision
 from crew.journal.errors import StoreError
 from crew.journal.events import CancelReason, RunResumed, RunRetried, RunStarted, RunStatus
 from crew.journal.query import Answer, IdempotencyKey, Query
-from crew.journal.state import RunState
-from crew.journal.store import (
+from crew.journal.rows import (
     Appended,
     AppendResult,
     IdempotencyRecord,
@@ -18,6 +17,7 @@ from crew.journal.store import (
     RunRow,
     StatusDiffers,
 )
+from crew.journal.state import RunState
 from crew.runs.errors import (
     AlreadyStarted,
     Draining,

@@ -10,7 +10,7 @@ import typer
 
 from crew.config.problems import Problem
 from crew.config.report import render_problem
-from crew.journal.store import RunRow
+from crew.journal.rows import RunRow
 
 Folder = Annotated[
     Path,

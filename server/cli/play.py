@@ -13,8 +13,9 @@ import anyio
 from rich.console import Console
 
 from crew.errors import CrewError
-from crew.journal.query import Answer, Decision, Query
-from crew.journal.store import RunRow, RunStore
+from crew.journal.query import Answer, CallDecision, Decision, Query
+from crew.journal.rows import RunRow
+from crew.journal.store import RunStore
 from crew.journal.wire import RunEvent
 from crew.runs.errors import UnknownRun
 from crew.runs.live import LiveRuns
@@ -22,7 +23,7 @@ from crew.runs.maintenance import apply_cancellations
 from crew.runs.reader import RunReader
 from crew.runs.run import Run
 from crew.runs.runs import Runs
-from server.cli.run_view import RunView
+from server.cli.run_view import REFUSALS, RunView
 from tools.clock import SYSTEM_CLOCK
 from tools.threads import call_in_thread
 
@@ -103,13 +104,10 @@ async def play(runs: Runs, asked: Query | Resume | Retry, output: Output) -> Run
                 row = await _show_segment(runs, started, output)
                 if row.status != "paused" or not interactive:
                     return row
-                text = await _ask(output)
-                if text is None:
+                answer = await _ask_for_answer(output)
+                if answer is None:
                     return row
-                decision = output.view.decision(text)
-                words = "" if decision is not None else text
-                answer = Answer(words, decision, deltas=deltas)
-                started = await runs.resume(started.id, answer)
+                started = await runs.resume(started.id, replace(answer, deltas=deltas))
         except BaseException:
             # Ctrl-C while it runs: nobody would see the rest
             if started is not None:
@@ -126,7 +124,7 @@ async def _start(runs: Runs, asked: Query | Resume | Retry, *, deltas: bool) -> 
     if isinstance(asked, Retry):
         return await runs.retry(asked.run_id)
     answer = replace(asked.answer, deltas=deltas)
-    if answer.decision is None:
+    if answer.decision is None and not answer.decisions:
         answer = replace(answer, decision=await _decision(runs, asked.run_id, answer.text))
     return await runs.resume(asked.run_id, answer)
 
@@ -151,12 +149,33 @@ async def _show_segment(runs: Runs, started: Run, output: Output) -> RunRow:
     return await runs.row(started.id)
 
 
-async def _ask(output: Output) -> str | None:
-    """A person's answer; None at Ctrl-C or Ctrl-D, which leave the run paused."""
+async def _ask_for_answer(output: Output) -> Answer | None:
+    """A person's answer, on each of several calls by itself; None: the run stays paused."""
+    view = output.view
+    if not view.call_prompts:
+        text = await _ask(output, view.prompt)
+        if text is None:
+            return None
+        decision = view.decision(text)
+        return Answer("" if decision is not None else text, decision)
+    decisions: list[CallDecision] = []
+    for call, prompt in view.call_prompts:
+        text = await _ask(output, prompt)
+        if text is None:
+            return None
+        decision = view.decision(text)
+        reason = "" if decision is not None else text
+        decided = decision or REFUSALS[view.question]
+        decisions.append(CallDecision(call["call_id"], decided, call["agent_id"], reason))
+    return Answer(decisions=tuple(decisions))
+
+
+async def _ask(output: Output, prompt: str) -> str | None:
+    """A person's line; None at Ctrl-C or Ctrl-D, which leave the run paused."""
     try:
         # in a daemon thread: Ctrl-C must not wait for Enter
         while True:
-            text: str = await call_in_thread(lambda: output.console.input(output.view.prompt))
+            text: str = await call_in_thread(lambda: output.console.input(prompt))
             # Enter alone says nothing
             if text.strip():
                 return text

@@ -1,7 +1,7 @@
 """What an operator sees of a run in the terminal."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rich.console import Console
@@ -30,6 +30,10 @@ DECISIONS: dict[str, dict[str, Decision]] = {
 }
 
 
+# what any other words decide
+REFUSALS: dict[str, Decision] = {"approval": "deny", "unknown_outcome": "skip"}
+
+
 class RunView:
     """Prints the events of a run as they come; plain text where the output is no terminal."""
 
@@ -40,6 +44,8 @@ class RunView:
         self.writing = False
         # what the newest pause asks; "" for an agent's own words
         self.question = ""
+        # the calls that it asks about
+        self.calls: Sequence[Mapping[str, Any]] = ()
 
     def show(self, event: RunEvent) -> None:
         """Print one event."""
@@ -67,7 +73,7 @@ class RunView:
                 self._print(f"[dim]… {escape(event.content)}; the result is:[/]")
                 self._body(data["snapshot"]["answer"] or "")
             case "start":
-                self.question = ""
+                self.question, self.calls = "", ()
             case "pause":
                 self._show_pause(data)
             case "done":
@@ -87,6 +93,14 @@ class RunView:
     def decision(self, text: str) -> Decision | None:
         """What an answer decides; None: words for the agent, or a no with its reason."""
         return DECISIONS.get(self.question, {}).get(text.strip().lower())
+
+    @property
+    def call_prompts(self) -> list[tuple[Mapping[str, Any], str]]:
+        """The calls that the newest pause asks about, if there are several, and their prompts."""
+        if len(self.calls) < 2:
+            return []
+        ask = PROMPTS.get(self.question, "")
+        return [(call, f"[bold]{escape(_shown(call))}: {ask}> [/]") for call in self.calls]
 
     def _print(self, markup: str) -> None:
         self.console.print(markup, highlight=False)
@@ -139,9 +153,10 @@ class RunView:
         asks = "needs your approval"
         if self.question == "unknown_outcome":
             asks = "may have acted already"
-        for call in data.get("calls", ()):
-            shown = f"{escape(call['tool'])} {escape(_json(call['arguments']))}"
-            self._print(f"  [bold yellow]? {shown} {asks}[/]")
+        self.calls = data.get("calls", [])
+        for call in self.calls:
+            known_by = f" [dim]({escape(call['call_id'])})[/]" if len(self.calls) > 1 else ""
+            self._print(f"  [bold yellow]? {escape(_shown(call))} {asks}[/]{known_by}")
 
     def _head(self, name: str, about: str) -> None:
         colour = self.colours.setdefault(name, COLOURS[len(self.colours) % len(COLOURS)])
@@ -174,6 +189,10 @@ class RunView:
             case reason:
                 head = f"[bold green]✔ {reason}[/]"
         self._print(f"\n{head} [dim]({text})[/]")
+
+
+def _shown(call: Mapping[str, Any]) -> str:
+    return f"{call['tool']} {_json(call['arguments'])}"
 
 
 def _json(value: Any) -> str:

@@ -4,13 +4,13 @@ import asyncio
 import os
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, get_args
 
 import typer
 
 from crew.crew import Crew
 from crew.database import open_store
-from crew.journal.query import Answer, Decision, Query, text_error
+from crew.journal.query import Answer, CallDecision, Decision, Query, text_error
 from crew.runs.runs import Runs
 from server.cli.exits import HERE, Exit, Folder, exit_code_of, fail
 from server.cli.opening import Provider, load, open_for
@@ -37,6 +37,14 @@ def run(
         Decision | None,
         typer.Option(help="What --answer decides on tool calls; with done, QUERY is the result."),
     ] = None,
+    calls: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--call",
+            metavar="CALL=DECISION[=TEXT]",
+            help="What --answer decides on one of several calls; TEXT: its result, or why.",
+        ),
+    ] = None,
     retry: Annotated[
         str | None,
         typer.Option(metavar="RUN", help="Resume this crashed run at the step it crashed in."),
@@ -49,14 +57,15 @@ def run(
 
     Example: [bold]crew run examples/it-support "Kiểm tra máy này"[/]
     """
-    _check_options(query, answer, decision, retry)
+    decisions = tuple(_call_decision(text) for text in calls or ())
+    _check_options(query, answer, bool(decision or decisions), retry)
     crew = load(folder, provider)
-    if query or (decision is None and retry is None):
+    if query or not (decision or decisions or retry):
         _check_query(query or "", crew)
     settings = ServerSettings.read(os.environ, "127.0.0.1", 0)
     asked: Query | Resume | Retry = Query(query or "")
     if answer is not None:
-        asked = Resume(answer, _answer_of(query or "", decision))
+        asked = Resume(answer, _answer_of(query or "", decision, decisions))
     elif retry is not None:
         asked = Retry(retry)
     database = open_for(crew, settings, folder)
@@ -121,24 +130,39 @@ def cancel(
     print(f"Cancelled {run_id}.")
 
 
-def _check_options(
-    query: str | None, answer: str | None, decision: Decision | None, retry: str | None
-) -> None:
+def _check_options(query: str | None, answer: str | None, decides: bool, retry: str | None) -> None:
     """Refuse what does not go together."""
-    if retry is not None and (query, answer, decision) != (None, None, None):
+    if retry is not None and (query is not None or answer is not None or decides):
         text = "it goes on by itself: give no QUERY, --answer or --decision with it"
         raise typer.BadParameter(text, param_hint="--retry")
-    if decision is not None and answer is None:
+    if decides and answer is None:
         text = "it decides on the calls of a paused run: give its id with --answer"
         raise typer.BadParameter(text, param_hint="--decision")
-    if query is None and decision is None and retry is None:
+    if query is None and not decides and retry is None:
         text = "say what to ask the crew"
         if answer is not None:
             text = "give the answer in words, or a --decision"
         raise typer.BadParameter(text, param_hint="QUERY")
 
 
-def _answer_of(text: str, decision: Decision | None) -> Answer:
+def _call_decision(text: str) -> CallDecision:
+    """`CALL=DECISION`, or `CALL=DECISION=TEXT`; AGENT/CALL where several agents have its id."""
+    call, _, rest = text.partition("=")
+    agent_id, _, call_id = call.rpartition("/")
+    word, _, more = rest.partition("=")
+    decision = next((one for one in get_args(Decision) if one == word), None)
+    if not call_id or decision is None:
+        known = ", ".join(get_args(Decision))
+        text = f"{text!r} is no decision: write CALL=DECISION with one of {known}"
+        raise typer.BadParameter(text, param_hint="--call")
+    if decision == "done":
+        return CallDecision(call_id, decision, agent_id or None, result=more)
+    return CallDecision(call_id, decision, agent_id or None, reason=more)
+
+
+def _answer_of(text: str, decision: Decision | None, decisions: tuple[CallDecision, ...]) -> Answer:
+    if decisions:
+        return Answer(text, decision, decisions=decisions)
     if decision is None:
         return Answer(text)
     if decision == "done":

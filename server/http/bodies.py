@@ -7,6 +7,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from crew.journal.query import Decision, text_error
 
 MAX_HISTORY = 1000
+MAX_DECISIONS = 1000
 MAX_MESSAGE_BYTES = 100_000
 ID = r"^[A-Za-z0-9_-]{1,128}$"
 
@@ -42,11 +43,28 @@ class HistoryMessageBody(Body):
     """Its text."""
 
 
+class CallDecisionBody(Body):
+    """What a person decides on one of several calls."""
+
+    call_id: Annotated[str, Field(min_length=1, max_length=1000)]
+    """The call, as the `pause` event names it."""
+    agent_id: Annotated[str, Field(min_length=1, max_length=1000)] | None = None
+    """Whose call it is, where calls of several agents have this id."""
+    decision: Decision
+    """What is decided."""
+    reason: Text = ""
+    """Why; the agent reads it."""
+    result: Text = ""
+    """With `done`: what the call has returned."""
+
+
 class _AnswerFields(Body):
     deltas: bool = False
     """Publish the text of agents as it is written."""
     decision: Decision | None = None
-    """On the tool calls that a pause asks about."""
+    """On all tool calls that a pause asks about."""
+    decisions: Annotated[list[CallDecisionBody], Field(max_length=MAX_DECISIONS)] = []
+    """On each of these calls by itself, instead of `decision`."""
     result: Text = ""
     """With `done`: what the call has returned."""
     pause: PauseSeq | None = None

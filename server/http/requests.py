@@ -14,6 +14,7 @@ from starlette.requests import Request
 from crew.config.crew_file import CrewSettings
 from crew.journal.query import (
     Answer,
+    CallDecision,
     HistoryMessage,
     IdempotencyKey,
     Query,
@@ -66,7 +67,7 @@ async def parse_run_request(
     _check_length(body.query, settings)
     if body.run_id is not None:
         return ResumeRequest(body.run_id, _answer_of(body))
-    if body.decision is not None or body.result or body.pause is not None:
+    if body.decision is not None or body.decisions or body.result or body.pause is not None:
         field = "decision" if body.pause is None else "pause"
         raise bad_request([(field, "answers a paused run; give its run_id")])
     if body.resume_agent_id is not None and body.resume_agent_id not in agents:
@@ -81,16 +82,24 @@ def _answer_of(body: QueryBody) -> Answer:
         raise bad_request([("run_id", "cannot be given together with resume_agent_id")])
     if body.history:
         raise bad_request([("history", "is that of the run, when a run_id is given")])
-    return Answer(body.query, body.decision, body.result, body.pause, body.deltas)
+    return _answer(body)
+
+
+def _answer(body: QueryBody | AnswerBody) -> Answer:
+    decisions = tuple(
+        CallDecision(one.call_id, one.decision, one.agent_id, one.reason, one.result)
+        for one in body.decisions
+    )
+    return Answer(body.query, body.decision, body.result, body.pause, body.deltas, decisions)
 
 
 async def parse_answer(request: Request, settings: CrewSettings) -> Answer:
     """The answer in a POST of `/resume`; raises HttpProblem with every problem."""
     body = _check(AnswerBody, await read_json(request, settings))
     _check_length(body.query, settings)
-    if not body.query and body.decision is None:
+    if not body.query and body.decision is None and not body.decisions:
         raise bad_request([("query", "is missing")])
-    return Answer(body.query, body.decision, body.result, body.pause, body.deltas)
+    return _answer(body)
 
 
 async def read_json(request: Request, settings: CrewSettings) -> Any:

@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from crew.config.problems import Problem
 from crew.crew import Crew
-from crew.journal.store import RunRow
+from crew.journal.rows import RunRow
 from crew.journal.wire import result_of
 
 RUN_KEYS = (

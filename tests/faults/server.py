@@ -22,7 +22,7 @@ from crew.backends.postgres.store import PostgresStore
 from crew.backends.sqlite.store import SqliteStore
 from crew.database import CONNECTIONS, Database
 from crew.journal.errors import StoreError
-from crew.journal.store import AppendResult, Write
+from crew.journal.rows import AppendResult, Write
 from server.http.app import build_server
 from server.process.serve import Server, listen
 from server.process.worker import build_worker

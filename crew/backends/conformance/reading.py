@@ -13,17 +13,17 @@ from crew.backends.conformance.samples import (
 )
 from crew.journal.errors import LostEvents, StoreError
 from crew.journal.events import RunStatus
-from crew.journal.store import (
+from crew.journal.rows import (
     MAX_LISTED_BYTES,
     MAX_PAGE_BYTES,
     Appended,
     IdempotencyRecord,
     KeyTaken,
     Record,
-    RunStore,
     StatusDiffers,
     Write,
 )
+from crew.journal.store import RunStore
 
 
 async def what_is_written_is_read(store: RunStore) -> None:

@@ -6,13 +6,8 @@ from dataclasses import replace
 from agents.model import Usage
 from crew.journal.errors import LostRun
 from crew.journal.events import RunStatus
-from crew.journal.store import (
-    Appended,
-    Record,
-    RunRow,
-    RunStore,
-    Write,
-)
+from crew.journal.rows import Appended, Record, RunRow, Write
+from crew.journal.store import RunStore
 
 DAY = "2026-01-{:02}T00:00:00.000Z"
 PATIENCE_SECONDS = 10.0

@@ -12,13 +12,8 @@ from crew.backends.conformance.samples import (
     sample_records,
     sample_row,
 )
-from crew.journal.store import (
-    IdempotencyRecord,
-    Newest,
-    PurgeAges,
-    RunStore,
-    Write,
-)
+from crew.journal.rows import IdempotencyRecord, Newest, PurgeAges, Write
+from crew.journal.store import RunStore
 from tools.clock import rfc3339
 
 

@@ -10,11 +10,8 @@ from crew.backends.conformance.samples import (
     sample_records,
     sample_row,
 )
-from crew.journal.store import (
-    Cancellation,
-    RunStore,
-    Write,
-)
+from crew.journal.rows import Cancellation, Write
+from crew.journal.store import RunStore
 
 
 async def a_former_writer_is_refused(store: RunStore) -> None:

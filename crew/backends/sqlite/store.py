@@ -15,7 +15,7 @@ from crew.backends.sqlite.file import MIGRATIONS, SqliteFile
 from crew.backends.sqlite.locks import FileLocks
 from crew.journal.errors import LostEvents, LostRun, StoreError
 from crew.journal.events import CancelReason, RunStatus
-from crew.journal.store import (
+from crew.journal.rows import (
     FIRST_EPOCH,
     MAX_LISTED_BYTES,
     MAX_PAGE_BYTES,

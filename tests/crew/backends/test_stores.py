@@ -17,7 +17,8 @@ from crew.backends.postgres.store import PostgresStore
 from crew.backends.sqlite.store import SqliteStore
 from crew.database import open_database, open_store
 from crew.journal.errors import StoreError
-from crew.journal.store import Appended, Record, RunStore, Write
+from crew.journal.rows import Appended, Record, Write
+from crew.journal.store import RunStore
 from tests.support.postgres import Postgres, needs_postgres
 
 

@@ -11,7 +11,7 @@ from agents.model import Usage
 from crew import Answer, Query, Runs, SqliteStore, check, load_crew
 from crew.journal.events import HandedOff, ParallelStarted, RunStarted, encode_event
 from crew.journal.query import Decision
-from crew.journal.store import Record, RunRow, Write
+from crew.journal.rows import Record, RunRow, Write
 from crew.journal.wire import to_run_event
 from crew.runs.run import Run
 from tests.support.crews import Played, play, write_crew
@@ -73,7 +73,7 @@ async def test_a_tool_that_needs_a_yes(
     pause = played.of("pause")[0]["metadata"]
     assert (pause["question"], pause["calls"]) == (
         "approval",
-        [{"call_id": "call_1_1", "tool": "pay", "arguments": {"to": "bob"}}],
+        [{"call_id": "call_1_1", "agent_id": "a", "tool": "pay", "arguments": {"to": "bob"}}],
     )
     assert [event["metadata"]["status"] for event in played.of("tool_result")] == [status]
     assert row.answer == said

@@ -6,13 +6,13 @@ import pytest
 
 from crew import Answer, MemoryStore, Query, Runs, load_crew
 from crew.engine.approvals import wrong_decision
-from crew.journal.events import Approval, Question, UnknownOutcome
+from crew.journal.events import Approval, AskedCall, Question, UnknownOutcome
 from crew.journal.query import Decision
 from crew.runs.errors import WrongDecision
 from tests.support.crews import write_crew
 from tools import ToolCall
 
-CALLS = (ToolCall("1", "pay"),)
+CALLS = (AskedCall("a", ToolCall("1", "pay")),)
 QUESTIONS: dict[str, Question | None] = {
     "words": None,
     "approval": Approval(CALLS),

@@ -67,7 +67,7 @@ async def test_two_days_pass_at_once(tmp_path: Path):
         },
     )
     crew = Recipe(tools=(wait,), clock=clock, environment={}).load(read_sources(folder))
-    async with Runs(crew, MemoryStore()) as runs:
+    async with Runs(crew, MemoryStore(clock)) as runs:
         moving = asyncio.create_task(clock.run())
         run = await runs.start(Query("go"))
         paused_row = await run.outcome()

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from crew import Crew, MemoryStore, Query, Runs, load_crew
-from crew.journal.store import Record, RunRow, Write
+from crew.journal.rows import Record, RunRow, Write
 from tests.support.crews import crew_of, write_crew
 from tools import Tool, VirtualClock, tool
 

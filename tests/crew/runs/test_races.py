@@ -5,7 +5,7 @@ from pathlib import Path
 
 from crew import Answer, MemoryStore, Query, Runs, load_crew
 from crew.journal.query import IdempotencyKey
-from crew.journal.store import AppendResult, Record, Write
+from crew.journal.rows import AppendResult, Record, Write
 from crew.runs.errors import AlreadyStarted
 from crew.runs.run import Run
 from tests.support.crews import write_crew

@@ -12,7 +12,7 @@ import pytest
 from crew import MemoryStore, Query, Runs, SqliteStore, load_crew
 from crew.backends.conformance.samples import sample_records, sample_row
 from crew.journal.errors import StoreError
-from crew.journal.store import AppendResult, Record, Write
+from crew.journal.rows import AppendResult, Record, Write
 from crew.runs.errors import Draining
 from crew.runs.live import LiveRuns
 from crew.runs.reader import RunReader
