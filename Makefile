@@ -31,7 +31,7 @@ check: $(VENV)/.dev  ## lint, types, the import contracts, the documentation
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/mypy docs/generate.py
+	$(BIN)/mypy docs/generate.py crewline.py
 	$(BIN)/lint-imports
 	$(SPHINX)
 

@@ -30,6 +30,9 @@ VARIABLES = {
         "host names by which the server may be called, separated by commas; on loopback its own"
     ),
     "CREW_DRAIN_SECONDS": "how long runs may go on after SIGTERM; 30 unless set",
+    "CREW_STALL_SECONDS": (
+        "how long a tool may hold up a whole worker before the worker is ended; 30 unless set"
+    ),
     "CREW_KEEP_EVENTS_HOURS": "how long the events of an ended run are kept; 24 unless set",
     "CREW_KEEP_EVENTS": "how many of its newest events an ended run keeps; 50000 unless set",
     "CREW_KEEP_RUNS_DAYS": "how long an ended run's result is kept; 30 unless set",
@@ -55,6 +58,7 @@ class ServerSettings:
     database_url: str | None = None
     database_connections: int = CONNECTIONS
     drain_seconds: float = 30.0
+    stall_seconds: float = 30.0
     retention: Retention = field(default_factory=Retention)
     log_format: Literal["text", "json"] = "json"
     log_level: str = "info"
@@ -86,6 +90,7 @@ class ServerSettings:
             database_url=environment.get("CREW_DATABASE_URL") or None,
             database_connections=int(connections),
             drain_seconds=_number(environment, "CREW_DRAIN_SECONDS", 30, (0, 3600), "seconds"),
+            stall_seconds=_number(environment, "CREW_STALL_SECONDS", 30, (5, 3600), "seconds"),
             retention=_retention(environment),
             log_format=_format(environment, terminal=terminal),
             log_level=_level(environment.get("CREW_LOG_LEVEL") or "info"),

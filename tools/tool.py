@@ -6,6 +6,8 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, Literal, overload
 
+from tools.errors import TemporaryError
+from tools.running import RunningCall, begin_call, end_call
 from tools.schema import Signature
 from tools.threads import call_in_thread
 
@@ -33,11 +35,27 @@ class Tool:
 
         A sync handler runs in a thread, which a cancellation abandons.
         """
-        if inspect.iscoroutinefunction(self.handler):
+        call = begin_call(self.name)
+        if not inspect.iscoroutinefunction(self.handler):
+            work = functools.partial(self._call_handler, arguments, call)
+            try:
+                value = await call_in_thread(work)
+            except TemporaryError:
+                # there may have been no thread for it
+                end_call(call)
+                raise
+            # a callable object, a partial or a lambda may still return a coroutine
+            return await value if isinstance(value, Awaitable) else value
+        try:
             return await self.handler(**arguments)
-        value = await call_in_thread(functools.partial(self.handler, **arguments))
-        # a callable object, a partial or a lambda may still return a coroutine
-        return await value if isinstance(value, Awaitable) else value
+        finally:
+            end_call(call)
+
+    def _call_handler(self, arguments: dict[str, Any], call: RunningCall) -> Any:
+        try:
+            return self.handler(**arguments)
+        finally:
+            end_call(call)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """The plain function, for Python code that calls it directly."""

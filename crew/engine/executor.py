@@ -118,6 +118,11 @@ class CrewExecutor:
         text += f"events {known + 1} to {published}; the run goes on after event {known}"
         self._record(Warned("events_lost", text))
 
+    def warn(self, warning: Warned) -> None:
+        """Record what somebody else has noticed about the run; nothing once it has ended."""
+        if self.state.status == "running":
+            self._record(warning)
+
     async def emit(self, event: Event) -> None:
         """Record an event and go on by it.
 

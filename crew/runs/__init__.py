@@ -4,5 +4,6 @@ Modules, in reading order: `runs` (the facade), `starter` (segments start), `cla
 nobody plays), `cancellation`, `factory` (what these share), `run` (one segment), `tail` (its newest
 events), `live` (the registry), `remote` (runs of other processes), `reader` (what runs publish),
 `revisions` (the crew of each run), `queue` (the contract), `advance` (what a worker does),
-`listeners` (who listens), `maintenance` (what time asks for), `reload`, `errors`.
+`listeners` (who listens), `maintenance` (what time asks for), `stalls` (what holds up the process),
+`reload`, `errors`.
 """

@@ -8,6 +8,7 @@ CrewError
 ├── WrongDecision    the decision does not fit what the pause asks
 ├── AlreadyStarted   a request with the same idempotency key has started something; `record` has it
 ├── KeyReused        a request with the same idempotency key asked for something else
+├── MayHaveBegun     whether a segment has begun is not known
 ├── RunEnded         the run has ended already
 └── Draining         this process takes no new runs
 """
@@ -49,6 +50,16 @@ class KeyReused(CrewError):
 
     def __init__(self, key: str) -> None:
         super().__init__(f"the key {key!r} was used for another request; give each its own")
+
+
+class MayHaveBegun(CrewError):
+    """The database was lost before it said whether the first event of a segment is stored."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "the database was lost while this was stored, so it may have begun: look at the runs "
+            "before you ask again; with an Idempotency-Key the same request begins once"
+        )
 
 
 class RunEnded(CrewError):

@@ -103,6 +103,10 @@ class RemoteTail:
                     self.tail.add(event)
                     if event.ends_segment:
                         return True
+                if last is None and not _is_full(records):
+                    # what was stored since has its own notice, behind the ephemeral events that
+                    # come before it
+                    return ends
         except LostEvents as error:
             log.warning("%s", error)
             return True
@@ -123,7 +127,7 @@ class RemoteTail:
             if len(known.encoded) < MAX_PAGE_BYTES // 2:
                 return records[1:]
             # it may fill a page by itself
-            return await self.store.records(self.run_id, self.tail.seq, limit)
+            return await self.store.records(self.run_id, self.tail.seq, max(1, limit - 1))
         newest = (await self.store.newest([self.run_id])).get(self.run_id)
         if newest is not None and newest.status != "running":
             # purged meanwhile
@@ -131,3 +135,9 @@ class RemoteTail:
         lost = LostEvents(self.run_id, self.tail.seq)
         self.tail.forget(newest.seq if newest is not None else 0)
         raise lost
+
+
+def _is_full(records: Sequence[Record]) -> bool:
+    """Whether a page has as much as fits, so that there may be more."""
+    size = sum(len(record.public) + len(record.event) for record in records)
+    return len(records) >= PAGE - 1 or size > MAX_PAGE_BYTES // 2

@@ -6,7 +6,7 @@ from typing import assert_never
 
 from crew.crew import Crew
 from crew.engine.approvals import wrong_decision
-from crew.journal.errors import StoreError
+from crew.journal.errors import StoreError, StoreUnavailable
 from crew.journal.events import CancelReason, RunResumed, RunRetried, RunStarted, RunStatus
 from crew.journal.query import Answer, IdempotencyKey, Query
 from crew.journal.rows import (
@@ -22,6 +22,7 @@ from crew.runs.errors import (
     AlreadyStarted,
     Draining,
     KeyReused,
+    MayHaveBegun,
     NotPaused,
     NotRetryable,
     UnknownAgent,
@@ -243,6 +244,11 @@ class RunStarter:
         result: AppendResult | None = None
         try:
             result = await run.journal.begin(event, row, expected, record)
+        except StoreUnavailable as error:
+            if key is None and self.store.shared:
+                # over a network the answer may be lost, but not the write
+                raise MayHaveBegun from error
+            raise
         finally:
             if not isinstance(result, Appended):
                 run.tail.close()

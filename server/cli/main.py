@@ -6,16 +6,11 @@ import io
 import os
 import signal
 import sys
-from pathlib import Path
 from types import ModuleType
 from typing import Annotated
 
 import typer
 
-import agents
-import crew as crew_package
-import server
-import tools
 from crew.config.errors import ConfigurationError
 from crew.database import is_shared
 from crew.errors import CrewError
@@ -58,7 +53,6 @@ def _crew(
 
 def main() -> None:
     """The command `crew`."""
-    _require_own_packages()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             # a terminal that knows fewer characters must not end a command
@@ -162,19 +156,3 @@ def _import_watch() -> ModuleType:
         raise SettingsError(
             "--reload needs watchfiles: pip install 'crewline[reload]'; or reload by SIGHUP"
         ) from None
-
-
-def _require_own_packages() -> None:
-    """The four packages have common names; another distribution may have replaced one."""
-    packages = (server, crew_package, agents, tools)
-    home = Path(server.__file__ or "").resolve().parent.parent
-    foreign = []
-    for package in packages:
-        found = Path(package.__file__ or "").resolve().parent.parent
-        if found != home:
-            foreign.append(f"{package.__name__} ({found})")
-    if foreign:
-        fail(
-            f"another package hides one of ours: {', '.join(foreign)}; "
-            "install crewline into an environment of its own"
-        )

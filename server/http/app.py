@@ -89,7 +89,7 @@ def build_server(
             )
 
     def background() -> list[Work]:
-        work = [Maintenance(services.runs, settings.retention).run()]
+        work = [Maintenance(services.runs, settings.retention).run(), services.watch_stalls()]
         if queue is None:
             # it serves meanwhile: a run that ends this process must not keep it from starting
             work.append(recover_left(services.runs))
@@ -161,14 +161,16 @@ def build_app(
 
 async def _log_missing_workers(queue: Queue) -> None:
     """Log when nobody is there to play what is accepted, and when somebody is again."""
-    missing = False
+    missing, seen = False, True
     while True:
         await asyncio.sleep(LOOK_SECONDS)
         # a queue that fails is logged elsewhere
         with contextlib.suppress(StoreError):
             workers, waiting = await queue.counts()
-            if (workers == 0) != missing:
-                missing = workers == 0
+            # not after one look: a database that has crashed has forgotten them for a moment
+            is_missing, seen = workers == 0 and not seen, workers > 0
+            if is_missing != missing:
+                missing = is_missing
                 level = logging.WARNING if missing else logging.INFO
                 text = "%d workers are at work, %d runs wait for one"
                 log.log(level, text, workers, waiting)

@@ -15,6 +15,7 @@ from crew.journal.errors import StoreError, StoreUnavailable
 from crew.runs.errors import (
     Draining,
     KeyReused,
+    MayHaveBegun,
     NotPaused,
     NotRetryable,
     RunEnded,
@@ -150,6 +151,7 @@ EXCEPTION_HANDLERS: Mapping[Any, Callable[[Request, Exception], Awaitable[Respon
     KeyReused: _with_status(422),
     Draining: _answer_draining,
     StoreError: _answer_store_error,
+    MayHaveBegun: _with_status(503),
     ConfigurationError: _answer_misconfigured,
     LostConfiguration: _answer_lost,
     HTTPException: _answer_http_error,

@@ -29,7 +29,10 @@ MAX_PARAMETERS = 100
 EVENT_ID = re.compile(r"(?:([A-Za-z0-9_-]{1,128}):)?(\d{1,15})")
 KEY = re.compile(r'"[!#-~ ]{1,255}"|[!#-~]{1,255}')
 ACCESS_TOKEN = "access_token"  # noqa: S105 # a parameter's name
-STREAM_PARAMETERS = frozenset({"q", "run_id", "resume_agent_id", "deltas", ACCESS_TOKEN})
+IDEMPOTENCY_KEY = "idempotency_key"
+STREAM_PARAMETERS = frozenset(
+    {"q", "run_id", "resume_agent_id", "deltas", IDEMPOTENCY_KEY, ACCESS_TOKEN}
+)
 B = TypeVar("B", bound=Body)
 
 
@@ -123,18 +126,22 @@ async def read_json(request: Request, settings: CrewSettings) -> Any:
 
 
 def idempotency_key(request: Request, asked: Query | ResumeRequest) -> IdempotencyKey | None:
-    """The `Idempotency-Key` of a POST; raises HttpProblem for a malformed one.
+    """The `Idempotency-Key` of a request; raises HttpProblem for a malformed one.
+
+    A GET has it as the parameter `idempotency_key`: EventSource cannot send headers.
 
     Args:
         request: the request.
         asked: what it starts; the same key with something else is refused later.
     """
-    key = request.headers.get("idempotency-key")
-    if key is None or request.method != "POST":
+    name, key = "Idempotency-Key", request.headers.get("idempotency-key")
+    if request.method != "POST":
+        name = IDEMPOTENCY_KEY
+        key = request.query_params.get(name)
+    if key is None:
         return None
     if KEY.fullmatch(key) is None:
-        text = "is 1 to 255 printable ASCII characters"
-        raise bad_request([("Idempotency-Key", text)])
+        raise bad_request([(name, "is 1 to 255 printable ASCII characters")])
     # how it is streamed is no part of what is asked
     if isinstance(asked, ResumeRequest):
         fingerprint = to_json([asked.run_id, replace(asked.answer, deltas=False)])

@@ -1,6 +1,8 @@
 """What the endpoints share."""
 
+from collections.abc import Coroutine
 from dataclasses import dataclass
+from typing import Any
 
 from starlette.requests import Request
 
@@ -10,6 +12,7 @@ from crew.database import Database
 from crew.runs.listeners import Listeners
 from crew.runs.reload import Reloader
 from crew.runs.runs import Runs
+from crew.runs.stalls import watch_stalls
 from server.telemetry.logs import log_event
 from server.telemetry.metrics import Metrics
 
@@ -35,6 +38,10 @@ class Services:
             writable=lambda: database.store.failing is None,
         )
         return cls(runs, listeners, metrics, Reloader(runs, metrics))
+
+    def watch_stalls(self) -> Coroutine[Any, Any, None]:
+        """Report what holds up this process, until this is cancelled."""
+        return watch_stalls(self.runs.live, self.metrics.count_stall)
 
     @property
     def settings(self) -> CrewSettings:

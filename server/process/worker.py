@@ -5,12 +5,14 @@ import signal
 
 from starlette.applications import Starlette
 
+from crew.backends.postgres.heartbeat import Heartbeat, HeartbeatSettings
 from crew.backends.postgres.queue import JobQueue
 from crew.backends.postgres.worker import Worker
 from crew.crew import Crew
 from crew.database import Database
 from crew.runs.advance import Advance
 from crew.runs.maintenance import Maintenance
+from crew.runs.stalls import calls_at_work
 from server.http.app import Work, build_app, probe_routes
 from server.http.services import Services
 from server.settings import ServerSettings
@@ -34,9 +36,14 @@ def build_worker(
     services = Services.of(crew, database)
     runs = services.runs
 
+    heartbeat = Heartbeat(
+        HeartbeatSettings(settings.database_url or "", settings.stall_seconds, settings.log_format),
+        calls_at_work,
+    )
+
     async def work() -> None:
         advance = Advance(runs, queue)
-        worker = Worker(queue, advance, lambda: not runs.draining, at_once, crew.clock)
+        worker = Worker(queue, advance, lambda: not runs.draining, at_once, heartbeat, crew.clock)
         try:
             await worker.run()
         except Exception:
@@ -44,6 +51,6 @@ def build_worker(
             signal.raise_signal(signal.SIGTERM)
 
     def background() -> list[Work]:
-        return [Maintenance(runs, settings.retention).run(), work()]
+        return [Maintenance(runs, settings.retention).run(), services.watch_stalls(), work()]
 
     return build_app([*probe_routes()], services, settings, background)

@@ -73,6 +73,12 @@ class Metrics:
             "crew_tool_duration_seconds", "Time of a tool call with its retries.", "tool"
         )
         self.tool_retries = counter("crew_tool_retries", "Further attempts of tools.", "tool")
+        self.stalls = counter(
+            "crew_tool_stalls", "How often a tool has held up the whole process.", "tool"
+        )
+        self.stall_seconds = counter(
+            "crew_tool_stall_seconds", "For how long tools have held up the whole process.", "tool"
+        )
         self.handoffs = counter(
             "crew_handoffs", "Changes of the current agent.", "from", "to", "why"
         )
@@ -140,6 +146,8 @@ class Metrics:
         for tool in (*self.tools, OTHER):
             self.tool_seconds.labels(tool)
             self.tool_retries.labels(tool)
+            self.stalls.labels(tool)
+            self.stall_seconds.labels(tool)
             for outcome in get_args(CallStatus):
                 self.tool_calls.labels(tool, outcome)
         for edge in crew.graph.edges:
@@ -183,6 +191,11 @@ class Metrics:
                 self.tool_retries.labels(self._tool(retried.call.tool)).inc()
             case HandedOff():
                 self.handoffs.labels(event.from_, event.to, event.why).inc()
+
+    def count_stall(self, tool: str, seconds: float) -> None:
+        """A tool has held up the whole process."""
+        self.stalls.labels(self._tool(tool)).inc()
+        self.stall_seconds.labels(self._tool(tool)).inc(seconds)
 
     def _count_response(self, event: AgentResponded) -> None:
         self.turns.labels(event.agent_id, "success").inc()

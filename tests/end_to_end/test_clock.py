@@ -1,13 +1,16 @@
-"""The machine's clock jumps under a server: forwards, backwards, by a year."""
+"""Clocks that jump under a server, or are days off; of several machines the database's decides."""
 
 import os
 import threading
 import time
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from tests.support.crews import write_crew
+from tests.support.fleet import Fleet, begin, events, status, until
+from tests.support.postgres import needs_postgres
 from tests.support.processes import client, serving, sse
 
 LIBRARY = next(iter(sorted(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"))), None)
@@ -55,3 +58,44 @@ def test_a_clock_that_jumps(tmp_path: Path):
         assert http.post("/api/crew/run", json={"query": "y"}).json()["status"] == "completed"
         assert len(http.get("/api/crew/runs").json()["runs"]) == 2
         assert server.stop() == 0
+
+
+RULES = [{"agent": "a", "hears": "go on", "say": "on [B]"}, {"say": "what now?"}]
+WAITS = {"wait_for_signal": True, "on_wait_timeout": "e"}
+
+
+@needs_postgres
+@pytest.mark.parametrize("skew", ["+3d", "-3d"])
+def test_a_pause_lasts_as_long_as_it_says(fleet: Fleet, skew: str):
+    """An hour is an hour, and nothing is purged, though the machines are days off."""
+    write_crew(
+        fleet.folder,
+        {"a": {}, "b": {}, "e": {"is_terminal": True}},
+        [{"agent": "e", "say": "nobody came"}, *RULES],
+        routing={
+            "signals": {"a": [{"signal": "[B]", "target": "b"}]},
+            "agent_behaviors": {
+                "a": {**WAITS, "wait_timeout_seconds": 3600},
+                "b": {**WAITS, "wait_timeout_seconds": 1},
+            },
+        },
+    )
+    skewed = {
+        "LD_PRELOAD": str(LIBRARY),
+        "FAKETIME": skew,
+        "FAKETIME_DONT_FAKE_MONOTONIC": "1",
+    }
+    http = fleet.replica(**skewed)
+    fleet.worker(**skewed)
+    long = begin(http)
+    until(lambda: status(http, long) == "paused")
+    row = http.get(f"/api/crew/runs/{long}").json()
+    lasts = datetime.fromisoformat(row["paused_until"]) - datetime.now(UTC)
+    assert timedelta(minutes=58) < lasts < timedelta(minutes=61)
+    short = http.post("/api/crew/run", json={"query": "x"}).json()["run_id"]
+    http.post(f"/api/crew/runs/{short}/resume", json={"query": "go on"})
+    # rounds of maintenance, which also purge, have been made then
+    until(lambda: status(http, short) == "completed")
+    assert status(http, long) == "paused"
+    assert [event["type"] for event in events(http, short)][-1] == "done"
+    assert http.get(f"/api/crew/runs/{short}").json()["answer"] == "nobody came"

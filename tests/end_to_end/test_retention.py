@@ -62,6 +62,14 @@ def test_a_request_with_a_key_begins_one_run(tmp_path: Path):
             == [False] + [True] * 7
         )
         assert len(runs(http)) == 1
+        # an EventSource cannot send headers
+        given = {"q": "slow", "idempotency_key": "order-7"}
+        got = http.get("/api/crew/stream", params=given)
+        assert got.headers["idempotency-replayed"] == "true"
+        assert len(runs(http)) == 1
+        wrong = http.get("/api/crew/stream", params={**given, "idempotency_key": ""})
+        assert wrong.status_code == 400
+        assert "idempotency_key: is 1 to 255" in wrong.json()["detail"]
         streamed = http.post(
             "/api/crew/stream",
             json={"query": "slow", "deltas": True},

@@ -1,7 +1,6 @@
 """Workers that die, freeze, stop or lack a tool, and a database that restarts: runs go on."""
 
 import json
-import os
 import signal
 import subprocess
 
@@ -19,7 +18,14 @@ from tests.support.fleet import (
     until,
 )
 from tests.support.postgres import Postgres, needs_postgres
-from tests.support.processes import BIN, ServerProcess, clean_environment, client, serving
+from tests.support.processes import (
+    BIN,
+    ServerProcess,
+    clean_environment,
+    client,
+    send_to_all,
+    serving,
+)
 
 pytestmark = [needs_postgres, pytest.mark.timeout(120)]
 
@@ -32,11 +38,12 @@ def test_a_dead_workers_runs_move(fleet: Fleet, end: signal.Signals):
     dying = fleet.worker()
     run_id = begin(http)
     until(lambda: len(records(fleet, run_id)) > 1)
-    os.kill(dying.process.pid, end)
+    # with the process that sends its heartbeats; one that is killed takes it along
+    send_to_all(dying.process.pid, end)
     fleet.worker()
     until(lambda: status(http, run_id) == "completed")
     if end == signal.SIGSTOP:
-        os.kill(dying.process.pid, signal.SIGCONT)
+        send_to_all(dying.process.pid, signal.SIGCONT)
         until(lambda: "another process has claimed the run" in dying.log.read_text())
         assert dying.stop() == 0
     received = events(http, run_id)
@@ -219,3 +226,18 @@ def test_it_is_reported_how_many_wait(fleet: Fleet):
         # a probe asks by whatever address it has
         assert http.get("/ready", headers={"Host": "10.0.0.7"}).status_code == 200
         assert http.get("/metrics", headers={"Host": "10.0.0.7"}).status_code == 421
+
+
+def test_a_database_in_stricter_isolation(fleet: Fleet):
+    """Runs that are written at the same time do not fail each other."""
+    with psycopg.connect(fleet.database, autocommit=True) as connection:
+        (name,) = connection.execute("SELECT current_database()").fetchone() or ("",)
+        connection.execute(
+            f"ALTER DATABASE {name} SET default_transaction_isolation = serializable"
+        )
+    slow_crew(fleet.folder)
+    http = fleet.replica()
+    workers = [fleet.worker(), fleet.worker()]
+    begun = [begin(http) for _ in range(12)]
+    until(lambda: all(status(http, run_id) == "completed" for run_id in begun))
+    assert not any("serialize" in worker.log.read_text() for worker in workers)

@@ -14,7 +14,7 @@ from pathlib import Path
 from tests.faults.crashing import POINTS
 from tests.support.crews import ROOT
 from tests.support.postgres import Postgres
-from tests.support.processes import clean_environment
+from tests.support.processes import clean_environment, send_to_all
 
 DRAIN_SECONDS = 1
 # longer than others wait for a worker's sign of life
@@ -158,11 +158,11 @@ class Processes:
     def _strike(self, one: Process) -> None:
         now = self.last_fault = time.monotonic()
         if one.fault == "freeze" and not one.frozen:
-            one.process.send_signal(signal.SIGSTOP)
+            send_to_all(one.process.pid, signal.SIGSTOP)
             one.frozen, one.due = True, now + FROZEN_SECONDS
             self.faults["freeze"] += 1
         elif one.frozen:
-            one.process.send_signal(signal.SIGCONT)
+            send_to_all(one.process.pid, signal.SIGCONT)
             # it has to see that it has lost its runs; then it is killed like the others
             one.frozen, one.fault, one.due = False, "end", now + 2
         elif one.fault == "end":

@@ -72,6 +72,17 @@ def serving(folder: Path, *options: str, command: str = "serve", **environment: 
             server.kill()
 
 
+def send_to_all(pid: int, kind: signal.Signals) -> None:
+    """Signal a process and its children, as when its machine is frozen."""
+    children = [
+        int(child)
+        for path in Path(f"/proc/{pid}/task").glob("*/children")
+        for child in path.read_text().split()
+    ]
+    for one in (*children, pid):
+        os.kill(one, kind)
+
+
 def clean_environment(**more: str) -> dict[str, str]:
     """This process's environment without what would change a crew's behaviour."""
     kept = {

@@ -2,5 +2,5 @@
 
 `store` (the RunStore) with its `statements`, on a `server` (connections) with `notices` (NOTIFY and
 LISTEN) and `shared_time` (of the database); `schema` (brought up to date, from migrations/);
-`queue` (Procrastinate, over `connector`) and `worker`.
+`queue` (Procrastinate, over `connector`) and `worker` with its `heartbeat`.
 """

@@ -20,6 +20,8 @@ MAX_PAYLOAD_BYTES = 7800
 # by their SQLSTATE, what may pass: connections, resources, an operator's doing, the system,
 # rollbacks, locks, a standby
 PASSING = ("08", "53", "57", "58", "40", "55P03", "25006")
+# in a stricter isolation than the statements are made for, those that meet would fail
+SESSION = {"application_name": "crew", "default_transaction_isolation": "read committed"}
 # the first byte of a jsonb value
 JSONB_VERSION = b"\x01"
 # of a pool, or by itself
@@ -107,7 +109,7 @@ class PostgresServer:
                     max_size=self.connections,
                     timeout=TIMEOUT_SECONDS,
                     command_timeout=TIMEOUT_SECONDS,
-                    server_settings={"application_name": "crew"},
+                    server_settings=SESSION,
                     init=_read_json,
                     # nothing here outlives its transaction, so there is nothing to reset: it
                     # would be half of all trips to the server

@@ -15,14 +15,14 @@ from procrastinate.exceptions import ConnectorException
 from procrastinate.jobs import Job, Status
 
 from crew.backends.postgres.connector import UnregisteredWorker
+from crew.backends.postgres.heartbeat import Heartbeat
 from crew.backends.postgres.queue import QUEUE, STALLED_SECONDS, TIMEOUT_SECONDS, JobQueue
 from crew.journal.errors import StoreError
 from tools.clock import Clock
 
 log = logging.getLogger(__name__)
 
-# how often a heartbeat is sent, when one is late, and how often those of others are looked at
-HEARTBEAT_SECONDS = 1.0
+# when a heartbeat is late, and how often those of others are looked at
 LATE_SECONDS = 2.5
 CHECK_SECONDS = 1.0
 # how often runs are looked for that have no job
@@ -45,6 +45,7 @@ class Worker:
         advance: Callable[[str, int], Awaitable[None]],
         takes_jobs: Callable[[], bool],
         at_once: int,
+        heartbeat: Heartbeat,
         clock: Clock,
     ) -> None:
         """Connect when run.
@@ -54,11 +55,12 @@ class Worker:
             advance: gets a run_id and an epoch, and handles its own errors.
             takes_jobs: whether jobs may still be taken.
             at_once: at most so many jobs at the same time.
-            clock: of heartbeats and waits.
+            heartbeat: sends the worker's heartbeats.
+            clock: of waits.
         """
         self.queue, self.advance, self.takes_jobs = queue, advance, takes_jobs
         self.at_once, self.clock = at_once, clock
-        self.manager = queue.manager
+        self.heartbeat, self.manager = heartbeat, queue.manager
         self.jobs: dict[int, asyncio.Task[None]] = {}
         self._id = 0
         self._failing = False
@@ -96,13 +98,14 @@ class Worker:
             await self.clock.sleep(RETRY_SECONDS)
 
     async def _send_heartbeats(self) -> None:
+        """Have a process of its own send them, and start it again whenever it ends."""
         while True:
-            await self._try(self._beat())
-            await self.clock.sleep(HEARTBEAT_SECONDS)
+            async with self.heartbeat.running() as process:
+                async for _ in process.beats(lambda: self._id):
+                    self._note_beat()
+            await self.clock.sleep(RETRY_SECONDS)
 
-    async def _beat(self) -> None:
-        await self.manager.update_heartbeat(self._id)
-        await self.queue.announce_worker(self._id, STALLED_SECONDS)
+    def _note_beat(self) -> None:
         now = self.clock.monotonic()
         if now - self._last_beat > LATE_SECONDS:
             self._steady_since = now

@@ -60,9 +60,9 @@ class Started:
 async def stream(request: Request) -> EventStream | Response:
     """GET, POST /api/crew/stream: start or resume a run and stream its events as SSE.
 
-    GET takes `q` (text, or the JSON of a body), `run_id`, `resume_agent_id` and `deltas=1`. With
-    the header `Last-Event-ID` it starts nothing, and continues that run's stream; 204 where nothing
-    more comes. POST takes a QueryBody and may have an `Idempotency-Key`.
+    GET takes `q` (text, or the JSON of a body), `run_id`, `resume_agent_id`, `deltas=1` and
+    `idempotency_key`. With the header `Last-Event-ID` it starts nothing, and continues that run's
+    stream; 204 where nothing more comes. POST takes a QueryBody and may have an `Idempotency-Key`.
     """
     _refuse_head(request)
     if (last := request.headers.get("last-event-id")) is not None:

@@ -1,0 +1,31 @@
+"""The command `crew`: checks first that the four packages are this program's own, then starts it.
+
+They have common names. A `tools.py` on PYTHONPATH, or another distribution, may stand before them;
+nothing of that may run. This module imports none of them before the check.
+"""
+
+import importlib
+import importlib.util
+import sys
+from pathlib import Path
+
+PACKAGES = ("crew", "agents", "tools", "server")
+
+
+def main() -> None:
+    """Start the command, unless something else would be imported in place of a package of ours."""
+    home = Path(__file__).resolve().parent
+    foreign = []
+    for name in PACKAGES:
+        # finds without running anything
+        found = importlib.util.find_spec(name)
+        place = Path(found.origin).resolve() if found is not None and found.origin else None
+        if place != home / name / "__init__.py":
+            foreign.append(f"{name} ({place or 'not found'})")
+    if foreign:
+        sys.exit(
+            f"crew: another package hides one of ours: {', '.join(foreign)}; "
+            "take its folder out of PYTHONPATH, "
+            "or install crewline into an environment of its own"
+        )
+    importlib.import_module("server.cli.main").main()
