@@ -111,13 +111,6 @@ class CrewExecutor:
             text = "the runtime made a mistake; the server's log has it under this run's id"
             self._fail("internal", "internal", text)
 
-    def warn_of_lost_events(self, published: int) -> None:
-        """Record that the database has lost what was published up to an event."""
-        known = self.state.seq
-        text = "the database came back without its last commits: of this run it has lost "
-        text += f"events {known + 1} to {published}; the run goes on after event {known}"
-        self._record(Warned("events_lost", text))
-
     def warn(self, warning: Warned) -> None:
         """Record what somebody else has noticed about the run; nothing once it has ended."""
         if self.state.status == "running":

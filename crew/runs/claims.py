@@ -7,6 +7,7 @@ that was claimed before without progress, is claimed alone: until it gets on, no
 import asyncio
 import logging
 
+from agents.events import Warned
 from crew.config.errors import LostConfiguration
 from crew.crew import Crew
 from crew.journal.errors import StoreError, StoreUnavailable
@@ -124,7 +125,11 @@ class RunClaimer:
             crew, claim.row, state, claim.epoch, stream=state.deltas, claims=claim.claims
         )
         if (published := self.factory.lost.pop(run_id, 0)) > state.seq:
-            run.executor.warn_of_lost_events(published)
+            text = (
+                "the database came back without its last commits: of this run it has lost events "
+                f"{state.seq + 1} to {published}; the run goes on after event {state.seq}"
+            )
+            run.executor.warn(Warned("events_lost", text))
         self.live.add(run)
         return run
 
