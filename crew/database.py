@@ -93,7 +93,7 @@ async def _open_postgres(url: str, crew: str | None, connections: int, *, queued
         return Database(store)
     (queue_module,) = _optional("queue")
     # connections of its own: a worker's heartbeat must not wait behind the writes of its runs
-    server = server_module.PostgresServer(url, queue_module.CONNECTIONS, time)
+    server = server_module.PostgresServer(url, store_module.QUEUE_CONNECTIONS, time)
     return Database(store, queue_module.JobQueue(server))
 
 

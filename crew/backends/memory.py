@@ -15,6 +15,7 @@ from crew.journal.rows import (
     AppendResult,
     Cancellation,
     Claim,
+    Finding,
     IdempotencyRecord,
     KeyTaken,
     Newest,
@@ -223,6 +224,10 @@ class MemoryStore:
     async def has_listeners(self, run_id: str, process: str) -> bool:
         """See Cluster."""
         return False
+
+    async def examine(self) -> list[Finding]:
+        """See Health."""
+        return [Finding("warning", "runs are kept in memory: they end with their process")]
 
     async def probe(self) -> None:
         """See Health."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
 from agents.model import Usage
 from crew.journal.events import CancelReason, RunStatus
@@ -122,6 +123,14 @@ class KeyTaken:
 
 
 AppendResult = Appended | StatusDiffers | KeyTaken
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What somebody who looks after a store should know."""
+
+    level: Literal["ok", "note", "warning", "error"]
+    text: str
 
 
 @dataclass(frozen=True, slots=True)

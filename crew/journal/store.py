@@ -14,6 +14,7 @@ from crew.journal.rows import (
     AppendResult,
     Cancellation,
     Claim,
+    Finding,
     IdempotencyRecord,
     Newest,
     PurgeAges,
@@ -190,6 +191,10 @@ class Health(Protocol):
     @property
     def failing(self) -> str | None:
         """Why the newest write failed; None if it did not."""
+        ...
+
+    async def examine(self) -> list[Finding]:
+        """Settings by which it may lose or refuse runs, and what is good."""
         ...
 
     async def probe(self) -> None:

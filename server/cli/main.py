@@ -14,7 +14,7 @@ import typer
 from crew.config.errors import ConfigurationError
 from crew.database import is_shared
 from crew.errors import CrewError
-from server.cli import files, runs
+from server.cli import doctor, files, runs
 from server.cli.exits import HERE, Exit, Folder, fail, print_problems
 from server.cli.opening import Provider, load, open_for
 from server.settings import ServerSettings, SettingsError
@@ -140,7 +140,7 @@ def worker(
     process.serve(application, settings, listener)
 
 
-for command in (*runs.COMMANDS, *files.COMMANDS):
+for command in (*runs.COMMANDS, *files.COMMANDS, *doctor.COMMANDS):
     app.command()(command)
 
 

@@ -187,7 +187,7 @@ MUTANTS = (
     ),
     Mutant(
         "an answer to a run that is not paused",
-        "crew/backends/postgres/store.py",
+        "crew/backends/postgres/writing.py",
         "if found is None or status != write.expected:",
         "if found is None:",
         postgres=True,
@@ -222,7 +222,7 @@ MUTANTS = (
     ),
     Mutant(
         "a row without its events, in the other database",
-        "crew/backends/postgres/store.py",
+        "crew/backends/postgres/writing.py",
         "    records = write.records\n",
         "    records = write.records[: None if write.row is None else -1]\n",
         postgres=True,

@@ -14,11 +14,10 @@ from pathlib import Path
 from starlette.types import Message, Receive, Scope, Send
 
 from crew import load_crew
-from crew.backends.postgres.queue import CONNECTIONS as QUEUE_CONNECTIONS
 from crew.backends.postgres.queue import JobQueue
 from crew.backends.postgres.schema import prepare, prepare_queue
 from crew.backends.postgres.server import PostgresServer
-from crew.backends.postgres.store import PostgresStore
+from crew.backends.postgres.store import QUEUE_CONNECTIONS, PostgresStore
 from crew.backends.sqlite.store import SqliteStore
 from crew.database import CONNECTIONS, Database
 from crew.journal.errors import StoreError

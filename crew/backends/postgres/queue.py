@@ -27,9 +27,6 @@ TASK = "advance"
 STALLED_SECONDS = 5.0
 # for one answer of the database
 TIMEOUT_SECONDS = 5.0
-# at most so many at the same time
-CONNECTIONS = 2
-
 # Procrastinate has no such question: to list all jobs takes 5 s with 200,000 runs that wait, and
 # this 0.2 s. Its indexes are on these two columns.
 RUNS_WITHOUT_JOB = """

@@ -8,55 +8,50 @@ from datetime import datetime
 from typing import Any
 
 import asyncpg
-from pydantic import TypeAdapter
 
-from crew.backends.postgres.server import MAX_PAYLOAD_BYTES, Connection, PostgresServer
+from crew.backends.postgres.examination import examine, read_state
+from crew.backends.postgres.server import MAX_PAYLOAD_BYTES, PostgresServer
 from crew.backends.postgres.statements import (
-    ADD,
-    ADD_AND_SET,
     ANNOUNCE,
-    BEGIN,
     CLAIM,
     CLAIMS,
     DUE_PAUSES,
     HAS_LISTENERS,
-    KEEP_KEY,
     KEEP_REVISION,
     NEWEST,
     OLD_EVENTS,
     OLD_LISTENERS,
     OLD_REVISIONS,
     OLD_RUNS,
-    PLACE,
     RECORDS,
     RELEASE,
     SURPLUS_EVENTS,
 )
-from crew.journal.errors import LostEvents, LostRun, StoreError
+from crew.backends.postgres.writing import ROW, begin, go_on, idempotency_record, is_written
+from crew.journal.errors import StoreError
 from crew.journal.events import CancelReason, RunStatus
 from crew.journal.rows import (
-    FIRST_EPOCH,
     MAX_LISTED_BYTES,
     MAX_PAGE_BYTES,
     Appended,
     AppendResult,
     Cancellation,
     Claim,
+    Finding,
     IdempotencyRecord,
-    KeyTaken,
     Newest,
     PurgeAges,
     Record,
     RunRow,
-    StatusDiffers,
     Write,
     listed_answer,
 )
 from crew.journal.watch import Watch
 
+# of a process's queue, besides the store's
+QUEUE_CONNECTIONS = 2
 # greater than every run_id
 AFTER_ALL = "~"
-ROW: TypeAdapter[RunRow] = TypeAdapter(RunRow)
 
 
 class PostgresStore:
@@ -88,13 +83,13 @@ class PostgresStore:
         async with self.server.connection(writes=True) as connection:
             try:
                 if write.epoch is None:
-                    result = await _begin(connection, write)
+                    result = await begin(connection, write)
                 else:
-                    result = await _continue(connection, write, write.epoch)
+                    result = await go_on(connection, write, write.epoch)
             except asyncpg.UniqueViolationError as error:
                 # an earlier try may have been written, though the connection broke before the
                 # answer came
-                if write.epoch is None or not await _is_written(connection, write):
+                if write.epoch is None or not await is_written(connection, write):
                     seq = write.records[0].seq
                     text = f"run {write.run_id}: event {seq} is there already"
                     raise StoreError(text) from error
@@ -173,7 +168,7 @@ class PostgresStore:
     async def idempotency_record(self, key: str) -> IdempotencyRecord | None:
         """See RunLog."""
         async with self.server.connection() as connection:
-            return await _idempotency_record(connection, key)
+            return await idempotency_record(connection, key)
 
     async def due_pauses(self, limit: int, seconds: float) -> list[RunRow]:
         """See RunLog."""
@@ -212,6 +207,13 @@ class PostgresStore:
         """See Cluster."""
         async with self.server.connection() as connection:
             return bool(await connection.fetchval(HAS_LISTENERS, run_id, process))
+
+    async def examine(self) -> list[Finding]:
+        """See Health."""
+        async with self.server.connection() as connection:
+            state = await read_state(connection, self.server.name)
+        # with the one that listens, and those of the queue
+        return examine(state, self.server.connections + 1 + QUEUE_CONNECTIONS)
 
     async def probe(self) -> None:
         """See Health."""
@@ -265,76 +267,5 @@ class PostgresStore:
             await connection.execute(sql, *values)
 
 
-async def _continue(connection: Connection, write: Write, epoch: int) -> Appended:
-    """What a run's writer adds: one statement, so that it takes one trip to the server."""
-    sql: str = ADD
-    values: tuple[object, ...] = (write.run_id, epoch, *_record_columns(write))
-    if write.row is not None:
-        sql, values = ADD_AND_SET, (*values, *_row_columns(write.row))
-    if not await connection.fetchval(sql, *values):
-        before = write.records[0].seq - 1
-        found = await connection.fetchrow(PLACE, write.run_id, before)
-        if found is not None and found["epoch"] > epoch:
-            raise LostRun
-        raise LostEvents(write.run_id, before)
-    return Appended(epoch)
-
-
-async def _begin(connection: Connection, write: Write) -> AppendResult:
-    """The first write of a segment."""
-    assert write.row is not None, "a segment begins with its row"
-    epoch = FIRST_EPOCH
-    if write.expected is None and write.idempotency is None:
-        # the usual one takes one trip
-        return await _insert(connection, write, write.row, epoch)
-    async with connection.transaction():
-        if write.expected is not None:
-            before = write.records[0].seq - 1
-            found = await connection.fetchrow(f"{PLACE} FOR UPDATE", write.run_id, before)
-            status = found["status"] if found is not None else None
-            if found is None or status != write.expected:
-                return StatusDiffers(status)
-            if not found["joins"]:
-                raise LostEvents(write.run_id, before)
-            epoch = found["epoch"] + 1
-        record = write.idempotency
-        if record is not None:
-            values = (record.key, record.fingerprint, record.run_id, record.before)
-            if not await connection.fetchval(KEEP_KEY, *values):
-                taken = await _idempotency_record(connection, record.key)
-                assert taken is not None, "it keeps this one from being written"
-                return KeyTaken(taken)
-        return await _insert(connection, write, write.row, epoch)
-
-
-async def _insert(connection: Connection, write: Write, row: RunRow, epoch: int) -> Appended:
-    columns = (*_record_columns(write), *_row_columns(row))
-    return Appended(int(await connection.fetchval(BEGIN, write.run_id, epoch, *columns)))
-
-
-async def _idempotency_record(connection: Connection, key: str) -> IdempotencyRecord | None:
-    sql = "SELECT * FROM crew_idempotency_records WHERE key = $1"
-    found = await connection.fetchrow(sql, key)
-    return IdempotencyRecord(*found) if found else None
-
-
-async def _is_written(connection: Connection, write: Write) -> bool:
-    sql = "SELECT seq, public, event FROM crew_events WHERE run_id = $1 AND seq >= $2"
-    first, count = write.records[0].seq, len(write.records)
-    found = await connection.fetch(f"{sql} ORDER BY seq LIMIT $3", write.run_id, first, count)
-    return [Record(*values) for values in found] == list(write.records)
-
-
 def _row(text: str, answer: str | None) -> RunRow:
     return replace(ROW.validate_json(text), answer=answer)
-
-
-def _record_columns(write: Write) -> tuple[list[int], list[str], list[str]]:
-    records = write.records
-    return [r.seq for r in records], [r.public for r in records], [r.event for r in records]
-
-
-def _row_columns(row: RunRow) -> tuple[object, ...]:
-    row_json = ROW.dump_json(row, exclude={"answer"}).decode()
-    ends = (row.ended_at, row.paused_until, row.last_seq, row.answer)
-    return (row.status, row_json, row.revision, *ends)

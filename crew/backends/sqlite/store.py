@@ -11,6 +11,7 @@ from pathlib import Path
 from pydantic import TypeAdapter
 from pydantic_core import to_json
 
+from crew.backends.sqlite.examination import examine
 from crew.backends.sqlite.file import MIGRATIONS, SqliteFile
 from crew.backends.sqlite.locks import FileLocks
 from crew.journal.errors import LostEvents, LostRun, StoreError
@@ -23,6 +24,7 @@ from crew.journal.rows import (
     AppendResult,
     Cancellation,
     Claim,
+    Finding,
     IdempotencyRecord,
     KeyTaken,
     Newest,
@@ -193,6 +195,11 @@ class SqliteStore:
     async def has_listeners(self, run_id: str, process: str) -> bool:
         """See Cluster."""
         return False
+
+    async def examine(self) -> list[Finding]:
+        """See Health."""
+        damage = await self._file.do(lambda c: c.execute("PRAGMA quick_check(1)").fetchone()[0])
+        return examine(self.path, damage)
 
     async def probe(self) -> None:
         """See Health."""

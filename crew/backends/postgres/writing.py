@@ -1,0 +1,99 @@
+"""How a write becomes one transaction: a segment's first, and those that follow."""
+
+from pydantic import TypeAdapter
+
+from crew.backends.postgres.server import Connection
+from crew.backends.postgres.statements import (
+    ADD,
+    ADD_AND_SET,
+    BEGIN,
+    KEEP_KEY,
+    PLACE,
+)
+from crew.journal.errors import LostEvents, LostRun
+from crew.journal.rows import (
+    FIRST_EPOCH,
+    Appended,
+    AppendResult,
+    IdempotencyRecord,
+    KeyTaken,
+    Record,
+    RunRow,
+    StatusDiffers,
+    Write,
+)
+
+ROW: TypeAdapter[RunRow] = TypeAdapter(RunRow)
+
+
+async def go_on(connection: Connection, write: Write, epoch: int) -> Appended:
+    """What a run's writer adds: one statement, so that it takes one trip to the server."""
+    sql: str = ADD
+    values: tuple[object, ...] = (write.run_id, epoch, *_record_columns(write))
+    if write.row is not None:
+        sql, values = ADD_AND_SET, (*values, *_row_columns(write.row))
+    if not await connection.fetchval(sql, *values):
+        before = write.records[0].seq - 1
+        found = await connection.fetchrow(PLACE, write.run_id, before)
+        if found is not None and found["epoch"] > epoch:
+            raise LostRun
+        raise LostEvents(write.run_id, before)
+    return Appended(epoch)
+
+
+async def begin(connection: Connection, write: Write) -> AppendResult:
+    """The first write of a segment."""
+    assert write.row is not None, "a segment begins with its row"
+    epoch = FIRST_EPOCH
+    if write.expected is None and write.idempotency is None:
+        # the usual one takes one trip
+        return await _insert(connection, write, write.row, epoch)
+    async with connection.transaction():
+        if write.expected is not None:
+            before = write.records[0].seq - 1
+            found = await connection.fetchrow(f"{PLACE} FOR UPDATE", write.run_id, before)
+            status = found["status"] if found is not None else None
+            if found is None or status != write.expected:
+                return StatusDiffers(status)
+            if not found["joins"]:
+                raise LostEvents(write.run_id, before)
+            epoch = found["epoch"] + 1
+        record = write.idempotency
+        if record is not None:
+            values = (record.key, record.fingerprint, record.run_id, record.before)
+            if not await connection.fetchval(KEEP_KEY, *values):
+                taken = await idempotency_record(connection, record.key)
+                assert taken is not None, "it keeps this one from being written"
+                return KeyTaken(taken)
+        return await _insert(connection, write, write.row, epoch)
+
+
+async def _insert(connection: Connection, write: Write, row: RunRow, epoch: int) -> Appended:
+    columns = (*_record_columns(write), *_row_columns(row))
+    return Appended(int(await connection.fetchval(BEGIN, write.run_id, epoch, *columns)))
+
+
+async def idempotency_record(connection: Connection, key: str) -> IdempotencyRecord | None:
+    """What a key has started."""
+    sql = "SELECT * FROM crew_idempotency_records WHERE key = $1"
+    found = await connection.fetchrow(sql, key)
+    return IdempotencyRecord(*found) if found else None
+
+
+async def is_written(connection: Connection, write: Write) -> bool:
+    """Whether exactly these events are there."""
+    sql = "SELECT seq, public, event FROM crew_events WHERE run_id = $1 AND seq >= $2"
+    first, count = write.records[0].seq, len(write.records)
+    found = await connection.fetch(f"{sql} ORDER BY seq LIMIT $3", write.run_id, first, count)
+    return [Record(*values) for values in found] == list(write.records)
+
+
+def _record_columns(write: Write) -> tuple[list[int], list[str], list[str]]:
+    records = write.records
+    return [r.seq for r in records], [r.public for r in records], [r.event for r in records]
+
+
+def _row_columns(row: RunRow) -> tuple[object, ...]:
+    row_json = ROW.dump_json(row, exclude={"answer"}).decode()
+    ends = (row.ended_at, row.paused_until, row.last_seq, row.answer)
+    return (row.status, row_json, row.revision, *ends)

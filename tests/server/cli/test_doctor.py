@@ -1,0 +1,102 @@
+"""`crew doctor`: what is good, what may lose or refuse runs, and what must be mended first."""
+
+import sqlite3
+import subprocess
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from tests.support.crews import write_crew
+from tests.support.postgres import Postgres, needs_postgres
+from tests.support.processes import BIN, clean_environment
+
+
+def doctor(folder: Path, *options: str, **environment: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [BIN / "crew", "doctor", folder, *options],
+        capture_output=True,
+        text=True,
+        env=clean_environment(**environment),
+        timeout=60,
+    )
+
+
+def crew(folder: Path) -> Path:
+    return write_crew(folder, {"a": {"is_terminal": True}}, [{"say": "x"}])
+
+
+def test_before_the_first_run(tmp_path: Path):
+    """Nothing is made by looking."""
+    found = doctor(crew(tmp_path))
+    assert (found.returncode, found.stderr) == (0, "")
+    assert "✓ ok: the files have 0 errors and 0 warnings" in found.stdout
+    assert "note: no run has been kept yet" in found.stdout
+    assert not (tmp_path / ".crew").exists()
+
+
+def test_a_file(tmp_path: Path):
+    """Good, then damaged."""
+    path = tmp_path / "x.db"
+    url = f"sqlite:///{path}"
+    subprocess.run(
+        [BIN / "crew", "run", crew(tmp_path), "hello"],
+        env=clean_environment(CREW_DATABASE_URL=url),
+        check=True,
+        capture_output=True,
+    )
+    good = doctor(tmp_path, "--database", CREW_DATABASE_URL=url)
+    assert (good.returncode, f"✓ ok: {path} can be read and written" in good.stdout) == (0, True)
+    assert "the files" not in good.stdout
+    with sqlite3.connect(path) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    connection.close()
+    content = bytearray(path.read_bytes())
+    content[4096 * 2 : 4096 * 4] = b"x" * 8192
+    path.write_bytes(content)
+    bad = doctor(tmp_path, "--database", CREW_DATABASE_URL=url)
+    assert bad.returncode == 1
+    assert "error: " in bad.stdout
+    assert "Traceback" not in bad.stderr
+
+
+def test_files_with_errors(tmp_path: Path):
+    """They are counted; crew validate shows them."""
+    (crew(tmp_path) / "crew.yaml").write_text("agents: [nobody]\n")
+    found = doctor(tmp_path)
+    assert found.returncode == 1
+    assert f"✗ error: the files have 1 errors and 1 warnings: see crew validate {tmp_path}" in (
+        found.stdout
+    )
+
+
+def test_a_server_that_cannot_be_reached(tmp_path: Path):
+    """It says where, without the password."""
+    url = "postgresql://me:secret@127.0.0.1:1/db"
+    found = doctor(crew(tmp_path), "--database", CREW_DATABASE_URL=url)
+    assert found.returncode == 1
+    assert "error: the database postgresql://127.0.0.1:1/db cannot be used" in found.stdout
+    assert "secret" not in found.stdout + found.stderr
+
+
+@needs_postgres
+@pytest.mark.parametrize(
+    ("setting", "said"),
+    [
+        ("synchronous_commit = off", "⚠ warning: synchronous_commit is off"),
+        ("statement_timeout = 500", "⚠ warning: statement_timeout is 500 ms"),
+        ("application_name = 'x'", "· note: no synchronous standby"),
+    ],
+)
+def test_settings_of_a_server(postgres: Postgres, tmp_path: Path, setting: str, said: str):
+    """Those that lose commits or refuse runs."""
+    url = postgres.database()
+    with psycopg.connect(url, autocommit=True) as connection:
+        (name,) = connection.execute("SELECT current_database()").fetchone() or ("",)
+        connection.execute(f"ALTER DATABASE {name} SET {setting}")
+    found = doctor(crew(tmp_path), "--database", CREW_DATABASE_URL=url)
+    assert said in found.stdout
+    # the server of the tests is quick, and may lose everything
+    assert found.returncode == 1
+    assert "✗ error: fsync is off" in found.stdout
+    assert "✓ ok" not in found.stdout
