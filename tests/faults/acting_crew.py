@@ -6,7 +6,7 @@ from typing import Any
 from tests.support.crews import write_crew
 
 ACTS = '''
-import json, os, re, urllib.request
+import json, os, re, signal, urllib.request
 from tests.faults.crashing import reach
 
 
@@ -31,6 +31,12 @@ def note(about: str) -> str:
 def pay(about: str) -> str:
     """Pay."""
     return _act("once", about)
+
+
+def end(about: str) -> str:
+    """End the process."""
+    _act("poison", about)
+    os.kill(os.getpid(), signal.SIGKILL)
 '''
 
 
@@ -38,10 +44,12 @@ TOOLS = {
     "look": {"kind": "python", "function": "acts.py:look", "effect": "read"},
     "note": {"kind": "python", "function": "acts.py:note", "effect": "idempotent"},
     "pay": {"kind": "python", "function": "acts.py:pay", "effect": "once"},
+    "end": {"kind": "python", "function": "acts.py:end"},
 }
 
 
 RULES: list[dict[str, Any]] = [
+    {"agent": "a", "hears": "poison", "say": 'end("{{heard}}")'},
     {"agent": "a", "after": "note", "say": "{{heard}} [G]"},
     {"agent": "a", "after": "look", "say": 'note("{{heard}}")'},
     {"agent": "a", "say": 'look("{{heard}}")'},
@@ -66,7 +74,7 @@ ROUTING = {
 def crew(folder: Path) -> Path:
     """Tools of every effect, a group, a pause, in every run."""
     agents: dict[str, Any] = {
-        "a": {"tools": ["look", "note"]},
+        "a": {"tools": ["look", "note", "end"]},
         "b": {"tools": ["pay"]},
         "c": {"tools": ["note"]},
         "d": {},

@@ -20,7 +20,7 @@ from typing import Any
 import httpx2
 
 from tests.faults.acting_crew import crew
-from tests.faults.histories import History, Report, wrong_in
+from tests.faults.histories import History, Report, wrong_in, wrong_in_poison
 from tests.faults.mutants import MUTANTS, mutated
 from tests.faults.processes import Processes
 from tests.support.crews import ROOT
@@ -36,9 +36,15 @@ class Harness:
     """Processes to which faults happen, and the clients that never give up."""
 
     def __init__(
-        self, folder: Path, seed: int, code: Path = ROOT, postgres: Postgres | None = None
+        self,
+        folder: Path,
+        seed: int,
+        code: Path = ROOT,
+        postgres: Postgres | None = None,
+        poison: int = 0,
     ) -> None:
-        """`code`: where the packages of the server are; a mutant's, say."""
+        """`code`: where the packages of the server are; a mutant's, say. `poison`: one run in so many ends its process."""
+        self.poison = poison
         self.folder, self.seed, self.code, self.postgres = folder, seed, code, postgres
         self.report = Report()
         self.histories: list[History] = []
@@ -93,9 +99,12 @@ class Harness:
         """One run after another, each to its end, whatever happens to the server."""
         chance = random.Random(self.seed * 1000 + number)
         while not self.stopping.is_set():
-            history = History(f"run-{len(self.histories):04}{number}")
+            count = len(self.histories)
+            is_poison = self.poison > 0 and count % self.poison == self.poison // 2
+            history = History(f"run-{count:04}{number}", is_poison)
             self.histories.append(history)
-            deadline = time.monotonic() + PATIENCE_SECONDS
+            patience = PATIENCE_SECONDS * (4 if is_poison else 1)
+            deadline = time.monotonic() + patience
             with httpx2.Client(base_url=self.url, timeout=20, trust_env=False) as http:
                 while not history.ended and not history.wrong:
                     try:
@@ -103,7 +112,7 @@ class Harness:
                         self._step(http, history, chance)
                         if history.heard == heard:
                             self._wait(0.05)
-                        deadline = max(deadline, history.heard + PATIENCE_SECONDS)
+                        deadline = max(deadline, history.heard + patience)
                     except (httpx2.HTTPError, OSError):
                         self._wait(0.05)
                     if time.monotonic() > deadline:
@@ -115,9 +124,8 @@ class Harness:
         """Begin the run, or go on reading it; then answer it."""
         if not history.run_id:
             key = {"Idempotency-Key": history.key}
-            with http.stream(
-                "POST", "/api/crew/stream", json={"query": history.key}, headers=key
-            ) as stream:
+            query = {"query": f"{history.key} poison" if history.is_poison else history.key}
+            with http.stream("POST", "/api/crew/stream", json=query, headers=key) as stream:
                 # now and then it leaves before it hears which run it has begun, and asks again
                 if chance.random() < 0.7:
                     self._listen(stream, history)
@@ -218,6 +226,13 @@ class Harness:
             if not history.ended:
                 report.lost += 1
                 continue
+            if history.is_poison:
+                report.poison += 1
+                # once when it was played first
+                claims = counted[("poison", history.key)] - 1
+                report.poison_claims = max(report.poison_claims, claims)
+                report.wrong += wrong_in_poison(history, claims)
+                continue
             report.holes += sorted(history.events) != list(range(1, len(history.events) + 1))
             report.wrong += wrong_in(history)
             report.unknown += sum(
@@ -264,12 +279,14 @@ def play(
     postgres: bool = False,
     restarts: bool = False,
     runs: int = 0,
+    poison: int = 0,
 ) -> Report:
     """One harness from start to end, in a folder of its own; `postgres`: with a database server of its own."""
     with tempfile.TemporaryDirectory() as made, ExitStack() as stack:
         database = stack.enter_context(Postgres()) if postgres else None
         folder = crew(Path(made) / "crew")
-        report = Harness(folder, seed, code, database).run(faults, runs, restarts=restarts)
+        harness = Harness(folder, seed, code, database, poison)
+        report = harness.run(faults, runs, restarts=restarts)
         log = (folder / "server.log").read_text()
         if found := re.findall(r"Traceback.*?\n(\w[^\n]*)\n", log, re.DOTALL):
             report.wrong.append(f"a process's log has {found[-1]}")
@@ -289,6 +306,9 @@ def main() -> None:
     )
     parser.add_argument("--restarts", type=int, default=0, help="of the database; with --postgres")
     parser.add_argument("--runs", type=int, default=0, help="at least so many")
+    parser.add_argument(
+        "--poison", type=int, default=0, help="one run in so many ends each process that plays it"
+    )
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--mutants", action="store_true", help="see that mistakes of ours are seen")
     given = parser.parse_args()
@@ -297,7 +317,12 @@ def main() -> None:
         faults = given.restarts if restarts else given.kills
         if faults:
             report = play(
-                faults, given.seed, postgres=given.postgres, restarts=restarts, runs=given.runs
+                faults,
+                given.seed,
+                postgres=given.postgres,
+                restarts=restarts,
+                runs=given.runs,
+                poison=given.poison,
             )
             name = "PostgreSQL" if given.postgres else "SQLite"
             print(

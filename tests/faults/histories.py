@@ -6,12 +6,17 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
+# as the crew's settings have it
+MAX_RECOVERIES = 3
+
 
 @dataclass
 class History:
     """What one client saw of one run, over all connections."""
 
     key: str
+    # it ends each process that plays it
+    is_poison: bool = False
     run_id: str = ""
     events: dict[int, str] = field(default_factory=dict)
     # answers that were taken, by what they decided
@@ -40,6 +45,9 @@ class Report:
 
     faults: Counter[str] = field(default_factory=Counter)
     runs: int = 0
+    poison: int = 0
+    # claims of one that ends its processes, at most
+    poison_claims: int = 0
     lost: int = 0
     holes: int = 0
     unknown: int = 0
@@ -58,7 +66,7 @@ class Report:
             for kind in ("read", "idempotent", "once")
         )
         return (
-            f"faults {self.faults.total()} ({received}), runs {self.runs}, lost {self.lost}, holes {self.holes}, made again: {twice}; "
+            f"faults {self.faults.total()} ({received}), runs {self.runs} ({self.poison} that end their process, each claimed {self.poison_claims} times at most), lost {self.lost}, holes {self.holes}, made again: {twice}; "
             f"unknown outcomes {self.unknown}, all asked about; longest silence of a run {self.longest_silence:.1f} s, "
             f"longest drain {self.longest_drain:.1f} s; broken promises {len(self.wrong)}"
         )
@@ -116,3 +124,13 @@ def wrong_in(history: History) -> list[str]:
         ]
         wrong.append(f"its history: {received}")
     return [f"{history.key}: {what}" for what in wrong]
+
+
+def wrong_in_poison(history: History, claims: int) -> list[str]:
+    """What the history of a run that ends its processes must not have."""
+    if claims > MAX_RECOVERIES:
+        return [f"{history.key}: it was claimed {claims} times"]
+    last = json.loads(history.events[max(history.events)])
+    if last["type"] == "error" and last["metadata"]["reason"] == "crashed":
+        return []
+    return [f"{history.key}: it ends its process, and itself with {last['content'][:80]}"]

@@ -24,6 +24,14 @@ def test_nothing_is_lost():
     whole(play(8, seed=1))
 
 
+def test_nothing_is_lost_to_runs_that_end_their_process():
+    """They fail after three claims; the others go on."""
+    report = play(6, seed=5, poison=8)
+    whole(report)
+    assert report.poison > 0
+    assert 0 < report.poison_claims <= 3
+
+
 @needs_postgres
 def test_nothing_is_lost_on_several_machines():
     """A server and two workers, killed, stopped and frozen."""
