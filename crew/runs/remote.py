@@ -42,6 +42,8 @@ class RemoteTail:
         self.users = 0
         # nobody plays the run any more
         self._ends = False
+        # where the tail was at the last look
+        self._seen = -1
         self._watch = Watch()
         # in a context of its own: it belongs to no one request
         context = contextvars.Context()
@@ -64,6 +66,11 @@ class RemoteTail:
         is_known = newest is not None and newest.seq == self.tail.seq
         goes_on = newest is not None and newest.status == "running" and self.goes_on(self.run_id)
         if is_known and goes_on:
+            return
+        # one that moves is notified: to read ahead of its notices would part events from the
+        # ephemeral ones before them
+        moves, self._seen = self.tail.seq != self._seen, self.tail.seq
+        if goes_on and moves:
             return
         self._ends = not goes_on
         self._watch.notify(None)

@@ -9,7 +9,7 @@ import pytest
 from tests.support.crews import write_crew
 from tests.support.fleet import Fleet, begin, events, status, until
 from tests.support.postgres import needs_postgres
-from tests.support.processes import client, serving
+from tests.support.processes import ServerProcess, client, serving
 
 pytestmark = pytest.mark.timeout(180)
 
@@ -56,13 +56,21 @@ def calls(folder: Path) -> int:
     return len((folder / "calls").read_text())
 
 
+def has_child(worker: ServerProcess) -> bool:
+    """The process beside it runs, and has been told what it needs."""
+    paths = Path(f"/proc/{worker.process.pid}/task").glob("*/children")
+    children = [child for path in paths for child in path.read_text().split()]
+    return any("heartbeat" in Path(f"/proc/{child}/cmdline").read_text() for child in children)
+
+
 @needs_postgres
-@pytest.mark.parametrize("tool", ["block", "hold"])
-def test_no_other_worker_takes_the_run(fleet: Fleet, tool: str):
+def test_no_other_worker_takes_the_run(fleet: Fleet):
     """Longer than a dead worker's runs wait: made once, and told in log, event and metric."""
+    tool = "hold"
     stalling_crew(fleet.folder, tool)
     http = fleet.replica()
     workers = [fleet.worker(), fleet.worker()]
+    until(lambda: all(has_child(worker) for worker in workers))
     run_id = begin(http)
     until(lambda: status(http, run_id) == "completed")
     assert calls(fleet.folder) == 1
@@ -84,6 +92,7 @@ def test_a_worker_that_is_held_up_for_ever_is_ended(fleet: Fleet):
     stalling_crew(fleet.folder, "hang", max_recoveries=1)
     http = fleet.replica()
     workers = [fleet.worker(CREW_STALL_SECONDS="5") for _ in range(3)]
+    until(lambda: all(has_child(worker) for worker in workers))
     run_id = begin(http)
     until(lambda: status(http, run_id) == "failed", 120)
     assert http.get(f"/api/crew/runs/{run_id}").json()["reason"] == "crashed"

@@ -29,7 +29,7 @@ from tests.support.postgres import Postgres
 AT_ONCE = 4
 
 
-PATIENCE_SECONDS = 60.0
+PATIENCE_SECONDS = 120.0
 
 
 class Harness:

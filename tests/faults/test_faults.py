@@ -10,7 +10,7 @@ from tests.faults.histories import Report
 from tests.faults.mutants import MUTANTS, Mutant, mutated
 from tests.support.postgres import needs_postgres
 
-pytestmark = pytest.mark.timeout(240)
+pytestmark = pytest.mark.timeout(400)
 
 
 def whole(report: Report) -> None:

@@ -1,8 +1,8 @@
-"""Heartbeats of a worker from a process of their own, which no tool of the worker can hold up.
+"""Heartbeats of a worker that is held up, from a process beside it, which no tool can hold up.
 
 The worker's event loop says through a pipe that it is alive, and which calls run. While it is
-silent the heartbeats go on, so that no other worker takes its runs and is held up by them too. It
-is ended when it has been silent for too long.
+silent this process sends its heartbeats, so that no other worker takes its runs and is held up by
+them too. The worker is ended when it has been silent for too long.
 
 Run: python -P -m crew.backends.postgres.heartbeat, with the first line of stdin as the settings.
 """
@@ -27,10 +27,11 @@ from crew.backends.postgres.shared_time import SharedTime
 from crew.journal.errors import StoreError
 from tools.running import notified
 
-# how often the worker says that it is alive, and how often a heartbeat is sent
+# how often the worker says that it is alive, and how often it is looked at
 TICK_SECONDS = 0.5
 HEARTBEAT_SECONDS = 1.0
-# a worker that has been silent for so long is reported
+# for a worker that has been silent for so long heartbeats are sent, and it is reported
+LATE_SECONDS = 1.0
 SILENT_SECONDS = 2.0
 
 # the calls that run, each as the run's id and the tool
@@ -54,22 +55,10 @@ class HeartbeatProcess:
     def __init__(self, process: asyncio.subprocess.Process, calls: ListCalls) -> None:
         self.process, self.calls = process, calls
 
-    async def beats(self, worker_id: Callable[[], int]) -> AsyncIterator[None]:
-        """One for each heartbeat that was sent, until the process ends."""
-        assert self.process.stdout is not None, "it is a pipe"
-        ticking = asyncio.create_task(self._tick(worker_id))
-        try:
-            # at once too, since a call may be the last thing that this process does for a while
-            with notified(lambda: self._write(worker_id())):
-                async for _ in self.process.stdout:
-                    yield
-        finally:
-            ticking.cancel()
-
-    async def _tick(self, worker_id: Callable[[], int]) -> None:
+    async def tell(self, worker_id: Callable[[], int]) -> None:
+        """Tell it that this process is not held up, until that one ends."""
         assert self.process.stdin is not None, "it is a pipe"
-        # where the process has ended, it is started again
-        with contextlib.suppress(ConnectionError):
+        with contextlib.suppress(ConnectionError), notified(lambda: self._write(worker_id())):
             while True:
                 self._write(worker_id())
                 await self.process.stdin.drain()
@@ -97,7 +86,6 @@ class Heartbeat:
             "-m",
             __name__,
             stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
         )
         assert process.stdin is not None, "it is a pipe"
         try:
@@ -142,7 +130,7 @@ class _Sender:
             if silent > SILENT_SECONDS and not self.reported:
                 self.reported = True
                 self._log("warning", f"the worker's process is held up for {silent:.0f} s")
-            if self.worker:
+            if self.worker and silent > LATE_SECONDS:
                 # a database that is away is reported by the worker
                 with contextlib.suppress(StoreError, ConnectorException, TimeoutError):
                     await self._beat()
@@ -152,8 +140,6 @@ class _Sender:
         async with asyncio.timeout(TIMEOUT_SECONDS):
             await self.queue.manager.update_heartbeat(self.worker)
             await self.queue.announce_worker(self.worker, STALLED_SECONDS)
-        sys.stdout.write("beat\n")
-        sys.stdout.flush()
 
     def _log(self, level: str, text: str) -> None:
         calls = ", ".join(f"{tool} of run {run_id}" for run_id, tool in self.calls)

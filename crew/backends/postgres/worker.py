@@ -22,7 +22,8 @@ from tools.clock import Clock
 
 log = logging.getLogger(__name__)
 
-# when a heartbeat is late, and how often those of others are looked at
+# how often a heartbeat is sent, when one is late, and how often those of others are looked at
+HEARTBEAT_SECONDS = 1.0
 LATE_SECONDS = 2.5
 CHECK_SECONDS = 1.0
 # how often runs are looked for that have no job
@@ -55,8 +56,8 @@ class Worker:
             advance: gets a run_id and an epoch, and handles its own errors.
             takes_jobs: whether jobs may still be taken.
             at_once: at most so many jobs at the same time.
-            heartbeat: sends the worker's heartbeats.
-            clock: of waits.
+            heartbeat: sends the worker's heartbeats while its process is held up.
+            clock: of heartbeats and waits.
         """
         self.queue, self.advance, self.takes_jobs = queue, advance, takes_jobs
         self.at_once, self.clock = at_once, clock
@@ -78,6 +79,7 @@ class Worker:
         try:
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(self._send_heartbeats())
+                tasks.create_task(self._watch_over())
                 tasks.create_task(self._listen())
                 tasks.create_task(self._fetch_jobs())
                 tasks.create_task(self._check_others())
@@ -98,14 +100,23 @@ class Worker:
             await self.clock.sleep(RETRY_SECONDS)
 
     async def _send_heartbeats(self) -> None:
-        """Have a process of its own send them, and start it again whenever it ends."""
+        while True:
+            await self._try(self._beat())
+            await self.clock.sleep(HEARTBEAT_SECONDS)
+
+    async def _watch_over(self) -> None:
+        """Have a process beside this one send heartbeats while this one is held up."""
+        # its start takes as much of the machine as this one's, which others may wait for now
+        await self.clock.sleep(STALLED_SECONDS)
         while True:
             async with self.heartbeat.running() as process:
-                async for _ in process.beats(lambda: self._id):
-                    self._note_beat()
+                await process.tell(lambda: self._id)
+            log.warning("the process beside this worker has ended; it is started again")
             await self.clock.sleep(RETRY_SECONDS)
 
-    def _note_beat(self) -> None:
+    async def _beat(self) -> None:
+        await self.manager.update_heartbeat(self._id)
+        await self.queue.announce_worker(self._id, STALLED_SECONDS)
         now = self.clock.monotonic()
         if now - self._last_beat > LATE_SECONDS:
             self._steady_since = now
