@@ -1,6 +1,7 @@
 """Configuration -> live agents; the only bridge between the two."""
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, Protocol
 
 from agents.agent import Agent
@@ -19,9 +20,11 @@ from crew.routing.rules import Route, Routing
 from crew.routing.signals import normalize
 from tools.builtin import BUILTIN_TOOLS
 from tools.clock import Clock
+from tools.config import PythonTool
 from tools.deadline import Limits
 from tools.errors import SchemaReferenceError, ToolDefinitionError, ToolImportError
 from tools.executor import ToolExecutor
+from tools.isolation.tool import isolated
 from tools.python import python_tool
 from tools.suggest import nearest
 from tools.tool import Tool
@@ -63,7 +66,7 @@ def make_tools(files: CrewFiles, given: Sequence[Tool]) -> tuple[dict[str, Tool]
             problems.append(document.problem(("tools", name), "tool-twice", text, key=True))
             continue
         try:
-            tools[name] = python_tool(name, config, files.sources.folder)
+            tools[name] = _python_tool(name, config, files.sources.folder)
         except ToolImportError as error:
             if error.module not in failed_modules:
                 failed_modules.add(error.module)
@@ -71,6 +74,11 @@ def make_tools(files: CrewFiles, given: Sequence[Tool]) -> tuple[dict[str, Tool]
         except ToolDefinitionError as error:
             problems.append(_tool_problem(files, name, error))
     return tools, problems
+
+
+def _python_tool(name: str, config: PythonTool, folder: Path) -> Tool:
+    tool = python_tool(name, config, folder)
+    return isolated(tool, config, folder) if config.isolate is not None else tool
 
 
 def _tool_problem(files: CrewFiles, name: str, error: ToolDefinitionError) -> Problem:

@@ -102,6 +102,7 @@ class Recipe:
             name=files.name,
             config=config,
             agents=agents,
+            tools=tuple(checked.tools[name] for name in files.tools),
             routing=routing,
             entry_point=entry_point(files),
             limits=RunLimits(
@@ -126,6 +127,8 @@ class Crew:
     name: str
     config: CrewConfig
     agents: Mapping[str, Agent]
+    # that its files define; closed with it
+    tools: tuple[Tool, ...]
     routing: Routing
     entry_point: str
     limits: RunLimits
@@ -175,8 +178,11 @@ class Crew:
         return _load_once_more(replace(self.recipe, provider=provider), sources)
 
     async def aclose(self) -> None:
-        """Close the connections to the models."""
+        """Close the connections to the models, and end what the tools of its files hold."""
         await self.catalog.aclose()
+        for tool in self.tools:
+            if tool.close is not None:
+                await tool.close()
 
 
 def _load_once_more(recipe: Recipe, sources: Sources) -> Crew:

@@ -4,9 +4,9 @@ Modules, in reading order: `calls` (the nouns), `tool` (a tool and its decorator
 (signature to JSON schema, a model's arguments to Python values), `executor` (a sequence of calls),
 `deadline` (time left, and for whom), `retry` (which errors are worth another try), `threads` (for
 handlers that block), `running` (the handlers that run now), `output` (what of an output the model
-is shown), `python` (a function by reference), `builtin` (tools that need no entry), `config` (the
-shape of tools.yaml), `yaml_shape` (the base of all shapes), `clock` (time, handed in), `suggest`
-(did you mean), `errors`.
+is shown), `python` (a function by reference), `isolation` (a function in a process of its own),
+`builtin` (tools that need no entry), `config` (the shape of tools.yaml), `yaml_shape` (the base of
+all shapes), `clock` (time, handed in), `suggest` (did you mean), `errors`.
 """
 
 from tools.calls import ToolCall, ToolResult

@@ -7,6 +7,9 @@ from pydantic import Field
 from tools.tool import Effect
 from tools.yaml_shape import JsonObject, Name, Shape
 
+# of an isolated process
+DEFAULT_MEMORY_MB = 1024
+
 
 class PythonTool(Shape):
     """A Python function."""
@@ -28,6 +31,15 @@ class PythonTool(Shape):
     `idempotent` unless given."""
     requires_approval: bool | None = None
     """A person must approve each call: the run pauses before it."""
+    isolate: Literal["process"] | None = None
+    """`process`: calls run in processes of their own, which are kept for further calls. A process
+    is killed when its call has not ended in time, so that nothing the function does outlives its
+    deadline, or holds up other runs."""
+    max_memory_mb: Annotated[int, Field(ge=64, le=1_048_576)] = DEFAULT_MEMORY_MB
+    """With `isolate`: of each process, with all that the function imports."""
+    max_cpu_seconds: Annotated[int, Field(ge=1, le=3600)] | None = None
+    """With `isolate`: of the CPU, for one call; its process is ended then. Without it, the deadline
+    alone counts."""
 
 
 # A union of one until the http, command and mcp kinds join it.

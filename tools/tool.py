@@ -2,7 +2,7 @@
 
 import functools
 import inspect
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any, Literal, overload
 
@@ -29,6 +29,8 @@ class Tool:
     # `read` and `idempotent` may be tried again; `once` never, once it may have acted
     effect: Effect = "idempotent"
     requires_approval: bool = False
+    # ends what it holds, such as processes, when no call is made any more
+    close: Callable[[], Coroutine[Any, Any, None]] | None = None
 
     async def call(self, arguments: dict[str, Any]) -> Any:
         """Call the handler with checked arguments.

@@ -10,6 +10,7 @@ from crew.config.document import Document, YamlPath
 from crew.config.loader import CrewFiles
 from crew.config.problems import Problem
 from crew.config.sources import CREW_FILE
+from tools.config import ToolConfig
 
 MODEL_KEYS = ("model", "provider", "provider_url")
 
@@ -26,6 +27,8 @@ def find_no_effect(files: CrewFiles, crew: CrewConfig) -> Iterator[Problem]:
         has_tools = agent.tools or not files.is_whole(document.file, "tools")
         if agent.tool_call_mode != "auto" and not has_tools:
             yield _no_effect(document, ("tool_call_mode",), "it has no tools")
+    for name, tool in files.tools.items():
+        yield from _isolation(tool, files.tool_files[name], ("tools", name))
     if len(listed) == len(crew.agents) and all(
         files.is_whole(files.agent_files[agent_id].file, "tools", "primary", "backup", "provider")
         for agent_id in listed
@@ -35,6 +38,12 @@ def find_no_effect(files: CrewFiles, crew: CrewConfig) -> Iterator[Problem]:
 
 def _no_effect(document: Document, path: YamlPath, why: str) -> Problem:
     return document.problem(path, "ignored-key", f"{path[-1]} has no effect: {why}", key=True)
+
+
+def _isolation(tool: ToolConfig, document: Document, path: YamlPath) -> Iterator[Problem]:
+    for key in ("max_memory_mb", "max_cpu_seconds"):
+        if key in tool.model_fields_set and tool.isolate is None:
+            yield _no_effect(document, (*path, key), "isolate: process is not given")
 
 
 def _models(agent: AgentConfig, document: Document) -> Iterator[Problem]:

@@ -4,6 +4,7 @@ import dataclasses
 import functools
 import json
 import shutil
+import types
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -101,6 +102,8 @@ def live(thing: Any, seen: frozenset[int] = frozenset()) -> Any:
                 live(value, seen)
                 for value in (sorted(thing) if isinstance(thing, set | frozenset) else thing)
             ]
+        case types.MethodType():
+            return live(thing.__self__, seen)
         case functools.partial():
             return live(thing.args, seen)
         case SecretStr():

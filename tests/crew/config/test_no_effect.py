@@ -217,3 +217,13 @@ def test_members_lead_nowhere_by_themselves(tmp_path: Path):
     graph = graph_of(tmp_path, crew, *"amz")
     assert graph.members_only() == {"m"}
     assert graph.unreachable() == ["z"]
+
+
+def test_limits_of_a_process_without_one(tmp_path: Path):
+    """`isolate` gives a tool its process."""
+    (tmp_path / "acts.py").write_text("def act() -> str:\n    return ''\n")
+    entry = "{kind: python, function: 'acts.py:act', max_memory_mb: 100%s}"
+    tools = f"tools:\n  t: {entry % ''}\n  u: {entry % ', isolate: process'}\n"
+    (found,) = problems(tmp_path, tools=tools, **{"agents.a": AGENT + "tools: [t, u]\n"})
+    assert (found.line, found.column, found.code) == (2, 46, "ignored-key")
+    assert found.message == "max_memory_mb has no effect: isolate: process is not given"

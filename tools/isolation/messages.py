@@ -1,0 +1,56 @@
+"""What an isolated tool's process is told, and what it answers: JSON with its length before it."""
+
+import json
+import struct
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+# of one message
+MAX_BYTES = 16 << 20
+LENGTH = struct.Struct(">I")
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """The first message to the process: what it is for."""
+
+    tool: str
+    # these four: see PythonTool
+    function: str
+    parameters: dict[str, Any] | None
+    max_memory_mb: int
+    max_cpu_seconds: int | None
+    # the crew's
+    folder: str
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """Call the function, with arguments as the model gave them."""
+
+    arguments: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """How the setup or a call ended."""
+
+    # the classes of `tools.retry.classify`, as far as they differ for the one who called
+    outcome: Literal["success", "timeout", "temporary", "permanent"]
+    # the result, or what the model reads of the error
+    text: str = ""
+    # the process must not be used again
+    is_last: bool = False
+
+
+def encode(message: Setup | Call | Reply) -> bytes:
+    """A message as bytes.
+
+    Raises:
+        ValueError: it is longer than MAX_BYTES.
+    """
+    # ASCII, since text of a model may hold half a surrogate pair
+    body = json.dumps(asdict(message)).encode("ascii")
+    if len(body) > MAX_BYTES:
+        raise ValueError(f"{len(body):,} bytes; at most {MAX_BYTES:,} can be passed on")
+    return LENGTH.pack(len(body)) + body

@@ -1,0 +1,82 @@
+"""A process of an isolated tool, as its owner sees it."""
+
+import asyncio
+import contextlib
+import json
+import os
+import signal
+import sys
+
+from tools.errors import PermanentError
+from tools.isolation.messages import LENGTH, MAX_BYTES, Call, Reply, Setup, encode
+
+
+class IsolatedProcess:
+    """Does one call at a time."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        assert process.stdin is not None, "it is a pipe"
+        assert process.stdout is not None, "it is a pipe"
+        self._process, self._stdin, self._stdout = process, process.stdin, process.stdout
+
+    @classmethod
+    async def start(cls) -> "IsolatedProcess":
+        """A process; the first message to it is its setup."""
+        return cls(
+            await asyncio.create_subprocess_exec(
+                sys.executable,
+                # what lies in the working folder must not hide a package
+                "-P",
+                "-m",
+                "tools.isolation.child",
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                # killed with what it starts, and no signal of a terminal reaches it
+                start_new_session=True,
+            )
+        )
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether it is gone."""
+        return self._process.returncode is not None
+
+    async def ask(self, message: Setup | Call) -> Reply:
+        """Its reply.
+
+        Raises:
+            PermanentError: it ended, or what it sends is no reply.
+        """
+        try:
+            self._stdin.write(encode(message))
+            await self._stdin.drain()
+            (length,) = LENGTH.unpack(await self._stdout.readexactly(LENGTH.size))
+            if length > MAX_BYTES:
+                raise PermanentError("its process sent what is no reply")
+            return Reply(**json.loads(await self._stdout.readexactly(length)))
+        except (asyncio.IncompleteReadError, ConnectionError):
+            raise PermanentError(f"its process ended{await self._how()}") from None
+        except (ValueError, TypeError) as error:
+            raise PermanentError(f"the call cannot be passed on: {error}") from None
+
+    async def _how(self) -> str:
+        code = await self._process.wait()
+        if code >= 0:
+            return f" with exit code {code}"
+        name = signal.Signals(-code).name
+        reasons: dict[int, str] = {
+            signal.SIGXCPU: "it used all its time of the CPU (max_cpu_seconds)",
+            signal.SIGKILL: "killed, maybe since the machine had no memory left",
+        }
+        return f" ({name}: {reasons.get(-code, 'the function, or a library of it, failed')})"
+
+    def kill(self) -> None:
+        """End it at once, with all processes that it has started."""
+        # a group is there as long as its leader has not been waited for
+        if not self.has_ended:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+
+    async def ended(self) -> None:
+        """Wait until it is gone."""
+        await self._process.wait()

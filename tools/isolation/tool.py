@@ -1,0 +1,107 @@
+"""A tool whose function runs in processes of its own, started when needed and kept."""
+
+import asyncio
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from tools.config import PythonTool
+from tools.errors import PermanentError, TemporaryError
+from tools.isolation.messages import Call, Reply, Setup
+from tools.isolation.process import IsolatedProcess
+from tools.tool import Tool
+
+# of one tool, at work at the same time; further calls wait, until their deadlines
+MAX_PROCESSES = 16
+# of one tool, kept for the next calls
+MAX_IDLE = 2
+
+
+def isolated(tool: Tool, config: PythonTool, folder: Path) -> Tool:
+    """A Python tool, called in processes of its own.
+
+    Args:
+        tool: as `python_tool` made it.
+        config: its entry in tools.yaml.
+        folder: the crew's folder.
+    """
+    setup = Setup(
+        tool.name,
+        config.function,
+        config.parameters,
+        config.max_memory_mb,
+        config.max_cpu_seconds,
+        str(folder.resolve()),
+    )
+    processes = _Processes(setup)
+
+    def check(arguments: dict[str, Any]) -> dict[str, Any]:
+        # made into Python values in the process, which is given them as they came
+        tool.check(arguments)
+        return arguments
+
+    return replace(tool, handler=processes.call, check=check, close=processes.close)
+
+
+class _Processes:
+    """All processes of one tool."""
+
+    def __init__(self, setup: Setup) -> None:
+        self.setup = setup
+        self._idle: list[IsolatedProcess] = []
+        # those that were not gone when another was started
+        self._started: list[IsolatedProcess] = []
+        self._turns = asyncio.Semaphore(MAX_PROCESSES)
+
+    async def call(self, /, **arguments: Any) -> str:
+        """Call the function; its process is killed when this is cancelled."""
+        async with self._turns:
+            process = self._take_idle() or await self._start()
+            try:
+                reply = await process.ask(Call(arguments))
+            except BaseException:
+                process.kill()
+                raise
+        if reply.is_last or len(self._idle) >= MAX_IDLE:
+            process.kill()
+        else:
+            self._idle.append(process)
+        return _result(reply)
+
+    def _take_idle(self) -> IsolatedProcess | None:
+        while self._idle:
+            if not (process := self._idle.pop()).has_ended:
+                return process
+        return None
+
+    async def _start(self) -> IsolatedProcess:
+        process = await IsolatedProcess.start()
+        self._started = [one for one in self._started if not one.has_ended]
+        self._started.append(process)
+        try:
+            reply = await process.ask(self.setup)
+            if reply.outcome != "success":
+                raise PermanentError(f"its process did not start: {reply.text}")
+        except BaseException:
+            process.kill()
+            raise
+        return process
+
+    async def close(self) -> None:
+        """End the processes, and wait until they are gone."""
+        self._idle.clear()
+        for process in self._started:
+            process.kill()
+            await process.ended()
+
+
+def _result(reply: Reply) -> str:
+    match reply.outcome:
+        case "success":
+            return reply.text
+        case "timeout":
+            raise TimeoutError(reply.text)
+        case "temporary":
+            raise TemporaryError(reply.text)
+        case "permanent":
+            raise PermanentError(reply.text)
