@@ -36,7 +36,7 @@ check: $(VENV)/.dev  ## lint, types, the import contracts, the documentation
 	$(SPHINX)
 
 test: $(VENV)/.dev  ## install and run all tests, with branch coverage
-	$(BIN)/pytest -n auto --cov --cov-report=term $(ARGS)
+	$(BIN)/pytest -n auto --dist worksteal --cov --cov-report=term $(ARGS)
 
 faults: $(VENV)/.dev  ## kill, stop and freeze servers and workers, restart databases, and check that nothing is lost, and that the checks see mutants
 	$(BIN)/python -m tests.faults.harness --kills 500 --poison 400

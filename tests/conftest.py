@@ -18,6 +18,11 @@ settings.load_profile("here")
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+def pytest_xdist_auto_num_workers() -> int:
+    """Two for each core: many tests wait for processes more than they compute."""
+    return 2 * (os.cpu_count() or 1)
+
+
 @pytest.fixture
 def anyio_backend() -> str:
     """The runtime is asyncio's."""

@@ -106,7 +106,8 @@ class Harness:
             patience = PATIENCE_SECONDS * (4 if is_poison else 1)
             deadline = time.monotonic() + patience
             with httpx2.Client(base_url=self.url, timeout=20, trust_env=False) as http:
-                while not history.ended and not history.wrong:
+                # once a promise is broken, nobody starts the processes again
+                while not (history.ended or history.wrong or self._given_up()):
                     try:
                         heard = history.heard
                         self._step(http, history, chance)
@@ -249,7 +250,6 @@ class Harness:
         known = [h.run_id for h in self.histories if h.run_id]
         if len(set(known)) != len(known):
             report.wrong.append("two clients have one run")
-        # once a promise is broken, nobody starts the processes again
         listed = self._listed() if not self._given_up() else []
         if strangers := set(listed) - set(known):
             report.wrong.append(f"{len(strangers)} runs were begun that nobody asked for")
