@@ -121,6 +121,8 @@ class CrewSettings(Shape):
     """How long a run goes on after its last listener has left; -1: to its end."""
     max_recoveries: Annotated[int, Field(ge=1, le=100)] = 3
     """How often a run is resumed without progress after its process has ended; then it fails."""
+    unplayable_after_seconds: Annotated[float, Field(gt=0, le=604_800)] = 300
+    """How long a run waits for a process that has what it was started with; then it fails."""
     allow_client_system: bool = False
     """Send a client's system messages to the model."""
     show_prompts: bool = False

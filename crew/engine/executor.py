@@ -34,6 +34,7 @@ from crew.journal.events import (
     RunDone,
     RunFailed,
     StoredEvent,
+    Unplayable,
 )
 from crew.journal.rows import RunRow
 from crew.journal.state import Branch, RunState
@@ -83,7 +84,8 @@ class CrewExecutor:
         timeout = self.crew.clock.timeout(max(0.0, limit - self.state.active_seconds))
         try:
             async with timeout:
-                self._end_if_it_crashes()
+                if self.state.status == "running":
+                    self._end_if_it_crashes()
                 while self.state.status == "running":
                     await self._step()
         except TimeoutError:
@@ -105,13 +107,12 @@ class CrewExecutor:
         if self.state.status == "running":
             self._finish(reason, self.state.main.agent_id, self.state.last_answer)
 
-    def crash(self) -> None:
-        """Record that the run failed by a mistake of the runtime; the log has it."""
+    def fail(self, reason: ErrorReason, text: str) -> None:
+        """Record that the run failed outside its loop; nothing once it has ended."""
         if self.state.status == "running":
-            text = "the runtime made a mistake; the server's log has it under this run's id"
-            self._fail("internal", "internal", text)
+            self._fail(reason, reason, text)
 
-    def warn(self, warning: Warned) -> None:
+    def warn(self, warning: Warned | Unplayable) -> None:
         """Record what somebody else has noticed about the run; nothing once it has ended."""
         if self.state.status == "running":
             self._record(warning)

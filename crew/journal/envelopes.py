@@ -23,6 +23,7 @@ from crew.journal.events import (
     RunResumed,
     RunRetried,
     RunStarted,
+    Unplayable,
 )
 from tools.calls import ToolCall
 
@@ -168,6 +169,11 @@ def _warned(event: Warned) -> Envelope:
     return Envelope("warning", event.agent, event.message, event.agent_id, metadata)
 
 
+def _unplayable(event: Unplayable) -> Envelope:
+    metadata = {"code": "unplayable", "retryable": False, "group": None, "until": event.until}
+    return Envelope("warning", SYSTEM, event.message, None, metadata)
+
+
 def _run_failed(event: RunFailed) -> Envelope:
     metadata = {
         "code": event.code,
@@ -207,6 +213,7 @@ ENVELOPES: dict[type[Any], Callable[[Any], Envelope]] = {
     ParallelEnded: _parallel_ended,
     Paused: _paused,
     Warned: _warned,
+    Unplayable: _unplayable,
     RunFailed: _run_failed,
     RunDone: _run_done,
 }

@@ -38,7 +38,7 @@ DoneReason = Literal[
 ]
 # by request, or because nobody listens any more
 CancelReason = Literal["cancelled", "abandoned"]
-ErrorReason = Literal["timeout", "model", "crashed", "internal"]
+ErrorReason = Literal["timeout", "model", "crashed", "unplayable", "internal"]
 RunStatus = Literal["running", "paused", "completed", "failed", "cancelled"]
 # the reasons that leave a run in another status than `completed`
 STATUS_BY_REASON: dict[str, RunStatus] = {
@@ -172,6 +172,15 @@ class Paused:
 
 
 @dataclass(frozen=True, slots=True)
+class Unplayable:
+    """No process can play the run: what it was started with is nowhere."""
+
+    # RFC 3339: the run fails then, unless a process can play it by then
+    until: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
 class RunDone:
     """A segment has ended in good order."""
 
@@ -211,6 +220,7 @@ StoredEvent = (
     | ParallelEnded
     | Paused
     | Warned
+    | Unplayable
     | RunDone
     | RunFailed
 )

@@ -26,6 +26,7 @@ from crew.journal.events import (
     RunStarted,
     RunStatus,
     StoredEvent,
+    Unplayable,
     status_of,
 )
 from crew.journal.query import Answer, HistoryMessage, Query
@@ -145,10 +146,13 @@ class RunState:
     # the last answer of any agent
     last_answer: str = ""
     last_agent: str = ""
+    # no process could play it, and nothing has happened since: when it fails
+    unplayable_until: str | None = None
 
     def apply(self, event: StoredEvent) -> None:
         """Go on by one event."""
         self.seq += 1
+        self.unplayable_until = event.until if isinstance(event, Unplayable) else None
         match event:
             case AgentStarted() | AgentResponded() | ToolStarted() | ToolReturned():
                 self._apply_to_branch(event)
@@ -161,7 +165,7 @@ class RunState:
             case Warned(code=code, group=str(), agent_id=str() as agent_id):
                 if code in MEMBER_CODES:
                     self._branch(agent_id, event.group).failed = code
-            case Warned():
+            case Warned() | Unplayable():
                 pass
             case HandedOff():
                 self._hand_off(event)

@@ -1,7 +1,6 @@
 """What a worker does with a run from the queue: plays it until it ends, pauses or must be left."""
 
 import logging
-from collections import Counter
 
 from crew.config.errors import LostConfiguration
 from crew.journal.errors import StoreError, StoreUnavailable
@@ -11,11 +10,9 @@ from crew.runs.runs import Runs
 
 log = logging.getLogger(__name__)
 
-# until a run that cannot be resumed here is tried again: soon, for another worker may have what it
-# needs, then doubled each time up to the longest
-RETRY_SECONDS = 1.0
-LONGEST_RETRY_SECONDS = 8.0
-MAX_REMEMBERED = 10_000
+# a run that this worker could not play so often, within a few seconds, is told so: by then another
+# one would have it
+TELL_AFTER = 3
 
 
 class Advance:
@@ -23,8 +20,6 @@ class Advance:
 
     def __init__(self, runs: Runs, queue: Queue) -> None:
         self.runs, self.queue = runs, queue
-        # how often each run could not be resumed here
-        self._declined: Counter[str] = Counter()
 
     async def __call__(self, run_id: str, epoch: int) -> None:
         """Return when this process has no more to do with the run; a pause holds nothing."""
@@ -56,12 +51,16 @@ class Advance:
             await self.queue.put(run.id, run.journal.epoch or epoch)
 
     async def _decline(self, run_id: str, epoch: int, error: Exception) -> None:
-        times = self._declined[run_id]
-        if times == 0:
+        decline = self.runs.live.declined.add(run_id)
+        if decline.times == 1:
             text = "run %s cannot be resumed here, and is left to other workers: %s"
             log.error(text, run_id, error, extra={"run_id": run_id})
-        if len(self._declined) > MAX_REMEMBERED:
-            self._declined.clear()
-        self._declined[run_id] = times + 1
-        wait = min(RETRY_SECONDS * 2 ** min(times, 10), LONGEST_RETRY_SECONDS)
-        await self.queue.put(run_id, epoch, wait)
+        goes_on: int | None = epoch
+        if decline.times >= TELL_AFTER and isinstance(error, LostConfiguration):
+            try:
+                goes_on = await self.runs.decline(run_id, error, epoch)
+            except StoreError as failure:
+                text = "run %s cannot be told that nobody can play it: %s"
+                log.warning(text, run_id, failure, extra={"run_id": run_id})
+        if goes_on is not None:
+            await self.queue.put(run_id, goes_on, decline.wait_seconds)

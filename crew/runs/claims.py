@@ -6,16 +6,18 @@ that was claimed before without progress, is claimed alone: until it gets on, no
 
 import asyncio
 import logging
+from datetime import timedelta
 
 from agents.events import Warned
 from crew.config.errors import LostConfiguration
 from crew.crew import Crew
 from crew.journal.errors import StoreError, StoreUnavailable
-from crew.journal.events import CancelReason
+from crew.journal.events import CancelReason, Unplayable
 from crew.journal.replay import PAGE, replay
 from crew.journal.state import RunState
 from crew.runs.factory import RunFactory
 from crew.runs.run import Run
+from tools.clock import rfc3339
 
 log = logging.getLogger(__name__)
 
@@ -37,6 +39,7 @@ class RunClaimer:
         async with self.factory.lock(run_id):
             run = await self._claim(run_id, epoch)
             if run is not None:
+                self.live.declined.discard(run_id)
                 text = "run %s is resumed here after event %d"
                 log.info(text, run_id, run.before, extra={"run_id": run_id})
             return run
@@ -67,18 +70,68 @@ class RunClaimer:
         return [run for run in recovered if run is not None]
 
     async def _recover(self, run_id: str) -> Run | None:
+        if not self.live.declined.is_due(run_id):
+            return None
         try:
             run = await self.claim(run_id)
         except StoreUnavailable:
             # it is tried again
             return None
-        except (StoreError, LostConfiguration) as error:
+        except LostConfiguration as error:
+            # as is this: its files may come back
+            if self.live.declined.add(run_id).times == 1:
+                self._log_declined(run_id, error)
+            if await self.decline(run_id, error) is not None:
+                return None
+            run = None
+        except StoreError as error:
             # a run that cannot be read must not keep the others from being resumed
-            text = "run %s cannot be resumed: %s"
-            log.error(text, run_id, error, extra={"run_id": run_id})
+            self._log_declined(run_id, error)
             run = None
         self.live.left.discard(run_id)
         return run
+
+    async def decline(
+        self, run_id: str, why: LostConfiguration, epoch: int | None = None
+    ) -> int | None:
+        """Tell a run that it cannot be played here. See `Runs.decline`."""
+        async with self.factory.lock(run_id):
+            row = await self.store.row(run_id)
+            if row is None or row.status != "running":
+                self.live.declined.discard(run_id)
+                return None
+            crew, state = await self.factory.load(row, or_current=True)
+            now = self.store.now()
+            run: Run | None = None
+            try:
+                if state.unplayable_until is not None and rfc3339(now) < state.unplayable_until:
+                    return epoch or 0
+                run = await self._claim_loaded(crew, state, epoch)
+            finally:
+                if run is None:
+                    self.factory.revisions.release(crew)
+            if run is None:
+                return None
+            if self.factory.queue is None:
+                # those who follow it must not take it for one that nobody plays any more
+                self.live.left.add(run_id)
+            self._tell(run, why)
+            run.play()
+            await run.stopped()
+            return run.journal.epoch if run.executor.state.status == "running" else None
+
+    def _tell(self, run: Run, why: LostConfiguration) -> None:
+        seconds = self.factory.revisions.current.config.settings.unplayable_after_seconds
+        first = next(one for one in why.problems if one.severity == "error")
+        reason = f"{first.file}:{first.line}: {first.message}"
+        if run.executor.state.unplayable_until is None:
+            until = rfc3339(self.store.now() + timedelta(seconds=seconds))
+            text = f"no process that has tried can play this run, which fails at {until}: {reason}"
+            run.executor.warn(Unplayable(until, text))
+            run.leave()
+        else:
+            text = f"nobody could play this run for {seconds:g} s (unplayable_after_seconds): "
+            run.executor.fail("unplayable", text + reason)
 
     async def _claim(
         self, run_id: str, epoch: int | None, ends: CancelReason | None = None
@@ -132,6 +185,10 @@ class RunClaimer:
             run.executor.warn(Warned("events_lost", text))
         self.live.add(run)
         return run
+
+    def _log_declined(self, run_id: str, error: Exception) -> None:
+        text = "run %s cannot be resumed: %s"
+        log.error(text, run_id, error, extra={"run_id": run_id})
 
     def _end_turn_later(self, run: Run) -> None:
         task = asyncio.create_task(self._end_turn(run), context=run.journal.context)

@@ -8,6 +8,7 @@ from contextlib import ExitStack, contextmanager
 
 from crew.journal.errors import StoreError
 from crew.journal.store import RunStore
+from crew.runs.declined import Declined
 from crew.runs.remote import RemoteTail
 from crew.runs.run import Run
 from crew.runs.tail import Tail
@@ -31,6 +32,7 @@ class LiveRuns:
         self.draining = False
         # runs that go on and that this process is still to claim
         self.left: set[str] = set()
+        self.declined = Declined(clock)
 
     def __contains__(self, run_id: str) -> bool:
         return run_id in self._runs

@@ -19,6 +19,8 @@ from crew.runs.tail import Tail
 
 log = logging.getLogger(__name__)
 
+MISTAKE = "the runtime made a mistake; the server's log has it under this run's id"
+
 
 class Run:
     """One segment of a run, from its start or its resumption to its end or its next pause."""
@@ -95,7 +97,7 @@ class Run:
                 self._log_store_error(cause)
                 raise cause from error
             log.exception("run %s failed by a mistake of the runtime", self.id)
-            self.executor.crash()
+            self.executor.fail("internal", MISTAKE)
         finally:
             try:
                 await self._settled()

@@ -5,6 +5,7 @@ from types import TracebackType
 
 import anyio
 
+from crew.config.errors import LostConfiguration
 from crew.crew import Crew
 from crew.journal.events import CancelReason
 from crew.journal.query import Answer, IdempotencyKey, Query
@@ -139,6 +140,24 @@ class Runs:
             StoreError: the store fails, or has events that cannot be read.
         """
         return await self._claimer.claim(run_id, epoch)
+
+    async def decline(
+        self, run_id: str, why: LostConfiguration, epoch: int | None = None
+    ) -> int | None:
+        """Tell a run that it cannot be played here; fail it when that has lasted too long.
+
+        Args:
+            run_id: the run.
+            why: what `claim` raised.
+            epoch: that the run is in.
+
+        Returns:
+            The epoch in which it goes on waiting (0 if `epoch` is not known); None if it does not.
+
+        Raises:
+            StoreError: the store fails, or has events that cannot be read.
+        """
+        return await self._claimer.decline(run_id, why, epoch)
 
     async def retry(self, run_id: str, request_id: str = "") -> Run:
         """Resume a crashed run (`reason: crashed`) at the step that it crashed in.

@@ -34,6 +34,7 @@ class Services:
         listeners = Listeners(runs)
         metrics.watch(
             active=lambda: len(runs.live),
+            unplayable=lambda: len(runs.live.declined),
             subscribers=lambda: listeners.total,
             writable=lambda: database.store.failing is None,
         )

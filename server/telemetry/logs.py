@@ -18,6 +18,7 @@ from crew.journal.events import (
     RunFailed,
     RunResumed,
     RunStarted,
+    Unplayable,
 )
 from crew.journal.writer import current_run
 from server.settings import ServerSettings
@@ -131,6 +132,8 @@ def log_event(run_id: str, event: Event) -> None:
             log.info("run paused at %s", event.agent_id)
         case Warned():
             _log_warning(event)
+        case Unplayable():
+            log.warning("unplayable: %s", event.message)
         case RunFailed():
             _log_failure(event)
         case RunDone():

@@ -87,6 +87,11 @@ class Metrics:
             "crew_stream_resumes", "Streams that came back with Last-Event-ID.", "result"
         )
         self.active = Gauge("crew_runs_active", "Runs alive in this process.", registry=registry)
+        self.unplayable = Gauge(
+            "crew_runs_unplayable",
+            "Runs that this process could not play lately.",
+            registry=registry,
+        )
         self.writable = Gauge(
             "crew_store_writable",
             "Whether the newest write to the store succeeded.",
@@ -111,12 +116,14 @@ class Metrics:
         self,
         *,
         active: Callable[[], int],
+        unplayable: Callable[[], int],
         subscribers: Callable[[], int],
         writable: Callable[[], bool],
     ) -> None:
         """Read these at each scrape."""
         self.writable.set_function(writable)
         self.active.set_function(active)
+        self.unplayable.set_function(unplayable)
         self.subscribers.set_function(subscribers)
 
     def set_queue(self, workers: int, waiting: int) -> None:

@@ -187,12 +187,34 @@ def test_a_run_that_cannot_go_on_here_waits(fleet: Fleet):
     )
     first, second = begin(http), begin(http)
     until(lambda: one.log.read_text().count("cannot be resumed here") >= 2)
+    with http.stream("GET", f"/api/crew/runs/{second}/events") as stream:
+        assert next(line for line in stream.iter_lines() if '"code":"unplayable"' in line)
+    with client(one) as beside:
+        assert beside.get("/ready").json()["runs_unplayable"] == 2
+        assert "crew_runs_unplayable 2.0" in beside.get("/metrics").text
     assert http.post(f"/api/crew/runs/{first}/cancel").status_code == 202
     until(lambda: status(http, first) == "cancelled", 5)
     # beside the other it would have to be the quicker one, each time
     one.kill()
     fleet.worker()
     until(lambda: status(http, second) == "completed")
+
+
+def test_a_run_that_cannot_go_on_anywhere_fails(fleet: Fleet):
+    """After a while, with a reason of its own."""
+    tools = {"shout": {"kind": "python", "function": "own.py:shout"}}
+    rules = [{"say": "x"}]
+    write_crew(fleet.folder, {"a": {"tools": ["shout"]}}, rules, tools)
+    (fleet.folder / "own.py").write_text('def shout() -> str:\n    """Shout."""\n    return ""\n')
+    http = fleet.replica()
+    lacking = fleet.folder.parent / "lacking"
+    write_crew(lacking, {"a": {}}, rules, settings={"unplayable_after_seconds": 0.1})
+    with serving(lacking, command="worker", CREW_DATABASE_URL=fleet.database):
+        run_id = begin(http)
+        until(lambda: status(http, run_id) == "failed")
+    *_, last = events(http, run_id)
+    assert (last["type"], last["metadata"]["reason"]) == ("error", "unplayable")
+    assert "own.py" in last["content"]
 
 
 def test_it_is_reported_how_many_wait(fleet: Fleet):

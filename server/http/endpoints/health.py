@@ -41,6 +41,7 @@ async def ready(request: Request) -> Response:
         "status": "ready",
         "crew": services.runs.crew.name,
         "config": services.reloader.summary(),
+        "runs_unplayable": len(services.runs.live.declined),
     }
     if (queue := services.runs.queue) is not None:
         try:
