@@ -9,6 +9,8 @@ from typing import Any, Protocol
 from crew.config.errors import ConfigurationError
 from crew.config.problems import Problem
 from crew.config.report import problems_document
+from crew.config.sources import CREW_FILE
+from crew.config.yaml_reader import read
 from crew.crew import Crew
 from crew.runs.errors import Draining
 from crew.runs.runs import Runs
@@ -65,6 +67,8 @@ class Reloader:
             current = self.runs.crew
             try:
                 crew = await asyncio.to_thread(current.load_again)
+                if self.runs.store.shared:
+                    _refuse_another_name(crew, current.name)
             except ConfigurationError as error:
                 self._fail(error, why, current.revision)
                 raise
@@ -100,3 +104,15 @@ class Reloader:
         summary = self.summary()
         last = {**summary["last_reload"], **problems_document(self.last.problems)}
         return {**summary, "last_reload": last}
+
+
+def _refuse_another_name(crew: Crew, name: str) -> None:
+    """As a start does: a database that is shared has the runs of one crew."""
+    if crew.name == name:
+        return
+    file = crew.sources.find(CREW_FILE) or CREW_FILE
+    document = read(file, crew.sources.files[file])
+    text = f"the database has the runs of the crew {name!r}: give another crew its own database"
+    raise ConfigurationError(
+        [document.problem(("name",), "bad-value", text)], {file: document.text}
+    )

@@ -3,6 +3,8 @@
 import json
 import signal
 import subprocess
+from contextlib import ExitStack
+from pathlib import Path
 
 import psycopg
 import pytest
@@ -11,12 +13,14 @@ from tests.support.crews import write_crew
 from tests.support.fleet import (
     Fleet,
     begin,
+    command,
     events,
     records,
     slow_crew,
     status,
     until,
 )
+from tests.support.pooler import behind, needs_pooler, pooled
 from tests.support.postgres import Postgres, needs_postgres
 from tests.support.processes import (
     BIN,
@@ -263,3 +267,35 @@ def test_a_database_in_stricter_isolation(fleet: Fleet):
     begun = [begin(http) for _ in range(12)]
     until(lambda: all(status(http, run_id) == "completed" for run_id in begun))
     assert not any("serialize" in worker.log.read_text() for worker in workers)
+
+
+@needs_pooler
+def test_behind_a_pooler_of_transactions(postgres: Postgres, tmp_path: Path):
+    """Nobody listens there; runs, pauses and take-overs go on all the same."""
+    with pooled(postgres) as address, ExitStack() as stack:
+        fleet = Fleet(tmp_path, behind(address, postgres.database()), stack)
+        slow_crew(fleet.folder)
+        http = fleet.replica()
+        worker = fleet.worker()
+        run_id = begin(http)
+        until(lambda: len(records(fleet, run_id)) > 2)
+        worker.kill()
+        fleet.worker()
+        until(lambda: status(http, run_id) == "completed")
+        numbers = [event["metadata"]["seq"] for event in events(http, run_id)]
+        assert numbers == list(range(1, len(numbers) + 1))
+        doctor = command(fleet, "doctor", str(fleet.folder), "--database")
+        assert "prepared_statements=off: nobody listens" in doctor.stdout
+
+
+def test_a_reload_refuses_what_a_start_refuses(fleet: Fleet):
+    """The database is another crew's then."""
+    write_crew(fleet.folder, {"a": {"is_terminal": True}}, [{"say": "x"}], name="old")
+    http = fleet.replica()
+    write_crew(fleet.folder, {"a": {"is_terminal": True}}, [{"say": "x"}], name="new")
+    refused = http.post("/api/crew/reload")
+    assert refused.status_code == 422
+    (problem,) = refused.json()["problems"]
+    assert (problem["file"], problem["code"]) == ("crew.yaml", "bad-value")
+    assert "has the runs of the crew 'old'" in problem["message"]
+    assert http.get("/api/crew").json()["name"] == "old"

@@ -97,7 +97,7 @@ def pausing_crew(folder: Path) -> None:
 
 
 def records(fleet: Fleet, run_id: str) -> list[Any]:
-    with psycopg.connect(fleet.database) as connection:
+    with psycopg.connect(fleet.database.partition("?")[0]) as connection:
         return connection.execute(
             "SELECT seq FROM crew_events WHERE run_id = %s", (run_id,)
         ).fetchall()

@@ -9,6 +9,7 @@ import httpx2
 
 from tests.support.crews import write_crew
 from tests.support.processes import (
+    PROCESS_SECONDS,
     ServerProcess,
     client,
     sse,
@@ -68,7 +69,7 @@ def lines(response: httpx2.Response) -> Iterator[dict[str, Any]]:
 
 def until(server: ServerProcess, run_id: str, *statuses: str) -> dict[str, Any]:
     """Ask for a run until it has one of these states; who followed it instead would be a listener, and keep it alive."""
-    ends = time.monotonic() + 15
+    ends = time.monotonic() + PROCESS_SECONDS
     with client(server) as http:
         while True:
             run: dict[str, Any] = http.get(f"/api/crew/runs/{run_id}").json()

@@ -65,7 +65,8 @@ class AsyncpgConnector(BaseAsyncConnector):
     ) -> list[dict[str, Any]]:
         sql, names = self._translate(query)
         if sql not in self._types:
-            prepared = await connection.prepare(sql)
+            # without a name: behind a pooler it would stay in another's session
+            prepared = await connection.prepare(sql, name="")
             self._types[sql] = [one.name for one in prepared.get_parameters()]
         pairs = zip(names, self._types[sql], strict=True)
         values = [_convert(arguments[name], type_) for name, type_ in pairs]

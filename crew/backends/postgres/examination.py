@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
+from crew.backends.postgres.address import PARAMETER, POOLER, Address
 from crew.backends.postgres.server import Connection
 from crew.journal.rows import Finding
 
@@ -27,6 +28,8 @@ class ServerState:
     """What a server says of itself."""
 
     name: str
+    # see Address
+    prepares: bool
     settings: Mapping[str, str]
     is_standby: bool
     # client connections now
@@ -36,12 +39,13 @@ class ServerState:
     backends: frozenset[int]
 
 
-async def read_state(connection: Connection, name: str) -> ServerState:
+async def read_state(connection: Connection, address: Address) -> ServerState:
     """Ask a server."""
     settings = {one["name"]: one["setting"] for one in await connection.fetch(READ)}
     backends = [await connection.fetchval("SELECT pg_backend_pid()") for _ in range(ASKED)]
     return ServerState(
-        name,
+        address.name,
+        address.prepares,
         settings,
         await connection.fetchval("SELECT pg_is_in_recovery()"),
         await connection.fetchval(USED),
@@ -84,10 +88,12 @@ def _use(state: ServerState, connections: int) -> Iterator[Finding]:
     if state.is_standby:
         yield Finding("error", "this server is a standby and cannot be written: name the primary")
     if len(state.backends) > 1:
+        yield Finding("error", POOLER)
+    if not state.prepares:
         yield Finding(
-            "error",
-            "a pooler gives each transaction another connection: use its session mode "
-            "(PgBouncer: pool_mode = session)",
+            "note",
+            f"{PARAMETER}=off: nobody listens, so replicas look once a second for new events, and "
+            "do not show words as they are written; each statement takes three trips",
         )
     most = int(settings["max_connections"]) - int(settings["superuser_reserved_connections"])
     if most - state.used < connections:

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 
 import asyncpg
 
+from crew.backends.postgres.address import Address
 from crew.journal.errors import StoreError
 from crew.journal.watch import Watch
 from tools.clock import Clock
@@ -37,8 +38,8 @@ Send = Callable[[list[tuple[str, str]]], Awaitable[None]]
 class Notices:
     """Sends notices in batches, and listens over one connection for all who watch here."""
 
-    def __init__(self, url: str, send: Send, clock: Clock) -> None:
-        self.url, self.clock = url, clock
+    def __init__(self, address: Address, send: Send, clock: Clock) -> None:
+        self.address, self.clock = address, clock
         self._send = send
         self._watches: defaultdict[str, set[Watch]] = defaultdict(set)
         self._callbacks: defaultdict[str, set[Callable[[str], None]]] = defaultdict(set)
@@ -64,6 +65,8 @@ class Notices:
 
     async def listen(self) -> None:
         """Listen from now on: what is sent afterwards is received, unless the database is away."""
+        if not self.address.prepares:
+            return
         self._start_listening()
         with contextlib.suppress(TimeoutError):
             async with self.clock.timeout(TIMEOUT_SECONDS):
@@ -103,6 +106,9 @@ class Notices:
                 await asyncio.wait({task})
 
     def _start_listening(self) -> None:
+        if not self.address.prepares:
+            # those who watch look from time to time
+            return
         if self._listening is None or self._listening.done():
             context = contextvars.Context()
             self._listening = asyncio.create_task(self._listen(), context=context)
@@ -122,9 +128,8 @@ class Notices:
             await self.clock.sleep(RETRY_SECONDS)
 
     async def _listen_once(self) -> None:
-        settings = {"application_name": "crew listening"}
         connection = await asyncpg.connect(
-            self.url, timeout=TIMEOUT_SECONDS, server_settings=settings
+            self.address.url, timeout=TIMEOUT_SECONDS, **self.address.options("crew listening")
         )
         self._connection = connection
         broken = asyncio.Event()

@@ -8,8 +8,9 @@ from urllib.parse import urlsplit
 import asyncpg
 from procrastinate.schema import SchemaManager
 
+from crew.backends.postgres.address import Address, without_secrets
 from crew.backends.postgres.notices import FAILURES, TIMEOUT_SECONDS
-from crew.backends.postgres.server import Connection, without_secrets
+from crew.backends.postgres.server import Connection
 from crew.backends.postgres.shared_time import SharedTime
 from crew.journal.errors import StoreError
 
@@ -129,16 +130,23 @@ async def _migrating(url: str) -> AsyncIterator[Connection]:
 @asynccontextmanager
 async def _connected(url: str) -> AsyncIterator[Connection]:
     """A connection by itself; failures are raised as StoreError."""
-    name = without_secrets(url)
+    address = Address.of(url)
+    name = address.name
     try:
         if not urlsplit(url).path.strip("/"):
             raise StoreError(
                 "CREW_DATABASE_URL names no database: "
                 f"write postgresql://user@host/database, not {name}"
             )
-        connection = await asyncpg.connect(url, timeout=TIMEOUT_SECONDS)
+        connection = await asyncpg.connect(
+            address.url, timeout=TIMEOUT_SECONDS, **address.options("crew")
+        )
         try:
-            yield connection
+            if address.prepares:
+                yield connection
+            else:
+                async with connection.transaction():
+                    yield connection
         finally:
             connection.terminate()
     except (ValueError, asyncpg.ClientConfigurationError):
@@ -149,5 +157,4 @@ async def _connected(url: str) -> AsyncIterator[Connection]:
             "with every special character of the password percent-encoded"
         ) from None
     except FAILURES as error:
-        reason = str(error) or type(error).__name__
-        raise StoreError(f"the database {name} cannot be used: {reason}") from error
+        raise StoreError(f"the database {name} cannot be used: {address.explain(error)}") from error

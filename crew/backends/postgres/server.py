@@ -5,10 +5,10 @@ import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractContextManager, asynccontextmanager
 from typing import Any
-from urllib.parse import urlsplit
 
 import asyncpg
 
+from crew.backends.postgres.address import Address
 from crew.backends.postgres.notices import FAILURES, TIMEOUT_SECONDS, Notices
 from crew.backends.postgres.shared_time import SharedTime
 from crew.journal.errors import StoreError, StoreUnavailable
@@ -20,8 +20,6 @@ MAX_PAYLOAD_BYTES = 7800
 # by their SQLSTATE, what may pass: connections, resources, an operator's doing, the system,
 # rollbacks, locks, a standby
 PASSING = ("08", "53", "57", "58", "40", "55P03", "25006")
-# in a stricter isolation than the statements are made for, those that meet would fail
-SESSION = {"application_name": "crew", "default_transaction_isolation": "read committed"}
 # the first byte of a jsonb value
 JSONB_VERSION = b"\x01"
 # of a pool, or by itself
@@ -42,24 +40,30 @@ class PostgresServer:
             time: of the database.
             clock: of waits between tries.
         """
-        self.url, self.connections, self.name = url, connections, without_secrets(url)
-        self.time = time
+        self.address, self.connections, self.time = Address.of(url), connections, time
         # why the newest use failed; None once something was written
         self.failing: str | None = None
         self._opening = asyncio.Lock()
         self._pool: asyncpg.Pool | None = None
         self._closed = False
-        self._notices = Notices(url, self._send, clock)
+        self._notices = Notices(self.address, self._send, clock)
 
     @asynccontextmanager
     async def connection(self, *, writes: bool = False) -> AsyncIterator[Connection]:
-        """A connection for some statements; failures are raised as StoreError."""
+        """A connection for some statements; failures are raised as StoreError.
+
+        Without prepared statements they are one transaction.
+        """
         if self._closed:
             raise StoreError("the database is closed")
         try:
             pool = await self._open()
             async with pool.acquire(timeout=TIMEOUT_SECONDS) as connection:
-                yield connection
+                if self.address.prepares:
+                    yield connection
+                else:
+                    async with connection.transaction(isolation="read_committed"):
+                        yield connection
         except FAILURES as error:
             raise self._to_store_error(error) from error
         if writes:
@@ -104,12 +108,12 @@ class PostgresServer:
         async with self._opening:
             if self._pool is None:
                 self._pool = await asyncpg.create_pool(
-                    self.url,
+                    self.address.url,
                     min_size=0,
                     max_size=self.connections,
                     timeout=TIMEOUT_SECONDS,
                     command_timeout=TIMEOUT_SECONDS,
-                    server_settings=SESSION,
+                    **self.address.options("crew"),
                     init=_read_json,
                     # nothing here outlives its transaction, so there is nothing to reset: it
                     # would be half of all trips to the server
@@ -125,12 +129,12 @@ class PostgresServer:
             await connection.execute(sql, channels, [payload for _, payload in payloads])
 
     def _to_store_error(self, error: Exception) -> StoreError:
-        reason = str(error) or type(error).__name__
+        reason, name = self.address.explain(error), self.address.name
         if isinstance(error, asyncpg.PostgresError) and not _passes(error):
-            return StoreError(f"the database {self.name} failed: {reason}")
+            return StoreError(f"the database {name} failed: {reason}")
         # a server that cannot be read now cannot be written either
         self.failing = reason
-        return StoreUnavailable(f"the database {self.name} cannot be used for now: {reason}")
+        return StoreUnavailable(f"the database {name} cannot be used for now: {reason}")
 
 
 def _passes(error: asyncpg.PostgresError) -> bool:
@@ -146,10 +150,11 @@ async def _read_json(connection: asyncpg.Connection) -> None:
 
     In their binary form, since a composite type cannot have a part in text.
     """
-    for name, (encoder, decoder) in JSON_CODECS.items():
-        await connection.set_type_codec(
-            name, schema="pg_catalog", encoder=encoder, decoder=decoder, format="binary"
-        )
+    async with connection.transaction():
+        for name, (encoder, decoder) in JSON_CODECS.items():
+            await connection.set_type_codec(
+                name, schema="pg_catalog", encoder=encoder, decoder=decoder, format="binary"
+            )
 
 
 def _encode_json(value: Any) -> bytes:
@@ -168,17 +173,3 @@ JSON_CODECS: dict[str, tuple[Callable[[Any], bytes], Callable[[bytes], Any]]] = 
     "json": (_encode_json, json.loads),
     "jsonb": (_encode_jsonb, _decode_jsonb),
 }
-
-
-def without_secrets(url: str) -> str:
-    """A URL without what may be secret in it."""
-    try:
-        parts = urlsplit(url)
-        port = f":{parts.port}" if parts.port else ""
-        place = f"{parts.hostname or ''}{port}{parts.path}"
-    except ValueError:
-        place = "@"
-    # a password with special characters may end up in any part
-    if "@" in place or url.count("@") > 1 or "@" in url.partition("?")[2]:
-        return "postgresql://…"
-    return f"postgresql://{place}"

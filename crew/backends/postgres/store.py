@@ -211,7 +211,7 @@ class PostgresStore:
     async def examine(self) -> list[Finding]:
         """See Health."""
         async with self.server.connection() as connection:
-            state = await read_state(connection, self.server.name)
+            state = await read_state(connection, self.server.address)
         # with the one that listens, and those of the queue
         return examine(state, self.server.connections + 1 + QUEUE_CONNECTIONS)
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import sqlite3
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
 
 import psycopg
@@ -19,10 +19,24 @@ from crew.database import open_database, open_store
 from crew.journal.errors import StoreError
 from crew.journal.rows import Appended, Record, Write
 from crew.journal.store import RunStore
+from tests.support.pooler import behind, needs_pooler, pooled
 from tests.support.postgres import Postgres, needs_postgres
 
 
-@pytest.fixture(params=["memory", "sqlite", pytest.param("postgres", marks=needs_postgres)])
+@pytest.fixture(scope="module")
+def pooler(postgres: Postgres) -> Iterator[str]:
+    with pooled(postgres) as address:
+        yield address
+
+
+@pytest.fixture(
+    params=[
+        "memory",
+        "sqlite",
+        pytest.param("postgres", marks=needs_postgres),
+        pytest.param("pooler", marks=needs_pooler),
+    ]
+)
 async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[RunStore]:
     made: RunStore
     match request.param:
@@ -32,6 +46,8 @@ async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator
             made = SqliteStore(tmp_path / "deep" / "crew.db")
         case _:
             url = request.getfixturevalue("postgres").database()
+            if request.param == "pooler":
+                url = behind(request.getfixturevalue("pooler"), url)
             # as many processes may do at once
             times = await asyncio.gather(*(prepare(url) for _ in range(3)))
             made = PostgresStore(PostgresServer(url, 5, times[0]))
@@ -40,8 +56,12 @@ async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
-async def test_promises(check: Callable[[RunStore], Awaitable[None]], store: RunStore):
+async def test_promises(
+    check: Callable[[RunStore], Awaitable[None]], store: RunStore, request: pytest.FixtureRequest
+):
     """The suite that ships with the stores, on each of them."""
+    if "pooler" in request.node.name and check.__name__ == "a_watch_is_notified":
+        pytest.skip("LISTEN needs a session")
     await check(store)
 
 
@@ -208,3 +228,14 @@ async def test_a_database_has_the_runs_of_one_crew(postgres: Postgres):
     await prepare(url)
     with pytest.raises(StoreError, match="has the runs of the crew 'one', and this is 'two'"):
         await prepare(url, "two")
+
+
+@needs_pooler
+async def test_a_pooler_is_named(postgres: Postgres, pooler: str):
+    """At once, with what to write; not when a statement meets another session."""
+    url = behind(pooler, postgres.database())
+    await prepare(url)
+    with pytest.raises(StoreError, match=r"a pooler stands before the database.*=off"):
+        await prepare(url.partition("?")[0])
+    with pytest.raises(StoreError, match="prepared_statements is on or off"):
+        await prepare(url.replace("off", "no"))

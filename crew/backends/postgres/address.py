@@ -1,0 +1,87 @@
+"""Where a database is: an operator's URL, and how its server or pooler is spoken to."""
+
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+
+import asyncpg
+
+from crew.journal.errors import StoreError
+
+# a parameter of the URL: `off` behind a pooler that gives each transaction another connection
+PARAMETER = "prepared_statements"
+# in a stricter isolation than the statements are made for, those that meet would fail
+SESSION = {"default_transaction_isolation": "read committed"}
+POOLER = (
+    "a pooler stands before the database: name the server itself, or write "
+    f"CREW_DATABASE_URL=postgresql://…?{PARAMETER}=off"
+)
+# what a pooler says of the parameters of a session, and a server of another one's statements
+POOLER_ERRORS = (
+    asyncpg.ProtocolViolationError,
+    asyncpg.InvalidSQLStatementNameError,
+    asyncpg.DuplicatePreparedStatementError,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Of a database."""
+
+    # as asyncpg takes it
+    url: str
+    # without what may be secret in it
+    name: str
+    # Without prepared statements, each use of a connection is one transaction, so that all of it
+    # reaches the same server process; and nobody listens, since LISTEN needs a session.
+    prepares: bool = True
+
+    @classmethod
+    def of(cls, url: str) -> "Address":
+        """Read a URL.
+
+        Raises:
+            StoreError: its parameter has a value that is not known.
+        """
+        name = without_secrets(url)
+        try:
+            parts = urlsplit(url)
+            pairs = parse_qsl(parts.query, keep_blank_values=True)
+        except ValueError:
+            # asyncpg says what is wrong
+            return cls(url, name)
+        if PARAMETER not in dict(pairs):
+            return cls(url, name)
+        match dict(pairs)[PARAMETER]:
+            case "on" | "off" as word:
+                rest = urlencode([pair for pair in pairs if pair[0] != PARAMETER])
+                return cls(urlunsplit(parts._replace(query=rest)), name, word == "on")
+            case _:
+                raise StoreError(f"CREW_DATABASE_URL: {PARAMETER} is on or off")
+
+    def options(self, application: str) -> dict[str, Any]:
+        """How to connect: keyword arguments of asyncpg's."""
+        if self.prepares:
+            return {"server_settings": {"application_name": application, **SESSION}}
+        return {"server_settings": {"application_name": application}, "statement_cache_size": 0}
+
+    def explain(self, error: Exception) -> str:
+        """What an error of the database means for the operator."""
+        reason = str(error) or type(error).__name__
+        if self.prepares and isinstance(error, POOLER_ERRORS):
+            return f"{reason}; {POOLER}"
+        return reason
+
+
+def without_secrets(url: str) -> str:
+    """A URL without what may be secret in it."""
+    try:
+        parts = urlsplit(url)
+        port = f":{parts.port}" if parts.port else ""
+        place = f"{parts.hostname or ''}{port}{parts.path}"
+    except ValueError:
+        place = "@"
+    # a password with special characters may end up in any part
+    if "@" in place or url.count("@") > 1 or "@" in url.partition("?")[2]:
+        return "postgresql://…"
+    return f"postgresql://{place}"
