@@ -10,7 +10,6 @@ import httpx2
 import pytest
 
 from tests.support.crews import write_crew
-from tests.support.fleet import begin
 from tests.support.processes import client, serving
 
 ASKING = {
@@ -278,39 +277,6 @@ def test_runs_of_a_crew_with_another_name(tmp_path: Path, *, lost: bool):
                 == ("cancelled" if lost else "completed")
             )
         )
-
-
-@pytest.mark.parametrize("comes_back", [False, True])
-def test_what_nobody_can_play(tmp_path: Path, *, comes_back: bool):
-    """A run is told, and goes on when its files come back; else it fails."""
-    tools = {"look": {"kind": "python", "function": "look.py:look"}}
-    rules = [{"say": "late", "delay_seconds": 2}]
-    agents: dict[str, dict[str, Any]] = {"a": {"tools": ["look"]}}
-    folder = write_crew(tmp_path / "crew", agents, rules, tools)
-    (folder / "look.py").write_text("def look() -> str: ...\n")
-    with serving(folder) as server, client(server) as http:
-        run_id = begin(http)
-        server.kill()
-    (folder / "look.py").unlink()
-    (folder / "tools.yaml").unlink()
-    patience = 100 if comes_back else 1
-    write_crew(folder, {"a": {}}, [], settings={"unplayable_after_seconds": patience})
-    with serving(folder) as server, client(server) as http:
-        events = f"/api/crew/runs/{run_id}/events"
-        with http.stream("GET", events, params={"after": 2}) as stream:
-            lines = stream.iter_lines()
-            told = next(line for line in lines if "unplayable" in line)
-            if comes_back:
-                (folder / "look.py").write_text("def look() -> str: ...\n")
-            *_, end = (line for line in lines if line.startswith("data: "))
-        assert "look.py" in told
-        row = http.get(f"/api/crew/runs/{run_id}").json()
-        if comes_back:
-            assert (row["status"], row["answer"]) == ("completed", "late")
-            assert http.get("/ready").json()["runs_unplayable"] == 0
-        else:
-            assert (row["status"], row["reason"]) == ("failed", "unplayable")
-            assert "nobody could play this run for 1 s" in end
 
 
 def test_the_watch_outlives_files_that_cannot_be_read(tmp_path: Path):

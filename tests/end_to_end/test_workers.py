@@ -204,23 +204,6 @@ def test_a_run_that_cannot_go_on_here_waits(fleet: Fleet):
     until(lambda: status(http, second) == "completed")
 
 
-def test_a_run_that_cannot_go_on_anywhere_fails(fleet: Fleet):
-    """After a while, with a reason of its own."""
-    tools = {"shout": {"kind": "python", "function": "own.py:shout"}}
-    rules = [{"say": "x"}]
-    write_crew(fleet.folder, {"a": {"tools": ["shout"]}}, rules, tools)
-    (fleet.folder / "own.py").write_text('def shout() -> str:\n    """Shout."""\n    return ""\n')
-    http = fleet.replica()
-    lacking = fleet.folder.parent / "lacking"
-    write_crew(lacking, {"a": {}}, rules, settings={"unplayable_after_seconds": 0.1})
-    with serving(lacking, command="worker", CREW_DATABASE_URL=fleet.database):
-        run_id = begin(http)
-        until(lambda: status(http, run_id) == "failed")
-    *_, last = events(http, run_id)
-    assert (last["type"], last["metadata"]["reason"]) == ("error", "unplayable")
-    assert "own.py" in last["content"]
-
-
 def test_it_is_reported_how_many_wait(fleet: Fleet):
     """What no living worker has, whatever became of its job; the log says when nobody is at work."""
     rules = [{"say": "late", "delay_seconds": 60}]
