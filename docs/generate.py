@@ -228,7 +228,7 @@ def _environment() -> str:
 
 def _metrics(crew: Crew) -> str:
     metrics = Metrics(crew)
-    metrics.set_queue(0, 0)
+    metrics.set_workers(0)
     rows = ["| metric | type | labels | what |", "| --- | --- | --- | --- |"]
     for metric in metrics.registry.collect():
         if metric.name.startswith("crew_"):

@@ -6,16 +6,19 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from crew.database import CONNECTIONS
+from crew.journal.query import DEFAULT_PRIORITY, MAX_PRIORITY
 from crew.runs.maintenance import Retention
 from tools.suggest import nearest
 
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 MIN_TOKEN_CHARS = 16
+TOKEN_HEAD = re.compile(r"([A-Za-z0-9._-]{1,64})(?:@([0-9]))?")
 LOG_LEVELS = ("debug", "info", "warning", "error")
 VARIABLES = {
     "CREW_API_TOKENS": (
         "tokens (16 characters or more, separated by commas) that clients must show; needed on any "
-        "address but loopback"
+        "address but loopback. NAME:TOKEN says whose runs they start, NAME@PRIORITY:TOKEN up to "
+        "which priority (0 to 9; 5 unless given)"
     ),
     "CREW_DATABASE_URL": (
         "where runs are kept: sqlite:///file.db, postgresql://user@host/database or memory:; "
@@ -46,12 +49,30 @@ class SettingsError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
+class Caller:
+    """Who sends a request."""
+
+    # whose runs it starts; "" for those without a name
+    owner: str = ""
+    # its runs may have at most this priority
+    max_priority: int = MAX_PRIORITY
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """What a client shows, and who it is then."""
+
+    secret: str = field(repr=False)
+    caller: Caller = Caller(max_priority=DEFAULT_PRIORITY)
+
+
+@dataclass(frozen=True, slots=True)
 class ServerSettings:
     """How to serve."""
 
     host: str = "127.0.0.1"
     port: int = 8080
-    tokens: frozenset[str] = frozenset()
+    tokens: tuple[Token, ...] = ()
     origins: frozenset[str] = frozenset()
     # None: any
     hosts: frozenset[str] | None = None
@@ -105,21 +126,37 @@ def _refuse_unknown(environment: Mapping[str, str]) -> None:
             raise SettingsError(f"unknown environment variable {name}; {hint}")
 
 
-def _tokens(environment: Mapping[str, str], host: str) -> frozenset[str]:
-    tokens = _list(environment.get("CREW_API_TOKENS"))
+def _tokens(environment: Mapping[str, str], host: str) -> tuple[Token, ...]:
+    entries = sorted(_list(environment.get("CREW_API_TOKENS")))
+    tokens = tuple(_token(entry) for entry in entries)
     if host not in LOOPBACK and not tokens:
         raise SettingsError(
             f"{host} can be reached from other machines, so clients must show a token: "
             "set CREW_API_TOKENS to one or more, separated by commas "
             "(`openssl rand -hex 32` makes one), or serve on 127.0.0.1"
         )
-    short = [token for token in tokens if len(token) < MIN_TOKEN_CHARS]
+    short = [token for token in tokens if len(token.secret) < MIN_TOKEN_CHARS]
     if short:
         raise SettingsError(
             f"CREW_API_TOKENS: {len(short)} of them shorter than {MIN_TOKEN_CHARS} characters; "
             "`openssl rand -hex 32` makes a good one"
         )
     return tokens
+
+
+def _token(entry: str) -> Token:
+    head, colon, secret = entry.partition(":")
+    if not colon:
+        return Token(entry)
+    found = TOKEN_HEAD.fullmatch(head)
+    if found is None:
+        # it may be a part of a token, so it is not shown
+        raise SettingsError(
+            "CREW_API_TOKENS: one of them is no TOKEN, NAME:TOKEN or NAME@PRIORITY:TOKEN; a name "
+            "has 1 to 64 letters, digits, dots, dashes or underscores, a priority is 0 to 9"
+        )
+    priority = DEFAULT_PRIORITY if found[2] is None else int(found[2])
+    return Token(secret, Caller(found[1], priority))
 
 
 def _retention(environment: Mapping[str, str]) -> Retention:

@@ -121,6 +121,12 @@ class CrewSettings(Shape):
     """How long a run goes on after its last listener has left; -1: to its end."""
     max_recoveries: Annotated[int, Field(ge=1, le=100)] = 3
     """How often a run is resumed without progress after its process has ended; then it fails."""
+    max_concurrent_runs: Annotated[int, Field(ge=1, le=100_000)] | None = None
+    """How many runs are at work at the same time, in all processes together; the others wait."""
+    max_concurrent_runs_per_owner: Annotated[int, Field(ge=1, le=100_000)] | None = None
+    """The same for each owner (a token's name)."""
+    max_waiting_runs_per_owner: Annotated[int, Field(ge=1, le=1_000_000)] = 10_000
+    """How many runs of one owner may wait; a further one is refused (429)."""
     unplayable_after_seconds: Annotated[float, Field(gt=0, le=604_800)] = 300
     """How long a run waits for a process that has what it was started with; then it fails."""
     allow_client_system: bool = False

@@ -6,6 +6,8 @@ from typing import Literal
 
 # all but line feed, carriage return and tab; and halves of surrogate pairs, which have no UTF-8
 CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
+DEFAULT_PRIORITY = 5
+MAX_PRIORITY = 9
 Role = Literal["user", "assistant", "system"]
 Decision = Literal["approve", "deny", "retry", "skip", "done"]
 
@@ -49,6 +51,8 @@ class Query:
     agent_id: str | None = None
     # publish the text as it is written
     deltas: bool = False
+    # 0 to 9; where runs wait, higher ones go first
+    priority: int = DEFAULT_PRIORITY
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from typing import Literal
 
 from agents.model import Usage
 from crew.journal.events import CancelReason, RunStatus
+from crew.journal.query import DEFAULT_PRIORITY
 
 # of a run that nobody has claimed since its start
 FIRST_EPOCH = 1
@@ -48,6 +49,10 @@ class RunRow:
     pause_seq: int | None = None
     # the number of the newest event when the run last ended or paused
     last_seq: int = 0
+    # whose it is: owners take turns; "" for those without a name
+    owner: str = ""
+    # 0 to 9; higher ones go first
+    priority: int = DEFAULT_PRIORITY
 
     def resumed(self, request_id: str) -> "RunRow":
         """The row of the run's next segment."""
@@ -62,7 +67,18 @@ class RunRow:
             self.provider,
             usage=self.usage,
             duration_seconds=self.duration_seconds,
+            owner=self.owner,
+            priority=self.priority,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Capacity:
+    """How many runs are at work at the same time, in all processes; None: as many as there are."""
+
+    # of all owners, and of each
+    runs: int | None = None
+    runs_per_owner: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

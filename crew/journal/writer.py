@@ -181,6 +181,10 @@ class Journal:
             self._state.timer.cancel()
             self._fail(StoreError("the store could not be written"))
 
+    def begin_active_time(self) -> None:
+        """The run is at work from now on; while it waited for that it was not."""
+        self._started = self.outlets.clock.monotonic()
+
     @property
     def has_lost_events(self) -> bool:
         """Whether the database has lost events that were published."""

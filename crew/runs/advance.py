@@ -48,7 +48,7 @@ class Advance:
         if self.runs.draining and is_left:
             # at once, so that no other worker has to find it
             log.info("run %s is left to other workers", run.id, extra={"run_id": run.id})
-            await self.queue.put(run.id, run.journal.epoch or epoch)
+            await self.queue.put(run.id, run.journal.epoch or epoch, again=True)
 
     async def _decline(self, run_id: str, epoch: int, error: Exception) -> None:
         decline = self.runs.live.declined.add(run_id)

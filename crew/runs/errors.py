@@ -9,6 +9,7 @@ CrewError
 ├── AlreadyStarted   a request with the same idempotency key has started something; `record` has it
 ├── KeyReused        a request with the same idempotency key asked for something else
 ├── MayHaveBegun     whether a segment has begun is not known
+├── TooManyWait      as many runs of this owner wait as may
 ├── RunEnded         the run has ended already
 └── Draining         this process takes no new runs
 """
@@ -59,6 +60,15 @@ class MayHaveBegun(CrewError):
         super().__init__(
             "the database was lost while this was stored, so it may have begun: look at the runs "
             "before you ask again; with an Idempotency-Key the same request begins once"
+        )
+
+
+class TooManyWait(CrewError):
+    """As many runs of this owner wait as may."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__(
+            f"{most:,} runs wait already (settings.max_waiting_runs_per_owner); try again later"
         )
 
 

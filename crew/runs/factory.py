@@ -9,6 +9,7 @@ from crew.journal.replay import replay
 from crew.journal.rows import RunRow
 from crew.journal.state import RunState
 from crew.journal.writer import Journal, Outlets
+from crew.runs.capacity import Slots
 from crew.runs.live import LiveRuns
 from crew.runs.queue import Queue
 from crew.runs.revisions import Revisions
@@ -20,11 +21,16 @@ class RunFactory:
     """What starting, resuming and claiming a run have in common."""
 
     def __init__(
-        self, outlets: Outlets, live: LiveRuns, revisions: Revisions, queue: Queue | None
+        self,
+        outlets: Outlets,
+        live: LiveRuns,
+        revisions: Revisions,
+        slots: Slots,
+        queue: Queue | None,
     ) -> None:
-        """`queue`: gets what is started here; without one, this process plays it."""
+        """`queue`: gets what is started here; without one, this process plays it in its `slots`."""
         self.outlets, self.store, self.clock = outlets, outlets.store, outlets.clock
-        self.live, self.revisions, self.queue = live, revisions, queue
+        self.live, self.revisions, self.slots, self.queue = live, revisions, slots, queue
         # of runs whose last events the database has lost: the newest that was published
         self.lost: dict[str, int] = {}
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
@@ -61,7 +67,7 @@ class RunFactory:
             self.outlets, run_id, request_id, tail.add, state.seq, epoch, state.active_seconds
         )
         executor = CrewExecutor(crew, state, journal, row, stream=stream, claims=claims)
-        return Run(run_id, crew, executor, journal, tail, self.discard)
+        return Run(run_id, crew, executor, journal, tail, self.slots.slot(row), self.discard)
 
     def discard(self, run: Run) -> None:
         """A run is alive no more here."""

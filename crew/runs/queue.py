@@ -3,6 +3,8 @@
 from types import TracebackType
 from typing import Protocol
 
+from crew.journal.rows import Capacity
+
 
 class Queue(Protocol):
     """Where runs wait for a process that plays them. Methods raise StoreError."""
@@ -21,7 +23,13 @@ class Queue(Protocol):
         """Close it."""
         ...
 
-    async def put(self, run_id: str, epoch: int, in_seconds: float = 0.0) -> None:
+    def limit(self, capacity: Capacity) -> None:
+        """How many runs may be at work from now on."""
+        ...
+
+    async def put(
+        self, run_id: str, epoch: int, in_seconds: float = 0.0, *, again: bool = False
+    ) -> None:
         """Have a run played by whichever worker is free.
 
         A run that cannot be put now is found and put later.
@@ -30,7 +38,12 @@ class Queue(Protocol):
             run_id: the run.
             epoch: that the run is in; whoever claims it must find it there.
             in_seconds: not before.
+            again: it was at work before, and goes before those of its priority that were not.
         """
+        ...
+
+    async def waiting(self, owner: str) -> int:
+        """How many runs of an owner wait."""
         ...
 
     async def is_played(self, run_id: str) -> bool:

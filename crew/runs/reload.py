@@ -72,7 +72,7 @@ class Reloader:
             except ConfigurationError as error:
                 self._fail(error, why, current.revision)
                 raise
-            self.runs.revisions.adopt(crew)
+            self.runs.adopt(crew)
             self.listener.adopt(crew)
             self.loaded_at = self._now()
             self.last = Reload(self.loaded_at)

@@ -5,6 +5,7 @@ import contextlib
 import logging
 import secrets
 from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
 from datetime import datetime
 
 import anyio
@@ -32,11 +33,22 @@ class Run:
         executor: CrewExecutor,
         journal: Journal,
         tail: Tail,
+        slot: AbstractAsyncContextManager[None],
         on_stop: "Callable[[Run], None]",
     ) -> None:
-        """`crew`: the one it was started with; `on_stop`: called when the segment has ended."""
+        """A segment that does not go on yet.
+
+        Args:
+            run_id: the run.
+            crew: the one it was started with.
+            executor: its loop.
+            journal: its events.
+            tail: the newest of them.
+            slot: is there while it is at work.
+            on_stop: called when the segment has ended.
+        """
         self.id, self.crew, self.executor, self.journal = run_id, crew, executor, journal
-        self.tail, self._on_stop = tail, on_stop
+        self.tail, self._slot, self._on_stop = tail, slot, on_stop
         # the number of the last event before this segment
         self.before = journal.seq
         self._cancelled: CancelReason | None = None
@@ -85,7 +97,9 @@ class Run:
         try:
             if self._leaving:
                 raise asyncio.CancelledError
-            return await self.executor.run()
+            async with self._slot:
+                self.journal.begin_active_time()
+                return await self.executor.run()
         except asyncio.CancelledError:
             if self._cancelled is None:
                 await self._release()

@@ -9,11 +9,12 @@ from crew.config.errors import LostConfiguration
 from crew.crew import Crew
 from crew.journal.events import CancelReason
 from crew.journal.query import Answer, IdempotencyKey, Query
-from crew.journal.rows import RunRow
+from crew.journal.rows import Capacity, RunRow
 from crew.journal.store import RunStore
 from crew.journal.wire import RunEvent
 from crew.journal.writer import Listener, Outlets
 from crew.runs.cancellation import RunCanceller
+from crew.runs.capacity import Slots, capacity_of
 from crew.runs.claims import RunClaimer
 from crew.runs.factory import RunFactory
 from crew.runs.live import LiveRuns
@@ -50,7 +51,9 @@ class Runs:
         self.live = LiveRuns(store, crew.clock)
         self.revisions = Revisions(crew, store)
         outlets = Outlets(store, crew.clock, listeners)
-        factory = RunFactory(outlets, self.live, self.revisions, queue)
+        self.slots = Slots(Capacity())
+        factory = RunFactory(outlets, self.live, self.revisions, self.slots, queue)
+        self._limit()
         self._reader = RunReader(self.live)
         self._starter = RunStarter(factory)
         self._claimer = RunClaimer(factory)
@@ -79,13 +82,29 @@ class Runs:
         """The crew of new runs."""
         return self.revisions.current
 
+    def adopt(self, crew: Crew) -> None:
+        """New runs get this crew from now on."""
+        self.revisions.adopt(crew)
+        self._limit()
+
+    def _limit(self) -> None:
+        capacity = capacity_of(self.crew.config.settings)
+        if self.queue is not None:
+            self.queue.limit(capacity)
+        else:
+            self.slots.limit(capacity)
+
     @property
     def draining(self) -> bool:
         """Whether this process takes no new runs."""
         return self.live.draining
 
     async def start(
-        self, query: Query, request_id: str = "", key: IdempotencyKey | None = None
+        self,
+        query: Query,
+        request_id: str = "",
+        key: IdempotencyKey | None = None,
+        owner: str = "",
     ) -> Run:
         """Start a run; it is stored when this returns.
 
@@ -93,11 +112,12 @@ class Runs:
             query: what the crew is asked.
             request_id: published with the run.
             key: start nothing if a request with this key has started something.
+            owner: whose run it is; where runs wait, owners take turns. Up to 64 characters.
 
         Raises:
-            Draining, StoreError, UnknownAgent, AlreadyStarted, KeyReused
+            Draining, StoreError, UnknownAgent, AlreadyStarted, KeyReused, TooManyWait
         """
-        return await self._starter.start(query, request_id, key)
+        return await self._starter.start(query, request_id, key, owner)
 
     async def resume(
         self,

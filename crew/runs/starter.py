@@ -25,6 +25,7 @@ from crew.runs.errors import (
     MayHaveBegun,
     NotPaused,
     NotRetryable,
+    TooManyWait,
     UnknownAgent,
     UnknownRun,
     WrongDecision,
@@ -42,17 +43,21 @@ class RunStarter:
         self.revisions, self.queue = factory.revisions, factory.queue
 
     async def start(
-        self, query: Query, request_id: str = "", key: IdempotencyKey | None = None
+        self, query: Query, request_id: str, key: IdempotencyKey | None, owner: str
     ) -> Run:
         """Start a run; it is stored when this returns. See `Runs.start`."""
+        starting = self._start(query, request_id, key, owner)
         if key is None:
-            return await self._start(query, request_id, None)
+            return await starting
         # what is started under a key is played, even if the caller goes away meanwhile
-        return await asyncio.shield(asyncio.ensure_future(self._start(query, request_id, key)))
+        return await asyncio.shield(asyncio.ensure_future(starting))
 
-    async def _start(self, query: Query, request_id: str, key: IdempotencyKey | None) -> Run:
+    async def _start(
+        self, query: Query, request_id: str, key: IdempotencyKey | None, owner: str
+    ) -> Run:
         if self.live.draining:
             raise Draining
+        await self._check_room(owner)
         await self.revisions.keep_current()
         crew = self.revisions.current
         if query.agent_id is not None and query.agent_id not in crew.agents:
@@ -68,6 +73,8 @@ class RunStarter:
             request_id,
             crew.revision,
             crew.provider,
+            owner=owner,
+            priority=query.priority,
         )
         first = query.agent_id or crew.entry_point
         event = RunStarted(crew.name, first, crew.name_of(first), request_id, query)
@@ -81,6 +88,14 @@ class RunStarter:
         state.apply(event)
         await self._play_at_once(run, event, row)
         return run
+
+    async def _check_room(self, owner: str) -> None:
+        most = self.revisions.current.config.settings.max_waiting_runs_per_owner
+        waiting = self.factory.slots.waiting(owner)
+        if self.queue is not None:
+            waiting = await self.queue.waiting(owner)
+        if waiting >= most:
+            raise TooManyWait(most)
 
     async def _play_at_once(self, run: Run, event: RunStarted, row: RunRow) -> None:
         """Let the loop take its first step before the start is written: both in one transaction."""

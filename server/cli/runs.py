@@ -10,7 +10,15 @@ import typer
 
 from crew.crew import Crew
 from crew.database import open_store
-from crew.journal.query import Answer, CallDecision, Decision, Query, text_error
+from crew.journal.query import (
+    DEFAULT_PRIORITY,
+    MAX_PRIORITY,
+    Answer,
+    CallDecision,
+    Decision,
+    Query,
+    text_error,
+)
 from crew.runs.runs import Runs
 from server.cli.exits import HERE, Exit, Folder, exit_code_of, fail
 from server.cli.opening import Provider, load, open_for
@@ -45,6 +53,15 @@ def run(
             help="What --answer decides on one of several calls; TEXT: its result, or why.",
         ),
     ] = None,
+    priority: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            max=MAX_PRIORITY,
+            help="Where runs wait, higher ones go first.",
+            show_default=str(DEFAULT_PRIORITY),
+        ),
+    ] = None,
     retry: Annotated[
         str | None,
         typer.Option(metavar="RUN", help="Resume this crashed run at the step it crashed in."),
@@ -59,11 +76,14 @@ def run(
     """
     decisions = tuple(_call_decision(text) for text in calls or ())
     _check_options(query, answer, bool(decision or decisions), retry)
+    if priority is not None and (answer is not None or retry is not None):
+        raise typer.BadParameter("the run has its own", param_hint="--priority")
     crew = load(folder, provider)
     if query or not (decision or decisions or retry):
         _check_query(query or "", crew)
     settings = ServerSettings.read(os.environ, "127.0.0.1", 0)
-    asked: Query | Resume | Retry = Query(query or "")
+    rank = DEFAULT_PRIORITY if priority is None else priority
+    asked: Query | Resume | Retry = Query(query or "", priority=rank)
     if answer is not None:
         asked = Resume(answer, _answer_of(query or "", decision, decisions))
     elif retry is not None:

@@ -14,7 +14,7 @@ from starlette.datastructures import Headers, MutableHeaders, QueryParams
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from server.http.errors import HttpProblem, ProblemResponse
-from server.settings import ServerSettings
+from server.settings import Caller, ServerSettings
 from server.telemetry.logs import current_request
 
 log = logging.getLogger("crew.access")
@@ -89,9 +89,11 @@ class Guard:
         if not self._is_same_site(headers):
             detail = "Origin: this page may not call the API; CREW_CORS_ORIGINS can allow it"
             return HttpProblem(403, detail)
-        if self.settings.tokens and not self._has_token(headers, scope):
+        caller = self._caller(headers, scope) if self.settings.tokens else Caller()
+        if caller is None:
             detail = "Authorization: send `Authorization: Bearer TOKEN` with one of CREW_API_TOKENS"
             return HttpProblem(401, detail, headers={"WWW-Authenticate": "Bearer"})
+        scope.setdefault("state", {})["caller"] = caller
         return None
 
     def _is_own_name(self, host: str, path: str) -> bool:
@@ -109,12 +111,14 @@ class Guard:
         # port is of the same site
         return headers.get("sec-fetch-site", "none") in ("none", "same-origin")
 
-    def _has_token(self, headers: Mapping[str, str], scope: Scope) -> bool:
+    def _caller(self, headers: Mapping[str, str], scope: Scope) -> Caller | None:
+        """Who shows a token; None without one of ours."""
         kind, _, given = headers.get("authorization", "").partition(" ")
         if kind.lower() != "bearer":
             # EventSource cannot send headers (RFC 6750, 2.3)
             given = QueryParams(scope["query_string"]).get("access_token", "")
         token = given.strip().encode()
         # all are compared, so that the time says nothing
-        matches = [hmac.compare_digest(token, one.encode()) for one in self.settings.tokens]
-        return any(matches)
+        tokens = self.settings.tokens
+        matches = [one for one in tokens if hmac.compare_digest(token, one.secret.encode())]
+        return matches[0].caller if matches else None

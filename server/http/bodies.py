@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from crew.journal.query import Decision, text_error
+from crew.journal.query import MAX_PRIORITY, Decision, text_error
 
 MAX_HISTORY = 1000
 MAX_DECISIONS = 1000
@@ -82,6 +82,8 @@ class QueryBody(_AnswerFields):
     """The paused run that is answered."""
     resume_agent_id: Annotated[str, Field(pattern=ID)] | None = None
     """The agent that starts, instead of the entry point."""
+    priority: Annotated[int, Field(ge=0, le=MAX_PRIORITY)] | None = None
+    """Where runs wait, higher ones go first; up to the token's, 5 unless given."""
 
 
 class AnswerBody(_AnswerFields):

@@ -19,6 +19,7 @@ from crew.runs.errors import (
     NotPaused,
     NotRetryable,
     RunEnded,
+    TooManyWait,
     UnknownAgent,
     UnknownRun,
     WrongDecision,
@@ -40,6 +41,7 @@ TITLES = {
     415: "Unsupported media type",
     421: "Misdirected request",
     422: "Unprocessable content",
+    429: "Too many requests",
     500: "Internal error",
     503: "Unavailable",
 }
@@ -88,6 +90,10 @@ async def _answer_wrong_decision(request: Request, error: Exception) -> Response
 
 async def _answer_draining(request: Request, error: Exception) -> Response:
     return ProblemResponse(HttpProblem(503, DRAINING, headers=RETRY_AFTER))
+
+
+async def _answer_too_many(request: Request, error: Exception) -> Response:
+    return ProblemResponse(HttpProblem(429, str(error), headers=RETRY_AFTER))
 
 
 async def _answer_misconfigured(request: Request, error: Exception) -> Response:
@@ -148,6 +154,7 @@ EXCEPTION_HANDLERS: Mapping[Any, Callable[[Request, Exception], Awaitable[Respon
     NotPaused: _with_status(409),
     NotRetryable: _with_status(409),
     RunEnded: _with_status(409),
+    TooManyWait: _answer_too_many,
     KeyReused: _with_status(422),
     Draining: _answer_draining,
     StoreError: _answer_store_error,

@@ -13,6 +13,8 @@ from starlette.requests import Request
 
 from crew.config.crew_file import CrewSettings
 from crew.journal.query import (
+    DEFAULT_PRIORITY,
+    MAX_PRIORITY,
     Answer,
     CallDecision,
     HistoryMessage,
@@ -21,6 +23,7 @@ from crew.journal.query import (
 )
 from server.http.bodies import AnswerBody, Body, QueryBody
 from server.http.errors import HttpProblem
+from server.settings import Caller
 
 # problems of one request that are listed
 MAX_PROBLEMS = 20
@@ -31,7 +34,7 @@ KEY = re.compile(r'"[!#-~ ]{1,255}"|[!#-~]{1,255}')
 ACCESS_TOKEN = "access_token"  # noqa: S105 # a parameter's name
 IDEMPOTENCY_KEY = "idempotency_key"
 STREAM_PARAMETERS = frozenset(
-    {"q", "run_id", "resume_agent_id", "deltas", IDEMPOTENCY_KEY, ACCESS_TOKEN}
+    {"q", "run_id", "resume_agent_id", "priority", "deltas", IDEMPOTENCY_KEY, ACCESS_TOKEN}
 )
 B = TypeVar("B", bound=Body)
 
@@ -55,7 +58,7 @@ RunRequest = StartRequest | ResumeRequest
 
 
 async def parse_run_request(
-    request: Request, settings: CrewSettings, agents: frozenset[str]
+    request: Request, settings: CrewSettings, agents: frozenset[str], caller: Caller
 ) -> RunRequest:
     """What a GET or POST of `/api/crew/stream` or `/api/crew/run` asks.
 
@@ -77,7 +80,17 @@ async def parse_run_request(
         text = f"there is no agent {body.resume_agent_id!r}"
         raise bad_request([("resume_agent_id", text)])
     history = tuple(HistoryMessage(one.role, one.content) for one in body.history)
-    return StartRequest(Query(body.query, history, body.resume_agent_id, body.deltas))
+    priority = _priority(body, caller)
+    return StartRequest(Query(body.query, history, body.resume_agent_id, body.deltas, priority))
+
+
+def _priority(body: QueryBody, caller: Caller) -> int:
+    if body.priority is None:
+        return min(DEFAULT_PRIORITY, caller.max_priority)
+    if body.priority > caller.max_priority:
+        text = f"at most {caller.max_priority} with this token"
+        raise HttpProblem(403, f"priority: {text}", [("priority", text)])
+    return body.priority
 
 
 def _answer_of(body: QueryBody) -> Answer:
@@ -85,6 +98,8 @@ def _answer_of(body: QueryBody) -> Answer:
         raise bad_request([("run_id", "cannot be given together with resume_agent_id")])
     if body.history:
         raise bad_request([("history", "is that of the run, when a run_id is given")])
+    if body.priority is not None:
+        raise bad_request([("priority", "is that of the run, when a run_id is given")])
     return _answer(body)
 
 
@@ -213,6 +228,11 @@ def _from_url(request: Request) -> dict[str, Any]:
     for key in ("run_id", "resume_agent_id"):
         if key in given:
             data[key] = given[key]
+    if "priority" in given:
+        text = given["priority"]
+        if not re.fullmatch(r"[0-9]", text):
+            raise bad_request([("priority", f"is a number from 0 to {MAX_PRIORITY}")])
+        data["priority"] = int(text)
     if "deltas" in given:
         data["deltas"] = parse_flag(given, "deltas")
     if "q" not in given:

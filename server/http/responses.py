@@ -45,6 +45,8 @@ def whole_run(row: RunRow) -> dict[str, Any]:
         **result_of(row),
         "crew": row.crew,
         "request_id": row.request_id,
+        "owner": row.owner,
+        "priority": row.priority,
         "paused_until": row.paused_until,
         # by which an answer may name the pause
         "pause": row.pause_seq,

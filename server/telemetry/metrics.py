@@ -36,7 +36,7 @@ class Metrics:
         # what the configurations have named so far: tools, and the model of each agent
         self.tools: set[str] = set()
         self.models: dict[str, str] = {}
-        self._queue: tuple[Gauge, Gauge] | None = None
+        self._workers: Gauge | None = None
         registry = self.registry = CollectorRegistry()
         ProcessCollector(registry=registry)
         PlatformCollector(registry=registry)
@@ -87,6 +87,9 @@ class Metrics:
             "crew_stream_resumes", "Streams that came back with Last-Event-ID.", "result"
         )
         self.active = Gauge("crew_runs_active", "Runs alive in this process.", registry=registry)
+        self.waiting = Gauge(
+            "crew_runs_waiting", "Runs that wait to be at work.", registry=registry
+        )
         self.unplayable = Gauge(
             "crew_runs_unplayable",
             "Runs that this process could not play lately.",
@@ -126,15 +129,12 @@ class Metrics:
         self.unplayable.set_function(unplayable)
         self.subscribers.set_function(subscribers)
 
-    def set_queue(self, workers: int, waiting: int) -> None:
-        """The state of the queue; without one there are no such series."""
-        if self._queue is None:
-            registry = self.registry
-            alive = Gauge("crew_workers", "Workers that are alive.", registry=registry)
-            queued = Gauge("crew_runs_waiting", "Runs that wait for a worker.", registry=registry)
-            self._queue = (alive, queued)
-        for gauge, value in zip(self._queue, (workers, waiting), strict=True):
-            gauge.set(value)
+    def set_workers(self, workers: int) -> None:
+        """How many are alive; without a queue there is no such series."""
+        if self._workers is None:
+            text = "Workers that are alive."
+            self._workers = Gauge("crew_workers", text, registry=self.registry)
+        self._workers.set(workers)
 
     def fail_reload(self) -> None:
         """The newest files have errors."""

@@ -58,11 +58,12 @@ class AsyncpgConnector(BaseAsyncConnector):
             ConnectorException: a function of Procrastinate's refuses.
         """
         async with self.server.connection(writes=True) as connection:
-            return await self._fetch(connection, query, arguments)
+            return await self.fetch(connection, query, arguments)
 
-    async def _fetch(
+    async def fetch(
         self, connection: Connection, query: str, arguments: dict[str, Any]
     ) -> list[dict[str, Any]]:
+        """Run a statement of Procrastinate's over a connection; see `execute_query_all_async`."""
         sql, names = self._translate(query)
         if sql not in self._types:
             # without a name: behind a pooler it would stay in another's session

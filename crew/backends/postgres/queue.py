@@ -2,6 +2,10 @@
 
 A job is `advance(run_id, epoch)`, one at a time for each run, by its lock. Procrastinate keeps the
 jobs, gives each to one worker, and knows which workers have stopped. See docs, project, decisions.
+
+The jobs of each owner are a queue of Procrastinate's, so that owners who have as many runs at work
+as they may are left out. A job's priority has the run's and, below it, its turn: see
+`crew.runs.capacity`, which has the same order for one process.
 """
 
 import asyncio
@@ -13,20 +17,27 @@ from types import TracebackType
 
 from procrastinate import App
 from procrastinate.exceptions import AlreadyEnqueued
-from procrastinate.jobs import Status
+from procrastinate.jobs import Job, Status
+from procrastinate.sql import queries
 
 from crew.backends.postgres.connector import AsyncpgConnector
-from crew.backends.postgres.server import PostgresServer
+from crew.backends.postgres.server import Connection, PostgresServer
 from crew.journal.errors import StoreError, StoreUnavailable
+from crew.journal.rows import Capacity
 
 log = logging.getLogger(__name__)
 
-QUEUE = "crew"
+# a queue for each owner, by its name
+QUEUE = "crew:"
 TASK = "advance"
 # a worker without a heartbeat for so long has stopped, and its runs go to others
 STALLED_SECONDS = 5.0
 # for one answer of the database
 TIMEOUT_SECONDS = 5.0
+# turns below a run's priority: with ten priorities it is still an int of PostgreSQL's
+TURNS = 100_000_000
+# of the advisory lock under which jobs are fetched while their number is limited
+FETCH_LOCK = 0x1A4B8
 # Procrastinate has no such question: to list all jobs takes 5 s with 200,000 runs that wait, and
 # this 0.2 s. Its indexes are on these two columns.
 RUNS_WITHOUT_JOB = """
@@ -36,6 +47,50 @@ SELECT run_id, epoch FROM crew_runs AS run WHERE status = 'running'
         SELECT FROM procrastinate_jobs WHERE queueing_lock = run.run_id AND status = 'todo'
     )
 LIMIT 500
+"""
+# the lowest turn of a priority that waits
+LOWEST_TURN = """
+(SELECT $2 - 1 - job.priority % $2 FROM procrastinate_jobs AS job
+    WHERE status = 'todo' AND scheduled_at IS NULL
+        AND job.priority >= run.priority * $2 AND job.priority < (run.priority + 1) * $2
+    ORDER BY job.priority DESC, job.id LIMIT 1)
+"""
+TAKE_TURN = f"""
+INSERT INTO crew_turns AS known (owner, priority, run_id, turn)
+SELECT owner, priority, run_id, least($2 - 1, greatest({LOWEST_TURN}, (
+        SELECT turn + 1 FROM crew_turns AS last
+        WHERE last.owner = run.owner AND last.priority = run.priority AND EXISTS (
+            SELECT FROM procrastinate_jobs
+            WHERE status = 'todo' AND queueing_lock = last.run_id
+        )
+    ), 0))
+FROM crew_runs AS run WHERE run_id = $1
+ON CONFLICT (owner, priority) DO UPDATE SET turn = excluded.turn, run_id = excluded.run_id
+RETURNING owner, priority * $2 + $2 - 1 - turn AS place
+"""  # noqa: S608 # made of texts of ours
+FIRST_TURN = f"""
+SELECT owner, priority * $2 + $2 - 1 - coalesce({LOWEST_TURN}, 0) AS place
+FROM crew_runs AS run WHERE run_id = $1
+"""  # noqa: S608 # as above
+# Each step of the recursion finds the next name in the index. NULL for a limit: there is none.
+OPEN_QUEUES = """
+WITH RECURSIVE known AS (
+    (SELECT min(queue_name) AS name FROM procrastinate_jobs WHERE queue_name >= $1)
+    UNION ALL
+    SELECT (SELECT min(queue_name) FROM procrastinate_jobs WHERE queue_name > known.name)
+    FROM known WHERE known.name IS NOT NULL
+),
+busy AS (
+    SELECT queue_name AS name, count(*) AS jobs FROM procrastinate_jobs
+    WHERE status = 'doing' AND queue_name LIKE $1 || '%' GROUP BY queue_name
+)
+SELECT coalesce(array_agg(name), '{}') FROM known LEFT JOIN busy USING (name)
+WHERE name LIKE $1 || '%' AND coalesce(jobs, 0) < coalesce($3, 2147483647)
+    AND (SELECT coalesce(sum(jobs), 0) FROM busy) < coalesce($2, 2147483647)
+"""
+WAITING = """
+SELECT count(*) FROM crew_runs AS run WHERE owner = $1 AND status = 'running'
+    AND NOT EXISTS (SELECT FROM procrastinate_jobs WHERE lock = run.run_id AND status = 'doing')
 """
 ANNOUNCE_WORKER = """
 INSERT INTO crew_workers VALUES ($1, now() + $2 * interval '1 second')
@@ -53,8 +108,10 @@ class JobQueue:
     def __init__(self, server: PostgresServer) -> None:
         """`server`: not the store's; closed with the queue."""
         self.server = server
-        self.app = App(connector=AsyncpgConnector(server))
+        self.connector = AsyncpgConnector(server)
+        self.app = App(connector=self.connector)
         self.manager = self.app.job_manager
+        self._capacity = Capacity()
 
     async def __aenter__(self) -> "JobQueue":
         await self.app.open_async()
@@ -70,21 +127,33 @@ class JobQueue:
         await self.app.close_async()
         await self.server.aclose()
 
-    async def put(self, run_id: str, epoch: int, in_seconds: float = 0.0) -> None:
+    def limit(self, capacity: Capacity) -> None:
+        """See crew.runs.queue."""
+        self._capacity = capacity
+
+    async def put(
+        self, run_id: str, epoch: int, in_seconds: float = 0.0, *, again: bool = False
+    ) -> None:
         """See crew.runs.queue."""
         now = self.server.time.now()
         at = now + timedelta(seconds=in_seconds) if in_seconds else None
-        task = self.app.configure_task(
-            TASK,
-            queue=QUEUE,
-            lock=run_id,
-            queueing_lock=run_id,
-            # by the database's clock, not by this machine's
-            schedule_at=at,
-            allow_unknown=True,
-        )
         try:
             async with asyncio.timeout(TIMEOUT_SECONDS):
+                async with self.server.connection(writes=True) as connection:
+                    sql = FIRST_TURN if again else TAKE_TURN
+                    found = await connection.fetchrow(sql, run_id, TURNS)
+                if found is None:
+                    return
+                task = self.app.configure_task(
+                    TASK,
+                    queue=QUEUE + found["owner"],
+                    lock=run_id,
+                    queueing_lock=run_id,
+                    # by the database's clock, not by this machine's
+                    schedule_at=at,
+                    priority=found["place"],
+                    allow_unknown=True,
+                )
                 await task.defer_async(run_id=run_id, epoch=epoch)
         except AlreadyEnqueued:
             return
@@ -92,11 +161,36 @@ class JobQueue:
             text = "run %s is queued when the database can be used again: %s"
             log.warning(text, run_id, error)
 
+    async def waiting(self, owner: str) -> int:
+        """See crew.runs.queue."""
+        async with _answer_in_time(), self.server.connection() as connection:
+            return int(await connection.fetchval(WAITING, owner))
+
+    async def fetch(self, worker_id: int) -> Job | None:
+        """A job that may be done now, given to a worker; raises StoreError."""
+        async with self.server.connection(writes=True) as connection:
+            if self._capacity == Capacity():
+                return await self._fetch(connection, worker_id)
+            async with connection.transaction():
+                # one after the other, or two would take the last place
+                await connection.execute("SELECT pg_advisory_xact_lock($1)", FETCH_LOCK)
+                return await self._fetch(connection, worker_id)
+
+    async def _fetch(self, connection: Connection, worker_id: int) -> Job | None:
+        limits = (self._capacity.runs, self._capacity.runs_per_owner)
+        queues = await connection.fetchval(OPEN_QUEUES, QUEUE, *limits)
+        if not queues:
+            return None
+        arguments = {"queues": queues, "worker_id": worker_id}
+        (row,) = await self.connector.fetch(connection, queries["fetch_job"], arguments)
+        # a function that returns no row returns one of NULLs
+        return Job.from_row(row) if row["id"] is not None else None
+
     async def is_played(self, run_id: str) -> bool:
         """See crew.runs.queue."""
         async with _answer_in_time():
             status = Status.DOING.value
-            jobs = await self.manager.list_jobs_async(queue=QUEUE, lock=run_id, status=status)
+            jobs = await self.manager.list_jobs_async(task=TASK, lock=run_id, status=status)
             workers = await self._workers()
             return any(job.worker_id in workers for job in jobs)
 
@@ -109,7 +203,7 @@ class JobQueue:
             async with self.server.connection() as connection:
                 running = int(await connection.fetchval(sql))
             status = Status.DOING.value
-            doing = await self.manager.list_jobs_async(queue=QUEUE, status=status)
+            doing = await self.manager.list_jobs_async(task=TASK, status=status)
             workers = await self._workers()
             played = sum(job.worker_id in workers for job in doing)
             return len(workers), max(0, running - played)

@@ -28,8 +28,9 @@ SELECT count(*) FROM held
 BEGIN = f"""
 WITH added AS ({EVENTS})
 INSERT INTO crew_runs
-    (run_id, epoch, status, row, revision, ended_at, paused_until, last_seq, answer)
-VALUES ($1, $2, $6, $7, $8, $9, $10, $11, $12)
+    (run_id, epoch, status, row, revision, ended_at, paused_until, last_seq, answer,
+     owner, priority)
+VALUES ($1, $2, $6, $7, $8, $9, $10, $11, $12, $13, $14)
 ON CONFLICT (run_id) DO UPDATE SET epoch = greatest(crew_runs.epoch, excluded.epoch),
     status = excluded.status, row = excluded.row, ended_at = excluded.ended_at,
     paused_until = excluded.paused_until, last_seq = excluded.last_seq, answer = excluded.answer,

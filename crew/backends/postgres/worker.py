@@ -16,7 +16,7 @@ from procrastinate.jobs import Job, Status
 
 from crew.backends.postgres.connector import UnregisteredWorker
 from crew.backends.postgres.heartbeat import Heartbeat
-from crew.backends.postgres.queue import QUEUE, STALLED_SECONDS, TIMEOUT_SECONDS, JobQueue
+from crew.backends.postgres.queue import STALLED_SECONDS, TASK, TIMEOUT_SECONDS, JobQueue
 from crew.journal.errors import StoreError
 from tools.clock import Clock
 
@@ -134,7 +134,7 @@ class Worker:
             self._more.set()
 
         while True:
-            listening = self.manager.listen_for_jobs(on_notification=notice, queues=[QUEUE])
+            listening = self.manager.listen_for_jobs(on_notification=notice, queues=None)
             await self._try(listening, within=None)
             await self.clock.sleep(RETRY_SECONDS)
 
@@ -153,7 +153,7 @@ class Worker:
             return False
         async with self._fetching:
             try:
-                job = await self._try(self.manager.fetch_job([QUEUE], self._id))
+                job = await self._try(self.queue.fetch(self._id))
             except UnregisteredWorker:
                 log.warning("this worker's registration is gone; it registers again")
                 self._id = await self._register()
@@ -186,7 +186,7 @@ class Worker:
         """End jobs that nobody does any more, and queue their runs again."""
         abandoned = await self._own_abandoned_jobs()
         stalled = await self.manager.get_stalled_jobs(
-            queue=QUEUE, seconds_since_heartbeat=STALLED_SECONDS
+            task_name=TASK, seconds_since_heartbeat=STALLED_SECONDS
         )
         # after the database was away nobody's heartbeat is fresh
         for job in stalled if self._is_steady else ():
@@ -218,7 +218,8 @@ class Worker:
 
     async def _queue_runs_without_job(self) -> None:
         for run_id, epoch in await self.queue.runs_without_job():
-            await self.queue.put(run_id, epoch)
+            # nearly all of them were at work
+            await self.queue.put(run_id, epoch, again=True)
 
     async def _finish(self, job_id: int) -> None:
         """End a job; does nothing if it has been ended."""

@@ -69,7 +69,7 @@ async def begin(connection: Connection, write: Write) -> AppendResult:
 
 
 async def _insert(connection: Connection, write: Write, row: RunRow, epoch: int) -> Appended:
-    columns = (*_record_columns(write), *_row_columns(row))
+    columns = (*_record_columns(write), *_row_columns(row), row.owner, row.priority)
     return Appended(int(await connection.fetchval(BEGIN, write.run_id, epoch, *columns)))
 
 

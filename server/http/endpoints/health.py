@@ -65,8 +65,11 @@ async def metrics(request: Request) -> Response:
     with contextlib.suppress(StoreError, TimeoutError):
         async with asyncio.timeout(ASK_SECONDS):
             numbers.pauses.set(await runs.store.count("paused"))
+            waiting = runs.slots.waiting()
             if runs.queue is not None:
-                numbers.set_queue(*await runs.queue.counts())
+                workers, waiting = await runs.queue.counts()
+                numbers.set_workers(workers)
+            numbers.waiting.set(waiting)
     parameters = parse_parameters(request, frozenset({"format"}))
     match parameters.get("format", "prometheus"):
         case "prometheus":

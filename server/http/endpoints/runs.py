@@ -35,6 +35,7 @@ from server.http.responses import (
 )
 from server.http.services import Services, services_of
 from server.http.sse import EventStream, cannot_read
+from server.settings import Caller
 
 LAST_EVENT_ID = "Last-Event-ID"
 # of a request whose like has started what it asks for before
@@ -60,9 +61,10 @@ class Started:
 async def stream(request: Request) -> EventStream | Response:
     """GET, POST /api/crew/stream: start or resume a run and stream its events as SSE.
 
-    GET takes `q` (text, or the JSON of a body), `run_id`, `resume_agent_id`, `deltas=1` and
-    `idempotency_key`. With the header `Last-Event-ID` it starts nothing, and continues that run's
-    stream; 204 where nothing more comes. POST takes a QueryBody and may have an `Idempotency-Key`.
+    GET takes `q` (text, or the JSON of a body), `run_id`, `resume_agent_id`, `priority`, `deltas=1`
+    and `idempotency_key`. With the header `Last-Event-ID` it starts nothing, and continues that
+    run's stream; 204 where nothing more comes. POST takes a QueryBody and may have an
+    `Idempotency-Key`.
     """
     _refuse_head(request)
     if (last := request.headers.get("last-event-id")) is not None:
@@ -201,12 +203,13 @@ async def _start(request: Request) -> Started:
     services, request_id = services_of(request), request.state.request_id
     runs = services.runs
     agents = frozenset(runs.crew.agents)
-    asked = await parse_run_request(request, services.settings, agents)
+    caller: Caller = request.state.caller
+    asked = await parse_run_request(request, services.settings, agents, caller)
     try:
         match asked:
             case StartRequest(query):
                 key, deltas = idempotency_key(request, query), query.deltas
-                run = await runs.start(query, request_id, key)
+                run = await runs.start(query, request_id, key, caller.owner)
             case ResumeRequest(run_id, answer):
                 key, deltas = idempotency_key(request, asked), answer.deltas
                 run = await runs.resume(run_id, answer, request_id, key)

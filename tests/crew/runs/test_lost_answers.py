@@ -8,7 +8,7 @@ import pytest
 from crew import MemoryStore, Query, Runs
 from crew.journal.errors import StoreUnavailable
 from crew.journal.query import IdempotencyKey
-from crew.journal.rows import AppendResult, Write
+from crew.journal.rows import AppendResult, Capacity, Write
 from crew.runs.errors import MayHaveBegun
 from tests.support.crews import crew_of
 
@@ -33,8 +33,17 @@ class NoWorker:
     async def __aexit__(self, *_: object) -> None:
         return None
 
-    async def put(self, run_id: str, epoch: int, in_seconds: float = 0.0) -> None:
+    def limit(self, capacity: Capacity) -> None:
+        """Nothing is at work."""
+
+    async def put(
+        self, run_id: str, epoch: int, in_seconds: float = 0.0, *, again: bool = False
+    ) -> None:
         """Keep nothing."""
+
+    async def waiting(self, owner: str) -> int:
+        """None."""
+        return 0
 
     async def is_played(self, run_id: str) -> bool:
         """By nobody."""

@@ -5,6 +5,8 @@ CREATE TABLE crew_runs (
     answer text,
     revision text COLLATE "C" NOT NULL,
     epoch bigint NOT NULL DEFAULT 1,
+    owner text NOT NULL DEFAULT '',
+    priority int NOT NULL DEFAULT 5,
     claims int NOT NULL DEFAULT 0,
     claimed_seq bigint NOT NULL DEFAULT 0,
     to_cancel text,
@@ -16,6 +18,7 @@ CREATE TABLE crew_runs (
     purged_seq bigint NOT NULL DEFAULT 0
 );
 CREATE INDEX crew_runs_open ON crew_runs (status, run_id) WHERE status IN ('running', 'paused');
+CREATE INDEX crew_runs_of_owners ON crew_runs (owner) WHERE status = 'running';
 CREATE INDEX crew_runs_of_revisions ON crew_runs (revision);
 CREATE INDEX crew_runs_ended ON crew_runs (ended_at) WHERE ended_at IS NOT NULL;
 CREATE INDEX crew_runs_kept ON crew_runs ((last_seq - purged_seq)) WHERE ended_at IS NOT NULL;
@@ -53,6 +56,14 @@ CREATE INDEX crew_listeners_until ON crew_listeners (until);
 CREATE UNLOGGED TABLE crew_workers (
     id bigint PRIMARY KEY,
     until timestamptz NOT NULL
+);
+-- the turn of each owner's newest waiting run; a crash empties it, and the owners begin anew
+CREATE UNLOGGED TABLE crew_turns (
+    owner text NOT NULL,
+    priority int NOT NULL,
+    turn int NOT NULL,
+    run_id text COLLATE "C" NOT NULL,
+    PRIMARY KEY (owner, priority)
 );
 -- the crew whose runs these are; one row
 CREATE TABLE crew_owner (

@@ -1,0 +1,121 @@
+"""Whose a run is, in which order runs are at work, and how many may be."""
+
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+
+from tests.support.crews import write_crew
+from tests.support.fleet import Fleet, begin, status, until
+from tests.support.postgres import needs_postgres
+from tests.support.processes import client, serving
+
+pytestmark = pytest.mark.timeout(120)
+
+SHOP, OPS = "shop-0123456789abcdef", "ops-0123456789abcdef"
+TOKENS = f"shop:{SHOP},ops@9:{OPS}"
+RULES: list[dict[str, Any]] = [
+    {"hears": "slow", "say": "late", "delay_seconds": 3600},
+    {"say": "done"},
+]
+
+
+def crew(folder: Path, **settings: int) -> Path:
+    limits = {"timeout_seconds": 7200, **settings}
+    return write_crew(folder, {"a": {"is_terminal": True}}, RULES, settings=limits)
+
+
+def as_(http: httpx2.Client, token: str) -> httpx2.Client:
+    http.headers["Authorization"] = f"Bearer {token}"
+    return http
+
+
+def test_a_token_says_whose_run_it_is(tmp_path: Path):
+    """And up to which priority."""
+    with (
+        serving(crew(tmp_path / "crew"), CREW_API_TOKENS=TOKENS) as server,
+        client(server) as one,
+        client(server) as other,
+    ):
+        shop, ops = as_(one, SHOP), as_(other, OPS)
+        made = shop.post("/api/crew/run", json={"query": "x"}).json()["run_id"]
+        row = shop.get(f"/api/crew/runs/{made}").json()
+        assert (row["owner"], row["priority"]) == ("shop", 5)
+        refused = shop.post("/api/crew/run", json={"query": "x", "priority": 6})
+        assert refused.status_code == 403
+        assert refused.json()["detail"] == "priority: at most 5 with this token"
+        made = ops.post("/api/crew/run", json={"query": "x", "priority": 9}).json()["run_id"]
+        row = ops.get(f"/api/crew/runs/{made}").json()
+        assert (row["owner"], row["priority"]) == ("ops", 9)
+        for wrong in ("10", "x", "-1"):
+            asked = ops.get("/api/crew/stream", params={"q": "x", "priority": wrong})
+            assert asked.status_code == 400
+        answer = {"query": "x", "run_id": made, "priority": 1}
+        assert ops.post("/api/crew/run", json=answer).status_code == 400
+
+
+@pytest.mark.parametrize(
+    "tokens", ["a b:0123456789abcdef", "x@10:0123456789abcdef", ":0123456789abcdef"]
+)
+def test_a_token_that_cannot_be_read_is_not_shown(tmp_path: Path, tokens: str):
+    """What stands before the colon may be a part of it."""
+    with (
+        pytest.raises(AssertionError, match="the server did not start") as told,
+        serving(crew(tmp_path / "crew"), CREW_API_TOKENS=tokens),
+    ):
+        pass
+    assert "NAME:TOKEN" in str(told.value)
+    assert tokens not in str(told.value)
+    assert tokens.partition(":")[2] not in str(told.value)
+
+
+def test_a_run_waits_for_its_turn(tmp_path: Path):
+    """Its time does not run; more than may wait are refused."""
+    folder = crew(tmp_path / "crew", max_concurrent_runs=1, max_waiting_runs_per_owner=1)
+    with serving(folder) as server, client(server) as http:
+        first, second = begin(http, "slow"), begin(http)
+        until(lambda: "crew_runs_waiting 1.0" in http.get("/metrics").text)
+        refused = http.post("/api/crew/run", json={"query": "x"})
+        assert (refused.status_code, refused.headers["Retry-After"]) == (429, "5")
+        assert "settings.max_waiting_runs_per_owner" in refused.json()["detail"]
+        http.post(f"/api/crew/runs/{first}/cancel")
+        until(lambda: status(http, second) == "completed")
+        until(lambda: "crew_runs_waiting 0.0" in http.get("/metrics").text)
+
+
+def test_a_run_that_waits_outlives_its_server(tmp_path: Path):
+    """And is cancelled at once."""
+    folder = crew(tmp_path / "crew", max_concurrent_runs=1)
+    with serving(folder) as server, client(server) as http:
+        begin(http, "slow")
+        second, third = begin(http), begin(http)
+        http.post(f"/api/crew/runs/{third}/cancel")
+        until(lambda: status(http, third) == "cancelled")
+        server.kill()
+    crew(tmp_path / "crew")
+    with serving(folder) as server, client(server) as http:
+        until(lambda: status(http, second) == "completed")
+
+
+@needs_postgres
+def test_no_more_are_at_work_than_may_be_over_all_machines(fleet: Fleet):
+    """Of one owner; those of another go on."""
+    crew(fleet.folder, max_concurrent_runs_per_owner=2, max_waiting_runs_per_owner=4)
+    shop = as_(fleet.replica(CREW_API_TOKENS=TOKENS), SHOP)
+    workers = [fleet.stack.enter_context(client(fleet.worker())) for _ in range(2)]
+    for _ in range(4):
+        begin(shop, "slow")
+
+    def active() -> float:
+        metrics = [worker.get("/metrics", params={"format": "json"}).json() for worker in workers]
+        return sum(float(one["crew_runs_active"][0]["value"]) for one in metrics)
+
+    until(lambda: active() == 2)
+    for _ in range(2):
+        begin(shop, "slow")
+    assert shop.post("/api/crew/run", json={"query": "x"}).status_code == 429
+    shop.headers["Authorization"] = f"Bearer {OPS}"
+    made = begin(shop)
+    until(lambda: status(shop, made) == "completed")
+    assert active() == 2
