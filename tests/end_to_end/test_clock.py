@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from tests.support.crews import write_crew
-from tests.support.fleet import Fleet, begin, events, status, until
+from tests.support.fleet import Fleet, begin, events, status
 from tests.support.postgres import needs_postgres
-from tests.support.processes import client, serving, sse
+from tests.support.processes import client, serving, sse, until
 
 LIBRARY = next(iter(sorted(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"))), None)
 if LIBRARY is None and os.environ.get("CI"):

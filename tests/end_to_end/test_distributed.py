@@ -19,10 +19,9 @@ from tests.support.fleet import (
     records,
     slow_crew,
     status,
-    until,
 )
 from tests.support.postgres import needs_postgres
-from tests.support.processes import BIN, ServerProcess, clean_environment, client, sse
+from tests.support.processes import BIN, ServerProcess, clean_environment, client, sse, until
 
 pytestmark = [needs_postgres, pytest.mark.timeout(120)]
 

@@ -7,9 +7,9 @@ import httpx2
 import pytest
 
 from tests.support.crews import write_crew
-from tests.support.fleet import Fleet, begin, status, until
+from tests.support.fleet import Fleet, begin, status
 from tests.support.postgres import needs_postgres
-from tests.support.processes import client, serving
+from tests.support.processes import client, serving, until
 
 pytestmark = pytest.mark.timeout(120)
 

@@ -21,8 +21,9 @@ from tests.support.processes import (
     serving,
     sse,
     start_server,
+    until,
 )
-from tests.support.served_crew import ROUTING, WHOLE, crew, lines, until
+from tests.support.served_crew import ROUTING, WHOLE, crew, lines, until_status
 
 
 def test_a_silent_stream_pings(tmp_path: Path):
@@ -43,7 +44,7 @@ def test_who_leaves_has_a_grace(tmp_path: Path):
     with serving(crew(tmp_path, disconnect_grace_seconds=0.3)) as server, client(server) as http:
         with http.stream("GET", "/api/crew/stream", params={"q": "forever"}) as stream:
             run_id = next(lines(stream))["metadata"]["run_id"]
-        assert until(server, run_id, "cancelled")["reason"] == "abandoned"
+        assert until_status(server, run_id, "cancelled")["reason"] == "abandoned"
         with http.stream("GET", "/api/crew/stream", params={"q": "slow"}) as stream:
             kept = next(lines(stream))["metadata"]["run_id"]
         assert [e["type"] for e in sse(http.get(f"/api/crew/runs/{kept}/events").text)][
@@ -53,7 +54,7 @@ def test_who_leaves_has_a_grace(tmp_path: Path):
         with contextlib.suppress(httpx2.TimeoutException):
             http.post("/api/crew/run", json={"query": "forever and a day"}, timeout=0.5)
         posted = http.get("/api/crew/runs", params={"limit": 1}).json()["runs"][0]["run_id"]
-        assert until(server, posted, "cancelled")["query"] == "forever and a day"
+        assert until_status(server, posted, "cancelled")["query"] == "forever and a day"
 
 
 def test_the_grace_of_one_segment_is_not_that_of_the_next(tmp_path: Path):
@@ -61,9 +62,9 @@ def test_the_grace_of_one_segment_is_not_that_of_the_next(tmp_path: Path):
     with serving(crew(tmp_path, disconnect_grace_seconds=0.6)) as server, client(server) as http:
         with http.stream("GET", "/api/crew/stream", params={"q": "ask slowly"}) as stream:
             run_id = next(lines(stream))["metadata"]["run_id"]
-        until(server, run_id, "paused")
+        until_status(server, run_id, "paused")
         http.post(f"/api/crew/runs/{run_id}/resume", json={"query": "slow"})
-        assert until(server, run_id, "completed", "cancelled")["status"] == "completed"
+        assert until_status(server, run_id, "completed", "cancelled")["status"] == "completed"
 
 
 def test_without_grace_a_run_goes_on(tmp_path: Path):
@@ -71,7 +72,7 @@ def test_without_grace_a_run_goes_on(tmp_path: Path):
     with serving(crew(tmp_path, disconnect_grace_seconds=-1)) as server, client(server) as http:
         with http.stream("GET", "/api/crew/stream", params={"q": "slow"}) as stream:
             run_id = next(lines(stream))["metadata"]["run_id"]
-        assert until(server, run_id, "completed")
+        assert until_status(server, run_id, "completed")
 
 
 def test_draining(tmp_path: Path):
@@ -85,8 +86,8 @@ def test_draining(tmp_path: Path):
         next(live)
         server.process.send_signal(signal.SIGTERM)
         with client(server) as other:
-            while (ready := other.get("/ready")).status_code == 200:
-                continue
+            until(lambda: other.get("/ready").status_code != 200)
+            ready = other.get("/ready")
             assert (ready.status_code, ready.headers["retry-after"]) == (503, "5")
             refused = other.post("/api/crew/run", json={"query": "late"})
             assert (refused.status_code, refused.headers["retry-after"]) == (503, "5")
@@ -149,8 +150,7 @@ def test_a_second_signal_ends_at_once(tmp_path: Path):
         next(lines(stream))
         server.process.send_signal(signal.SIGTERM)
         with client(server) as other:
-            while other.get("/ready").status_code == 200:
-                continue
+            until(lambda: other.get("/ready").status_code != 200)
         server.process.send_signal(signal.SIGTERM)
         server.process.wait(5)
     with serving(folder) as server, client(server) as http:
@@ -172,9 +172,8 @@ def test_a_reader_that_never_reads_is_cut_off_and_slows_nobody(tmp_path: Path):
         )
         deaf.recv(1)
         run = http.get("/api/crew/runs").json()["runs"][0]
-        assert until(server, run["run_id"], "completed")["answer"] == "end"
-        while "crew_stream_subscribers 1.0" in http.get("/metrics").text:
-            continue
+        assert until_status(server, run["run_id"], "completed")["answer"] == "end"
+        until(lambda: "crew_stream_subscribers 1.0" not in http.get("/metrics").text)
         deaf.close()
 
 

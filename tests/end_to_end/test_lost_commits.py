@@ -5,9 +5,9 @@ from pathlib import Path
 
 import psycopg
 
-from tests.support.fleet import Fleet, begin, events, records, slow_crew, status, until
+from tests.support.fleet import Fleet, begin, events, records, slow_crew, status
 from tests.support.postgres import needs_postgres
-from tests.support.processes import client, serving
+from tests.support.processes import client, serving, until
 
 LOST = "DELETE FROM {} WHERE seq = (SELECT max(seq) FROM {})"
 

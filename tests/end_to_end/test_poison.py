@@ -9,9 +9,9 @@ import httpx2
 import pytest
 
 from tests.support.crews import write_crew
-from tests.support.fleet import Fleet, begin, events, status, until
+from tests.support.fleet import Fleet, begin, events, status
 from tests.support.postgres import needs_postgres
-from tests.support.processes import BIN, ServerProcess, clean_environment, client, serving
+from tests.support.processes import BIN, ServerProcess, clean_environment, client, serving, until
 
 pytestmark = pytest.mark.timeout(180)
 

@@ -2,7 +2,6 @@
 
 import shutil
 import signal
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +9,7 @@ import httpx2
 import pytest
 
 from tests.support.crews import write_crew
-from tests.support.processes import client, serving
+from tests.support.processes import client, serving, until
 
 ASKING = {
     "agent_behaviors": {"a": {"wait_for_signal": True}},
@@ -43,12 +42,6 @@ def resume(http: httpx2.Client, run_id: str, query: str) -> dict[str, Any]:
 def config(http: httpx2.Client) -> dict[str, Any]:
     found: dict[str, Any] = http.get("/ready").json()["config"]
     return found
-
-
-def until(condition: Callable[[], bool]) -> None:
-    """The test's own time limit ends what never comes."""
-    while not condition():
-        pass
 
 
 def metric(http: httpx2.Client) -> str:

@@ -10,7 +10,7 @@ import httpx2
 import pytest
 
 from tests.support.crews import write_crew
-from tests.support.processes import BIN, clean_environment, client, serving, sse
+from tests.support.processes import BIN, clean_environment, client, serving, sse, until
 
 ASKING = {
     "agent_behaviors": {"a": {"wait_for_signal": True}},
@@ -233,9 +233,8 @@ def test_a_pause_that_nobody_answers_goes_on(
 
 def ended(http: httpx2.Client, address: str) -> dict[str, Any]:
     """The test's own time limit ends what never comes."""
-    while (row := http.get(address).json())["status"] in ("paused", "running"):
-        pass
-    found: dict[str, Any] = row
+    until(lambda: http.get(address).json()["status"] not in ("paused", "running"))
+    found: dict[str, Any] = http.get(address).json()
     return found
 
 
@@ -260,8 +259,8 @@ def test_events_are_kept_for_a_while(tmp_path: Path):
         paused = http.post("/api/crew/run", json={"query": "hello"}).json()["run_id"]
     with serving(folder, CREW_KEEP_EVENTS="2") as server, client(server) as http:
         address = f"/api/crew/runs/{run_id}/events"
-        while (events := sse(http.get(address).text))[0]["type"] != "gap":
-            pass
+        until(lambda: sse(http.get(address).text)[0]["type"] == "gap")
+        events = sse(http.get(address).text)
         gap, *rest = events
         assert (gap["id"], gap["metadata"]["from"], gap["metadata"]["to"]) == (f"{run_id}:2", 1, 2)
         assert gap["metadata"]["snapshot"]["answer"] == "bye [E]"
@@ -278,8 +277,8 @@ def test_events_are_kept_for_a_while(tmp_path: Path):
         assert [http.get(address, params={"after": n}).status_code for n in (4, 5)] == [204, 400]
         assert len(sse(http.get(f"/api/crew/runs/{paused}/events").text)) == 5
     with serving(folder, CREW_KEEP_EVENTS_HOURS="0") as server, client(server) as http:
-        while len(events := sse(http.get(address).text)) != 1:
-            pass
+        until(lambda: len(sse(http.get(address).text)) == 1)
+        events = sse(http.get(address).text)
         assert (events[0]["type"], events[0]["id"]) == ("gap", f"{run_id}:4")
         assert http.get(address, headers={"Last-Event-ID": f"{run_id}:4"}).status_code == 204
         assert http.get(f"/api/crew/runs/{run_id}").json()["answer"] == "bye [E]"
@@ -293,8 +292,7 @@ def test_events_are_kept_for_a_while(tmp_path: Path):
     assert "Events 1 to 4 are no longer kept" in received
     assert "bye [E]" in received
     with serving(folder, CREW_KEEP_RUNS_DAYS="0") as server, client(server) as http:
-        while http.get(f"/api/crew/runs/{run_id}").status_code != 404:
-            pass
+        until(lambda: http.get(f"/api/crew/runs/{run_id}").status_code == 404)
         assert [run["run_id"] for run in runs(http)] == [paused]
     assert sqlite3.connect(folder / ".crew" / "crew.db").execute(
         "SELECT count(*) FROM events"

@@ -7,7 +7,7 @@ from tests.support.processes import (
     client,
     sse,
 )
-from tests.support.served_crew import WHOLE, lines, until
+from tests.support.served_crew import WHOLE, lines, until_status
 
 
 def test_a_stream_from_start_to_done(server: ServerProcess):
@@ -120,7 +120,7 @@ def test_a_pause_and_its_answer(server: ServerProcess):
             202,
             f"/api/crew/runs/{paused['run_id']}",
         )
-    assert until(server, paused["run_id"], "completed")["answer"] == "Xong: kết quả ✅"
+    assert until_status(server, paused["run_id"], "completed")["answer"] == "Xong: kết quả ✅"
 
 
 def test_coming_back_by_the_id_of_the_last_event(server: ServerProcess):

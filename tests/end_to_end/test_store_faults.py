@@ -5,7 +5,6 @@ import json
 import resource
 import sqlite3
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,15 @@ from crew import Query, Runs, SqliteStore, load_crew
 from crew.journal.errors import StoreError
 from crew.runs.maintenance import Maintenance, Retention, recover_left
 from tests.support.crews import write_crew
-from tests.support.processes import BIN, ServerProcess, clean_environment, client, serving, sse
+from tests.support.processes import (
+    BIN,
+    ServerProcess,
+    clean_environment,
+    client,
+    serving,
+    sse,
+    until,
+)
 
 pytestmark = pytest.mark.timeout(120)
 
@@ -38,12 +45,6 @@ def begin(http: httpx2.Client) -> str:
     with http.stream("POST", "/api/crew/stream", json={"query": "x"}) as stream:
         begun = next(line for line in stream.iter_lines() if line.startswith("id: "))
     return begun.removeprefix("id: ").partition(":")[0]
-
-
-def until(condition: Callable[[], bool]) -> None:
-    """The test's own time limit ends what never comes."""
-    while not condition():
-        pass
 
 
 def fill_disk(server: ServerProcess, folder: Path) -> None:

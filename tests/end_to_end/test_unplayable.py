@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from tests.support.crews import write_crew
-from tests.support.fleet import Fleet, begin, events, status, until
+from tests.support.fleet import Fleet, begin, events, status
 from tests.support.postgres import needs_postgres
-from tests.support.processes import client, serving
+from tests.support.processes import client, serving, until
 
 pytestmark = pytest.mark.timeout(120)
 

@@ -10,16 +10,7 @@ import psycopg
 import pytest
 
 from tests.support.crews import write_crew
-from tests.support.fleet import (
-    Fleet,
-    begin,
-    command,
-    events,
-    records,
-    slow_crew,
-    status,
-    until,
-)
+from tests.support.fleet import Fleet, begin, command, events, records, slow_crew, status
 from tests.support.pooler import behind, needs_pooler, pooled
 from tests.support.postgres import Postgres, needs_postgres
 from tests.support.processes import (
@@ -29,6 +20,7 @@ from tests.support.processes import (
     client,
     send_to_all,
     serving,
+    until,
 )
 
 pytestmark = [needs_postgres, pytest.mark.timeout(120)]

@@ -1,8 +1,6 @@
 """Servers and workers as processes that share one PostgreSQL database."""
 
 import subprocess
-import time
-from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,7 +12,6 @@ import psycopg
 from tests.support.crews import write_crew
 from tests.support.processes import (
     BIN,
-    PROCESS_SECONDS,
     ServerProcess,
     clean_environment,
     client,
@@ -51,12 +48,6 @@ class Fleet:
 
     def worker(self, *options: str, **environment: str) -> ServerProcess:
         return self.start("worker", *options, **environment)
-
-
-def until(condition: Callable[[], bool], seconds: float = PROCESS_SECONDS) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "it does not come"
 
 
 def begin(http: httpx2.Client, query: str = "x") -> str:

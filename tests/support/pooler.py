@@ -6,7 +6,6 @@ import shutil
 import socket
 import subprocess
 import tempfile
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,7 +13,7 @@ import psycopg
 import pytest
 
 from tests.support.postgres import PROGRAMS, Postgres
-from tests.support.processes import PROCESS_SECONDS
+from tests.support.processes import until
 
 PROGRAM = shutil.which("pgbouncer") or shutil.which("pgbouncer", path="/usr/sbin")
 if PROGRAM is None and os.environ.get("CI"):
@@ -63,11 +62,11 @@ def behind(pooler: str, url: str) -> str:
 
 
 def _wait_for(url: str) -> None:
-    deadline = time.monotonic() + PROCESS_SECONDS
-    while True:
+    def answers() -> bool:
         try:
             psycopg.connect(url).close()
         except psycopg.OperationalError:
-            assert time.monotonic() < deadline, "the pooler does not answer"
-        else:
-            return
+            return False
+        return True
+
+    until(answers)

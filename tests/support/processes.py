@@ -7,6 +7,8 @@ import re
 import signal
 import subprocess
 import sys
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -19,6 +21,16 @@ QUIET = {"CREW_LOG_LEVEL": "warning"}
 # a busy machine needs long for what takes a second on an idle one
 PROCESS_SECONDS = 60.0
 STARTED = count()
+# between two looks: who looks all the time takes the machine from those it waits for
+LOOK_SECONDS = 0.05
+
+
+def until(condition: Callable[[], bool], seconds: float = PROCESS_SECONDS) -> None:
+    """Wait for what another process does."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "it does not come"
+        time.sleep(LOOK_SECONDS)
 
 
 @dataclass
@@ -58,6 +70,7 @@ def start_server(
             for line in lines:
                 if found := re.search(r"serving on (http://\S+?)[\"\s]", line):
                     return ServerProcess(process, found[1], log)
+            time.sleep(LOOK_SECONDS)
     raise AssertionError(f"the server did not start: {log.read_text()}")
 
 

@@ -1,6 +1,5 @@
 """The crew that end-to-end tests serve, and how they read its streams."""
 
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -8,12 +7,7 @@ from typing import Any
 import httpx2
 
 from tests.support.crews import write_crew
-from tests.support.processes import (
-    PROCESS_SECONDS,
-    ServerProcess,
-    client,
-    sse,
-)
+from tests.support.processes import ServerProcess, client, sse, until
 
 AGENTS = {"a": {}, "b": {"is_terminal": True, "tools": ["GetSystemInfo"]}}
 
@@ -67,12 +61,14 @@ def lines(response: httpx2.Response) -> Iterator[dict[str, Any]]:
             block = ""
 
 
-def until(server: ServerProcess, run_id: str, *statuses: str) -> dict[str, Any]:
+def until_status(server: ServerProcess, run_id: str, *statuses: str) -> dict[str, Any]:
     """Ask for a run until it has one of these states; who followed it instead would be a listener, and keep it alive."""
-    ends = time.monotonic() + PROCESS_SECONDS
+    found: dict[str, Any] = {}
+
+    def has_come() -> bool:
+        found.update(http.get(f"/api/crew/runs/{run_id}").json())
+        return found["status"] in statuses
+
     with client(server) as http:
-        while True:
-            run: dict[str, Any] = http.get(f"/api/crew/runs/{run_id}").json()
-            if run["status"] in statuses:
-                return run
-            assert time.monotonic() < ends, run
+        until(has_come)
+    return found

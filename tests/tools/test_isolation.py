@@ -13,7 +13,7 @@ from typing import Any
 import psutil
 import pytest
 
-from tests.support.fleet import until
+from tests.support.processes import until
 from tests.support.tool_calls import run
 from tools import Tool, ToolCall, ToolResult
 from tools.calls import CallRetried
