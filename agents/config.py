@@ -140,6 +140,8 @@ class AgentConfig(Shape):
     """
     cost_limits: CostLimits = CostLimits()
     """What it may use."""
+    max_concurrent: Annotated[int, Field(ge=1, le=10_000)] | None = None
+    """How many of its model calls are made at the same time, in all processes; others wait."""
 
     @model_validator(mode="before")
     @classmethod

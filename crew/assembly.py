@@ -10,6 +10,7 @@ from agents.config import AgentConfig, ModelConfig
 from agents.errors import ProviderError
 from agents.fallback import Fallback
 from agents.model import Model
+from agents.places import Limited, Places
 from agents.prompt import Prompt, variables
 from agents.providers.catalog import BUILTIN_PROVIDERS, Catalog
 from crew.config.crew_file import CrewSettings
@@ -46,6 +47,11 @@ class Given(Protocol):
     @property
     def daily_usage(self) -> dict[str, DailyUsage]:
         """Of each agent, by its id; shared by all revisions of the crew."""
+        ...
+
+    @property
+    def places(self) -> Places:
+        """For agents with `max_concurrent`; shared by all revisions of the crew."""
         ...
 
 
@@ -200,6 +206,8 @@ def _model(config: AgentConfig, catalog: Catalog, given: Given) -> Model:
         model = Fallback(catalog.model(primary), catalog.model(config.backup))
     else:
         model = catalog.model(primary)
+    if config.max_concurrent is not None:
+        model = Limited(model, config.max_concurrent, given.places)
     usage = given.daily_usage.setdefault(config.id, DailyUsage())
     return Budget(model, config.cost_limits, usage, given.clock)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from agents.agent import Agent
 from agents.budget import DailyUsage
 from agents.errors import ProviderError
+from agents.places import Places
 from agents.providers.catalog import Catalog
 from crew.assembly import make_agents, make_tools, tool_limits
 from crew.config.checks.validate import validate
@@ -60,6 +61,8 @@ class Recipe:
     clock: Clock = SYSTEM_CLOCK
     # of each agent, by its id, in all revisions of the crew
     daily_usage: dict[str, DailyUsage] = field(default_factory=dict, compare=False)
+    # of model calls, in all revisions of the crew
+    places: Places = field(default_factory=lambda: Places(SYSTEM_CLOCK), compare=False)
 
     def check(self, sources: Sources, *, imports: bool = True) -> Checked:
         """Read a crew's files and find all problems; `imports`: import Python tools too."""
@@ -235,5 +238,6 @@ def load_crew(
         ConfigurationError: with every problem of all files.
         ProviderError: `provider` is none of the crew's.
     """
-    recipe = Recipe(tuple(tools), provider, environment, clock)
+    places = Places(clock)
+    recipe = Recipe(tuple(tools), provider, environment, clock, places=places)
     return recipe.load(read_sources(Path(folder)))

@@ -3,11 +3,15 @@
 from types import TracebackType
 from typing import Protocol
 
+from agents.places import Leases
 from crew.journal.rows import Capacity
 
 
-class Queue(Protocol):
-    """Where runs wait for a process that plays them. Methods raise StoreError."""
+class Queue(Leases, Protocol):
+    """Where runs wait for a process that plays them. Methods raise StoreError.
+
+    It also has the places of model calls, which processes share.
+    """
 
     async def __aenter__(self) -> "Queue":
         """Open it."""

@@ -91,6 +91,7 @@ class Runs:
         capacity = capacity_of(self.crew.config.settings)
         if self.queue is not None:
             self.queue.limit(capacity)
+            self.crew.recipe.places.leases = self.queue
         else:
             self.slots.limit(capacity)
 

@@ -9,6 +9,7 @@ as they may are left out. A job's priority has the run's and, below it, its turn
 """
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -92,6 +93,18 @@ WAITING = """
 SELECT count(*) FROM crew_runs AS run WHERE owner = $1 AND status = 'running'
     AND NOT EXISTS (SELECT FROM procrastinate_jobs WHERE lock = run.run_id AND status = 'doing')
 """
+# one process after the other, each with what the one before it has written
+LOCK_PLACES = "SELECT pg_advisory_xact_lock(hashtextextended($1, 0))"
+DROP_OLD_PLACES = "DELETE FROM crew_places WHERE name = $1 AND until < clock_timestamp()"
+TAKE_PLACE = """
+INSERT INTO crew_places SELECT $3, $1, clock_timestamp() + $4 * interval '1 second'
+WHERE (SELECT count(*) FROM crew_places WHERE name = $1) < $2
+RETURNING 1
+"""
+KEEP_PLACE = """
+UPDATE crew_places SET until = clock_timestamp() + $2 * interval '1 second' WHERE holder = $1
+"""
+LEAVE_PLACE = "DELETE FROM crew_places WHERE holder = $1"
 ANNOUNCE_WORKER = """
 INSERT INTO crew_workers VALUES ($1, now() + $2 * interval '1 second')
 ON CONFLICT (id) DO UPDATE SET until = excluded.until
@@ -185,6 +198,27 @@ class JobQueue:
         (row,) = await self.connector.fetch(connection, queries["fetch_job"], arguments)
         # a function that returns no row returns one of NULLs
         return Job.from_row(row) if row["id"] is not None else None
+
+    async def take_place(self, name: str, limit: int, holder: str, seconds: float) -> bool:
+        """See agents.places."""
+        with contextlib.suppress(StoreError):
+            async with self.server.connection() as connection, connection.transaction():
+                await connection.execute(LOCK_PLACES, name)
+                await connection.execute(DROP_OLD_PLACES, name)
+                return bool(await connection.fetchval(TAKE_PLACE, name, limit, holder, seconds))
+        return False
+
+    async def keep_place(self, holder: str, seconds: float) -> None:
+        """See agents.places."""
+        with contextlib.suppress(StoreError):
+            async with self.server.connection() as connection:
+                await connection.execute(KEEP_PLACE, holder, seconds)
+
+    async def leave_place(self, holder: str) -> None:
+        """See agents.places."""
+        with contextlib.suppress(StoreError):
+            async with self.server.connection() as connection:
+                await connection.execute(LEAVE_PLACE, holder)
 
     async def is_played(self, run_id: str) -> bool:
         """See crew.runs.queue."""

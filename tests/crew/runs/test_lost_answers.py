@@ -45,6 +45,16 @@ class NoWorker:
         """None."""
         return 0
 
+    async def take_place(self, name: str, limit: int, holder: str, seconds: float) -> bool:
+        """There is none."""
+        return False
+
+    async def keep_place(self, holder: str, seconds: float) -> None:
+        """There is none."""
+
+    async def leave_place(self, holder: str) -> None:
+        """There is none."""
+
     async def is_played(self, run_id: str) -> bool:
         """By nobody."""
         return False

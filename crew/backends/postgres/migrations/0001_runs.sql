@@ -57,6 +57,13 @@ CREATE UNLOGGED TABLE crew_workers (
     id bigint PRIMARY KEY,
     until timestamptz NOT NULL
 );
+-- model calls of agents with `max_concurrent`; a crash empties it, and some may be made too many
+CREATE UNLOGGED TABLE crew_places (
+    holder text PRIMARY KEY,
+    name text NOT NULL,
+    until timestamptz NOT NULL
+);
+CREATE INDEX crew_places_of_names ON crew_places (name);
 -- the turn of each owner's newest waiting run; a crash empties it, and the owners begin anew
 CREATE UNLOGGED TABLE crew_turns (
     owner text NOT NULL,
