@@ -39,9 +39,10 @@ test: $(VENV)/.dev  ## install and run all tests, with branch coverage
 	$(BIN)/pytest -n auto --dist worksteal --cov --cov-report=term $(ARGS)
 
 faults: $(VENV)/.dev  ## kill, stop and freeze servers and workers, restart databases, and check that nothing is lost, and that the checks see mutants
-	$(BIN)/python -m tests.faults.harness --kills 500 --poison 400
-	$(BIN)/python -m tests.faults.harness --postgres --kills 500 --poison 100 --restarts 100 --runs 200
-	$(BIN)/python -m tests.faults.harness --mutants
+	$(BIN)/python -m tests.faults --kills 500 --poison 400 --stalls 400
+	$(BIN)/python -m tests.faults --postgres --kills 500 --poison 100 --restarts 100 --runs 200
+	$(BIN)/python -m tests.faults --postgres --kills 200 --stalls 20 --skewed --network
+	$(BIN)/python -m tests.faults --mutants
 
 docs: $(VENV)/.dev  ## write configs/schemas and configs/problems.md, and build docs/_build
 	@mkdir -p configs/schemas

@@ -1,6 +1,5 @@
 """Clocks that jump under a server, or are days off; of several machines the database's decides."""
 
-import os
 import threading
 import time
 from datetime import UTC, datetime, timedelta
@@ -8,18 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.clocks import LIBRARY, needs_faketime, skewed
 from tests.support.crews import write_crew
 from tests.support.fleet import Fleet, begin, events, status
 from tests.support.postgres import needs_postgres
 from tests.support.processes import client, serving, sse, until
 
-LIBRARY = next(iter(sorted(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"))), None)
-if LIBRARY is None and os.environ.get("CI"):
-    raise AssertionError("CI needs faketime: .ci/run installs it")
-pytestmark = [
-    pytest.mark.skipif(LIBRARY is None, reason="there is no libfaketime on this machine"),
-    pytest.mark.timeout(120),
-]
+pytestmark = [needs_faketime, pytest.mark.timeout(120)]
 
 
 def test_a_clock_that_jumps(tmp_path: Path):
@@ -80,13 +74,8 @@ def test_a_pause_lasts_as_long_as_it_says(fleet: Fleet, skew: str):
             },
         },
     )
-    skewed = {
-        "LD_PRELOAD": str(LIBRARY),
-        "FAKETIME": skew,
-        "FAKETIME_DONT_FAKE_MONOTONIC": "1",
-    }
-    http = fleet.replica(**skewed)
-    fleet.worker(**skewed)
+    http = fleet.replica(**skewed(skew))
+    fleet.worker(**skewed(skew))
     long = begin(http)
     until(lambda: status(http, long) == "paused")
     row = http.get(f"/api/crew/runs/{long}").json()

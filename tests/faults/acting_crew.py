@@ -6,7 +6,7 @@ from typing import Any
 from tests.support.crews import write_crew
 
 ACTS = '''
-import json, os, re, signal, urllib.request
+import ctypes, json, os, re, signal, urllib.request
 from tests.faults.crashing import reach
 
 
@@ -19,7 +19,9 @@ def _act(kind, about):
 
 
 def look(about: str) -> str:
-    """Read."""
+    """Read; hold up the process, with the interpreter's lock, if asked to."""
+    if "stall" in about:
+        ctypes.PyDLL(None).sleep(7)
     return _act("read", about)
 
 

@@ -1,9 +1,8 @@
 """Faults at random under random runs: every history is then held against what is promised.
 
-Run: python -m tests.faults.harness [--postgres] [--kills 500] [--restarts 100] [--runs 200] [--seed 1] [--mutants]
+Run: python -m tests.faults --help
 """
 
-import argparse
 import json
 import random
 import re
@@ -20,8 +19,9 @@ from typing import Any
 import httpx2
 
 from tests.faults.acting_crew import crew
+from tests.faults.hazards import NOTHING, Hazards
 from tests.faults.histories import History, Report, wrong_in, wrong_in_poison
-from tests.faults.mutants import MUTANTS, mutated
+from tests.faults.network import Network, network
 from tests.faults.processes import Processes
 from tests.support.crews import ROOT
 from tests.support.postgres import Postgres
@@ -41,10 +41,11 @@ class Harness:
         seed: int,
         code: Path = ROOT,
         postgres: Postgres | None = None,
-        poison: int = 0,
+        hazards: Hazards = NOTHING,
+        network: Network | None = None,
     ) -> None:
-        """`code`: where the packages of the server are; a mutant's, say. `poison`: one run in so many ends its process."""
-        self.poison = poison
+        """`code`: where the packages of the server are; a mutant's, say. `network`: before the database."""
+        self.hazards, self.network = hazards, network
         self.folder, self.seed, self.code, self.postgres = folder, seed, code, postgres
         self.report = Report()
         self.histories: list[History] = []
@@ -60,7 +61,15 @@ class Harness:
         )
         assert ledger.stdout is not None
         self.ledger = f"http://127.0.0.1:{int(ledger.stdout.readline())}"
-        self.processes = Processes(self.folder, self.seed, self.ledger, self.code, self.postgres)
+        self.processes = Processes(
+            self.folder,
+            self.seed,
+            self.ledger,
+            self.code,
+            self.postgres,
+            self.network,
+            skewed=self.hazards.skewed,
+        )
         self.url = f"http://127.0.0.1:{self.processes.port}"
         at_once = AT_ONCE if self.postgres is None else 2 * AT_ONCE
         clients = [threading.Thread(target=self._clients, args=(n,)) for n in range(at_once)]
@@ -100,8 +109,8 @@ class Harness:
         chance = random.Random(self.seed * 1000 + number)
         while not self.stopping.is_set():
             count = len(self.histories)
-            is_poison = self.poison > 0 and count % self.poison == self.poison // 2
-            history = History(f"run-{count:04}{number}", is_poison)
+            key, is_poison = f"run-{count:04}{number}", self.hazards.is_poison(count)
+            history = History(key, self.hazards.query(key, count), is_poison)
             self.histories.append(history)
             patience = PATIENCE_SECONDS * (4 if is_poison else 1)
             deadline = time.monotonic() + patience
@@ -125,7 +134,7 @@ class Harness:
         """Begin the run, or go on reading it; then answer it."""
         if not history.run_id:
             key = {"Idempotency-Key": history.key}
-            query = {"query": f"{history.key} poison" if history.is_poison else history.key}
+            query = {"query": history.query}
             with http.stream("POST", "/api/crew/stream", json=query, headers=key) as stream:
                 # now and then it leaves before it hears which run it has begun, and asks again
                 if chance.random() < 0.7:
@@ -279,70 +288,18 @@ def play(
     postgres: bool = False,
     restarts: bool = False,
     runs: int = 0,
-    poison: int = 0,
+    hazards: Hazards = NOTHING,
 ) -> Report:
     """One harness from start to end, in a folder of its own; `postgres`: with a database server of its own."""
     with tempfile.TemporaryDirectory() as made, ExitStack() as stack:
         database = stack.enter_context(Postgres()) if postgres else None
         folder = crew(Path(made) / "crew")
-        harness = Harness(folder, seed, code, database, poison)
+        way = None
+        if database is not None and hazards.network:
+            way = stack.enter_context(network(database.port, seed))
+        harness = Harness(folder, seed, code, database, hazards, way)
         report = harness.run(faults, runs, restarts=restarts)
         log = (folder / "server.log").read_text()
         if found := re.findall(r"Traceback.*?\n(\w[^\n]*)\n", log, re.DOTALL):
             report.wrong.append(f"a process's log has {found[-1]}")
         return report
-
-
-def main() -> None:
-    """Print the report, and what the mutants come to."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument(
-        "--postgres",
-        action="store_true",
-        help="a server and two workers around a database, not one on SQLite",
-    )
-    parser.add_argument(
-        "--kills", type=int, default=0, help="faults of processes: killed, stopped, frozen"
-    )
-    parser.add_argument("--restarts", type=int, default=0, help="of the database; with --postgres")
-    parser.add_argument("--runs", type=int, default=0, help="at least so many")
-    parser.add_argument(
-        "--poison", type=int, default=0, help="one run in so many ends each process that plays it"
-    )
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--mutants", action="store_true", help="see that mistakes of ours are seen")
-    given = parser.parse_args()
-    failed = False
-    for restarts in (False, True):
-        faults = given.restarts if restarts else given.kills
-        if faults:
-            report = play(
-                faults,
-                given.seed,
-                postgres=given.postgres,
-                restarts=restarts,
-                runs=given.runs,
-                poison=given.poison,
-            )
-            name = "PostgreSQL" if given.postgres else "SQLite"
-            print(
-                f"{name}, seed {given.seed}: {report}", *report.wrong[:20], sep="\n  ", flush=True
-            )
-            failed |= bool(report.wrong)
-    for number, mutant in enumerate(MUTANTS if given.mutants else ()):
-        with tempfile.TemporaryDirectory() as folder:
-            seen = mutant.seen_by_suite(mutated(mutant, Path(folder)))
-            if seen is None:
-                report = play(40, given.seed + number, Path(folder), postgres=mutant.postgres)
-                seen = (
-                    f"{report.wrong[0]} (after {report.faults.total()} faults)"
-                    if report.wrong
-                    else None
-                )
-        print(f"mutant: {mutant.name}: {seen or 'NOT SEEN'}", flush=True)
-        failed |= seen is None
-    sys.exit(failed)
-
-
-if __name__ == "__main__":
-    main()

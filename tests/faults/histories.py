@@ -15,6 +15,7 @@ class History:
     """What one client saw of one run, over all connections."""
 
     key: str
+    query: str
     # it ends each process that plays it
     is_poison: bool = False
     run_id: str = ""

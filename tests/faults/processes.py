@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.faults.crashing import POINTS
+from tests.faults.network import Network
+from tests.support.clocks import skewed
 from tests.support.crews import ROOT
 from tests.support.postgres import Postgres
 from tests.support.processes import clean_environment, send_to_all
@@ -52,8 +54,22 @@ class Processes:
         ledger: str,
         code: Path = ROOT,
         postgres: Postgres | None = None,
+        network: Network | None = None,
+        *,
+        skewed: bool = False,
     ) -> None:
-        """`code`: where the packages are; a mutant's, say. With a database there are two workers beside the server."""
+        """With a database there are two workers beside the server.
+
+        Args:
+            folder: the crew's.
+            seed: of the faults.
+            ledger: where acts are counted.
+            code: where the packages are; a mutant's, say.
+            postgres: the database's server.
+            network: before it.
+            skewed: the clock of one worker is wrong.
+        """
+        self.network, self.skewed = network, skewed
         self.folder, self.random, self.ledger, self.code, self.postgres = (
             folder,
             random.Random(seed),
@@ -62,6 +78,8 @@ class Processes:
             postgres,
         )
         self.database = postgres.database() if postgres is not None else ""
+        if postgres is not None and network is not None:
+            self.database = self.database.replace(f":{postgres.port}/", f":{network.port}/")
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             self.port = probe.getsockname()[1]
@@ -80,7 +98,7 @@ class Processes:
         """Start them; `kills`: faults of processes, `restarts`: of the database."""
         self.kills, self.restarts = kills, restarts
         roles = ["serve", "worker", "worker"] if self.postgres is not None else ["serve"]
-        self.all = [self._start(role) for role in roles]
+        self.all = [self._start(role, place) for place, role in enumerate(roles)]
 
     def look(self) -> None:
         """See to what is due and to what has ended; to be called all the time."""
@@ -93,7 +111,10 @@ class Processes:
                 self._strike(one)
             if one.ended:
                 self._ended(one)
-                self.all[place] = self._start(one.role)
+                self.all[place] = self._start(one.role, place)
+        if self.network is not None and not self.calm and (trouble := self.network.look()):
+            self.last_fault = time.monotonic()
+            self.faults[trouble] += 1
         if self.restarts and not self.calm and now >= self._restart_due:
             assert self.postgres is not None, "only it is restarted"
             self.last_fault = time.monotonic()
@@ -107,17 +128,19 @@ class Processes:
     def settle(self) -> None:
         """No further faults: what is to be hit still is started anew."""
         self.calm = True
+        if self.network is not None:
+            self.network.calm()
         for place, one in enumerate(self.all):
             if one.fault:
                 self.end(one)
-                self.all[place] = self._start(one.role)
+                self.all[place] = self._start(one.role, place)
 
     def end(self, one: Process) -> None:
         """Kill it."""
         one.process.kill()
         one.process.wait()
 
-    def _start(self, role: str) -> Process:
+    def _start(self, role: str, place: int) -> Process:
         point = ""
         fault = "" if self.calm or not self.kills else self._chosen(role)
         if fault == "kill":
@@ -135,6 +158,7 @@ class Processes:
             CREW_DRAIN_SECONDS=str(DRAIN_SECONDS),
             PYTHONPATH=f"{self.code}{os.pathsep}{ROOT}",
             **({"CREW_DATABASE_URL": self.database} if self.database else {}),
+            **(skewed("+3d") if self.skewed and place == 1 else {}),
         )
         port = self.port if role == "serve" else 0
         with (self.folder / "server.log").open("ab") as log:

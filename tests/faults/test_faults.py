@@ -6,8 +6,10 @@ from pathlib import Path
 import pytest
 
 from tests.faults.harness import play
+from tests.faults.hazards import Hazards
 from tests.faults.histories import Report
 from tests.faults.mutants import MUTANTS, Mutant, mutated
+from tests.support.clocks import needs_faketime
 from tests.support.postgres import needs_postgres
 
 pytestmark = pytest.mark.timeout(400)
@@ -21,7 +23,7 @@ def whole(report: Report) -> None:
 
 def test_nothing_is_lost():
     """Killed and stopped at random points; every run ends, every history is whole, nothing is paid twice unasked."""
-    report = play(8, seed=1, poison=20)
+    report = play(8, seed=1, hazards=Hazards(poison=20))
     whole(report)
     assert report.poison_claims <= 3
 
@@ -30,6 +32,13 @@ def test_nothing_is_lost():
 def test_nothing_is_lost_on_several_machines():
     """A server and two workers, killed, stopped and frozen."""
     whole(play(8, seed=3, postgres=True))
+
+
+@needs_postgres
+@needs_faketime
+def test_nothing_is_lost_with_stalls_a_wrong_clock_and_a_bad_network():
+    """All at once."""
+    whole(play(6, seed=5, postgres=True, hazards=Hazards(stalls=10, skewed=True, network=True)))
 
 
 @needs_postgres
