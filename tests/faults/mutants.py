@@ -209,7 +209,7 @@ MUTANTS = (
     Mutant(
         "runs without a job that nobody finds",
         "crew/backends/postgres/worker.py",
-        "            await self.queue.put(run_id, epoch)\n",
+        "            await self.queue.put(run_id, epoch, again=True)\n",
         "            continue\n",
         postgres=True,
     ),
