@@ -21,7 +21,10 @@ class Leases(Protocol):
     """Places that processes share. A place that cannot be asked for now is not given."""
 
     async def take_place(self, name: str, limit: int, holder: str, seconds: float) -> bool:
-        """Take one of `limit` places of a name for so long; whether there was one."""
+        """Take one of `limit` places of a name for so long; whether there was one.
+
+        Who got none is in line from then on, for so long after each time it asks.
+        """
         ...
 
     async def keep_place(self, holder: str, seconds: float) -> None:
@@ -29,7 +32,7 @@ class Leases(Protocol):
         ...
 
     async def leave_place(self, holder: str) -> None:
-        """Give a place back."""
+        """Give a place back, or leave the line."""
         ...
 
 

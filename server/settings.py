@@ -135,6 +135,8 @@ def _tokens(environment: Mapping[str, str], host: str) -> tuple[Token, ...]:
             "set CREW_API_TOKENS to one or more, separated by commas "
             "(`openssl rand -hex 32` makes one), or serve on 127.0.0.1"
         )
+    if len({token.secret for token in tokens}) < len(tokens):
+        raise SettingsError("CREW_API_TOKENS: two of them are the same token; give each its own")
     short = [token for token in tokens if len(token.secret) < MIN_TOKEN_CHARS]
     if short:
         raise SettingsError(

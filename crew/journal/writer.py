@@ -116,7 +116,9 @@ class Journal:
         self.context.run(current_run.set, (run_id, request_id))
         self.outlets, self.run_id, self.publish = outlets, run_id, publish
         self.seq, self.epoch = seq, epoch
-        self._active_before, self._started = active_seconds, outlets.clock.monotonic()
+        self._active_before = active_seconds
+        # on the clock, since when the run is at work; None: it waits for that
+        self._started: float | None = None
         self.patience_seconds = PATIENCE_SECONDS
         self._state: WriterState = Idle()
         self._pending = Batch()
@@ -182,7 +184,7 @@ class Journal:
             self._fail(StoreError("the store could not be written"))
 
     def begin_active_time(self) -> None:
-        """The run is at work from now on; while it waited for that it was not."""
+        """The run is at work from now on."""
         self._started = self.outlets.clock.monotonic()
 
     @property
@@ -204,6 +206,8 @@ class Journal:
     @property
     def active_seconds(self) -> float:
         """How long the run has been active by now, in all its segments."""
+        if self._started is None:
+            return self._active_before
         return self._active_before + self.outlets.clock.monotonic() - self._started
 
     @property

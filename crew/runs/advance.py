@@ -63,4 +63,4 @@ class Advance:
                 text = "run %s cannot be told that nobody can play it: %s"
                 log.warning(text, run_id, failure, extra={"run_id": run_id})
         if goes_on is not None:
-            await self.queue.put(run_id, goes_on, decline.wait_seconds)
+            await self.queue.put(run_id, goes_on, decline.wait_seconds, again=True)

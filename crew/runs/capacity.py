@@ -55,14 +55,18 @@ class Slots:
     async def slot(self, row: RunRow) -> AsyncIterator[None]:
         """Wait until a run may be at work; it is, for as long as the block lasts."""
         owner = row.owner
-        if self._lines or not self._has_room(owner):
-            await self._wait(owner, row.priority)
-        else:
+        if self.has_room(owner):
             self._working[owner] += 1
+        else:
+            await self._wait(owner, row.priority)
         try:
             yield
         finally:
             self._leave(owner)
+
+    def has_room(self, owner: str) -> bool:
+        """Whether a run of an owner would be at work at once."""
+        return not self._lines and self._has_room(owner)
 
     def _has_room(self, owner: str) -> bool:
         most, each = self._capacity.runs, self._capacity.runs_per_owner
@@ -81,12 +85,10 @@ class Slots:
         try:
             await place.granted
         except asyncio.CancelledError:
-            if place.granted.cancelled():
-                line.remove(place)
-                self._forget_empty()
-            else:
+            if not place.granted.cancelled():
                 # it was granted at the same moment
                 self._leave(owner)
+            self._forget_cancelled()
             raise
 
     def _leave(self, owner: str) -> None:
@@ -97,11 +99,13 @@ class Slots:
 
     def _grant(self) -> None:
         """Let those go who may, in order."""
+        # one whose wait was cancelled may not have noticed it yet
+        self._forget_cancelled()
         while (found := next(self._next(), None)) is not None:
             owner, line = found
             self._working[owner] += 1
             line.popleft().granted.set_result(None)
-            self._forget_empty()
+            self._forget_cancelled()
 
     def _next(self) -> Iterator[tuple[str, deque[_Place]]]:
         """The lines whose first may go, in order."""
@@ -110,9 +114,12 @@ class Slots:
             in_order = sorted(owners.items(), key=lambda one: (one[1][0].turn, one[1][0].number))
             yield from ((owner, line) for owner, line in in_order if self._has_room(owner))
 
-    def _forget_empty(self) -> None:
+    def _forget_cancelled(self) -> None:
         for priority, owners in list(self._lines.items()):
-            for owner in [one for one, line in owners.items() if not line]:
-                del owners[owner]
+            for owner, line in list(owners.items()):
+                if any(place.granted.done() for place in line):
+                    owners[owner] = line = deque(one for one in line if not one.granted.done())
+                if not line:
+                    del owners[owner]
             if not owners:
                 del self._lines[priority]

@@ -14,6 +14,7 @@ from crew.crew import Crew
 from crew.journal.errors import StoreError, StoreUnavailable
 from crew.journal.events import CancelReason, Unplayable
 from crew.journal.replay import PAGE, replay
+from crew.journal.rows import RunRow
 from crew.journal.state import RunState
 from crew.runs.factory import RunFactory
 from crew.runs.run import Run
@@ -33,11 +34,15 @@ class RunClaimer:
         # held while a run is claimed, and by one that is claimed alone
         self._turn = asyncio.Lock()
         self._ending_turns: set[asyncio.Task[None]] = set()
+        # runs that wait until they may be at work, to be claimed then
+        self._in_line: dict[str, asyncio.Task[None]] = {}
 
-    async def claim(self, run_id: str, epoch: int | None = None) -> Run | None:
-        """Claim a run and play it. See `Runs.claim`."""
+    async def claim(
+        self, run_id: str, epoch: int | None = None, *, has_slot: bool = False
+    ) -> Run | None:
+        """Claim a run and play it. See `Runs.claim`; `has_slot`: it need not wait for one."""
         async with self.factory.lock(run_id):
-            run = await self._claim(run_id, epoch)
+            run = await self._claim(run_id, epoch, has_slot=has_slot)
             if run is not None:
                 self.live.declined.discard(run_id)
                 text = "run %s is resumed here after event %d"
@@ -69,27 +74,69 @@ class RunClaimer:
         recovered = [await self._recover(run_id) for run_id in in_order]
         return [run for run in recovered if run is not None]
 
+    def stop_waiting(self) -> None:
+        """Leave the runs that wait until they may be at work to the next process."""
+        for task in self._in_line.values():
+            task.cancel()
+
     async def _recover(self, run_id: str) -> Run | None:
-        if not self.live.declined.is_due(run_id):
+        """Claim a run, if it may be at work now; else it waits for that, and is claimed then."""
+        if run_id in self._in_line or not self.live.declined.is_due(run_id):
             return None
         try:
-            run = await self.claim(run_id)
+            row = await self.store.row(run_id)
+        except StoreUnavailable:
+            # it is tried again
+            return None
+        except StoreError as error:
+            self._give_up(run_id, error)
+            return None
+        if row is None or self.factory.slots.has_room(row.owner):
+            return await self._recover_now(run_id)
+        # claimed while it waits, it would count as one that gets on with nothing
+        waiting = asyncio.create_task(self._recover_in_turn(row))
+        self._in_line[run_id] = waiting
+        waiting.add_done_callback(lambda _: self._in_line.pop(run_id))
+        return None
+
+    async def _recover_in_turn(self, row: RunRow) -> None:
+        async with self.factory.slots.slot(row):
+            run = await self._recover_now(row.run_id, has_slot=True)
+            if run is not None:
+                await run.stopped()
+
+    async def _recover_now(self, run_id: str, *, has_slot: bool = False) -> Run | None:
+        run: Run | None = None
+        try:
+            run = await self.claim(run_id, has_slot=has_slot)
         except StoreUnavailable:
             # it is tried again
             return None
         except LostConfiguration as error:
             # as is this: its files may come back
-            if self.live.declined.add(run_id).times == 1:
-                self._log_declined(run_id, error)
-            if await self.decline(run_id, error) is not None:
+            if await self._is_declined(run_id, error):
                 return None
-            run = None
         except StoreError as error:
-            # a run that cannot be read must not keep the others from being resumed
-            self._log_declined(run_id, error)
-            run = None
+            self._give_up(run_id, error)
         self.live.left.discard(run_id)
         return run
+
+    async def _is_declined(self, run_id: str, error: LostConfiguration) -> bool:
+        """Whether a run waits for what it was started with."""
+        if self.live.declined.add(run_id).times == 1:
+            self._log_declined(run_id, error)
+        try:
+            return await self.decline(run_id, error) is not None
+        except StoreUnavailable:
+            return True
+        except StoreError as failure:
+            self._give_up(run_id, failure)
+            return False
+
+    def _give_up(self, run_id: str, error: StoreError) -> None:
+        """A run that cannot be read must not keep the others from being resumed."""
+        self._log_declined(run_id, error)
+        self.live.left.discard(run_id)
 
     async def decline(
         self, run_id: str, why: LostConfiguration, epoch: int | None = None
@@ -134,7 +181,12 @@ class RunClaimer:
             run.executor.fail("unplayable", text + reason)
 
     async def _claim(
-        self, run_id: str, epoch: int | None, ends: CancelReason | None = None
+        self,
+        run_id: str,
+        epoch: int | None,
+        ends: CancelReason | None = None,
+        *,
+        has_slot: bool = False,
     ) -> Run | None:
         """Claim a run and play it, or end it if there is a reason to; None: not claimed."""
         row = await self.store.row(run_id)
@@ -147,7 +199,7 @@ class RunClaimer:
             is_alone = ends is None and await self._may_end_the_process(run_id, state.calls_tools)
             await self._turn.acquire()
             try:
-                run = await self._claim_loaded(crew, state, epoch)
+                run = await self._claim_loaded(crew, state, epoch, has_slot=has_slot)
                 if run is not None:
                     if ends is not None:
                         run.cancel(ends)
@@ -165,7 +217,9 @@ class RunClaimer:
     async def _may_end_the_process(self, run_id: str, calls_tools: bool) -> bool:
         return calls_tools or bool(await self.store.claims([run_id]))
 
-    async def _claim_loaded(self, crew: Crew, state: RunState, epoch: int | None) -> Run | None:
+    async def _claim_loaded(
+        self, crew: Crew, state: RunState, epoch: int | None, *, has_slot: bool = False
+    ) -> Run | None:
         run_id = state.run_id
         if run_id in self.live or self.live.draining:
             return None
@@ -175,7 +229,13 @@ class RunClaimer:
         # what the former writer wrote meanwhile
         await replay(self.store, state)
         run = self.factory.make(
-            crew, claim.row, state, claim.epoch, stream=state.deltas, claims=claim.claims
+            crew,
+            claim.row,
+            state,
+            claim.epoch,
+            stream=state.deltas,
+            claims=claim.claims,
+            has_slot=has_slot,
         )
         if (published := self.factory.lost.pop(run_id, 0)) > state.seq:
             text = (

@@ -1,6 +1,7 @@
 """Makes the Run objects of a process, from new or stored runs; one at a time for each run."""
 
 import asyncio
+from contextlib import nullcontext
 from weakref import WeakValueDictionary
 
 from crew.crew import Crew
@@ -59,15 +60,20 @@ class RunFactory:
         *,
         stream: bool = False,
         claims: int = 0,
+        has_slot: bool = False,
     ) -> Run:
-        """A Run of an acquired crew; not alive yet. See CrewExecutor."""
+        """A Run of an acquired crew; not alive yet. See CrewExecutor.
+
+        `has_slot`: it need not wait until it may be at work.
+        """
         tail = Tail(self.clock, state.seq)
         run_id, request_id = row.run_id, row.request_id
         journal = Journal(
             self.outlets, run_id, request_id, tail.add, state.seq, epoch, state.active_seconds
         )
         executor = CrewExecutor(crew, state, journal, row, stream=stream, claims=claims)
-        return Run(run_id, crew, executor, journal, tail, self.slots.slot(row), self.discard)
+        slot = nullcontext() if has_slot else self.slots.slot(row)
+        return Run(run_id, crew, executor, journal, tail, slot, self.discard)
 
     def discard(self, run: Run) -> None:
         """A run is alive no more here."""

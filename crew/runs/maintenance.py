@@ -17,7 +17,7 @@ log = logging.getLogger(__name__)
 # how late the end of a pause may be noticed
 ROUND_SECONDS = 1.0
 PURGE_SECONDS = 60.0
-# pauses that are ended at the same time; no more while so many runs are alive here
+# pauses that are ended at the same time; no more while so many runs are at work here
 MAX_DUE = 50
 MAX_LIVE = 500
 # until a pause that could not be ended is tried again
@@ -81,7 +81,7 @@ class Maintenance:
 
     async def _end_pauses(self) -> None:
         """End the pauses that are over, as many as this process has room for."""
-        while len(self.runs.live) < MAX_LIVE and not self.runs.draining:
+        while self.runs.at_work < MAX_LIVE and not self.runs.draining:
             due = await self.runs.store.due_pauses(MAX_DUE, RETRY_SECONDS)
             await asyncio.gather(*(self._expire(row) for row in due))
             if len(due) < MAX_DUE:

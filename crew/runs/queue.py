@@ -46,8 +46,8 @@ class Queue(Leases, Protocol):
         """
         ...
 
-    async def waiting(self, owner: str) -> int:
-        """How many runs of an owner wait."""
+    async def waiting(self, owner: str, most: int) -> int:
+        """How many runs of an owner wait; `most`: no more are counted."""
         ...
 
     async def is_played(self, run_id: str) -> bool:

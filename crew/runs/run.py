@@ -97,6 +97,9 @@ class Run:
         try:
             if self._leaving:
                 raise asyncio.CancelledError
+            if self.executor.state.status != "running":
+                # it failed before it could be at work
+                return await self.executor.run()
             async with self._slot:
                 self.journal.begin_active_time()
                 return await self.executor.run()

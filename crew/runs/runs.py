@@ -82,6 +82,11 @@ class Runs:
         """The crew of new runs."""
         return self.revisions.current
 
+    @property
+    def at_work(self) -> int:
+        """How many runs are alive here and do not wait for others."""
+        return len(self.live) - self.slots.waiting()
+
     def adopt(self, crew: Crew) -> None:
         """New runs get this crew from now on."""
         self.revisions.adopt(crew)
@@ -274,6 +279,7 @@ class Runs:
         """Take no new runs, give those alive some time, then leave the rest as stored."""
         live = self.live
         live.draining = True
+        self._claimer.stop_waiting()
         with anyio.move_on_after(seconds):
             for run in live.all():
                 await run.stopped()

@@ -57,7 +57,7 @@ class RunStarter:
     ) -> Run:
         if self.live.draining:
             raise Draining
-        await self._check_room(owner)
+        await self._check_room(owner, key)
         await self.revisions.keep_current()
         crew = self.revisions.current
         if query.agent_id is not None and query.agent_id not in crew.agents:
@@ -89,13 +89,17 @@ class RunStarter:
         await self._play_at_once(run, event, row)
         return run
 
-    async def _check_room(self, owner: str) -> None:
+    async def _check_room(self, owner: str, key: IdempotencyKey | None) -> None:
         most = self.revisions.current.config.settings.max_waiting_runs_per_owner
         waiting = self.factory.slots.waiting(owner)
         if self.queue is not None:
-            waiting = await self.queue.waiting(owner)
-        if waiting >= most:
-            raise TooManyWait(most)
+            waiting = await self.queue.waiting(owner, most)
+        if waiting < most:
+            return
+        if key is not None and (record := await self.store.idempotency_record(key.key)):
+            # it was accepted when there was room
+            raise _taken(key, record)
+        raise TooManyWait(most)
 
     async def _play_at_once(self, run: Run, event: RunStarted, row: RunRow) -> None:
         """Let the loop take its first step before the start is written: both in one transaction."""

@@ -162,7 +162,10 @@ def idempotency_key(request: Request, asked: Query | ResumeRequest) -> Idempoten
         fingerprint = to_json([asked.run_id, replace(asked.answer, deltas=False)])
     else:
         fingerprint = to_json([None, replace(asked, deltas=False)])
-    return IdempotencyKey(key.strip('"'), hashlib.sha256(fingerprint).hexdigest())
+    caller: Caller = request.state.caller
+    # each owner has keys of its own
+    prefix = f"{caller.owner}:" if caller.owner else ""
+    return IdempotencyKey(prefix + key.strip('"'), hashlib.sha256(fingerprint).hexdigest())
 
 
 async def require_no_body(request: Request, settings: CrewSettings, what: str) -> None:

@@ -127,10 +127,24 @@ async def test_a_place_of_a_dead_process_is_given_anew(postgres: Postgres):
 
 
 @needs_postgres
+async def test_who_asked_first_goes_first(postgres: Postgres):
+    """Not the process that has just left a place."""
+    async with queues(postgres.database(), 1) as (queue,):
+        assert await queue.take_place("a", 1, "one", 60.0)
+        assert not await queue.take_place("a", 1, "two", 60.0)
+        await queue.leave_place("one")
+        assert not await queue.take_place("a", 1, "three", 60.0)
+        assert await queue.take_place("a", 1, "two", 60.0)
+
+
+@needs_postgres
 async def test_no_place_is_given_while_the_database_is_away(postgres: Postgres):
     """It may be taken; nothing is raised."""
     async with queues(postgres.database(), 1) as (queue,):
-        await queue.server.aclose()
-        assert not await queue.take_place("a", 1, "x", 60.0)
-        await queue.keep_place("x", 60.0)
-        await queue.leave_place("x")
+        postgres.stop()
+        try:
+            assert not await queue.take_place("a", 1, "x", 60.0)
+            await queue.keep_place("x", 60.0)
+            await queue.leave_place("x")
+        finally:
+            postgres.start()

@@ -51,6 +51,10 @@ def test_a_token_says_whose_run_it_is(tmp_path: Path):
         for wrong in ("10", "x", "-1"):
             asked = ops.get("/api/crew/stream", params={"q": "x", "priority": wrong})
             assert asked.status_code == 400
+        # each has keys of its own
+        key = {"Idempotency-Key": "one"}
+        ids = [one.post("/api/crew/run", json={"query": "x"}, headers=key) for one in (shop, ops)]
+        assert len({one.json()["run_id"] for one in ids}) == 2
         answer = {"query": "x", "run_id": made, "priority": 1}
         assert ops.post("/api/crew/run", json=answer).status_code == 400
 
@@ -68,6 +72,16 @@ def test_a_token_that_cannot_be_read_is_not_shown(tmp_path: Path, tokens: str):
     assert "NAME:TOKEN" in str(told.value)
     assert tokens not in str(told.value)
     assert tokens.partition(":")[2] not in str(told.value)
+
+
+def test_two_owners_do_not_share_a_token(tmp_path: Path):
+    """One of them would be the other."""
+    tokens = f"a:{SHOP},b:{SHOP}"
+    with (
+        pytest.raises(AssertionError, match="two of them are the same token"),
+        serving(crew(tmp_path / "crew"), CREW_API_TOKENS=tokens),
+    ):
+        pass
 
 
 def test_a_run_waits_for_its_turn(tmp_path: Path):

@@ -63,7 +63,9 @@ def hold(seconds: int) -> str:
 
 
 def exits(how: str) -> str:
-    """End the process."""
+    """End the process, with a child."""
+    child = subprocess.Popen(["sleep", "600"])
+    (HERE / "pids").write_text(str(child.pid))
     if how == "exit":
         os._exit(3)
     if how == "abort":
@@ -173,6 +175,9 @@ async def test_a_function_may_end_its_process(tmp_path: Path, how: str, told: st
         for _ in range(2):
             ended = await result(tool, how=how)
             assert (ended.status, ended.attempts, ended.output) == ("error", 1, told)
+        if how != "raise":
+            await until_gone(int((tmp_path / "pids").read_text()))
+    await until_gone(int((tmp_path / "pids").read_text()))
 
 
 @pytest.mark.parametrize(

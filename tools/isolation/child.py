@@ -67,8 +67,7 @@ def _end_with_parent() -> None:
 def _limit_memory(setup: Setup) -> None:
     # the address space would count what is only reserved, such as the stacks of threads
     kind = resource.RLIMIT_DATA if sys.platform == "linux" else resource.RLIMIT_AS
-    limit = setup.max_memory_mb * MIB
-    resource.setrlimit(kind, (limit, limit))
+    _lower(kind, setup.max_memory_mb * MIB)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
@@ -78,8 +77,13 @@ def _limit_cpu(setup: Setup) -> None:
         return
     used = resource.getrusage(resource.RUSAGE_SELF)
     # in whole seconds
-    limit = math.ceil(used.ru_utime + used.ru_stime + setup.max_cpu_seconds)
-    resource.setrlimit(resource.RLIMIT_CPU, (limit, resource.RLIM_INFINITY))
+    _lower(resource.RLIMIT_CPU, math.ceil(used.ru_utime + used.ru_stime + setup.max_cpu_seconds))
+
+
+def _lower(kind: int, limit: int) -> None:
+    """Set a limit; the machine's own may be lower."""
+    _, hard = resource.getrlimit(kind)
+    resource.setrlimit(kind, (limit if hard == resource.RLIM_INFINITY else min(limit, hard), hard))
 
 
 def _receive(requests: BinaryIO) -> dict[str, Any]:

@@ -60,6 +60,8 @@ class IsolatedProcess:
             raise PermanentError(f"the call cannot be passed on: {error}") from None
 
     async def _how(self) -> str:
+        # what it has started must not outlive it
+        self._kill_group()
         code = await self._process.wait()
         if code >= 0:
             return f" with exit code {code}"
@@ -72,10 +74,13 @@ class IsolatedProcess:
 
     def kill(self) -> None:
         """End it at once, with all processes that it has started."""
-        # a group is there as long as its leader has not been waited for
+        # later the number may be another's
         if not self.has_ended:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(self._process.pid, signal.SIGKILL)
+            self._kill_group()
+
+    def _kill_group(self) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
 
     async def ended(self) -> None:
         """Wait until it is gone."""

@@ -57,16 +57,16 @@ LOWEST_TURN = """
     ORDER BY job.priority DESC, job.id LIMIT 1)
 """
 TAKE_TURN = f"""
-INSERT INTO crew_turns AS known (owner, priority, run_id, turn)
-SELECT owner, priority, run_id, least($2 - 1, greatest({LOWEST_TURN}, (
-        SELECT turn + 1 FROM crew_turns AS last
-        WHERE last.owner = run.owner AND last.priority = run.priority AND EXISTS (
-            SELECT FROM procrastinate_jobs
-            WHERE status = 'todo' AND queueing_lock = last.run_id
-        )
-    ), 0))
+INSERT INTO crew_turns AS last (owner, priority, run_id, turn)
+SELECT owner, priority, run_id, coalesce({LOWEST_TURN}, 0)
 FROM crew_runs AS run WHERE run_id = $1
-ON CONFLICT (owner, priority) DO UPDATE SET turn = excluded.turn, run_id = excluded.run_id
+ON CONFLICT (owner, priority) DO UPDATE SET run_id = excluded.run_id, turn = CASE
+    -- the owner's last run was at work; another one may be so new that it is not seen here yet
+    WHEN EXISTS (SELECT FROM crew_runs WHERE run_id = last.run_id AND status <> 'running')
+        OR EXISTS (SELECT FROM procrastinate_jobs WHERE lock = last.run_id AND status = 'doing')
+    THEN excluded.turn
+    ELSE least($2 - 1, greatest(excluded.turn, last.turn + 1))
+END
 RETURNING owner, priority * $2 + $2 - 1 - turn AS place
 """  # noqa: S608 # made of texts of ours
 FIRST_TURN = f"""
@@ -88,19 +88,29 @@ busy AS (
 SELECT coalesce(array_agg(name), '{}') FROM known LEFT JOIN busy USING (name)
 WHERE name LIKE $1 || '%' AND coalesce(jobs, 0) < coalesce($3, 2147483647)
     AND (SELECT coalesce(sum(jobs), 0) FROM busy) < coalesce($2, 2147483647)
+    -- or all jobs of those who may have no more would be looked through for nothing
+    AND EXISTS (
+        SELECT FROM procrastinate_jobs WHERE queue_name = name AND status = 'todo'
+            AND (scheduled_at IS NULL OR scheduled_at <= now())
+    )
 """
 WAITING = """
-SELECT count(*) FROM crew_runs AS run WHERE owner = $1 AND status = 'running'
-    AND NOT EXISTS (SELECT FROM procrastinate_jobs WHERE lock = run.run_id AND status = 'doing')
+SELECT count(*) FROM (
+    SELECT FROM crew_runs AS run WHERE owner = $1 AND status = 'running'
+        AND NOT EXISTS (SELECT FROM procrastinate_jobs WHERE lock = run.run_id AND status = 'doing')
+    LIMIT $2
+) AS waiting
 """
 # one process after the other, each with what the one before it has written
 LOCK_PLACES = "SELECT pg_advisory_xact_lock(hashtextextended($1, 0))"
 DROP_OLD_PLACES = "DELETE FROM crew_places WHERE name = $1 AND until < clock_timestamp()"
-TAKE_PLACE = """
-INSERT INTO crew_places SELECT $3, $1, clock_timestamp() + $4 * interval '1 second'
-WHERE (SELECT count(*) FROM crew_places WHERE name = $1) < $2
-RETURNING 1
+# who asks has a number from then on; whose numbers are the lowest have the places
+ASK_FOR_PLACE = """
+INSERT INTO crew_places (name, holder, until)
+VALUES ($1, $2, clock_timestamp() + $3 * interval '1 second')
+ON CONFLICT (holder) DO UPDATE SET until = excluded.until RETURNING number
 """
+IS_TAKEN = "SELECT count(*) < $2 FROM crew_places WHERE name = $1 AND number < $3"
 KEEP_PLACE = """
 UPDATE crew_places SET until = clock_timestamp() + $2 * interval '1 second' WHERE holder = $1
 """
@@ -174,10 +184,10 @@ class JobQueue:
             text = "run %s is queued when the database can be used again: %s"
             log.warning(text, run_id, error)
 
-    async def waiting(self, owner: str) -> int:
+    async def waiting(self, owner: str, most: int) -> int:
         """See crew.runs.queue."""
         async with _answer_in_time(), self.server.connection() as connection:
-            return int(await connection.fetchval(WAITING, owner))
+            return int(await connection.fetchval(WAITING, owner, most))
 
     async def fetch(self, worker_id: int) -> Job | None:
         """A job that may be done now, given to a worker; raises StoreError."""
@@ -201,11 +211,12 @@ class JobQueue:
 
     async def take_place(self, name: str, limit: int, holder: str, seconds: float) -> bool:
         """See agents.places."""
-        with contextlib.suppress(StoreError):
+        with contextlib.suppress(StoreUnavailable):
             async with self.server.connection() as connection, connection.transaction():
                 await connection.execute(LOCK_PLACES, name)
                 await connection.execute(DROP_OLD_PLACES, name)
-                return bool(await connection.fetchval(TAKE_PLACE, name, limit, holder, seconds))
+                number = await connection.fetchval(ASK_FOR_PLACE, name, holder, seconds)
+                return bool(await connection.fetchval(IS_TAKEN, name, limit, number))
         return False
 
     async def keep_place(self, holder: str, seconds: float) -> None:

@@ -170,7 +170,7 @@ class Worker:
             await self.advance(run_id, epoch)
         except Exception:
             log.exception("the job of run %s failed; it is tried again", run_id)
-            await self.queue.put(run_id, epoch, BROKEN_SECONDS)
+            await self.queue.put(run_id, epoch, BROKEN_SECONDS, again=True)
         finally:
             # where this fails, the next check does it
             await self._try(self._finish(job.id))

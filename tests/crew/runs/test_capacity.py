@@ -13,16 +13,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from procrastinate.jobs import Status
 
-from crew import MemoryStore, Query, Runs
+from crew import MemoryStore, Query, Runs, SqliteStore
 from crew.backends.conformance.samples import sample_records
 from crew.backends.postgres.queue import JobQueue
 from crew.backends.postgres.schema import prepare, prepare_queue
 from crew.backends.postgres.server import PostgresServer
 from crew.backends.postgres.store import PostgresStore
+from crew.journal.query import IdempotencyKey
 from crew.journal.rows import Capacity, RunRow, Write
 from crew.journal.store import RunStore
 from crew.runs.capacity import Slots
-from crew.runs.errors import TooManyWait
+from crew.runs.errors import AlreadyStarted, TooManyWait
 from tests.support.crews import crew_of
 from tests.support.postgres import Postgres, needs_postgres
 
@@ -50,8 +51,10 @@ class Crowd:
         async with self.slots.slot(run):
             self.order.append(run.run_id)
             self.working[run.run_id] = asyncio.Event()
-            await self.working[run.run_id].wait()
-            del self.working[run.run_id]
+            try:
+                await self.working[run.run_id].wait()
+            finally:
+                del self.working[run.run_id]
 
     async def end(self, run_id: str) -> None:
         self.working[run_id].set()
@@ -124,11 +127,14 @@ async def test_no_more_than_may_and_all_in_the_end(
             open_runs = [one for one, task in made.tasks.items() if not task.done()]
             chosen = chance.choice(open_runs)
             if chosen in made.working:
-                await made.end(chosen)
+                # in the same moment as another is cancelled
+                made.tasks[chance.choice(open_runs)].cancel()
+                made.working[chosen].set()
             else:
                 made.tasks[chosen].cancel()
-                await made.settle()
+            await made.settle()
     assert made.slots.waiting() == 0
+    assert all(task.cancelled() or task.exception() is None for task in made.tasks.values())
 
 
 async def test_a_higher_limit_lets_others_go():
@@ -147,8 +153,13 @@ def database(postgres: Postgres) -> str:
     return postgres.database()
 
 
-async def fetched(url: str, line: list[tuple[str, int]], capacity: Capacity) -> list[str]:
-    """Of runs that were queued in this order: those that one worker gets, each ended at once."""
+async def fetched(
+    url: str, line: list[tuple[str, int]], capacity: Capacity, *, crowded: int = 0
+) -> list[str]:
+    """Of runs that were queued in this order: those that one worker gets, each ended at once.
+
+    The first `crowded` of them are queued at the same time.
+    """
     time = await prepare(url)
     await prepare_queue(url)
     store: RunStore = PostgresStore(PostgresServer(url, 2, time))
@@ -159,7 +170,11 @@ async def fetched(url: str, line: list[tuple[str, int]], capacity: Capacity) -> 
             for number, (owner, priority) in enumerate(line):
                 made = row(number, owner, priority)
                 await store.append(Write(made.run_id, sample_records(1, 1), made))
-                await queue.put(made.run_id, 1)
+                if number >= crowded:
+                    await queue.put(made.run_id, 1)
+                elif number == crowded - 1:
+                    every = (queue.put(f"r{one:05}", 1) for one in range(crowded))
+                    await asyncio.gather(*every)
             worker = await queue.manager.register_worker()
             order = []
             while (job := await queue.fetch(worker)) is not None:
@@ -195,6 +210,41 @@ async def test_the_queue_has_the_same_order(database: str, line: list[tuple[str,
     assert await fetched(database, line, Capacity()) == order
 
 
+@needs_postgres
+async def test_one_run_does_not_wait_behind_many_that_came_at_once(database: str):
+    """Their turns are counted though none of them saw the others."""
+    line = [("many", 5)] * 200 + [("few", 5)]
+    order = await fetched(database, line, Capacity(), crowded=200)
+    assert order.index("r00200") < 20
+
+
+async def test_who_waits_counts_as_nothing(tmp_path: Path):
+    """Neither as time, nor as one that gets on with nothing, however often its process ends."""
+    path = tmp_path / "crew.db"
+    rules: list[dict[str, Any]] = [{"say": "late", "delay_seconds": 3600}]
+    limits = {"max_concurrent_runs": 1, "max_recoveries": 1, "timeout_seconds": 36_000}
+    crew = crew_of(tmp_path, {"a": {"is_terminal": True}}, rules, settings=limits)
+    store = SqliteStore(path)
+    runs = Runs(crew, store)
+    for _ in range(3):
+        await runs.start(Query("x"))
+    for _ in range(3):
+        # the process ends without a word
+        await store.aclose()
+        store = SqliteStore(path)
+        runs = Runs(crew, store)
+        recovered = await runs.recover()
+        assert len(recovered) <= 1
+        await asyncio.sleep(0)
+    reasons = Counter(one.reason for one in await store.rows())
+    assert reasons["crashed"] <= 1
+    waiting = await store.rows("running")
+    await runs.cancel(waiting[0].run_id)
+    assert (await runs.row(waiting[0].run_id)).duration_seconds < 1
+    async with runs:
+        pass
+
+
 async def test_no_more_wait_than_may(tmp_path: Path):
     """A further run of the same owner is refused, not one of another."""
     rules: list[dict[str, Any]] = [{"say": "late", "delay_seconds": 3600}]
@@ -206,4 +256,10 @@ async def test_no_more_wait_than_may(tmp_path: Path):
         await asyncio.sleep(0)
         with pytest.raises(TooManyWait, match="2 runs wait already"):
             await runs.start(Query("x"), owner="a")
+        # what was accepted with this key is told, not that there is no room for it
+        key = IdempotencyKey("k", "f")
+        await runs.start(Query("x"), key=key, owner="b")
         await runs.start(Query("x"), owner="b")
+        with pytest.raises(AlreadyStarted):
+            await runs.start(Query("x"), key=key, owner="b")
+        await runs.start(Query("x"), owner="c")

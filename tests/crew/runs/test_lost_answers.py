@@ -41,7 +41,7 @@ class NoWorker:
     ) -> None:
         """Keep nothing."""
 
-    async def waiting(self, owner: str) -> int:
+    async def waiting(self, owner: str, most: int) -> int:
         """None."""
         return 0
 

@@ -61,9 +61,11 @@ CREATE UNLOGGED TABLE crew_workers (
 CREATE UNLOGGED TABLE crew_places (
     holder text PRIMARY KEY,
     name text NOT NULL,
+    -- the order in which they asked
+    number bigint GENERATED ALWAYS AS IDENTITY,
     until timestamptz NOT NULL
 );
-CREATE INDEX crew_places_of_names ON crew_places (name);
+CREATE INDEX crew_places_of_names ON crew_places (name, number);
 -- the turn of each owner's newest waiting run; a crash empties it, and the owners begin anew
 CREATE UNLOGGED TABLE crew_turns (
     owner text NOT NULL,
