@@ -42,8 +42,8 @@ class RemoteTail:
         self.users = 0
         # nobody plays the run any more
         self._ends = False
-        # where the tail was at the last look
-        self._seen = -1
+        # how many notices had come by now, and by the last look that found it behind
+        self._notices, self._seen = 0, -1
         self._watch = Watch()
         # in a context of its own: it belongs to no one request
         context = contextvars.Context()
@@ -69,7 +69,7 @@ class RemoteTail:
             return
         # one that moves is notified: to read ahead of its notices would part events from the
         # ephemeral ones before them
-        moves, self._seen = self.tail.seq != self._seen, self.tail.seq
+        moves, self._seen = self._notices != self._seen, self._notices
         if goes_on and moves:
             return
         self._ends = not goes_on
@@ -85,6 +85,7 @@ class RemoteTail:
                     await watch.wait()
                     while watch.notices:
                         notice = watch.notices.popleft()
+                        self._notices += 1
                         if isinstance(notice, str):
                             self.tail.add(RunEvent.decode(None, notice))
                         elif await self._catch_up(notice):
