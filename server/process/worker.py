@@ -37,7 +37,9 @@ def build_worker(
     runs = services.runs
 
     heartbeat = Heartbeat(
-        HeartbeatSettings(settings.database_url or "", settings.stall_seconds, settings.log_format),
+        HeartbeatSettings.of(
+            settings.database_url or "", settings.stall_seconds, settings.log_format
+        ),
         calls_at_work,
     )
 

@@ -3,5 +3,6 @@
 `store` (the RunStore) with its `statements` and `writing`, on a `server` (connections to an
 `address`) with `notices` (NOTIFY and LISTEN) and `shared_time` (of the database); `schema` (brought
 up to date, from migrations/); `queue` (Procrastinate, over `connector`) and `worker` with its
-`heartbeat`; `examination` (what of a server's settings may lose or refuse runs).
+`heartbeat` and its `heartbeat_sender`; `examination` (what of a server's settings may lose or
+refuse runs).
 """

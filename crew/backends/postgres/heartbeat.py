@@ -1,38 +1,27 @@
 """Heartbeats of a worker that is held up, from a process beside it, which no tool can hold up.
 
 The worker's event loop says through a pipe that it is alive, and which calls run. While it is
-silent this process sends its heartbeats, so that no other worker takes its runs and is held up by
+silent that process sends its heartbeats, so that no other worker takes its runs and is held up by
 them too. The worker is ended when it has been silent for too long.
-
-Run: python -P -m crew.backends.postgres.heartbeat, with the first line of stdin as the settings.
 """
 
 import asyncio
 import contextlib
 import json
-import os
-import signal
 import sys
-import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
 
-from procrastinate.exceptions import ConnectorException
-
-from crew.backends.postgres.queue import STALLED_SECONDS, TIMEOUT_SECONDS, JobQueue
-from crew.backends.postgres.server import PostgresServer
-from crew.backends.postgres.shared_time import SharedTime
-from crew.journal.errors import StoreError
+from crew.backends.postgres.address import Address
+from crew.backends.postgres.queue import HEARTBEAT_STATEMENTS
 from tools.running import notified
 
-# how often the worker says that it is alive, and how often it is looked at
+# how often the worker says that it is alive
 TICK_SECONDS = 0.5
-HEARTBEAT_SECONDS = 1.0
-# for a worker that has been silent for so long heartbeats are sent, and it is reported
-LATE_SECONDS = 1.0
-SILENT_SECONDS = 2.0
+SENDER = Path(__file__).with_name("heartbeat_sender.py")
 
 # the calls that run, each as the run's id and the tool
 ListCalls = Callable[[], list[tuple[str, str]]]
@@ -42,11 +31,22 @@ ListCalls = Callable[[], list[tuple[str, str]]]
 class HeartbeatSettings:
     """What the process is told first."""
 
+    # as asyncpg takes them
     url: str
+    options: dict[str, Any]
+    # of one heartbeat: SQL whose first parameter is the worker's id, and the others
+    statements: list[tuple[str, list[float]]]
     # a worker that is silent for so long is ended
     stall_seconds: float
     # of its log lines: text or json
     log_format: str
+
+    @classmethod
+    def of(cls, url: str, stall_seconds: float, log_format: str) -> "HeartbeatSettings":
+        """For the worker of a database."""
+        address = Address.of(url)
+        options = address.options("crew heartbeat")
+        return cls(address.url, options, HEARTBEAT_STATEMENTS, stall_seconds, log_format)
 
 
 class HeartbeatProcess:
@@ -79,13 +79,9 @@ class Heartbeat:
     @asynccontextmanager
     async def running(self) -> AsyncIterator[HeartbeatProcess]:
         """The process, ended with the block."""
-        # -P: what lies in the working folder must not hide a package
+        # -P: what lies beside the script must not hide a package
         process = await asyncio.create_subprocess_exec(
-            sys.executable,
-            "-P",
-            "-m",
-            __name__,
-            stdin=asyncio.subprocess.PIPE,
+            sys.executable, "-P", str(SENDER), stdin=asyncio.subprocess.PIPE
         )
         assert process.stdin is not None, "it is a pipe"
         try:
@@ -96,74 +92,3 @@ class Heartbeat:
             with contextlib.suppress(ProcessLookupError):
                 process.kill()
             await process.wait()
-
-
-class _Sender:
-    """What runs in the process."""
-
-    def __init__(self, settings: HeartbeatSettings) -> None:
-        self.settings = settings
-        time_of_database = SharedTime(datetime.now(UTC))
-        self.queue = JobQueue(PostgresServer(settings.url, 1, time_of_database))
-        self.worker = 0
-        self.calls: list[tuple[str, str]] = []
-        self.heard = time.monotonic()
-        self.reported = False
-
-    async def listen(self, reader: asyncio.StreamReader) -> None:
-        """Hear the worker, until it is gone."""
-        while line := await reader.readline():
-            message = json.loads(line)
-            self.worker, self.calls = message["worker"], message["calls"]
-            self.heard, self.reported = time.monotonic(), False
-
-    async def send(self) -> None:
-        """Send heartbeats; report a worker that is silent, and end it in the end."""
-        while True:
-            silent = time.monotonic() - self.heard
-            if silent > self.settings.stall_seconds:
-                self._log(
-                    "error", f"the worker's process is ended: it is held up for {silent:.0f} s"
-                )
-                os.kill(os.getppid(), signal.SIGKILL)
-                return
-            if silent > SILENT_SECONDS and not self.reported:
-                self.reported = True
-                self._log("warning", f"the worker's process is held up for {silent:.0f} s")
-            if self.worker and silent > LATE_SECONDS:
-                # a database that is away is reported by the worker
-                with contextlib.suppress(StoreError, ConnectorException, TimeoutError):
-                    await self._beat()
-            await asyncio.sleep(HEARTBEAT_SECONDS)
-
-    async def _beat(self) -> None:
-        async with asyncio.timeout(TIMEOUT_SECONDS):
-            await self.queue.manager.update_heartbeat(self.worker)
-            await self.queue.announce_worker(self.worker, STALLED_SECONDS)
-
-    def _log(self, level: str, text: str) -> None:
-        calls = ", ".join(f"{tool} of run {run_id}" for run_id, tool in self.calls)
-        text = f"{text}; calls at work: {calls or 'none'}"
-        if self.settings.log_format == "json":
-            moment = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-            line = {"time": moment, "level": level, "logger": __name__, "message": text}
-            text = json.dumps(line, ensure_ascii=False)
-        sys.stderr.write(f"{text}\n")
-        sys.stderr.flush()
-
-
-async def _main() -> None:
-    loop = asyncio.get_running_loop()
-    reader = asyncio.StreamReader(limit=1 << 20)
-    await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
-    sender = _Sender(HeartbeatSettings(**json.loads(await reader.readline())))
-    sending = asyncio.create_task(sender.send())
-    listening = asyncio.create_task(sender.listen(reader))
-    await asyncio.wait({sending, listening}, return_when=asyncio.FIRST_COMPLETED)
-
-
-if __name__ == "__main__":
-    # the worker drains at such a signal, and needs its heartbeats meanwhile
-    for ignored in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(ignored, signal.SIG_IGN)
-    asyncio.run(_main())

@@ -119,6 +119,11 @@ ANNOUNCE_WORKER = """
 INSERT INTO crew_workers VALUES ($1, now() + $2 * interval '1 second')
 ON CONFLICT (id) DO UPDATE SET until = excluded.until
 """
+# of a worker, for the process beside it: its id is the first parameter
+HEARTBEAT_STATEMENTS: list[tuple[str, list[float]]] = [
+    (queries["update_heartbeat"].replace("%(worker_id)s", "$1"), []),
+    (ANNOUNCE_WORKER, [STALLED_SECONDS]),
+]
 # and workers that ended without a word, long ago
 WITHDRAW_WORKER = """
 DELETE FROM crew_workers WHERE id = $1 OR until < now() - interval '1 day'
