@@ -91,9 +91,10 @@ class RunStarter:
 
     async def _check_room(self, owner: str, key: IdempotencyKey | None) -> None:
         most = self.revisions.current.config.settings.max_waiting_runs_per_owner
-        waiting = self.factory.slots.waiting(owner)
         if self.queue is not None:
             waiting = await self.queue.waiting(owner, most)
+        else:
+            waiting = self.factory.slots.waiting(owner)
         if waiting < most:
             return
         if key is not None and (record := await self.store.idempotency_record(key.key)):
