@@ -142,7 +142,7 @@ class RunReader:
             source = await self._next_source(run_id, after)
             match source:
                 case Here(tail, place):
-                    async for event in tail.follow(place, idle_seconds, cut):
+                    async for event in tail.follow(place, after, idle_seconds, cut):
                         yield event
                     return
                 case Stored(records):
@@ -214,10 +214,8 @@ class RunReader:
             place = tail.place_after(after)
             if place is None:
                 return
-            async for event in tail.follow(place, idle_seconds, cut):
-                # this follower may have read further than the tail had
-                if event is None or event.seq is None or event.seq > after:
-                    yield event
+            async for event in tail.follow(place, after, idle_seconds, cut):
+                yield event
 
 
 def _with_gap(row: RunRow | None, after: int, records: Sequence[Record]) -> list[RunEvent]:

@@ -91,17 +91,29 @@ class Tail:
         return None
 
     async def follow(
-        self, place: int, idle_seconds: float | None, cut: Callable[[], None] | None
+        self,
+        place: int,
+        after: int,
+        idle_seconds: float | None,
+        cut: Callable[[], None] | None,
     ) -> AsyncGenerator[RunEvent | None, None]:
         """The events from a place on, as they come, until the tail is closed.
 
         None after each `idle_seconds` without one.
+
+        Args:
+            place: of `place_after`.
+            after: the last event that the follower knows. The store has an event before this
+                tail has it, so the follower may know some that are still to come here.
+            idle_seconds: how long nothing may come before None does.
+            cut: called when the follower falls too far behind.
 
         Raises:
             TooSlow: the place is no longer here.
         """
         follower = Follower(place, cut)
         self.followers.add(follower)
+        reached = self.seq
         try:
             while True:
                 if follower.place < self.first:
@@ -109,6 +121,11 @@ class Tail:
                 if follower.place < self.first + len(self.events):
                     event = self.events[follower.place - self.first]
                     follower.place += 1
+                    if reached < after:
+                        # known, or ephemeral before one that is
+                        reached = event.seq or reached
+                        if reached <= after:
+                            continue
                     yield event
                 elif self.closed:
                     return

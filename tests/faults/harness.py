@@ -145,16 +145,23 @@ class Harness:
         with http.stream(
             "GET", f"/api/crew/runs/{history.run_id}/events", params={"after": after}
         ) as stream:
-            self._listen(stream, history)
+            self._listen(stream, history, after)
         self._answer(http, history, chance)
 
-    def _listen(self, stream: httpx2.Response, history: History) -> None:
+    def _listen(self, stream: httpx2.Response, history: History, after: int = 0) -> None:
+        """Read one stream; its events are consecutive from the one behind event `after` on.
+
+        Looked at here, since a later stream fills what an earlier one has left out.
+        """
         seq, last, closing = 0, "", False
         for line in stream.iter_lines():
             closing |= line.startswith(": ")
             if line.startswith("id: "):
                 history.run_id, _, number = line.removeprefix("id: ").rpartition(":")
                 seq = int(number)
+                if seq != after + 1:
+                    history.wrong.append(f"{history.key}: event {seq} came behind event {after}")
+                after = seq
             elif line.startswith("data: ") and seq:
                 if 0 < history.heard < self.processes.last_fault and seq not in history.events:
                     self.report.longest_silence = max(

@@ -216,8 +216,11 @@ MUTANTS = (
     Mutant(
         "a remote tail that leaves an event out",
         "crew/runs/remote.py",
-        "                event = RunEvent.of_record(record)\n",
-        "                event = RunEvent.of_record(record)\n                if record.seq == 5:\n                    continue\n",
+        "                    self.tail.add(event)\n",
+        "                    if event.seq == 5:\n"
+        "                        self.tail.seq, self.tail.newest = 5, event\n"
+        "                        continue\n"
+        "                    self.tail.add(event)\n",
         postgres=True,
     ),
     Mutant(
@@ -236,6 +239,7 @@ def mutated(mutant: Mutant, folder: Path) -> Path:
         subprocess.run(["cp", "-r", ROOT / package, folder / package], check=True)
     path = folder / mutant.file
     text = path.read_text()
-    assert text.count(mutant.old) == 1, f"{mutant.name}: its place in {mutant.file} has changed"
+    place = f"\n{mutant.old}" if mutant.old.startswith(" ") else mutant.old
+    assert text.count(place) == 1, f"{mutant.name}: its place in {mutant.file} has changed"
     path.write_text(text.replace(mutant.old, mutant.new))
     return folder

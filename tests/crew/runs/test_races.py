@@ -73,3 +73,40 @@ async def test_a_cancellation_outlives_its_caller(tmp_path: Path):
     store.let_go.set()
     await ended.wait()
     assert (await second.row(run.id)).status == "cancelled"
+
+
+class LateAnswers(HeldStore):
+    """Has what is written at once; the writer hears of it once it is let go."""
+
+    async def append(self, write: Write) -> AppendResult:
+        """See RunStore."""
+        result = await MemoryStore.append(self, write)
+        await self._hold()
+        return result
+
+    async def records(self, run_id: str, after: int = 0, limit: int = 500) -> list[Record]:
+        """See RunStore."""
+        return await MemoryStore.records(self, run_id, after, limit)
+
+
+async def test_an_event_that_is_read_before_it_is_published_comes_once(tmp_path: Path):
+    """The follower reads what is stored of an answered run, then the same is published."""
+    folder = write_crew(
+        tmp_path, {"a": {}}, [{"hears": "go", "say": "gone"}, {"say": "what?"}], routing=ASKING
+    )
+    store = LateAnswers()
+    runs = Runs(load_crew(folder), store)
+    first = await runs.start(Query("hi"))
+    await first.outcome()
+    answered = await runs.resume(first.id, Answer("go"))
+    store.let_go.clear()
+    await store.waiting.acquire()
+    assert await runs.last_seq(first.id) > answered.tail.seq
+    seqs: list[int] = []
+    async for event in runs.follow(first.id):
+        if event is not None and event.seq is not None:
+            seqs.append(event.seq)
+            if event.seq > answered.tail.seq:
+                store.let_go.set()
+    assert seqs == list(range(1, len(seqs) + 1))
+    await runs.drain(5)
