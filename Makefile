@@ -42,6 +42,7 @@ faults: $(VENV)/.dev  ## kill, stop and freeze servers and workers, restart data
 	$(BIN)/python -m tests.faults --kills 500 --poison 400 --stalls 400
 	$(BIN)/python -m tests.faults --postgres --kills 500 --poison 100 --restarts 100 --runs 200
 	$(BIN)/python -m tests.faults --postgres --kills 200 --stalls 20 --skewed --network
+	$(BIN)/python -m tests.faults --postgres --restarts 100 --forgetful
 	$(BIN)/python -m tests.faults --mutants
 
 docs: $(VENV)/.dev  ## write configs/schemas and configs/problems.md, and build docs/_build

@@ -4,6 +4,9 @@ import os
 import signal
 from collections.abc import Iterator
 
+# imported in the middle of a test, it is parsed while the garbage collector ends coroutines, which
+# CPython 3.11 takes for an error of the parser (python/cpython#106905)
+import hypothesis.internal.conjecture.optimiser  # noqa: F401
 import pytest
 from hypothesis import settings
 from playwright.sync_api import Browser

@@ -108,6 +108,23 @@ def ping(run_id: str, timestamp: str) -> RunEvent:
     return _encoded("ping", None, SYSTEM, "", timestamp, {"run_id": run_id})
 
 
+def events_lost(run_id: str, last: int, timestamp: str) -> RunEvent:
+    """Tells one who has read the events to `last` that some are lost, and that all come again."""
+    metadata = {
+        "run_id": run_id,
+        "seq": 0,
+        "agent_id": None,
+        "code": "events_lost",
+        "from": 1,
+        "to": last,
+    }
+    content = (
+        "The database came back without its last commits; this run's events come again, from "
+        "the first one"
+    )
+    return _encoded("warning", 0, SYSTEM, content, timestamp, metadata)
+
+
 def result_of(row: RunRow) -> dict[str, Any]:
     """A run's result as clients get it."""
     return {

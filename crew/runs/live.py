@@ -117,6 +117,6 @@ class LiveRuns:
     def _tail_after(self, run_id: str, seq: int) -> RemoteTail | None:
         """The tail that has what comes after an event; one of an earlier segment has not."""
         remote = self._tails.get(run_id)
-        if remote is not None and remote.tail.closed and seq >= remote.tail.seq:
+        if remote is None or remote.tail.lost:
             return None
-        return remote
+        return None if remote.tail.closed and seq >= remote.tail.seq else remote

@@ -4,13 +4,16 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import dataclass
 from typing import assert_never
 
+from crew.journal.errors import LostEvents
 from crew.journal.replay import PAGE
 from crew.journal.rows import Record, RunRow
-from crew.journal.wire import RunEvent, gap
+from crew.journal.wire import RunEvent, events_lost, gap
 from crew.runs.errors import UnknownRun
 from crew.runs.live import LiveRuns
+from crew.runs.remote import records_behind
 from crew.runs.run import Run
 from crew.runs.tail import Tail
+from tools.clock import rfc3339
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,43 +141,61 @@ class RunReader:
         """
         if run_id not in self.live:
             await self.row(run_id)
+        # the last event that this follower got
+        known: RunEvent | None = None
         while True:
-            source = await self._next_source(run_id, after)
-            match source:
-                case Here(tail, place):
-                    async for event in tail.follow(place, after, idle_seconds, cut):
-                        yield event
-                    return
-                case Stored(records):
-                    row = None
-                    if records[0].seq > after + 1:
-                        row = await self.row(run_id)
-                    for stored in _with_gap(row, after, records):
-                        yield stored
-                    after = records[-1].seq
-                case Elsewhere():
-                    async for event in self._follow_elsewhere(run_id, after, idle_seconds, cut):
-                        if event is not None and event.seq is not None:
-                            after = event.seq
-                        yield event
-                case Purged(row):
-                    yield gap(row, after + 1, row.last_seq)
-                    return
-                case Again():
-                    continue
-                case Over():
-                    return
-                case _:
-                    assert_never(source)
+            try:
+                source = await self._next_source(run_id, after, known)
+            except LostEvents:
+                yield events_lost(run_id, after, rfc3339(self.store.now()))
+                after, known = 0, None
+                continue
+            async for event in self._read(source, run_id, after, idle_seconds, cut):
+                if event is not None and event.seq is not None:
+                    after, known = event.seq, event
+                yield event
+            if _is_last(source):
+                return
 
-    async def _next_source(self, run_id: str, after: int) -> Source:
-        """Where what comes after an event is to be read."""
+    async def _read(
+        self,
+        source: Source,
+        run_id: str,
+        after: int,
+        idle_seconds: float | None,
+        cut: Callable[[], None] | None,
+    ) -> AsyncGenerator[RunEvent | None, None]:
+        """What a source has after an event. Raises TooSlow, StoreError."""
+        match source:
+            case Here(tail, place):
+                async for event in tail.follow(place, after, idle_seconds, cut):
+                    yield event
+            case Stored(records):
+                row = await self.row(run_id) if records[0].seq > after + 1 else None
+                for stored in _with_gap(row, after, records):
+                    yield stored
+            case Elsewhere():
+                async for event in self._follow_elsewhere(run_id, after, idle_seconds, cut):
+                    yield event
+            case Purged(row):
+                yield gap(row, after + 1, row.last_seq)
+            case Again() | Over():
+                pass
+            case _:
+                assert_never(source)
+
+    async def _next_source(self, run_id: str, after: int, known: RunEvent | None) -> Source:
+        """Where what comes after an event is to be read; raises LostEvents if it is gone."""
+        records = None
+        if known is not None:
+            records = await records_behind(self.store, run_id, known)
         run = self.live.get(run_id)
         if run is None and self._is_ahead(run_id, after):
             return Elsewhere()
         if run is not None and (place := run.tail.place_after(after)) is not None:
             return Here(run.tail, place)
-        records = await self.store.records(run_id, after, PAGE)
+        if not records:
+            records = await self.store.records(run_id, after, PAGE)
         if records:
             return Stored(records)
         return await self._source_without_records(run_id, run, after)
@@ -216,6 +237,18 @@ class RunReader:
                 return
             async for event in tail.follow(place, after, idle_seconds, cut):
                 yield event
+
+
+def _is_last(source: Source) -> bool:
+    """Whether nothing follows it."""
+    match source:
+        case Here(tail, _):
+            # what the database has lost is played again
+            return not tail.lost
+        case Purged() | Over():
+            return True
+        case _:
+            return False
 
 
 def _with_gap(row: RunRow | None, after: int, records: Sequence[Record]) -> list[RunEvent]:

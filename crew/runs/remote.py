@@ -117,6 +117,7 @@ class RemoteTail:
                     return ends
         except LostEvents as error:
             log.warning("%s", error)
+            self.tail.lost = True
             return True
         except StoreError as error:
             # maintenance warns once; followers wait
@@ -125,24 +126,35 @@ class RemoteTail:
 
     async def _next_records(self, last: int | None) -> Sequence[Record]:
         """Some records after the tail; the tail's newest must be there still, as it was."""
-        known = self.tail.newest
-        after = self.tail.seq if known is None else self.tail.seq - 1
-        limit = PAGE if last is None else min(PAGE, last - after)
-        records = await self.store.records(self.run_id, after, limit)
-        if known is None:
-            return records
-        if records and records[0].public == known.encoded:
-            if len(known.encoded) < MAX_PAGE_BYTES // 2:
-                return records[1:]
-            # it may fill a page by itself
-            return await self.store.records(self.run_id, self.tail.seq, max(1, limit - 1))
-        newest = (await self.store.newest([self.run_id])).get(self.run_id)
-        if newest is not None and newest.status != "running":
+        tail = self.tail
+        limit = PAGE if last is None else min(PAGE, last - tail.seq)
+        if tail.newest is None:
+            return await self.store.records(self.run_id, tail.seq, limit)
+        return await records_behind(self.store, self.run_id, tail.newest, limit)
+
+
+async def records_behind(
+    store: RunStore, run_id: str, known: RunEvent, limit: int = PAGE
+) -> Sequence[Record]:
+    """Some records after an event that was read, if it is there still, as it was.
+
+    Raises:
+        LostEvents: the database has lost it.
+        StoreError
+    """
+    assert known.seq is not None, "it is stored"
+    records = await store.records(run_id, known.seq - 1, limit + 1)
+    if records and records[0].public == known.encoded:
+        if len(known.encoded) < MAX_PAGE_BYTES // 2:
+            return records[1:]
+        # it may fill a page by itself
+        return await store.records(run_id, known.seq, limit)
+    if not records or records[0].seq > known.seq:
+        newest = (await store.newest([run_id])).get(run_id)
+        if newest is not None and newest.status != "running" and newest.seq >= known.seq:
             # purged meanwhile
-            return await self.store.records(self.run_id, self.tail.seq, limit)
-        lost = LostEvents(self.run_id, self.tail.seq)
-        self.tail.forget(newest.seq if newest is not None else 0)
-        raise lost
+            return await store.records(run_id, known.seq, limit)
+    raise LostEvents(run_id, known.seq)
 
 
 def _is_full(records: Sequence[Record]) -> bool:

@@ -119,6 +119,7 @@ class Run:
             try:
                 await self._settled()
             finally:
+                self.tail.lost = self.journal.has_lost_events
                 self.tail.close()
                 self._on_stop(self)
         return self.executor.row

@@ -48,6 +48,8 @@ class Tail:
         self.first = 0
         self.seq = seq
         self.closed = False
+        # the database has lost some of these events
+        self.lost = False
         self.followers: set[Follower] = set()
 
     def add(self, event: RunEvent) -> None:
@@ -68,13 +70,6 @@ class Tail:
             self._bytes -= len(self.events.popleft().encoded)
             self.first += 1
         self._cut_off()
-
-    def forget(self, seq: int) -> None:
-        """Drop all events: the store has lost those after event `seq`."""
-        self.seq = seq
-        self.first += len(self.events)
-        self.events.clear()
-        self._bytes = 0
 
     def close(self) -> None:
         """No event will follow."""

@@ -37,6 +37,11 @@ def main() -> None:
         action="store_true",
         help="connections to the database are delayed, stalled and cut",
     )
+    parser.add_argument(
+        "--forgetful",
+        action="store_true",
+        help="a database that crashes comes back without its last commits; with --restarts",
+    )
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--mutants", action="store_true", help="see that mistakes of ours are seen")
     given = parser.parse_args()
@@ -50,7 +55,9 @@ def main() -> None:
                 postgres=given.postgres,
                 restarts=restarts,
                 runs=given.runs,
-                hazards=Hazards(given.poison, given.stalls, given.skewed, given.network),
+                hazards=Hazards(
+                    given.poison, given.stalls, given.skewed, given.network, given.forgetful
+                ),
             )
             name = "PostgreSQL" if given.postgres else "SQLite"
             print(

@@ -142,9 +142,17 @@ class Harness:
             return
         # now and then from the start, to see the same again
         after = 0 if chance.random() < 0.2 else max(history.events, default=0)
+        if self.hazards.forgetful:
+            history.begin_again()
+            after = 0
         with http.stream(
             "GET", f"/api/crew/runs/{history.run_id}/events", params={"after": after}
         ) as stream:
+            if self.hazards.forgetful and stream.status_code == 404:
+                # its beginning is lost, too
+                self.report.forgotten += 1
+                history.run_id = ""
+                return
             self._listen(stream, history, after)
         self._answer(http, history, chance)
 
@@ -159,10 +167,13 @@ class Harness:
             if line.startswith("id: "):
                 history.run_id, _, number = line.removeprefix("id: ").rpartition(":")
                 seq = int(number)
+            elif line.startswith("data: ") and '"from":' in line and '"events_lost"' in line:
+                history.begin_again()
+                seq, last, after = 0, "", 0
+            elif line.startswith("data: ") and seq:
                 if seq != after + 1:
                     history.wrong.append(f"{history.key}: event {seq} came behind event {after}")
                 after = seq
-            elif line.startswith("data: ") and seq:
                 if 0 < history.heard < self.processes.last_fault and seq not in history.events:
                     self.report.longest_silence = max(
                         self.report.longest_silence, time.monotonic() - history.heard
@@ -252,22 +263,25 @@ class Harness:
                 continue
             report.holes += sorted(history.events) != list(range(1, len(history.events) + 1))
             report.wrong += wrong_in(history)
-            report.unknown += sum(
-                w["metadata"]["code"] == "unknown_outcome" for w in history.of("warning")
-            )
+            told = Counter(w["metadata"]["code"] for w in history.of("warning"))
+            report.unknown += told["unknown_outcome"]
+            report.cut_short += told["events_lost"]
             for kind, needed in (("read", 1), ("idempotent", 2), ("once", 2)):
                 made = counted[(kind, history.key)]
                 report.effects[kind] += made
                 report.twice[kind] += max(0, made - needed)
             # each pay acts once; another time only by a person's word
             made, allowed = counted[("once", history.key)], 2 + history.decided["retry"]
-            if made > allowed:
+            # an act whose intent the database has lost is made again
+            if made > allowed and not self.hazards.forgetful:
                 report.wrong.append(f"{history.key}: paid {made} times, {allowed} allowed")
         known = [h.run_id for h in self.histories if h.run_id]
         if len(set(known)) != len(known):
             report.wrong.append("two clients have one run")
         listed = self._listed() if not self._given_up() else []
-        if strangers := set(listed) - set(known):
+        strangers = set(listed) - set(known)
+        # one that was begun again: the database had lost its key before its beginning was read
+        if strangers and not self.hazards.forgetful:
             report.wrong.append(f"{len(strangers)} runs were begun that nobody asked for")
         if report.holes:
             report.wrong.append(f"{report.holes} histories have holes")
@@ -299,7 +313,8 @@ def play(
 ) -> Report:
     """One harness from start to end, in a folder of its own; `postgres`: with a database server of its own."""
     with tempfile.TemporaryDirectory() as made, ExitStack() as stack:
-        database = stack.enter_context(Postgres()) if postgres else None
+        forgetful = hazards.forgetful
+        database = stack.enter_context(Postgres(forgetful=forgetful)) if postgres else None
         folder = crew(Path(made) / "crew")
         way = None
         if database is not None and hazards.network:

@@ -15,6 +15,8 @@ class Hazards:
     skewed: bool = False
     # connections to the database are delayed, stalled and cut
     network: bool = False
+    # a database that crashes comes back without its last commits
+    forgetful: bool = False
 
     def is_poison(self, number: int) -> bool:
         """Whether the run of this number ends its process."""

@@ -34,6 +34,10 @@ class History:
         if self.events.setdefault(seq, data) != data:
             self.wrong.append(f"{self.key}: event {seq} was published in two ways")
 
+    def begin_again(self) -> None:
+        """The database has lost some of what was heard, or may have; all is told again."""
+        self.events.clear()
+
     def of(self, kind: str) -> list[dict[str, Any]]:
         """The events of a type, in order."""
         parsed = [json.loads(data) for _, data in sorted(self.events.items())]
@@ -50,6 +54,9 @@ class Report:
     # claims of one that ends its processes, at most
     poison_claims: int = 0
     lost: int = 0
+    # whose beginning the database has lost, and that were told of later events that it has lost
+    forgotten: int = 0
+    cut_short: int = 0
     holes: int = 0
     unknown: int = 0
     effects: Counter[str] = field(default_factory=Counter)
@@ -67,7 +74,7 @@ class Report:
             for kind in ("read", "idempotent", "once")
         )
         return (
-            f"faults {self.faults.total()} ({received}), runs {self.runs} ({self.poison} that end their process, each claimed {self.poison_claims} times at most), lost {self.lost}, holes {self.holes}, made again: {twice}; "
+            f"faults {self.faults.total()} ({received}), runs {self.runs} ({self.poison} that end their process, each claimed {self.poison_claims} times at most), lost {self.lost}, forgotten by the database {self.forgotten} and in part {self.cut_short}, holes {self.holes}, made again: {twice}; "
             f"unknown outcomes {self.unknown}, all asked about; longest silence of a run {self.longest_silence:.1f} s, "
             f"longest drain {self.longest_drain:.1f} s; broken promises {len(self.wrong)}"
         )

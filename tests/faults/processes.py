@@ -119,6 +119,9 @@ class Processes:
             assert self.postgres is not None, "only it is restarted"
             self.last_fault = time.monotonic()
             self.faults["restart"] += 1
+            if self.faults["restart"] == 1:
+                # a forgetful one must not forget its tables
+                self.postgres.checkpoint()
             self.postgres.stop(self.random.choice(["immediate", "fast"]))
             # a moment, or long enough for all signs of life to be old
             time.sleep(self.random.choice([0.0, 0.0, 0.5, 6.0]))
@@ -154,7 +157,7 @@ class Processes:
             SERVES=str(serves),
             FAULT=point,
             LEDGER=self.ledger,
-            CREW_LOG_LEVEL="error",
+            CREW_LOG_LEVEL=os.environ.get("HARNESS_LOG", "error"),
             CREW_DRAIN_SECONDS=str(DRAIN_SECONDS),
             PYTHONPATH=f"{self.code}{os.pathsep}{ROOT}",
             **({"CREW_DATABASE_URL": self.database} if self.database else {}),

@@ -36,9 +36,16 @@ needs_postgres = pytest.mark.skipif(
 class Postgres:
     """A server; use it as a context manager."""
 
-    def __init__(self, *, durable: bool = False) -> None:
-        """`durable`: it also outlives the machine, as a real one does, for measurements; tests kill only processes."""
-        self.durable = durable
+    def __init__(self, *, durable: bool = False, forgetful: bool = False) -> None:
+        """Begin with a folder.
+
+        Args:
+            durable: it also outlives the machine, as a real one does, for measurements; tests
+                kill only processes.
+            forgetful: a crash loses the commits of its last seconds, as a failover to an
+                asynchronous standby does.
+        """
+        self.durable, self.forgetful = durable, forgetful
         self.folder = Path(tempfile.mkdtemp(prefix="crew-postgres-"))
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
@@ -69,6 +76,8 @@ class Postgres:
         ]
         if not self.durable:
             options += ["fsync = off", "full_page_writes = off"]
+        if self.forgetful:
+            options += ["synchronous_commit = off", "wal_writer_delay = '10s'"]
         with (self.folder / "more.conf").open("w") as more:
             more.write("\n".join(options))
         (self.folder / "more.conf").chmod(0o644)
@@ -104,6 +113,11 @@ class Postgres:
     def stop(self, mode: str = "immediate") -> None:
         """Stop it: `immediate` as a crash does, `fast` as an operator does."""
         self._do("pg_ctl", "stop", "--wait", "--mode", mode, "--pgdata", self.folder / "data")
+
+    def checkpoint(self) -> None:
+        """Have all that was committed survive a crash."""
+        with psycopg.connect(self.url("postgres"), autocommit=True) as connection:
+            connection.execute("CHECKPOINT")
 
     def restart(self, mode: str = "immediate") -> None:
         """Stop and start."""

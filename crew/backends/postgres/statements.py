@@ -37,13 +37,16 @@ ON CONFLICT (run_id) DO UPDATE SET epoch = greatest(crew_runs.epoch, excluded.ep
     given_until = NULL
 RETURNING epoch
 """  # noqa: S608 # as above
-CLAIM = """
-UPDATE crew_runs SET epoch = epoch + 1, claimed_seq = newest.seq,
+# by the database's clock: one that lost its last commits must not give an epoch again, to a second
+# writer beside the first
+NEXT_EPOCH = "greatest(epoch + 1, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint)"
+CLAIM = f"""
+UPDATE crew_runs SET epoch = {NEXT_EPOCH}, claimed_seq = newest.seq,
     claims = CASE WHEN newest.seq > claimed_seq THEN 1 ELSE claims + 1 END
 FROM (SELECT coalesce(max(seq), 0) AS seq FROM crew_events WHERE run_id = $1) AS newest
 WHERE run_id = $1 AND status = 'running' AND epoch = coalesce($2, epoch)
 RETURNING row, epoch, claims
-"""
+"""  # noqa: S608 # made of texts of ours
 RELEASE = """
 UPDATE crew_runs SET claims = claims - 1 WHERE run_id = $1 AND epoch = $2 AND claims > 0
 """
@@ -67,11 +70,11 @@ SELECT seq, public, event FROM (
 ) AS page WHERE size <= $4 OR place = 1 ORDER BY seq
 """
 # why a write was refused, or a segment must not begin: its epoch, and whether event $2 is there
-PLACE = """
-SELECT status, epoch, $2 <= purged_seq
+PLACE = f"""
+SELECT status, epoch, {NEXT_EPOCH} AS next_epoch, $2 <= purged_seq
     OR EXISTS (SELECT FROM crew_events WHERE run_id = $1 AND seq = $2) AS joins
 FROM crew_runs WHERE run_id = $1
-"""
+"""  # noqa: S608 # as above
 # several processes ask at the same time: each gets others
 DUE_PAUSES = """
 UPDATE crew_runs SET given_until = now() + $2 * interval '1 second' WHERE run_id IN (

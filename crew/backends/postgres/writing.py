@@ -57,7 +57,7 @@ async def begin(connection: Connection, write: Write) -> AppendResult:
                 return StatusDiffers(status)
             if not found["joins"]:
                 raise LostEvents(write.run_id, before)
-            epoch = found["epoch"] + 1
+            epoch = found["next_epoch"]
         record = write.idempotency
         if record is not None:
             values = (record.key, record.fingerprint, record.run_id, record.before)

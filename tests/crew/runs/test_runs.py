@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -146,3 +147,32 @@ async def test_what_came_between_two_looks_is_reported():
     assert [
         line.seq async for line in RunReader(LiveRuns(store, SYSTEM_CLOCK)).follow("r1") if line
     ] == [1, 2, 3]
+
+
+class Forgetful(MemoryStore):
+    """A store that comes back without its last commits after the first look; the run has gone on since."""
+
+    looks = 0
+
+    async def records(self, run_id: str, after: int = 0, limit: int = 500) -> list[Record]:
+        """See RunStore."""
+        self.looks += 1
+        there = sample_records(1, 3) if self.looks == 1 else OTHERS
+        return [record for record in there if record.seq > after][:limit]
+
+
+OTHERS = [
+    *sample_records(1, 1),
+    *(replace(one, public=one.public.replace("warning", "other")) for one in sample_records(2, 5)),
+]
+
+
+async def test_lost_events_are_told_and_all_come_again():
+    """To one who had read them: a warning, and the events that are there now."""
+    store = Forgetful()
+    await store.append(Write("r1", sample_records(1, 5), sample_row("r1", "completed", last_seq=5)))
+    followed = [one async for one in RunReader(LiveRuns(store, SYSTEM_CLOCK)).follow("r1") if one]
+    assert [one.seq for one in followed] == [1, 2, 3, 0, 1, 2, 3, 4, 5]
+    warning = followed[3].metadata
+    assert [warning[key] for key in ("code", "from", "to")] == ["events_lost", 1, 3]
+    assert [one.encoded for one in followed[4:]] == [record.public for record in OTHERS]
