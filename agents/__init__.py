@@ -2,20 +2,29 @@
 
 Modules, in reading order: `agent` (a live agent), `turn` (it speaks, it uses its tools), `prompt`
 (its system prompt), `history` (what of the conversation it is shown), `messages` (what a
-conversation is made of), `text_calls` (tool calls written as text), `model` (what every model looks
-like), `retrying`, `fallback`, `places` and `budget` (models around a model), `endpoint` (where a
-provider is), `providers` (OpenAI-compatible endpoints, the scripted model, and the catalog of
-both), `events`, `config`, `errors`.
+conversation is made of), `marks` (by which a model knows who speaks), `text_calls` (tool calls
+written as text), `fences` (code in a text), `model` (what every model looks like), `retrying`,
+`fallback`, `places` and `budget` (models around a model), `endpoint` (where a provider is),
+`providers` (OpenAI-compatible endpoints, the scripted model, and the catalog of both), `events`,
+`config`, `errors`.
 """
 
 from agents.agent import Agent
 from agents.errors import ModelError
-from agents.messages import AgentMessage, Message, SystemMessage, ToolMessage, UserMessage
+from agents.messages import (
+    AgentMessage,
+    CrewMessage,
+    Message,
+    SystemMessage,
+    ToolMessage,
+    UserMessage,
+)
 from agents.model import Model, ModelReply, ModelRequest, Usage
 
 __all__ = [
     "Agent",
     "AgentMessage",
+    "CrewMessage",
     "Message",
     "Model",
     "ModelError",

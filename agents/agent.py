@@ -1,6 +1,6 @@
 """A live agent: its prompt, its model, its tools; built from the configuration."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,6 +30,12 @@ class Agent:
     # about what the definitions take of the context window
     tool_definition_tokens: int
     tool_call_mode: ToolCallMode
+    # how to call them in text, for a model that turns out to have no native calls
+    text_call_hint: str
+    # more calls in one answer are the model's mistake
+    max_calls: int
+    # changes what would be a signal of the agent's in the output of a tool
+    escape_signals: Callable[[str], str]
     executor: ToolExecutor
     temperature: float | None
     top_p: float | None

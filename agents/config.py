@@ -136,7 +136,7 @@ class AgentConfig(Shape):
     tool_call_mode: ToolCallMode = "auto"
     """`native`: the provider's tool calls; `text`: `Name(args)` at the start of a line.
 
-    `auto`: native, and text as well.
+    `auto`: native; in text where the provider says that the model has no native calls.
     """
     cost_limits: CostLimits = CostLimits()
     """What it may use."""

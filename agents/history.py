@@ -1,12 +1,22 @@
 """What of the conversation an agent is shown, and what is left out when it is too long."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from pydantic_core import to_json
 
-from agents.messages import AgentMessage, Message, SystemMessage, ToolMessage, UserMessage
+from agents.marks import quote_marks
+from agents.messages import (
+    AgentMessage,
+    CrewMessage,
+    Message,
+    SystemMessage,
+    ToolMessage,
+    ToolOutput,
+    UserMessage,
+)
 from agents.model import ShownMessage, WireMessage
+from agents.text_calls import bare_lines
 from tools.calls import ToolCall
 from tools.output import format_results
 
@@ -15,22 +25,30 @@ MESSAGE_TOKENS = 4
 
 
 def show_history(
-    history: Sequence[Message], agent_id: str, *, client_system: bool = False
+    history: Sequence[Message],
+    agent_id: str,
+    *,
+    client_system: bool = False,
+    escape: Callable[[str], str] = str,
 ) -> list[ShownMessage]:
     """The conversation in the form of chat completions, as one agent is shown it.
 
     Its own words are `assistant`, everyone else's `user`, led by `[name]: ` for other agents.
-    Other agents' calls are left out; their results are text.
+    Other agents' calls are left out; their results are text. What others wrote cannot look like
+    a mark of ours (see `marks`).
 
     Args:
         history: the conversation.
         agent_id: who is shown it.
         client_system: send the client's system messages too.
+        escape: changes what would be a signal of the agent's in the output of a tool.
     """
     out: list[ShownMessage] = []
     for message in history:
         match message:
             case UserMessage(content):
+                out.append(ShownMessage({"role": "user", "content": quote_marks(content)}))
+            case CrewMessage(content):
                 out.append(ShownMessage({"role": "user", "content": content}))
             case SystemMessage(content):
                 if client_system:
@@ -39,24 +57,29 @@ def show_history(
                 out.append(ShownMessage(_own_answer(message)))
             case AgentMessage(name=name, content=content):
                 if content:
-                    text = f"[{name}]: {content}"
+                    text = f"[{name}]: {quote_marks(content)}"
                     out.append(ShownMessage({"role": "user", "content": text}))
             case ToolMessage():
-                out += _show_results(
-                    message, native=message.native and message.agent_id == agent_id
-                )
+                native = message.native and message.agent_id == agent_id
+                out += _show_results(message, escape, native=native)
     return out
 
 
-def _show_results(message: ToolMessage, *, native: bool) -> list[ShownMessage]:
+def _show_results(
+    message: ToolMessage, escape: Callable[[str], str], *, native: bool
+) -> list[ShownMessage]:
     """Native results are a `tool` message each; any others are one text."""
+
+    def shown(result: ToolOutput) -> str:
+        return quote_marks(escape(result.output))
+
     if not native:
-        text = format_results([(r.tool, r.status, r.output) for r in message.results])
+        text = format_results([(r.tool, r.status, shown(r)) for r in message.results])
         return [ShownMessage({"role": "user", "content": text}, message.results)]
     out = []
     for result in message.results:
         mark = "" if result.status == "success" else "Error: "
-        content = mark + result.output
+        content = mark + shown(result)
         wire = {"role": "tool", "tool_call_id": result.call_id, "content": content}
         out.append(ShownMessage(wire, (result,)))
     return out
@@ -146,3 +169,18 @@ def _blocks(messages: Sequence[ShownMessage]) -> list[slice]:
     """Messages that belong together: a call with its results, every other message alone."""
     starts = [place for place, message in enumerate(messages) if not message.results]
     return [slice(a, b) for a, b in zip(starts, [*starts[1:], len(messages)], strict=True)]
+
+
+def shown_lines(history: Sequence[Message], agent_id: str) -> frozenset[str]:
+    """The lines of the conversation that others wrote, as `bare_lines` has them."""
+    out: set[str] = set()
+    for message in history:
+        match message:
+            case ToolMessage(results=results):
+                for result in results:
+                    out |= bare_lines(result.output)
+            case AgentMessage(agent_id=writer) if writer == agent_id:
+                pass
+            case _:
+                out |= bare_lines(message.content)
+    return frozenset(out)

@@ -8,7 +8,14 @@ from tools.calls import CallStatus, ToolCall
 
 @dataclass(frozen=True, slots=True)
 class UserMessage:
-    """Words of the person, or of the crew itself (the joined results of a group)."""
+    """Words of the person."""
+
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class CrewMessage:
+    """Words of the crew itself: the joined results of a group."""
 
     content: str
 
@@ -54,4 +61,4 @@ class ToolMessage:
     native: bool = True
 
 
-Message = UserMessage | SystemMessage | AgentMessage | ToolMessage
+Message = UserMessage | CrewMessage | SystemMessage | AgentMessage | ToolMessage

@@ -55,6 +55,8 @@ class ModelRequest:
     stream: bool = False
     # how often this very request has failed already
     attempt: int = 0
+    # added to the prompt, in place of the tools, for a model without native calls
+    text_call_hint: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +68,8 @@ class ModelReply:
     usage: Usage = Usage()
     model: str = ""
     extra: dict[str, Any] = field(default_factory=dict)
+    # whether the model has native calls, as far as it has shown
+    has_native_calls: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,25 +3,41 @@
 import math
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
+from agents.fences import code_fences
 from tools.calls import ToolCall
 
-# CommonMark: a fence of backticks has none behind it, a closing one nothing at all
-FENCE = re.compile(r"^[ \t]*(?:(`{3,})([^`\n]*)|(~{3,})([^\n]*))$", re.MULTILINE)
 NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?\Z")
 KEY = re.compile(r"\s*([A-Za-z_]\w*)\s*=(?!=)\s*")
 WORDS = {"true": True, "false": False, "null": None, "none": None}
 CLOSING = {"(": ")", "[": "]", "{": "}"}
 ESCAPES = {"n": "\n", "t": "\t", "r": "\r"}
 MAX_DEPTH = 32
+# around a line that is quoted, or one of a list
+QUOTING = ">-*+`\"' \t"
 
 
 class Unreadable(Exception):
     """The arguments cannot be read; the text says where."""
 
 
-def find_calls(text: str, tools: Mapping[str, Sequence[str]]) -> list[ToolCall]:
+@dataclass(frozen=True, slots=True)
+class FoundCall:
+    """A call in a text, and the lines on which it stands, without quotation marks."""
+
+    call: ToolCall
+    lines: frozenset[str]
+
+
+def bare_lines(text: str) -> frozenset[str]:
+    """The lines of a text without what quotes or lists them (`>`, `-`, backticks)."""
+    lines = (line.strip().strip(QUOTING) for line in text.splitlines())
+    return frozenset(line for line in lines if line)
+
+
+def find_calls(text: str, tools: Mapping[str, Sequence[str]]) -> list[FoundCall]:
     """The calls in an answer, in its order.
 
     Positional arguments take the parameters in order. Arguments that cannot be read give a call
@@ -36,8 +52,8 @@ def find_calls(text: str, tools: Mapping[str, Sequence[str]]) -> list[ToolCall]:
         return []
     names = "|".join(re.escape(name) for name in sorted(tools, key=len, reverse=True))
     opening = re.compile(rf"^[ \t]*({names})\(", re.MULTILINE)
-    fences = _code_fences(text)
-    calls: list[ToolCall] = []
+    fences = code_fences(text)
+    calls: list[FoundCall] = []
     position = fence = 0
     while found := opening.search(text, position):
         while fence < len(fences) and fences[fence][1] <= found.start():
@@ -53,22 +69,11 @@ def find_calls(text: str, tools: Mapping[str, Sequence[str]]) -> list[ToolCall]:
         except Unreadable as reason:
             error = f"the arguments of {found[1]} cannot be read: {reason}"
             position = found.end()
-        calls.append(ToolCall(f"text_{len(calls) + 1}", found[1], arguments, error))
+        end = text.find("\n", position)
+        lines = bare_lines(text[found.start() : end if end >= 0 else len(text)])
+        call = ToolCall(f"text_{len(calls) + 1}", found[1], arguments, error)
+        calls.append(FoundCall(call, lines))
     return calls
-
-
-def _code_fences(text: str) -> list[tuple[int, int]]:
-    """Where the code fences are; one that is never closed goes to the end."""
-    out: list[tuple[int, int]] = []
-    opened, start = "", 0
-    for fence in FENCE.finditer(text):
-        marks, behind = fence[1] or fence[3], fence[2] or fence[4] or ""
-        if not opened:
-            opened, start = marks, fence.start()
-        elif marks.startswith(opened) and not behind.strip():
-            out.append((start, fence.end()))
-            opened = ""
-    return [*out, (start, len(text) + 1)] if opened else out
 
 
 class _Reader:

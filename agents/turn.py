@@ -17,7 +17,7 @@ from agents.events import (
     ToolStarted,
     Warned,
 )
-from agents.history import estimate_tokens, fit, show_history
+from agents.history import estimate_tokens, fit, show_history, shown_lines
 from agents.messages import Message
 from agents.model import (
     ModelEvent,
@@ -65,7 +65,12 @@ class Turn:
         except ModelError as error:
             await self.emit(AgentFailed(agent.id, agent.name, error.code))
             raise
-        calls, native = self._calls(reply, round)
+        calls, native = await self._calls(reply, round, history)
+        if len(calls) > agent.max_calls:
+            await self.emit(AgentFailed(agent.id, agent.name, "unreadable"))
+            text = f"{reply.model} made {len(calls)} calls in one answer"
+            limit = f"settings.max_calls_per_answer = {agent.max_calls}"
+            raise ModelError("unreadable", f"{text}; {limit}")
         responded = AgentResponded(
             agent.id,
             agent.name,
@@ -88,7 +93,12 @@ class Turn:
     def _request(self, history: Sequence[Message], stream: bool) -> ModelRequest:
         agent = self.agent
         system = ShownMessage({"role": "system", "content": agent.prompt.text()})
-        conversation = show_history(history, agent.id, client_system=agent.allow_client_system)
+        conversation = show_history(
+            history,
+            agent.id,
+            client_system=agent.allow_client_system,
+            escape=agent.escape_signals,
+        )
         fixed_tokens = estimate_tokens(system.wire) + agent.tool_definition_tokens
         window, trim = agent.context_window_tokens, agent.context_trim_percent
         fitted = fit(conversation, window, trim, fixed_tokens)
@@ -100,18 +110,38 @@ class Turn:
             agent.top_p,
             agent.max_tokens,
             stream,
+            text_call_hint=agent.text_call_hint,
         )
 
-    def _calls(self, reply: ModelReply, round: int) -> tuple[tuple[ToolCall, ...], bool]:
+    async def _calls(
+        self, reply: ModelReply, round: int, history: Sequence[Message]
+    ) -> tuple[tuple[ToolCall, ...], bool]:
         """The calls of an answer, and whether they came natively."""
-        if reply.calls or self.agent.tool_call_mode == "native":
+        mode = self.agent.tool_call_mode
+        if reply.calls or mode == "native":
             return reply.calls, True
         tools = self.agent.tools.values()
         parameters = {tool.name: list(tool.parameters.get("properties", ())) for tool in tools}
         found = find_calls(reply.content, parameters)
+        if found and mode == "auto" and reply.has_native_calls:
+            tool = found[0].call.tool
+            text = f"{reply.model} has native calls, so {tool}(…) in its text is none"
+            await self._warn("call_in_text", f"{text}; tool_call_mode: text would make it one")
+            return (), True
+        # what stands in the conversation may be quoted: it is not what this agent wants
+        lines = shown_lines(history, self.agent.id) if found else frozenset()
+        made = [one.call for one in found if not one.lines <= lines]
+        if len(made) < len(found):
+            quoted = next(one.call.tool for one in found if one.lines <= lines)
+            text = f"{quoted}(…) stands word for word in what {self.agent.name} was shown"
+            await self._warn("quoted_call", f"{text}, so it is taken for a quotation and not made")
         prefix = f"{self.agent.id}-{round}"
-        calls = tuple(replace(call, id=f"{prefix}-{n}") for n, call in enumerate(found, 1))
-        return calls, not found
+        calls = tuple(replace(call, id=f"{prefix}-{n}") for n, call in enumerate(made, 1))
+        return calls, not made
+
+    async def _warn(self, code: str, text: str) -> None:
+        agent = self.agent
+        await self.emit(Warned(code, text, agent.id, agent.name, self.group))
 
     async def _emit_model_event(self, event: ModelEvent) -> None:
         id_, name, group = self.agent.id, self.agent.name, self.group

@@ -1,6 +1,7 @@
 """Configuration -> live agents; the only bridge between the two."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -18,7 +19,7 @@ from crew.config.loader import CrewFiles
 from crew.config.problems import Problem, ProblemCode
 from crew.config.routing_plan import is_terminal
 from crew.routing.rules import Route, Routing
-from crew.routing.signals import normalize
+from crew.routing.signals import escape, normalize
 from tools.builtin import BUILTIN_TOOLS
 from tools.clock import Clock
 from tools.config import PythonTool
@@ -159,6 +160,9 @@ def make_agents(
             tool_definitions=definitions,
             tool_definition_tokens=sum(len(str(one)) // 4 for one in definitions),
             tool_call_mode=config.tool_call_mode,
+            text_call_hint=_text_call_hint(config, own_tools),
+            max_calls=settings.max_calls_per_answer,
+            escape_signals=partial(escape, [route.signal for route in routes]),
             executor=executor,
             temperature=config.temperature,
             top_p=config.top_p,
@@ -234,7 +238,7 @@ def _prompt(
     used = variables(config.system_prompt)
     sections: list[str] = []
     if config.tool_call_mode == "text" and tools:
-        sections.append(_explain_text_calls(config, described, used))
+        sections.append(_text_call_hint(config, tools))
     hinted = _hinted_routes(config, settings, routes, mentions_all="signals" in used)
     if hinted:
         listed = _as_list(_describe_route(route) for route in hinted)
@@ -248,14 +252,14 @@ def _as_list(lines: Any) -> str:
     return "\n".join(f"- {line}" for line in lines)
 
 
-def _explain_text_calls(
-    config: AgentConfig, described: Mapping[str, str], used: Sequence[str]
-) -> str:
+def _text_call_hint(config: AgentConfig, tools: Mapping[str, Tool]) -> str:
     """How to call tools in text, with those tools that the prompt does not name."""
     how = "To call a tool, write Name(arguments) on a line of its own."
-    if "tools" in used:
+    if "tools" in variables(config.system_prompt):
         return how
-    unnamed = [text for name, text in described.items() if name not in config.system_prompt]
+    unnamed = [
+        _describe_tool(tool) for name, tool in tools.items() if name not in config.system_prompt
+    ]
     return f"{how} Your tools:\n{_as_list(unnamed)}" if unnamed else how
 
 

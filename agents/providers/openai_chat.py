@@ -6,7 +6,9 @@ request transform and response models, which are most of what a call costs.
 """
 
 import json
+import re
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from email.utils import parsedate_to_datetime
 from typing import Any
 from urllib.parse import urlsplit
@@ -31,11 +33,20 @@ from agents.providers.openai_reply import ReplyReader, join_surrogates
 from tools.clock import Clock
 
 PATH = "/chat/completions"
-HEADERS = {"content-type": "application/json"}
+# a small compressed answer may be a very large one
+HEADERS = {"content-type": "application/json", "accept-encoding": "identity"}
 CONNECT_SECONDS = 10.0
 # One process may hold many runs; None would mean aiohttp's own limit of 100.
 MAX_CONNECTIONS = 5000
 MAX_EVENT_BYTES = 4 * 2**20
+# of a whole answer, and of all pieces of a streamed one
+MAX_ANSWER_BYTES = 8 * 2**20
+# how servers say that a model has no native calls: "does not support tools" (Ollama), "No endpoints
+# found that support tool use" (OpenRouter), "requires --enable-auto-tool-choice" (vLLM)
+NO_NATIVE_CALLS = re.compile(
+    r"(?=.*(?:tool|function))(?=.*(?:support|enable-auto-tool-choice))", re.IGNORECASE | re.DOTALL
+)
+REFUSALS = frozenset({400, 404, 422, 501})
 
 
 class Client:
@@ -53,9 +64,12 @@ class Client:
             # retries are ours (agents/retrying), where events and limits see them
             max_retries=0,
             http_client=DefaultAioHttpClient(
+                # another host must not get the conversation and the headers
+                follow_redirects=False,
+                event_hooks={"response": [_refuse_too_large]},
                 limits=httpx2.Limits(
                     max_connections=MAX_CONNECTIONS, max_keepalive_connections=MAX_CONNECTIONS
-                )
+                ),
             ),
         )
         # as errors name it: without a password that may stand in the URL
@@ -67,6 +81,8 @@ class Client:
         self.max_tokens_key = "max_completion_tokens" if is_openai else "max_tokens"
         # some gateways refuse stream_options; found out once
         self.usage_in_streams = True
+        # models that have refused tools
+        self.without_native_calls: set[str] = set()
 
     def redact(self, text: str) -> str:
         """A server's words without this endpoint's secrets."""
@@ -100,10 +116,7 @@ class OpenAIChat:
         try:
             # the client's own timeout is one of each read, which a slow trickle never reaches
             async with clock.timeout(endpoint.timeout_seconds):
-                if request.stream:
-                    reply = await self._reply_streamed(request, emit)
-                else:
-                    reply = await self._reply_whole(request)
+                reply = await self._answer(request, emit)
             outcome, usage = "success", reply.usage
             return reply
         except TimeoutError as error:
@@ -116,11 +129,18 @@ class OpenAIChat:
             seconds = clock.monotonic() - started
             await emit(RequestEnded(endpoint.provider, self.name, outcome, seconds, usage))
 
+    @property
+    def _has_native_calls(self) -> bool:
+        return self.name not in self.client.without_native_calls
+
     def _body(self, request: ModelRequest) -> dict[str, Any]:
         messages = [message.wire for message in request.messages]
         body: dict[str, Any] = {"model": self.name, "messages": messages}
-        if request.tools:
+        if request.tools and self._has_native_calls:
             body["tools"] = request.tools
+        elif request.tools:
+            prompt = f"{messages[0]['content']}\n\n{request.text_call_hint}"
+            body["messages"] = [{**messages[0], "content": prompt}, *messages[1:]]
         if request.temperature is not None:
             body["temperature"] = request.temperature
         if request.top_p is not None:
@@ -129,48 +149,48 @@ class OpenAIChat:
             body[self.client.max_tokens_key] = request.max_tokens
         return body
 
-    async def _reply_whole(self, request: ModelRequest) -> ModelReply:
-        reader = ReplyReader(self.name)
-        content = to_json(self._body(request))
-        try:
-            response = await self.client.openai.post(
-                PATH, cast_to=httpx2.Response, content=content, options={"headers": HEADERS}
-            )
-            reader.read_whole(json.loads(response.content))
-            return reader.reply()
-        except Exception as error:
-            raise self._model_error(error) from error
-
-    async def _reply_streamed(self, request: ModelRequest, emit: EmitModelEvent) -> ModelReply:
-        body = {**self._body(request), "stream": True}
-        if self.client.usage_in_streams:
-            body["stream_options"] = {"include_usage": True}
+    async def _answer(self, request: ModelRequest, emit: EmitModelEvent) -> ModelReply:
         reader = ReplyReader(self.name)
         try:
-            stream = await self._open(body)
+            stream = await self._open(request)
             try:
-                async for data in _events(stream.response):
-                    if text := reader.read_chunk(json.loads(data)):
-                        await emit(TextDelta(join_surrogates(text)))
+                if request.stream:
+                    async for data in _events(stream.response):
+                        if text := reader.read_chunk(json.loads(data)):
+                            await emit(TextDelta(join_surrogates(text)))
+                else:
+                    pieces = [piece async for piece in _pieces(stream.response)]
+                    reader.read_whole(json.loads(b"".join(pieces)))
             finally:
                 await stream.close()
             if not reader.finished:
                 raise ModelError("unreadable", "the answer was cut off")
-            return reader.reply()
+            return replace(reader.reply(), has_native_calls=self._has_native_calls)
         except Exception as error:
             raise self._model_error(error) from error
 
-    async def _open(self, body: dict[str, Any]) -> openai.AsyncStream[ChatCompletionChunk]:
-        try:
-            return await self._post_stream(body)
-        except openai.BadRequestError as error:
-            if "stream_options" not in body or "stream_options" not in error.message:
-                raise
-        self.client.usage_in_streams = False
-        del body["stream_options"]
-        return await self._post_stream(body)
+    async def _open(self, request: ModelRequest) -> openai.AsyncStream[ChatCompletionChunk]:
+        """Send a request; once more without what the server turns out not to know."""
+        while True:
+            body = self._body(request)
+            if request.stream:
+                body["stream"] = True
+                if self.client.usage_in_streams:
+                    body["stream_options"] = {"include_usage": True}
+            try:
+                return await self._post(body)
+            except openai.APIStatusError as error:
+                if error.status_code not in REFUSALS:
+                    raise
+                if "stream_options" in body and "stream_options" in error.message:
+                    self.client.usage_in_streams = False
+                elif "tools" in body and NO_NATIVE_CALLS.search(error.message):
+                    self.client.without_native_calls.add(self.name)
+                else:
+                    raise
 
-    async def _post_stream(self, body: dict[str, Any]) -> openai.AsyncStream[ChatCompletionChunk]:
+    async def _post(self, body: dict[str, Any]) -> openai.AsyncStream[ChatCompletionChunk]:
+        """An answer that is not read yet, so that its size can be bounded."""
         return await self.client.openai.post(
             PATH,
             cast_to=ChatCompletionChunk,
@@ -189,6 +209,8 @@ class OpenAIChat:
                 return ModelError(error.code, redact(text), retry_after_seconds=wait)
             case openai.APIStatusError():
                 return self._status_error(error, where)
+            case openai.APIConnectionError(__cause__=ModelError() as cause):
+                return self._model_error(cause)
             # the aiohttp transport reports every failed or lost connection as ConnectTimeout
             case openai.APITimeoutError(__cause__=httpx2.ConnectTimeout() as cause):
                 text = f"no connection to {where}: {redact(str(cause))}"
@@ -219,10 +241,30 @@ class OpenAIChat:
         return ModelError(code, text, retry_after_seconds=wait)
 
 
+async def _refuse_too_large(response: httpx2.Response) -> None:
+    """Also of errors: before any of the body is read."""
+    coding = response.headers.get("content-encoding", "")
+    if coding.lower() not in ("", "identity"):
+        raise ModelError("unreadable", f"the answer is compressed ({coding[:40]}), unasked")
+    length = response.headers.get("content-length", "0")
+    if not length.isdecimal() or int(length[:20]) > MAX_ANSWER_BYTES:
+        raise ModelError("unreadable", "the answer is larger than 8 MiB")
+
+
+async def _pieces(response: httpx2.Response) -> AsyncIterator[bytes]:
+    """The bytes of an answer, as many as one may have."""
+    size = 0
+    async for piece in response.aiter_bytes():
+        size += len(piece)
+        if size > MAX_ANSWER_BYTES:
+            raise ModelError("unreadable", "the answer is larger than 8 MiB")
+        yield piece
+
+
 async def _events(response: httpx2.Response) -> AsyncIterator[bytes]:
     """The data of each server-sent event, until [DONE]."""
     rest = b""
-    async for piece in response.aiter_bytes():
+    async for piece in _pieces(response):
         *lines, rest = (rest + piece).split(b"\n")
         if len(rest) > MAX_EVENT_BYTES:
             raise ModelError("unreadable", "an event of the answer is larger than 4 MiB")

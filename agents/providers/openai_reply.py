@@ -14,6 +14,10 @@ from agents.errors import ModelError
 from agents.model import ModelReply, Usage
 from tools.calls import ToolCall
 
+# of one request; more is no count
+MAX_TOKENS = 10**9
+MAX_ARGUMENT_BYTES = 2**20
+MAX_DEPTH = 32
 KNOWN_CALL_KEYS = frozenset({"id", "type", "index", "function"})
 # Only these are sent back; some servers refuse keys that they do not know.
 KEPT_MESSAGE_KEYS = ("extra_content",)
@@ -65,8 +69,10 @@ class ReplyReader:
             raise _error_in_answer(error)
         self.model = join_surrogates(str(data.get("model") or self.model))
         if usage := data.get("usage"):
-            prompt_tokens = int(usage.get("prompt_tokens") or 0)
-            self.usage = Usage(prompt_tokens, int(usage.get("completion_tokens") or 0))
+            tokens = [int(usage.get(f"{kind}_tokens") or 0) for kind in ("prompt", "completion")]
+            if not all(0 <= count <= MAX_TOKENS for count in tokens):
+                raise ModelError("unreadable", f"the usage is impossible: {str(tokens)[:100]}")
+            self.usage = Usage(*tokens)
         choices = data.get("choices")
         return choices[0] if choices else None
 
@@ -156,15 +162,27 @@ def _to_tool_call(call: PartialCall) -> ToolCall:
     arguments: Any = {}
     error = None
     try:
-        if call.arguments.strip():
+        if len(call.arguments) > MAX_ARGUMENT_BYTES:
+            error = f"the arguments are larger than {MAX_ARGUMENT_BYTES:,} bytes"
+        elif call.arguments.strip():
             arguments = json.loads(call.arguments, parse_constant=_refuse_constant)
         if not isinstance(arguments, dict):
             error = "the arguments are no JSON object"
+        elif _is_deeper(arguments, MAX_DEPTH):
+            error = f"the arguments are nested more than {MAX_DEPTH} deep"
     except (ValueError, RecursionError) as reason:
         error = f"the arguments are not JSON: {reason}"
     if error is not None:
         return ToolCall(call.id, call.name, {}, error, call.extra)
     return ToolCall(call.id, call.name, _join_surrogates_in(arguments), None, call.extra)
+
+
+def _is_deeper(value: Any, levels: int) -> bool:
+    """Whether objects and lists are nested in more levels than so many."""
+    if not isinstance(value, dict | list):
+        return False
+    parts = value.values() if isinstance(value, dict) else value
+    return levels == 0 or any(_is_deeper(part, levels - 1) for part in parts)
 
 
 def _refuse_constant(name: str) -> None:

@@ -223,7 +223,8 @@ class Scripted:
         )
         prompt_tokens = sum(estimate_tokens(message.wire) for message in request.messages)
         usage = Usage(prompt_tokens, estimate_tokens({"content": content}))
-        return ModelReply(content, calls, usage, self.name)
+        # who writes a script may write calls as text, and means them
+        return ModelReply(content, calls, usage, self.name, has_native_calls=bool(calls))
 
     async def _fail(self, rule: Rule, attempt: int) -> None:
         """Raise the failure of a rule, if it has one for this attempt."""

@@ -111,6 +111,8 @@ class CrewSettings(Shape):
     """Longest such wait."""
     timeout_warning_threshold_pct: Percent = 20
     """A warning is logged when less than this part of the time for tools remains."""
+    max_calls_per_answer: Annotated[int, Field(ge=1, le=1000)] = 64
+    """Calls that one answer may make; more are the model's mistake."""
     parallel_tool_calls: bool = False
     """Run one answer's calls all at once."""
     route_hints: Literal["auto", "always", "never"] = "auto"
@@ -129,6 +131,8 @@ class CrewSettings(Shape):
     """How many runs of one owner may wait; a further one is refused (429)."""
     unplayable_after_seconds: Annotated[float, Field(gt=0, le=604_800)] = 300
     """How long a run waits for a process that has what it was started with; then it fails."""
+    client_start_agents: list[Name] = []
+    """The agents that a client's `resume_agent_id` may name; none unless given."""
     allow_client_system: bool = False
     """Send a client's system messages to the model."""
     show_prompts: bool = False

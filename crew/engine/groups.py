@@ -8,6 +8,7 @@ import anyio
 from agents.agent import Agent
 from agents.errors import ModelError
 from agents.events import Warned
+from agents.marks import quote_member_marks
 from agents.turn import Turn
 from crew.crew import Crew
 from crew.journal.events import Event, ParallelEnded, ParallelStarted
@@ -124,5 +125,7 @@ class GroupRunner:
 
 def join_answers(answers: Mapping[str, str]) -> str:
     """The members' answers as one message."""
-    parts = "".join(f"[{agent_id}]\n{content}\n\n" for agent_id, content in answers.items())
+    parts = "".join(
+        f"[{agent_id}]\n{quote_member_marks(content)}\n\n" for agent_id, content in answers.items()
+    )
     return f"\n[📊 PARALLEL EXECUTION RESULTS]\n\n{parts}[END PARALLEL RESULTS]\n"

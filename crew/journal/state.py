@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from agents.events import AgentResponded, AgentStarted, ToolReturned, ToolStarted, Warned
 from agents.messages import (
     AgentMessage,
+    CrewMessage,
     Message,
     SystemMessage,
     ToolMessage,
@@ -263,7 +264,7 @@ class RunState:
         self.main.agent_id = event.to
 
     def _end_group(self, joined: str) -> None:
-        self.main.history.append(UserMessage(joined))
+        self.main.history.append(CrewMessage(joined))
         self.last_answer, self.last_agent = joined, self.origin
         if self.group is not None:
             self.group.ended = True

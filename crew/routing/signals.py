@@ -3,7 +3,9 @@
 import re
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+from agents.fences import without_code
 
 SPACE = re.compile(r"\s+")
 INSIDE = re.compile(r"(?<=\[) | (?=\])")
@@ -27,12 +29,18 @@ class Signal:
     normal: str
     # without brackets it must stand as whole words
     bracketed: bool
+    # its first character and the others, whatever the case and the white space
+    pattern: re.Pattern[str] = field(compare=False, repr=False)
 
     @classmethod
     def of(cls, text: str) -> "Signal":
         """The signal of crew.yaml."""
         form = normalize(text)
-        return cls(text, form, form.startswith("[") and form.endswith("]"))
+        words = r"\s+".join(re.escape(word) for word in form[1:].split(" "))
+        inside = r"\s*" if form.startswith("[") else ""
+        closing = re.sub(r"(\\\])$", r"\\s*\1", words)
+        pattern = re.compile(f"({re.escape(form[:1])})({inside}{closing})", re.IGNORECASE)
+        return cls(text, form, form.startswith("[") and form.endswith("]"), pattern)
 
     def occurs(self, normal_text: str) -> bool:
         """Whether it is in a text that is in normal form."""
@@ -48,11 +56,28 @@ class Signal:
 
 
 def find(signals: Sequence[Signal], text: str) -> list[int]:
-    """The places in `signals` of those that occur in a text, in their own order."""
+    """The places in `signals` of those that occur in a text, in their own order.
+
+    Code between fences is shown, not said.
+    """
     if not signals or not text:
         return []
-    form = normalize(text)
+    form = normalize(without_code(text))
     return [place for place, signal in enumerate(signals) if signal.occurs(form)]
+
+
+def escape(signals: Sequence[Signal], text: str) -> str:
+    """A text in which each signal that occurs has a backslash behind its first character."""
+    form = normalize(text)
+    for signal in signals:
+        if signal.occurs(form):
+            text = signal.pattern.sub(r"\1\\\2", text)
+            form = normalize(text)
+            if signal.occurs(form):
+                # only its folded form is there
+                text = signal.pattern.sub(r"\1\\\2", form)
+                form = normalize(text)
+    return text
 
 
 def _joined(text: str, at: int) -> bool:

@@ -76,12 +76,15 @@ async def parse_run_request(
     if body.decision is not None or body.decisions or body.result or body.pause is not None:
         field = "decision" if body.pause is None else "pause"
         raise bad_request([(field, "answers a paused run; give its run_id")])
-    if body.resume_agent_id is not None and body.resume_agent_id not in agents:
-        text = f"there is no agent {body.resume_agent_id!r}"
-        raise bad_request([("resume_agent_id", text)])
+    start = body.resume_agent_id
+    if start is not None and start not in agents:
+        raise bad_request([("resume_agent_id", f"there is no agent {start!r}")])
+    if start is not None and start not in settings.client_start_agents:
+        text = f"settings.client_start_agents does not name {start!r}"
+        raise HttpProblem(403, f"resume_agent_id: {text}", [("resume_agent_id", text)])
     history = tuple(HistoryMessage(one.role, one.content) for one in body.history)
     priority = _priority(body, caller)
-    return StartRequest(Query(body.query, history, body.resume_agent_id, body.deltas, priority))
+    return StartRequest(Query(body.query, history, start, body.deltas, priority))
 
 
 def _priority(body: QueryBody, caller: Caller) -> int:

@@ -8,12 +8,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agents.text_calls import find_calls
+from tools.calls import ToolCall
 
 TOOLS = {"Ping": ["host", "count"], "PingAll": [], "Record": ["question", "answer", "ok", "tags"]}
 
 
+def found_calls(text: str) -> list[ToolCall]:
+    return [one.call for one in find_calls(text, TOOLS)]
+
+
 def found(text: str) -> list[tuple[str, dict[str, Any]]]:
-    calls = find_calls(text, TOOLS)
+    calls = found_calls(text)
     assert all(call.argument_error is None for call in calls), calls
     return [(call.tool, call.arguments) for call in calls]
 
@@ -77,7 +82,7 @@ def test_what_is_understood(text: str, calls: list[tuple[str, dict[str, Any]]]):
 )
 def test_what_cannot_be_read_is_a_call_with_an_error(text: str):
     """So that the model knows, and every call has its result."""
-    calls = find_calls(text, TOOLS)
+    calls = found_calls(text)
     assert len(calls) == 1
     assert calls[0].argument_error
 
@@ -107,7 +112,7 @@ def test_json_arguments_come_back_as_they_were(given_: list[Any], positional: bo
 @given(st.text(alphabet="Ping(Record)[]{}\"'\\,=:\n `~1.e-xé", max_size=200))
 def test_nothing_raises(text: str):
     """Any text gives calls of known tools, each readable or with an error."""
-    for call in find_calls(text, TOOLS):
+    for call in found_calls(text):
         assert call.tool in TOOLS
         assert isinstance(call.arguments, dict)
 
@@ -129,4 +134,4 @@ def test_nothing_raises(text: str):
 def test_long_texts_are_read_at_once(piece: str):
     """Half a million characters of beginnings: what is quadratic would take minutes."""
     text = piece * (500_000 // len(piece))
-    assert all(call.tool == "Ping" for call in find_calls(text, TOOLS))
+    assert all(call.tool == "Ping" for call in found_calls(text))

@@ -30,7 +30,8 @@ def crew(folder: Path) -> Path:
     """Two agents and a handoff, six events; and one that keeps its streams waiting."""
     routing = {"signals": {"a": [{"signal": "[B]", "target": "b"}]}}
     agents = {"a": {}, "b": {"is_terminal": True}, "c": {"is_terminal": True}}
-    return write_crew(folder, agents, RULES, routing=routing)
+    settings = {"client_start_agents": ["c"]}
+    return write_crew(folder, agents, RULES, routing=routing, settings=settings)
 
 
 def cpu_seconds(pid: int) -> float:

@@ -33,6 +33,7 @@ BAD: dict[str, tuple[str, Any, int, str]] = {
     "unknown run": ("/api/crew/stream?q=x&run_id=nope", None, 404, "nope"),
     "run and agent": ("/api/crew/stream?q=x&run_id=r&resume_agent_id=a", None, 400, "run_id"),
     "unknown agent": ("/api/crew/stream?q=x&resume_agent_id=zz", None, 400, "resume_agent_id"),
+    "agent that clients may not name": ("/api/crew/stream?q=x&resume_agent_id=a", None, 403, "resume_agent_id"),
     "bad deltas": ("/api/crew/stream?q=x&deltas=yes", None, 400, "deltas"),
     "object without a text": ('/api/crew/stream?q={"query":"x","nope":1}', None, 400, "nope"),
     "not JSON": ("/api/crew/run", b"{nope", 400, "body"),

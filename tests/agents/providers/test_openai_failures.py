@@ -1,6 +1,7 @@
 """Servers that fail, hang or refuse: one clear error, tried again where that helps."""
 
 import asyncio
+import gzip
 from typing import Any
 
 import anyio
@@ -44,6 +45,28 @@ FAILURES = {
     "empty": (http(200, completion("  ")), "empty", "empty"),
     "null": (http(200, completion(None)), "empty", "empty"),
     "error-in-200": (http(200, error_body(f"inside {SECRET}")), "unavailable", "inside ***"),
+    "redirect": (http(307, b"", "location: http://127.0.0.1:1/v1\r\n"), "refused", "307"),
+    "compressed": (
+        http(200, gzip.compress(b"0" * 40_000_000), "content-encoding: gzip\r\n"),
+        "unreadable",
+        "compressed (gzip)",
+    ),
+    "compressed-error": (
+        http(500, gzip.compress(b"0" * 40_000_000), "content-encoding: gzip\r\n"),
+        "unreadable",
+        "compressed (gzip)",
+    ),
+    "large": (http(200, completion("x" * 9_000_000)), "unreadable", "larger than 8 MiB"),
+    "negative-usage": (
+        http(200, completion(usage={"prompt_tokens": -1})),
+        "unreadable",
+        "the usage is impossible: [-1, 0]",
+    ),
+    "absurd-usage": (
+        http(200, completion(usage={"prompt_tokens": 10**400})),
+        "unreadable",
+        "the usage is impossible",
+    ),
     "strange-refusal": (
         http(200, {"choices": [{"message": {"refusal": 7, "content": [1]}}]}),
         "unreadable",

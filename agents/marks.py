@@ -1,0 +1,26 @@
+"""The marks by which a model knows who speaks, and how text of others is kept from forging them.
+
+`[name]: ` leads another agent's words, `[📊 … RESULTS]` a block of results. A line that looks like
+one of them, in what a user, another agent or a tool has written, is shown as a quotation.
+"""
+
+import re
+
+# what Python's ^ does not count as the start of a line, a model may
+LINE = r"(^|[\r\v\f\x1c-\x1e\x85\u2028\u2029])([^\S\n]*)"
+MARK = re.compile(
+    LINE + r"(?=\[(?:[^\n]{1,200}?\]:|📊|END |A person changed|\d+ earlier message))",
+    re.MULTILINE,
+)
+# leads a member's answer in the joined results of a group
+MEMBER = re.compile(LINE + r"(?=\[[A-Za-z0-9_-]{1,128}\][^\S\n]*$)", re.MULTILINE)
+
+
+def quote_marks(text: str) -> str:
+    """A text in which each line that looks like a mark of ours begins with `> `."""
+    return MARK.sub(r"\1\2> ", text) if "[" in text else text
+
+
+def quote_member_marks(text: str) -> str:
+    """The same for a member's answer in the joined results of its group."""
+    return MEMBER.sub(r"\1\2> ", quote_marks(text)) if "[" in text else text
