@@ -1,6 +1,6 @@
 """HTTP and terminal: the top layer.
 
 Sub-packages and modules, from the top: `cli` (what an operator types), `process` (the processes),
-`http` (endpoints and streams), `telemetry` (metrics and logs), `settings` (the environment); and
-console/, the web page.
+`http` (endpoints and streams), `telemetry` (metrics and logs), `settings` (the environment),
+`tokens` (who may call); and console/, the web page.
 """

@@ -3,22 +3,28 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from ipaddress import ip_network
+from pathlib import Path
 from typing import Literal
 
 from crew.database import CONNECTIONS
-from crew.journal.query import DEFAULT_PRIORITY, MAX_PRIORITY
 from crew.runs.maintenance import Retention
+from server.tokens import TokenError, Tokens, parse_token
 from tools.suggest import nearest
 
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
-MIN_TOKEN_CHARS = 16
-TOKEN_HEAD = re.compile(r"([A-Za-z0-9._-]{1,64})(?:@([0-9]))?")
 LOG_LEVELS = ("debug", "info", "warning", "error")
 VARIABLES = {
     "CREW_API_TOKENS": (
         "tokens (16 characters or more, separated by commas) that clients must show; needed on any "
-        "address but loopback. NAME:TOKEN says whose runs they start, NAME@PRIORITY:TOKEN up to "
-        "which priority (0 to 9; 5 unless given)"
+        "address but loopback. One without a name may do everything. NAME:TOKEN may start, answer "
+        "and read runs of its own; NAME@PRIORITY+SCOPE:TOKEN says up to which priority (0 to 9; 5 "
+        "unless given) and what else: read, run, answer, admin"
+    ),
+    "CREW_TOKEN_FILE": "a file of further tokens, as `crew token new` writes it; it may change",
+    "CREW_TRUSTED_PROXIES": (
+        "addresses or networks of proxies whose X-Forwarded-For says who the client is, separated "
+        "by commas"
     ),
     "CREW_DATABASE_URL": (
         "where runs are kept: sqlite:///file.db, postgresql://user@host/database or memory:; "
@@ -49,33 +55,16 @@ class SettingsError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Caller:
-    """Who sends a request."""
-
-    # whose runs it starts; "" for those without a name
-    owner: str = ""
-    # its runs may have at most this priority
-    max_priority: int = MAX_PRIORITY
-
-
-@dataclass(frozen=True, slots=True)
-class Token:
-    """What a client shows, and who it is then."""
-
-    secret: str = field(repr=False)
-    caller: Caller = Caller(max_priority=DEFAULT_PRIORITY)
-
-
-@dataclass(frozen=True, slots=True)
 class ServerSettings:
     """How to serve."""
 
     host: str = "127.0.0.1"
     port: int = 8080
-    tokens: tuple[Token, ...] = ()
+    tokens: Tokens = field(default_factory=Tokens)
     origins: frozenset[str] = frozenset()
     # None: any
     hosts: frozenset[str] | None = None
+    proxies: tuple[str, ...] = ()
     database_url: str | None = None
     database_connections: int = CONNECTIONS
     drain_seconds: float = 30.0
@@ -108,6 +97,7 @@ class ServerSettings:
             # a page of another site may point its own name at this machine: only the names of
             # loopback are answered there
             hosts=hosts | LOOPBACK if hosts or host in LOOPBACK else None,
+            proxies=_proxies(environment.get("CREW_TRUSTED_PROXIES")),
             database_url=environment.get("CREW_DATABASE_URL") or None,
             database_connections=int(connections),
             drain_seconds=_number(environment, "CREW_DRAIN_SECONDS", 30, (0, 3600), "seconds"),
@@ -126,39 +116,24 @@ def _refuse_unknown(environment: Mapping[str, str]) -> None:
             raise SettingsError(f"unknown environment variable {name}; {hint}")
 
 
-def _tokens(environment: Mapping[str, str], host: str) -> tuple[Token, ...]:
-    entries = sorted(_list(environment.get("CREW_API_TOKENS")))
-    tokens = tuple(_token(entry) for entry in entries)
-    if host not in LOOPBACK and not tokens:
+def _tokens(environment: Mapping[str, str], host: str) -> Tokens:
+    file = environment.get("CREW_TOKEN_FILE")
+    try:
+        given = [parse_token(entry) for entry in sorted(_list(environment.get("CREW_API_TOKENS")))]
+    except TokenError as error:
+        raise SettingsError(f"CREW_API_TOKENS: {error}") from None
+    try:
+        tokens = Tokens(given, Path(file) if file else None)
+    except TokenError as error:
+        raise SettingsError(f"CREW_TOKEN_FILE, CREW_API_TOKENS: {error}") from None
+    if host not in LOOPBACK and not tokens.are_needed:
         raise SettingsError(
             f"{host} can be reached from other machines, so clients must show a token: "
             "set CREW_API_TOKENS to one or more, separated by commas "
-            "(`openssl rand -hex 32` makes one), or serve on 127.0.0.1"
-        )
-    if len({token.secret for token in tokens}) < len(tokens):
-        raise SettingsError("CREW_API_TOKENS: two of them are the same token; give each its own")
-    short = [token for token in tokens if len(token.secret) < MIN_TOKEN_CHARS]
-    if short:
-        raise SettingsError(
-            f"CREW_API_TOKENS: {len(short)} of them shorter than {MIN_TOKEN_CHARS} characters; "
-            "`openssl rand -hex 32` makes a good one"
+            "(`openssl rand -hex 32` makes one), or CREW_TOKEN_FILE (`crew token new` writes it), "
+            "or serve on 127.0.0.1"
         )
     return tokens
-
-
-def _token(entry: str) -> Token:
-    head, colon, secret = entry.partition(":")
-    if not colon:
-        return Token(entry)
-    found = TOKEN_HEAD.fullmatch(head)
-    if found is None:
-        # it may be a part of a token, so it is not shown
-        raise SettingsError(
-            "CREW_API_TOKENS: one of them is no TOKEN, NAME:TOKEN or NAME@PRIORITY:TOKEN; a name "
-            "has 1 to 64 letters, digits, dots, dashes or underscores, a priority is 0 to 9"
-        )
-    priority = DEFAULT_PRIORITY if found[2] is None else int(found[2])
-    return Token(secret, Caller(found[1], priority))
 
 
 def _retention(environment: Mapping[str, str]) -> Retention:
@@ -181,6 +156,19 @@ def _origins(text: str | None) -> frozenset[str]:
                 "each one by its name"
             )
     return origins
+
+
+def _proxies(text: str | None) -> tuple[str, ...]:
+    proxies = sorted(_list(text))
+    for proxy in proxies:
+        try:
+            ip_network(proxy)
+        except ValueError:
+            raise SettingsError(
+                f"CREW_TRUSTED_PROXIES: {proxy!r} is no address or network; "
+                "write 10.0.0.7 or 10.0.0.0/24"
+            ) from None
+    return tuple(proxies)
 
 
 def _number(

@@ -122,12 +122,17 @@ class MemoryStore:
         return self._rows.get(run_id)
 
     async def rows(
-        self, status: RunStatus | None = None, limit: int = 50, after: str | None = None
+        self,
+        status: RunStatus | None = None,
+        limit: int = 50,
+        after: str | None = None,
+        owner: str | None = None,
     ) -> list[RunRow]:
         """See RunLog."""
         newest_first = sorted(self._rows, reverse=True)
         rows = [self._rows[run_id] for run_id in newest_first if after is None or run_id < after]
-        found = [row for row in rows if status is None or row.status == status][:limit]
+        wanted = [row for row in rows if status is None or row.status == status]
+        found = [row for row in wanted if owner is None or row.owner == owner][:limit]
         return [replace(row, answer=listed_answer(row.answer)) for row in found]
 
     async def count(self, status: RunStatus) -> int:

@@ -59,11 +59,19 @@ class RunLog(Protocol):
         ...
 
     async def rows(
-        self, status: RunStatus | None = None, limit: int = 50, after: str | None = None
+        self,
+        status: RunStatus | None = None,
+        limit: int = 50,
+        after: str | None = None,
+        owner: str | None = None,
     ) -> list[RunRow]:
         """Rows, newest first (run ids begin with their time), with `listed_answer`s.
 
-        `after`: the last run_id seen.
+        Args:
+            status: only those with it.
+            limit: so many at most.
+            after: the last run_id seen.
+            owner: only those of one.
         """
         ...
 

@@ -78,7 +78,7 @@ class RunCanceller:
             raise Draining
         row = await self.store.row(run_id)
         if row is None:
-            raise UnknownRun(f"there is no run {run_id}")
+            raise UnknownRun(run_id)
         if requested and row.status == "cancelled":
             return None
         if row.status not in ("running", "paused"):

@@ -21,6 +21,9 @@ from crew.journal.rows import IdempotencyRecord
 class UnknownRun(CrewError):
     """There is no such run."""
 
+    def __init__(self, run_id: str) -> None:
+        super().__init__(f"there is no run {run_id}")
+
 
 class UnknownAgent(CrewError):
     """There is no such agent."""

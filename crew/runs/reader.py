@@ -83,7 +83,7 @@ class RunReader:
         """A run as the store has it; raises UnknownRun."""
         row = await self.store.row(run_id)
         if row is None:
-            raise UnknownRun(f"there is no run {run_id}")
+            raise UnknownRun(run_id)
         return row
 
     async def outcome(self, run_id: str) -> RunRow:
@@ -104,7 +104,7 @@ class RunReader:
             return run.journal.seq
         newest = (await self.store.newest([run_id])).get(run_id)
         if newest is None:
-            raise UnknownRun(f"there is no run {run_id}")
+            raise UnknownRun(run_id)
         return newest.seq
 
     async def stored(self, run_id: str) -> AsyncGenerator[RunEvent, None]:

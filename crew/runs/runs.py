@@ -131,6 +131,8 @@ class Runs:
         answer: Answer,
         request_id: str = "",
         key: IdempotencyKey | None = None,
+        *,
+        may_decide: bool = True,
     ) -> Run:
         """Resume a paused run with a person's answer; the first answer wins.
 
@@ -139,12 +141,13 @@ class Runs:
             answer: to its pause.
             request_id: published with the segment.
             key: see `start`.
+            may_decide: on calls; False for what a link can do.
 
         Raises:
-            UnknownRun, NotPaused, Draining, StoreError, AlreadyStarted, KeyReused
+            UnknownRun, NotPaused, Draining, StoreError, AlreadyStarted, KeyReused, WrongDecision
             LostConfiguration: what it was started with makes no crew here any more.
         """
-        return await self._starter.resume(run_id, answer, request_id, key)
+        return await self._starter.resume(run_id, answer, request_id, key, may_decide=may_decide)
 
     async def expire(self, row: RunRow) -> None:
         """Resume a paused run that nobody has answered in time; nothing if somebody has.

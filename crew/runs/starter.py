@@ -121,9 +121,11 @@ class RunStarter:
         answer: Answer,
         request_id: str = "",
         key: IdempotencyKey | None = None,
+        *,
+        may_decide: bool = True,
     ) -> Run:
         """Resume a paused run; the first answer wins. See `Runs.resume`."""
-        resuming = self._resume_locked(run_id, answer, request_id, key)
+        resuming = self._resume_locked(run_id, answer, request_id, key, may_decide=may_decide)
         # what is started is done, even if the caller goes away meanwhile
         return await asyncio.shield(asyncio.ensure_future(resuming))
 
@@ -174,6 +176,7 @@ class RunStarter:
         *,
         expired: bool = False,
         ends: CancelReason | None = None,
+        may_decide: bool = True,
     ) -> Run:
         async with self.factory.lock(run_id):
             row = await self._paused_row(run_id, key)
@@ -181,7 +184,10 @@ class RunStarter:
             if reason := self._not_paused(run_id, answer, state):
                 self.revisions.release(crew)
                 raise await self._refusal(reason, key)
-            if not expired and (wrong := wrong_decision(answer, state.question)):
+            wrong = None if expired else wrong_decision(answer, state.question)
+            if state.question is not None and not may_decide:
+                wrong = "this pause asks about calls; decide on them, or say why not, by POST"
+            if wrong:
                 self.revisions.release(crew)
                 raise WrongDecision(wrong)
             event = _resumed(row, crew, state, answer, request_id, expired=expired)
@@ -212,7 +218,7 @@ class RunStarter:
             raise Draining
         row = await self.store.row(run_id)
         if row is None:
-            raise UnknownRun(f"there is no run {run_id}")
+            raise UnknownRun(run_id)
         return row
 
     def _not_paused(self, run_id: str, answer: Answer, state: RunState) -> str | None:

@@ -4,8 +4,10 @@ import importlib
 import importlib.metadata
 import io
 import os
+import secrets
 import signal
 import sys
+from collections.abc import Mapping
 from types import ModuleType
 from typing import Annotated
 
@@ -14,7 +16,7 @@ import typer
 from crew.config.errors import ConfigurationError
 from crew.database import is_shared
 from crew.errors import CrewError
-from server.cli import doctor, files, runs
+from server.cli import doctor, files, runs, tokens
 from server.cli.exits import HERE, Exit, Folder, fail, print_problems
 from server.cli.opening import Provider, load, open_for
 from server.settings import ServerSettings, SettingsError
@@ -86,12 +88,21 @@ def serve(
         bool,
         typer.Option("--reload", help="Watch the crew's files; new runs get what they then say."),
     ] = False,
+    token: Annotated[
+        bool,
+        typer.Option("--token", help="Make a token for this server, and print a link with it."),
+    ] = False,
 ) -> None:
     """Serve a crew over HTTP: SSE streams, JSON, metrics and a web console.
 
     Example: [bold]crew serve examples/it-support --port 9000[/]
     """
-    settings = ServerSettings.read(os.environ, host, port, terminal=sys.stderr.isatty())
+    environment = dict(os.environ)
+    made = secrets.token_urlsafe(24) if token else ""
+    if token:
+        given = environment.get("CREW_API_TOKENS", "")
+        environment["CREW_API_TOKENS"] = f"{given},{made}"
+    settings = _settings(environment, host, port)
     # until there is something to reload; by default it ends the process
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     crew = load(folder, provider)
@@ -102,6 +113,10 @@ def serve(
     # first of all, so that no run is resumed by a server that cannot serve
     listener = process.listen(settings)
     database = open_for(crew, settings, folder)
+    if token:
+        shown = f"[{host}]" if ":" in host else host
+        link = f"http://{shown}:{listener.getsockname()[1]}/?token={made}"
+        print(f"open {link}", file=sys.stderr)
     process.serve(http.build_server(crew, database, settings, watch), settings, listener)
 
 
@@ -121,7 +136,7 @@ def worker(
 
     Example: [bold]CREW_DATABASE_URL=postgresql://crew@db/crew crew worker examples/it-support[/]
     """
-    settings = ServerSettings.read(os.environ, host, port, terminal=sys.stderr.isatty())
+    settings = _settings(os.environ, host, port)
     if not is_shared(settings.database_url):
         raise SettingsError(
             "a worker plays the runs of a PostgreSQL database: "
@@ -140,8 +155,16 @@ def worker(
     process.serve(application, settings, listener)
 
 
+app.add_typer(tokens.app, name="token")
 for command in (*runs.COMMANDS, *files.COMMANDS, *doctor.COMMANDS):
     app.command()(command)
+
+
+def _settings(environment: Mapping[str, str], host: str, port: int) -> ServerSettings:
+    settings = ServerSettings.read(environment, host, port, terminal=sys.stderr.isatty())
+    # tools of the crew are not to read them
+    os.environ.pop("CREW_API_TOKENS", None)
+    return settings
 
 
 def _import_web(*names: str) -> list[ModuleType]:

@@ -2,14 +2,12 @@
 
 const $ = (id) => document.getElementById(id);
 const api = "/api/crew";
-let token = sessionStorage.getItem("token") ?? "";
 let current = null; // {id, status, controller}
 
-const headers = (more) => ({ ...more, ...(token && { Authorization: `Bearer ${token}` }) });
-
 async function call(path, options = {}) {
-  const answer = await fetch(api + path, { ...options, headers: headers(options.headers) });
-  if (answer.status === 401) $("login").hidden = false;
+  const answer = await fetch(api + path, options);
+  // the server asks for a token
+  if (answer.status === 401) location.reload();
   if (!answer.ok) throw new Error((await answer.json()).detail);
   return answer;
 }
@@ -230,13 +228,6 @@ $("fresh").onclick = () => {
   $("events").replaceChildren();
   setStatus("idle");
 };
-$("login").onsubmit = (submit) => {
-  submit.preventDefault();
-  token = $("token").value;
-  sessionStorage.setItem("token", token);
-  $("login").hidden = true;
-  begin();
-};
 
 // a broken edit of the crew's files changes nothing, and is told here
 function showConfig({ revision, last_reload: { successful, at, problems } }) {
@@ -246,7 +237,7 @@ function showConfig({ revision, last_reload: { successful, at, problems } }) {
 }
 
 document.onvisibilitychange = window.onfocus = () => {
-  if (!document.hidden && $("login").hidden) call("").then((answer) => answer.json()).then((crew) => showConfig(crew.config)).catch(fail);
+  if (!document.hidden) call("").then((answer) => answer.json()).then((crew) => showConfig(crew.config)).catch(fail);
 };
 
 async function begin() {
@@ -264,7 +255,7 @@ async function begin() {
     );
     await listRuns();
   } catch (error) {
-    if ($("login").hidden) fail(error);
+    fail(error);
   }
 }
 

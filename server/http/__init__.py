@@ -1,6 +1,8 @@
 """The HTTP side.
 
 `app` (routes, middleware, start and stop), `services` (what endpoints share), `endpoints`,
-`requests` and `bodies` (what clients send), `responses`, `errors` (problem documents), `access`
-(who may call), `sse`.
+`requests`, `bodies` and `strict_json` (what clients send), `responses`, `errors` (problem
+documents), `access` (of every answer: its id, its headers, its line in the log), `guard` (who may
+call), `door` (tokens that are shown), `session` (the console's way in), `tickets`, `rights` (what a
+caller may do), `sse`.
 """

@@ -23,10 +23,14 @@ from crew.journal.errors import StoreError
 from crew.runs.maintenance import Maintenance, recover_left
 from crew.runs.queue import Queue
 from crew.runs.reload import Reloader
-from server.http.access import Guard, RequestIds
+from server.http import session
+from server.http.access import RequestIds
+from server.http.door import Door
 from server.http.endpoints import crew as crew_endpoints
-from server.http.endpoints import health, runs
+from server.http.endpoints import health, runs, tickets
 from server.http.errors import EXCEPTION_HANDLERS
+from server.http.guard import Guard
+from server.http.rights import needing
 from server.http.services import Services
 from server.settings import ServerSettings, SettingsError
 
@@ -40,8 +44,6 @@ CONSOLE_HEADERS = {
     "Content-Security-Policy": (
         "default-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
     ),
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
     "Cache-Control": "no-cache",
 }
 CORS_REQUEST_HEADERS = [
@@ -150,13 +152,18 @@ def build_app(
             expose_headers=CORS_RESPONSE_HEADERS,
         )
         middleware.append(cors)
-    middleware.append(Middleware(Guard, settings=settings))
-    return Starlette(
+    door = Door(settings.tokens, services.metrics.refused)
+    middleware.append(Middleware(Guard, settings=settings, door=door))
+    app = Starlette(
         routes=routes,
         middleware=middleware,
         exception_handlers=EXCEPTION_HANDLERS,
         lifespan=lifespan,
     )
+    app.state.door = door
+    # a redirect would repeat what a query says
+    app.router.redirect_slashes = False
+    return app
 
 
 async def _log_missing_workers(queue: Queue) -> None:
@@ -180,16 +187,19 @@ def _routes() -> list[Route | Mount]:
     run = f"{API}/runs/{{run_id}}"
     return [
         Route("/", _console),
+        Route(session.SESSION, session.begin, methods=["POST"]),
+        # these two start, answer or read, and look at the scope themselves
         Route(f"{API}/stream", runs.stream, methods=["GET", "POST"]),
         Route(f"{API}/run", runs.run, methods=["POST"]),
-        Route(API, crew_endpoints.show),
-        Route(f"{API}/reload", crew_endpoints.reload, methods=["POST"]),
-        Route(f"{API}/runs", runs.listing),
-        Route(run, runs.show),
-        Route(f"{run}/events", runs.events),
-        Route(f"{run}/resume", runs.resume, methods=["POST"]),
-        Route(f"{run}/cancel", runs.cancel, methods=["POST"]),
-        Route(f"{run}/retry", runs.retry, methods=["POST"]),
+        Route(API, needing("read", crew_endpoints.show)),
+        Route(f"{API}/reload", needing("admin", crew_endpoints.reload), methods=["POST"]),
+        Route(f"{API}/tickets", tickets.make, methods=["POST"]),
+        Route(f"{API}/runs", needing("read", runs.listing)),
+        Route(run, needing("read", runs.show)),
+        Route(f"{run}/events", needing("read", runs.events)),
+        Route(f"{run}/resume", needing("answer", runs.resume), methods=["POST"]),
+        Route(f"{run}/cancel", needing("run", runs.cancel), methods=["POST"]),
+        Route(f"{run}/retry", needing("run", runs.retry), methods=["POST"]),
         *probe_routes(),
         Mount("/console", StaticFiles(directory=CONSOLE)),
     ]
@@ -200,7 +210,7 @@ def probe_routes() -> list[Route]:
     return [
         Route("/health", health.health),
         Route("/ready", health.ready),
-        Route("/metrics", health.metrics),
+        Route("/metrics", needing("read", health.metrics)),
     ]
 
 

@@ -86,6 +86,13 @@ class QueryBody(_AnswerFields):
     """Where runs wait, higher ones go first; up to the token's, 5 unless given."""
 
 
+class TicketBody(Body):
+    """What a ticket is for."""
+
+    run_id: Annotated[str, Field(pattern=ID)] | None = None
+    """The run whose events are read; not given: one run is started."""
+
+
 class AnswerBody(_AnswerFields):
     """An answer to a pause; with a decision the text may be missing."""
 

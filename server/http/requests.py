@@ -23,7 +23,9 @@ from crew.journal.query import (
 )
 from server.http.bodies import AnswerBody, Body, QueryBody
 from server.http.errors import HttpProblem
-from server.settings import Caller
+from server.http.rights import caller_of
+from server.http.strict_json import parse_json
+from server.tokens import Caller, Ticket
 
 # problems of one request that are listed
 MAX_PROBLEMS = 20
@@ -31,10 +33,10 @@ MAX_PROBLEMS = 20
 MAX_PARAMETERS = 100
 EVENT_ID = re.compile(r"(?:([A-Za-z0-9_-]{1,128}):)?(\d{1,15})")
 KEY = re.compile(r'"[!#-~ ]{1,255}"|[!#-~]{1,255}')
-ACCESS_TOKEN = "access_token"  # noqa: S105 # a parameter's name
+TICKET = "ticket"
 IDEMPOTENCY_KEY = "idempotency_key"
 STREAM_PARAMETERS = frozenset(
-    {"q", "run_id", "resume_agent_id", "priority", "deltas", IDEMPOTENCY_KEY, ACCESS_TOKEN}
+    {"q", "run_id", "resume_agent_id", "priority", "deltas", IDEMPOTENCY_KEY, TICKET}
 )
 B = TypeVar("B", bound=Body)
 
@@ -114,6 +116,11 @@ def _answer(body: QueryBody | AnswerBody) -> Answer:
     return Answer(body.query, body.decision, body.result, body.pause, body.deltas, decisions)
 
 
+async def parse_body(request: Request, settings: CrewSettings, kind: type[B]) -> B:
+    """A body of this kind; raises HttpProblem with every problem."""
+    return _check(kind, await read_json(request, settings))
+
+
 async def parse_answer(request: Request, settings: CrewSettings) -> Answer:
     """The answer in a POST of `/resume`; raises HttpProblem with every problem."""
     body = _check(AnswerBody, await read_json(request, settings))
@@ -135,9 +142,9 @@ async def read_json(request: Request, settings: CrewSettings) -> Any:
         if len(content) > limit:
             raise HttpProblem(413, f"body: has more than {limit:,} bytes")
     try:
-        data = from_json(bytes(content), allow_inf_nan=False)
+        data = parse_json(bytes(content))
     except ValueError as error:
-        raise bad_request([("body", f"is not JSON: {error}")]) from None
+        raise bad_request([("body", str(error))]) from None
     if not isinstance(data, dict):
         raise bad_request([("body", "must be a JSON object")])
     return data
@@ -152,10 +159,14 @@ def idempotency_key(request: Request, asked: Query | ResumeRequest) -> Idempoten
         request: the request.
         asked: what it starts; the same key with something else is refused later.
     """
+    caller, ticket = caller_of(request), caller_of(request).ticket
     name, key = "Idempotency-Key", request.headers.get("idempotency-key")
     if request.method != "POST":
         name = IDEMPOTENCY_KEY
         key = request.query_params.get(name)
+    if ticket is not None:
+        # a ticket starts one run, however often it is shown
+        key = ticket_key(ticket)
     if key is None:
         return None
     if KEY.fullmatch(key) is None:
@@ -165,10 +176,18 @@ def idempotency_key(request: Request, asked: Query | ResumeRequest) -> Idempoten
         fingerprint = to_json([asked.run_id, replace(asked.answer, deltas=False)])
     else:
         fingerprint = to_json([None, replace(asked, deltas=False)])
-    caller: Caller = request.state.caller
-    # each owner has keys of its own
-    prefix = f"{caller.owner}:" if caller.owner else ""
-    return IdempotencyKey(prefix + key.strip('"'), hashlib.sha256(fingerprint).hexdigest())
+    named = owned_key(caller, key.strip('"'))
+    return IdempotencyKey(named, hashlib.sha256(fingerprint).hexdigest())
+
+
+def ticket_key(ticket: Ticket) -> str:
+    """The key by which a ticket starts its run."""
+    return f"ticket:{ticket.nonce}"
+
+
+def owned_key(caller: Caller, key: str) -> str:
+    """A key as it is kept: each owner has keys of its own."""
+    return f"{caller.owner}:{key}"
 
 
 async def require_no_body(request: Request, settings: CrewSettings, what: str) -> None:
@@ -180,7 +199,7 @@ async def require_no_body(request: Request, settings: CrewSettings, what: str) -
 
 
 def parse_parameters(request: Request, known: frozenset[str]) -> dict[str, str]:
-    """The query string's parameters, each at most once; `access_token` is always allowed.
+    """The query string's parameters, each at most once; `ticket` is always allowed.
 
     Raises:
         HttpProblem: one is unknown, given twice, or not UTF-8.
@@ -196,9 +215,9 @@ def parse_parameters(request: Request, known: frozenset[str]) -> dict[str, str]:
         raise bad_request([("query string", str(error))]) from None
     given: dict[str, str] = {}
     problems: list[tuple[str, str]] = []
-    names = ", ".join(sorted(known - {ACCESS_TOKEN}))
+    names = ", ".join(sorted(known - {TICKET}))
     for key, value in pairs:
-        if key not in known and key != ACCESS_TOKEN:
+        if key not in known and key != TICKET:
             problems.append((key, f"is unknown; known: {names}"))
         elif key in given:
             problems.append((key, "is given twice"))
@@ -258,7 +277,10 @@ def _object_or_text(text: str) -> dict[str, Any]:
     except ValueError:
         return {"query": text}
     if isinstance(data, dict) and isinstance(data.get("query"), str):
-        return data
+        try:
+            return dict(parse_json(text.encode()))
+        except ValueError as error:
+            raise bad_request([("q", str(error))]) from None
     return {"query": text}
 
 

@@ -37,8 +37,9 @@ class Server(uvicorn.Server):
             access_log=False,
             server_header=False,
             timeout_graceful_shutdown=CLOSING_SECONDS,
-            # headers of a proxy may be forged by any client
-            proxy_headers=False,
+            # headers of a proxy may be forged by any other client
+            proxy_headers=bool(settings.proxies),
+            forwarded_allow_ips=list(settings.proxies),
         )
         super().__init__(config)
         self.app, self.settings = app, settings
@@ -58,6 +59,11 @@ class Server(uvicorn.Server):
             host = self.settings.host
             shown = f"[{host}]" if ":" in host else host
             log.info("serving on http://%s:%s", shown, sockets[0].getsockname()[1])
+            if not self.settings.tokens.are_needed:
+                log.info(
+                    "no token is needed: every user of this machine may start, answer, cancel and "
+                    "read runs; `crew serve --token` makes a token, CREW_API_TOKENS has others"
+                )
 
     def reload_files(self) -> None:
         """SIGHUP: read the crew's files again."""

@@ -48,6 +48,13 @@ class Metrics:
         def histogram(name: str, text: str, *labels: str) -> Histogram:
             return Histogram(name, text, labels, registry=registry, buckets=SECONDS)
 
+        self.refused = counter(
+            "crew_refused_requests",
+            "Requests that were refused: token (a wrong one), slowed, scope, origin.",
+            "reason",
+        )
+        for reason in ("token", "slowed", "scope", "origin"):
+            self.refused.labels(reason)
         self.runs = counter("crew_runs", "Runs that have ended.", "crew", "outcome")
         self.run_seconds = histogram(
             "crew_run_duration_seconds", "Active time of runs that have ended."

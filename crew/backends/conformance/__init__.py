@@ -16,6 +16,7 @@ from crew.backends.conformance.reading import (
     large_events_come_in_small_pages,
     lists_have_short_answers,
     rows_are_listed_newest_first,
+    rows_of_an_owner_are_listed_alone,
     what_is_written_is_read,
 )
 from crew.backends.conformance.upkeep import (
@@ -48,6 +49,7 @@ CHECKS: tuple[Callable[[RunStore], Awaitable[None]], ...] = (
     only_running_runs_are_claimed,
     claims_without_progress_are_counted,
     rows_are_listed_newest_first,
+    rows_of_an_owner_are_listed_alone,
     a_key_starts_one_thing,
     a_refused_write_keeps_no_key,
     pauses_become_due,

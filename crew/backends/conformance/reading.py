@@ -98,6 +98,17 @@ async def an_event_joins_on(store: RunStore) -> None:
     assert await epoch_of(store, Write("r2", sample_records(2, 2), epoch=paused)) == paused
 
 
+async def rows_of_an_owner_are_listed_alone(store: RunStore) -> None:
+    """By status and in pages, too."""
+    for n in range(6):
+        row = sample_row(f"r{n}", owner="a" if n % 2 else "b")
+        await store.append(Write(row.run_id, sample_records(1, 1), row))
+    assert [row.run_id for row in await store.rows(owner="a")] == ["r5", "r3", "r1"]
+    page = await store.rows("running", limit=1, after="r5", owner="a")
+    assert [row.run_id for row in page] == ["r3"]
+    assert await store.rows("paused", owner="a") == await store.rows(owner="nobody") == []
+
+
 async def rows_are_listed_newest_first(store: RunStore) -> None:
     """By status and in pages; and counted."""
     epochs = {}

@@ -136,15 +136,22 @@ class PostgresStore:
         return _row(found["row"], found["answer"]) if found else None
 
     async def rows(
-        self, status: RunStatus | None = None, limit: int = 50, after: str | None = None
+        self,
+        status: RunStatus | None = None,
+        limit: int = 50,
+        after: str | None = None,
+        owner: str | None = None,
     ) -> list[RunRow]:
         """See RunLog."""
         # the status is part of the text, so that the index of open runs can be used
         wanted = f"status = '{status}' AND " if status is not None else ""
         sql = f"SELECT row, left(answer, $3) FROM crew_runs WHERE {wanted}run_id < $1"  # noqa: S608 # a Literal
+        values: tuple[object, ...] = (after or AFTER_ALL, limit, MAX_LISTED_BYTES + 1)
+        if owner is not None:
+            sql, values = f"{sql} AND owner = $4", (*values, owner)
         sql = f"{sql} ORDER BY run_id DESC LIMIT $2"
         async with self.server.connection() as connection:
-            found = await connection.fetch(sql, after or AFTER_ALL, limit, MAX_LISTED_BYTES + 1)
+            found = await connection.fetch(sql, *values)
         return [_row(row, listed_answer(answer)) for row, answer in found]
 
     async def count(self, status: RunStatus) -> int:

@@ -142,14 +142,20 @@ class SqliteStore:
         return _row(*found) if found else None
 
     async def rows(
-        self, status: RunStatus | None = None, limit: int = 50, after: str | None = None
+        self,
+        status: RunStatus | None = None,
+        limit: int = 50,
+        after: str | None = None,
+        owner: str | None = None,
     ) -> list[RunRow]:
         """See RunLog."""
         # the status is part of the text, so that the index of open runs can be used
         wanted = f"status = '{status}' AND " if status is not None else ""
         sql = f"SELECT row, substr(answer, 1, ?) FROM runs WHERE {wanted}run_id < ?"  # noqa: S608 # a Literal
-        sql = f"{sql} ORDER BY run_id DESC LIMIT ?"
-        values = (MAX_LISTED_BYTES + 1, after or AFTER_ALL, limit)
+        values: tuple[object, ...] = (MAX_LISTED_BYTES + 1, after or AFTER_ALL)
+        if owner is not None:
+            sql, values = f"{sql} AND row ->> 'owner' = ?", (*values, owner)
+        sql, values = f"{sql} ORDER BY run_id DESC LIMIT ?", (*values, limit)
         found = await self._file.do(lambda c: c.execute(sql, values).fetchall())
         return [_row(row, listed_answer(answer)) for row, answer in found]
 

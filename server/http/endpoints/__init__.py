@@ -1,1 +1,1 @@
-"""One short function for each endpoint: `runs` (start, resume, follow), `crew`, `health`."""
+"""Short functions, one for each endpoint: `runs` (start to end), `crew`, `health`, `tickets`."""

@@ -10,8 +10,9 @@ from starlette.responses import Response
 
 from crew.journal.errors import StoreUnavailable
 from crew.journal.events import RunStatus
+from crew.journal.rows import RunRow
 from crew.journal.wire import result_in, result_of
-from crew.runs.errors import AlreadyStarted
+from crew.runs.errors import AlreadyStarted, UnknownRun
 from crew.runs.run import Run
 from server.http.errors import RETRY_AFTER, HttpProblem
 from server.http.requests import (
@@ -19,12 +20,14 @@ from server.http.requests import (
     StartRequest,
     bad_request,
     idempotency_key,
+    owned_key,
     parse_answer,
     parse_event_id,
     parse_flag,
     parse_parameters,
     parse_run_request,
     require_no_body,
+    ticket_key,
 )
 from server.http.responses import (
     JsonResponse,
@@ -33,9 +36,9 @@ from server.http.responses import (
     run_address,
     whole_run,
 )
+from server.http.rights import caller_of, own_run, require
 from server.http.services import Services, services_of
 from server.http.sse import EventStream, cannot_read
-from server.settings import Caller
 
 LAST_EVENT_ID = "Last-Event-ID"
 # of a request whose like has started what it asks for before
@@ -68,6 +71,7 @@ async def stream(request: Request) -> EventStream | Response:
     """
     _refuse_head(request)
     if (last := request.headers.get("last-event-id")) is not None:
+        require(request, "read")
         run_id, after = parse_event_id(last, None, LAST_EVENT_ID)
         deltas = request.query_params.get("deltas") == "1"
         return await _continue(request, run_id, after, LAST_EVENT_ID, deltas=deltas, segment=True)
@@ -125,8 +129,10 @@ async def listing(request: Request) -> Response:
         raise bad_request([("limit", f"is a number from 1 to {MAX_LISTED}")])
     runs = services_of(request).runs
     if after is not None:
-        await runs.row(after)
-    rows = await runs.store.rows(wanted, int(limit) + 1, after)
+        await own_run(request, after)
+    caller = caller_of(request)
+    owner = None if "admin" in caller.scopes else caller.owner
+    rows = await runs.store.rows(wanted, int(limit) + 1, after, owner)
     page = rows[: int(limit)]
     next_id = page[-1].run_id if len(rows) > len(page) else None
     return JsonResponse({"runs": [listed_run(row) for row in page], "next": next_id})
@@ -134,7 +140,7 @@ async def listing(request: Request) -> Response:
 
 async def show(request: Request) -> Response:
     """GET /api/crew/runs/{id}: one run with its result."""
-    row = await services_of(request).runs.row(request.path_params["run_id"])
+    row = await own_run(request, request.path_params["run_id"])
     return JsonResponse(whole_run(row))
 
 
@@ -156,7 +162,7 @@ async def events(request: Request) -> EventStream | Response:
             _, after = parse_event_id(text, run_id, field)
             return await _continue(request, run_id, after, field, deltas=deltas)
     services = services_of(request)
-    await services.runs.row(run_id)
+    await _own_stream(request, run_id)
     return EventStream(services.runs, services.listeners, run_id, 0, deltas=deltas)
 
 
@@ -166,6 +172,7 @@ async def resume(request: Request) -> Response:
     Takes an AnswerBody; may have an `Idempotency-Key`.
     """
     services, run_id = services_of(request), request.path_params["run_id"]
+    await own_run(request, run_id)
     answer = await parse_answer(request, services.settings)
     key = idempotency_key(request, ResumeRequest(run_id, answer))
     try:
@@ -178,6 +185,7 @@ async def resume(request: Request) -> Response:
 async def cancel(request: Request) -> Response:
     """POST /api/crew/runs/{id}/cancel: end a run; 202."""
     services, run_id = services_of(request), request.path_params["run_id"]
+    await own_run(request, run_id)
     await require_no_body(request, services.settings, "cancel")
     await services.runs.cancel(run_id, request.state.request_id)
     return accepted(run_id)
@@ -186,6 +194,7 @@ async def cancel(request: Request) -> Response:
 async def retry(request: Request) -> Response:
     """POST /api/crew/runs/{id}/retry: resume a crashed run at the step it crashed in; 202."""
     services, run_id = services_of(request), request.path_params["run_id"]
+    await own_run(request, run_id)
     await require_no_body(request, services.settings, "retry")
     await services.runs.retry(run_id, request.state.request_id)
     return accepted(run_id)
@@ -203,16 +212,22 @@ async def _start(request: Request) -> Started:
     services, request_id = services_of(request), request.state.request_id
     runs = services.runs
     agents = frozenset(runs.crew.agents)
-    caller: Caller = request.state.caller
+    caller = caller_of(request)
     asked = await parse_run_request(request, services.settings, agents, caller)
     try:
         match asked:
             case StartRequest(query):
+                require(request, "run")
+                if caller.ticket is not None and caller.ticket.run_id is not None:
+                    raise HttpProblem(403, "ticket: it is for a run; this starts one")
                 key, deltas = idempotency_key(request, query), query.deltas
                 run = await runs.start(query, request_id, key, caller.owner)
             case ResumeRequest(run_id, answer):
+                require(request, "answer")
+                await own_run(request, run_id)
                 key, deltas = idempotency_key(request, asked), answer.deltas
-                run = await runs.resume(run_id, answer, request_id, key)
+                is_post = request.method == "POST"
+                run = await runs.resume(run_id, answer, request_id, key, may_decide=is_post)
     except AlreadyStarted as error:
         record = error.record
         live = runs.live.get(record.run_id)
@@ -263,7 +278,7 @@ async def _continue(
     services = services_of(request)
     resumes = services.metrics.resumes
     try:
-        row = await services.runs.row(run_id)
+        row = await _own_stream(request, run_id)
         newest = await services.runs.last_seq(run_id)
     except StoreUnavailable:
         if field != LAST_EVENT_ID:
@@ -280,6 +295,20 @@ async def _continue(
     return EventStream(
         services.runs, services.listeners, run_id, after, deltas=deltas, segment=segment
     )
+
+
+async def _own_stream(request: Request, run_id: str) -> RunRow:
+    """A run that the caller, or its ticket, may follow; raises UnknownRun."""
+    row, ticket = await own_run(request, run_id), caller_of(request).ticket
+    if ticket is None or ticket.run_id == run_id:
+        return row
+    if ticket.run_id is None:
+        # one that it has started
+        key = owned_key(caller_of(request), ticket_key(ticket))
+        record = await services_of(request).runs.store.idempotency_record(key)
+        if record is not None and record.run_id == run_id:
+            return row
+    raise UnknownRun(run_id)
 
 
 async def _client_gone(request: Request) -> None:

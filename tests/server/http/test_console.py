@@ -58,20 +58,28 @@ def test_a_yes_is_a_button(browser: Browser, tmp_path: Path):
 
 
 def test_a_token_is_asked_for(browser: Browser, tmp_path: Path):
-    """And kept for the tab only."""
+    """By a page, or in a link; then a cookie has it, which no script can read."""
     token = "0123456789abcdef-console"
     with serving(copy_example("hello", tmp_path), CREW_API_TOKENS=token) as server:
         page = browser.new_page()
         page.goto(server.url)
+        page.fill("#token", "wrong-wrong-wrong-wrong")
+        page.click("button")
+        expect(page.locator("[role=alert]")).to_have_text("This is none of the server's tokens.")
         page.fill("#token", token)
-        page.click("#login button")
+        page.click("button")
         expect(page.locator("h1")).to_have_text("hello")
         page.fill("#query", "Hello")
         page.click("#send")
         expect(page.locator(".done")).to_be_visible()
+        assert page.evaluate("document.cookie") == ""
         other = browser.new_page()
         other.goto(server.url)
-        expect(other.locator("#login")).to_be_visible()
+        expect(other.locator("#token")).to_be_visible()
+        linked = browser.new_page()
+        linked.goto(f"{server.url}/?token={token}")
+        expect(linked.locator("h1")).to_have_text("hello")
+        assert token not in linked.url
 
 
 def test_the_page_of_forty_lines(browser: Browser):

@@ -19,6 +19,7 @@ CREATE TABLE crew_runs (
 );
 CREATE INDEX crew_runs_open ON crew_runs (status, run_id) WHERE status IN ('running', 'paused');
 CREATE INDEX crew_runs_of_owners ON crew_runs (owner) WHERE status = 'running';
+CREATE INDEX crew_runs_by_owner ON crew_runs (owner, run_id);
 CREATE INDEX crew_runs_of_revisions ON crew_runs (revision);
 CREATE INDEX crew_runs_ended ON crew_runs (ended_at) WHERE ended_at IS NOT NULL;
 CREATE INDEX crew_runs_kept ON crew_runs ((last_seq - purged_seq)) WHERE ended_at IS NOT NULL;

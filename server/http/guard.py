@@ -1,0 +1,131 @@
+"""Who may call: host names, origins, tokens, tickets.
+
+Pure ASGI, so that streams pass unchanged. A path that is not named here needs a token.
+"""
+
+import re
+from collections.abc import Mapping
+
+from starlette.datastructures import Headers, QueryParams
+from starlette.requests import HTTPConnection
+from starlette.responses import Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from server.http.door import Door
+from server.http.errors import HttpProblem, ProblemResponse
+from server.http.session import COOKIE, SESSION, ask_for_token, open_session
+from server.http.tickets import read_ticket
+from server.settings import ServerSettings
+from server.tokens import Caller, Token
+
+HOST = re.compile(r"([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?")
+PROBES = frozenset({"/health", "/ready"})
+OPEN = PROBES | {SESSION}
+CONSOLE = "/"
+# what pages of other sites must not load
+GUARDED = ("/api/", "/metrics", SESSION)
+STREAM = "/api/crew/stream"
+# what a ticket opens
+STREAMS = re.compile(rf"{STREAM}|/api/crew/runs/[^/]+/events")
+UNAUTHORIZED = (
+    "Authorization: send `Authorization: Bearer TOKEN` with a token of this server; an EventSource "
+    "shows a ticket of POST /api/crew/tickets"
+)
+
+
+class Guard:
+    """Refuses foreign host names, pages of other sites, and clients without a token."""
+
+    def __init__(self, app: ASGIApp, settings: ServerSettings, door: Door) -> None:
+        self.app, self.settings, self.door = app, settings, door
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on, or answer it."""
+        if scope["type"] == "http":
+            try:
+                answer = self._check(HTTPConnection(scope))
+            except HttpProblem as problem:
+                answer = ProblemResponse(problem)
+            if answer is not None:
+                await answer(scope, receive, send)
+                return
+        await self.app(scope, receive, send)
+
+    def _check(self, request: HTTPConnection) -> Response | None:
+        headers, path = request.headers, request.scope["path"]
+        hosts = headers.getlist("host")
+        host = HOST.fullmatch(hosts[0]) if len(hosts) == 1 else None
+        if host is None:
+            raise HttpProblem(400, "Host: is no host name, or there are several")
+        if not self._is_own_name(host[1], path):
+            detail = f"Host: {host[1]!r} is not a name of this server"
+            raise HttpProblem(421, f"{detail}; CREW_ALLOWED_HOSTS can allow it")
+        if path.startswith(GUARDED) and not self._is_same_site(headers):
+            self.door.refused.labels("origin").inc()
+            detail = "Origin: this page may not call the API; CREW_CORS_ORIGINS can allow it"
+            raise HttpProblem(403, detail)
+        if path == STREAM and headers.get("sec-fetch-mode") == "navigate":
+            # a link must not start a run
+            raise HttpProblem(403, "Sec-Fetch-Mode: a page that is opened starts no run")
+        return None if path in OPEN else self._check_token(request)
+
+    def _is_own_name(self, host: str, path: str) -> bool:
+        hosts = self.settings.hosts
+        # a probe or a scraper calls by any address: the answer says nothing, or needs a token
+        needs_token = self.door.tokens.are_needed
+        by_address = path in PROBES or (path == "/metrics" and needs_token)
+        return hosts is None or by_address or host.strip("[]").lower() in hosts
+
+    def _is_same_site(self, headers: Mapping[str, str]) -> bool:
+        origin = headers.get("origin")
+        if origin is not None:
+            own = origin.partition("://")[2] == headers.get("host")
+            return own or origin in self.settings.origins
+        # what pages load without a script (an image, a frame) names no origin; a page of another
+        # port is of the same site
+        return headers.get("sec-fetch-site", "none") in ("none", "same-origin")
+
+    def _check_token(self, request: HTTPConnection) -> Response | None:
+        path, parameters = request.scope["path"], QueryParams(request.scope["query_string"])
+        address = request.client.host if request.client else "-"
+        ticket = parameters.get("ticket") if STREAMS.fullmatch(path) else None
+        if ticket is not None:
+            # a caller with a token of its own has no more by it
+            self.door.check(address)
+            comes_back = "last-event-id" in request.headers
+            caller = read_ticket(self.door.tokens, ticket, comes_back=comes_back)
+            if caller is None:
+                self.door.count_wrong(address)
+                raise HttpProblem(401, "ticket: is none of this server's, or too old")
+            _let_in(request, caller, None)
+            return None
+        if not self.door.tokens.are_needed:
+            token: Token = self.door.tokens.nobody
+            _let_in(request, token.caller, token)
+            return None
+        in_link = parameters.get("token") if path == CONSOLE else None
+        shown = in_link or _shown(request)
+        found = self.door.show(shown, address) if shown else None
+        if found is not None and in_link:
+            return open_session(in_link, is_secure=request.scope["scheme"] == "https")
+        if found is not None:
+            _let_in(request, found.caller, found)
+            return None
+        return self._ask(request.headers, path)
+
+    def _ask(self, headers: Headers, path: str) -> Response:
+        if not path.startswith(GUARDED) and "text/html" in headers.get("accept", ""):
+            return ask_for_token()
+        raise HttpProblem(401, UNAUTHORIZED, headers={"WWW-Authenticate": "Bearer"})
+
+
+def _let_in(request: HTTPConnection, caller: Caller, token: Token | None) -> None:
+    request.state.caller, request.state.token = caller, token
+
+
+def _shown(request: HTTPConnection) -> str:
+    """The token of the header, or of the console's cookie; "" without one."""
+    kind, _, given = request.headers.get("authorization", "").partition(" ")
+    if kind:
+        return given.strip() if kind.lower() == "bearer" else "-"
+    return request.cookies.get(COOKIE, "")

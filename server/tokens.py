@@ -1,0 +1,234 @@
+"""Who may call, and what: tokens with names, scopes, owners and ends.
+
+From the environment or a file.
+
+A token is kept as its SHA-256: it is random, so that nothing slower is needed.
+"""
+
+import hashlib
+import hmac
+import logging
+import re
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Any, Literal, get_args
+
+import yaml
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
+
+from crew.journal.query import DEFAULT_PRIORITY, MAX_PRIORITY
+
+log = logging.getLogger(__name__)
+
+Scope = Literal["read", "run", "answer", "admin"]
+SCOPES: tuple[Scope, ...] = get_args(Scope)
+# what a named token may do unless it says otherwise: its own runs, nobody else's
+OWN_SCOPES: frozenset[Scope] = frozenset({"read", "run", "answer"})
+NAME = r"[A-Za-z0-9._-]{1,64}"
+HEAD = re.compile(rf"({NAME})(?:@([0-9]))?((?:\+(?:read|run|answer|admin))*)")
+HEAD_HELP = (
+    "TOKEN, NAME:TOKEN, NAME@PRIORITY:TOKEN or NAME+SCOPE+SCOPE:TOKEN; a name has 1 to 64 letters, "
+    f"digits, dots, dashes or underscores, a priority is 0 to 9, a scope one of {', '.join(SCOPES)}"
+)
+MIN_CHARS = 16
+
+
+class TokenError(Exception):
+    """A token, or the file of tokens, cannot be used."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ticket:
+    """What a caller may do who shows a ticket in place of a token."""
+
+    # the run that it may follow; None: it may start one
+    run_id: str | None
+    # the key by which it starts one, once
+    nonce: str
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who sends a request."""
+
+    # of the token, for the log; "" for those without a name
+    name: str = ""
+    # whose runs it starts
+    owner: str = ""
+    # its runs may have at most this priority
+    max_priority: int = MAX_PRIORITY
+    scopes: frozenset[Scope] = frozenset(SCOPES)
+    ticket: Ticket | None = None
+
+    def sees(self, owner: str) -> bool:
+        """Whether the runs of an owner are there for it."""
+        return owner == self.owner or "admin" in self.scopes
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """What is known of a token."""
+
+    digest: bytes
+    caller: Caller
+    expires: datetime | None = None
+
+    @property
+    def id(self) -> str:
+        """Names it without giving it away."""
+        return hashlib.sha256(self.digest).hexdigest()[:16]
+
+    @property
+    def is_over(self) -> bool:
+        """Whether its time is over."""
+        return self.expires is not None and self.expires <= datetime.now(UTC)
+
+
+def digest_of(secret: str) -> bytes:
+    """By which a token is kept."""
+    return hashlib.sha256(secret.encode()).digest()
+
+
+def parse_token(entry: str) -> Token:
+    """A token as CREW_API_TOKENS has it; raises TokenError."""
+    head, colon, secret = entry.rpartition(":")
+    caller = Caller(max_priority=DEFAULT_PRIORITY)
+    if colon:
+        found = HEAD.fullmatch(head)
+        if found is None:
+            # it may be a part of a token, so it is not shown
+            raise TokenError(f"one of them is no {HEAD_HELP}")
+        priority = DEFAULT_PRIORITY if found[2] is None else int(found[2])
+        named = frozenset(scope for scope in SCOPES if scope in found[3].split("+"))
+        caller = Caller(found[1], found[1], priority, named or OWN_SCOPES)
+    if len(secret) < MIN_CHARS:
+        raise TokenError(
+            f"one of them has fewer than {MIN_CHARS} characters; "
+            "`crew token new` or `openssl rand -hex 32` makes a good one"
+        )
+    return Token(digest_of(secret), caller)
+
+
+class TokenEntry(BaseModel):
+    """A token of the file."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    name: Annotated[str, Field(pattern=f"^{NAME}$")]
+    sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+    scopes: list[Scope] = sorted(OWN_SCOPES)
+    owner: Annotated[str, Field(pattern=f"^{NAME}$")] | None = None
+    priority: Annotated[int, Field(ge=0, le=MAX_PRIORITY)] = DEFAULT_PRIORITY
+    expires: AwareDatetime | None = None
+
+    def token(self) -> Token:
+        """What is known of it."""
+        caller = Caller(self.name, self.owner or self.name, self.priority, frozenset(self.scopes))
+        return Token(bytes.fromhex(self.sha256), caller, self.expires)
+
+
+class TokenFile(BaseModel):
+    """`tokens:` and a list; written by `crew token`."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    tokens: list[TokenEntry] = []
+
+    @classmethod
+    def read(cls, path: Path) -> "TokenFile":
+        """Read a file; raises TokenError with what is wrong, and where."""
+        try:
+            data: Any = yaml.safe_load(path.read_text(encoding="utf-8"))
+            file = cls.model_validate(data or {})
+        except OSError as error:
+            raise TokenError(f"{path}: {error.strerror}") from None
+        except (yaml.YAMLError, UnicodeDecodeError) as error:
+            mark = getattr(error, "problem_mark", None)
+            place = f"{path}:{mark.line + 1}" if mark is not None else str(path)
+            raise TokenError(f"{place}: is not YAML") from None
+        except ValidationError as error:
+            # a wrong value may be a token that was put there by mistake: it is not shown
+            first = error.errors(include_input=False, include_url=False)[0]
+            field = ".".join(str(part) for part in first["loc"])
+            raise TokenError(f"{path}: {field}: {first['msg']}") from None
+        names = [entry.name for entry in file.tokens]
+        for name in names:
+            if names.count(name) > 1:
+                raise TokenError(f"{path}: two tokens have the name {name!r}; give each its own")
+        return file
+
+    def write(self, path: Path) -> None:
+        """Replace a file as a whole, for its owner only."""
+        text = yaml.safe_dump(self.model_dump(mode="json", exclude_none=True), sort_keys=False)
+        beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+        beside.touch(mode=0o600)
+        beside.write_text(text, encoding="utf-8")
+        beside.replace(path)
+
+
+class Tokens:
+    """The tokens of a server. A changed file counts from the next request on."""
+
+    def __init__(self, given: Sequence[Token] = (), file: Path | None = None) -> None:
+        """Read the file once; raises TokenError.
+
+        Args:
+            given: of the environment.
+            file: has more, and may change.
+        """
+        self.given, self.file = tuple(given), file
+        self._stamp = self._stamp_of_file()
+        self._known = self._read()
+        # of everybody, where none is needed; it signs the tickets then
+        self.nobody = Token(secrets.token_bytes(32), Caller())
+
+    @property
+    def are_needed(self) -> bool:
+        """Whether clients must show one."""
+        return bool(self.given) or self.file is not None
+
+    def find(self, secret: str) -> Token | None:
+        """What is known of a token that somebody shows; None if it is none of ours, or over."""
+        digest = digest_of(secret)
+        token = self._current().get(digest)
+        if token is None or token.is_over or not hmac.compare_digest(token.digest, digest):
+            return None
+        return token
+
+    def by_id(self, token_id: str) -> Token | None:
+        """A token by its id; None if it is gone, or over."""
+        known = self._current().values() if self.are_needed else (self.nobody,)
+        found = next((one for one in known if one.id == token_id), None)
+        return None if found is None or found.is_over else found
+
+    def _current(self) -> dict[bytes, Token]:
+        stamp = self._stamp_of_file()
+        if stamp != self._stamp:
+            self._stamp = stamp
+            try:
+                self._known = self._read()
+                log.info("%s: %d tokens", self.file, len(self._known) - len(self.given))
+            except TokenError as error:
+                log.error("the tokens stay as they were: %s", error)
+        return self._known
+
+    def _stamp_of_file(self) -> tuple[int, int] | None:
+        if self.file is None:
+            return None
+        try:
+            found = self.file.stat()
+        except OSError:
+            return None
+        return found.st_mtime_ns, found.st_ino
+
+    def _read(self) -> dict[bytes, Token]:
+        tokens = list(self.given)
+        if self.file is not None:
+            tokens += [entry.token() for entry in TokenFile.read(self.file).tokens]
+        known = {token.digest: token for token in tokens}
+        if len(known) < len(tokens):
+            raise TokenError("two of them are the same token; give each its own")
+        return known

@@ -1,0 +1,308 @@
+"""Who may call, and what: scopes, owners, ends of tokens, tickets, wrong tokens; each by attack."""
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+
+from tests.support.crews import write_crew
+from tests.support.processes import (
+    BIN,
+    ServerProcess,
+    clean_environment,
+    client,
+    serving,
+    sse,
+    until,
+)
+
+pytestmark = pytest.mark.timeout(120)
+
+ACTS = 'def pay(to: str) -> str:\n    """Pay."""\n    return to\n'
+RULES: list[dict[str, Any]] = [
+    {"agent": "a", "hears": "pay", "say": "", "calls": [{"tool": "pay", "arguments": {"to": "b"}}]},
+    {"agent": "a", "hears": "ask", "say": "what?"},
+    {"agent": "a", "say": "done [END]"},
+]
+ROUTING = {
+    "signals": {"a": [{"signal": "[END]", "target": None}]},
+    "agent_behaviors": {"a": {"wait_for_signal": True}},
+}
+TOKENS = {
+    name: f"{name}-0123456789abcdef"
+    for name in ("boss", "shop", "other", "reader", "starter", "answerer", "admin")
+}
+ENTRIES = (
+    TOKENS["boss"],
+    f"shop:{TOKENS['shop']}",
+    f"other:{TOKENS['other']}",
+    f"reader+read:{TOKENS['reader']}",
+    f"starter+run:{TOKENS['starter']}",
+    f"answerer+answer:{TOKENS['answerer']}",
+    f"admin+admin:{TOKENS['admin']}",
+)
+
+
+def crew(folder: Path) -> Path:
+    written = write_crew(
+        folder / "crew",
+        {"a": {"tools": ["pay"]}},
+        RULES,
+        {"pay": {"kind": "python", "function": "acts.py:pay", "requires_approval": True}},
+        routing=ROUTING,
+    )
+    (written / "acts.py").write_text(ACTS)
+    return written
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory):
+    """One for all; it asks for tokens."""
+    folder = crew(tmp_path_factory.mktemp("who"))
+    with serving(folder, CREW_API_TOKENS=",".join(ENTRIES)) as started:
+        yield started
+
+
+def as_(name: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {TOKENS[name]}"}
+
+
+def start(http: httpx2.Client, name: str, query: str = "x", **more: Any) -> str:
+    answer = http.post("/api/crew/run", json={"query": query, **more}, headers=as_(name))
+    assert answer.status_code == 200, answer.text
+    run_id: str = answer.json()["run_id"]
+    return run_id
+
+
+def endpoints(run_id: str) -> list[tuple[str, str, Any]]:
+    run = f"/api/crew/runs/{run_id}"
+    return [
+        ("GET", run, None),
+        ("GET", f"{run}/events", None),
+        ("GET", f"{run}/events?after=1", None),
+        ("POST", f"{run}/resume", {"query": "x"}),
+        ("POST", f"{run}/cancel", None),
+        ("POST", f"{run}/retry", None),
+        ("POST", "/api/crew/run", {"query": "x", "run_id": run_id}),
+        ("GET", f"/api/crew/stream?q=x&run_id={run_id}", None),
+        ("GET", f"/api/crew/runs?after={run_id}", None),
+        ("POST", "/api/crew/tickets", {"run_id": run_id}),
+    ]
+
+
+def test_the_runs_of_others_are_not_there(server: ServerProcess):
+    """On every door, with the same bytes as a run that does not exist."""
+    with client(server) as http:
+        mine, missing = start(http, "shop", "ask"), "f" * 32
+        for (method, path, body), (_, nowhere, same) in zip(
+            endpoints(mine), endpoints(missing), strict=True
+        ):
+            same = json.loads(json.dumps(same).replace(mine, missing)) if same else same
+            answers = [
+                http.request(method, address, json=content, headers=as_("other"))
+                for address, content in ((path, body), (nowhere, same))
+            ]
+            assert [one.status_code for one in answers] == [404, 404], path
+            assert answers[0].text == answers[1].text.replace(missing, mine), path
+        for reconnect in (mine, missing):
+            last = {"Last-Event-ID": f"{reconnect}:1"}
+            assert http.get("/api/crew/stream", headers=as_("other") | last).status_code == 404
+        listed = http.get("/api/crew/runs?limit=500", headers=as_("other")).json()["runs"]
+        assert mine not in [run["run_id"] for run in listed]
+        for name in ("shop", "boss", "admin"):
+            assert http.get(f"/api/crew/runs/{mine}", headers=as_(name)).status_code == 200
+            listed = http.get("/api/crew/runs?limit=500", headers=as_(name)).json()["runs"]
+            assert mine in [run["run_id"] for run in listed]
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "scope"),
+    [
+        ("GET", "/api/crew", None, "read"),
+        ("GET", "/api/crew/runs", None, "read"),
+        ("GET", "/metrics", None, "read"),
+        ("GET", "/api/crew/runs/x", None, "read"),
+        ("GET", "/api/crew/runs/x/events", None, "read"),
+        ("GET", "/api/crew/stream?q=x", None, "run"),
+        ("POST", "/api/crew/stream", {"query": "x"}, "run"),
+        ("POST", "/api/crew/run", {"query": "x"}, "run"),
+        ("POST", "/api/crew/runs/x/cancel", None, "run"),
+        ("POST", "/api/crew/runs/x/retry", None, "run"),
+        ("POST", "/api/crew/tickets", {}, "run"),
+        ("POST", "/api/crew/run", {"query": "x", "run_id": "x"}, "answer"),
+        ("POST", "/api/crew/runs/x/resume", {"query": "x"}, "answer"),
+        ("POST", "/api/crew/reload", None, "admin"),
+    ],
+)
+def test_a_token_may_do_what_its_scopes_say(
+    server: ServerProcess, method: str, path: str, body: Any, scope: str
+):
+    """Each endpoint with each token of one scope: the others are refused before anything is done."""
+    with client(server) as http:
+        for name, own in (("reader", "read"), ("starter", "run"), ("answerer", "answer")):
+            answer = http.request(method, path, json=body, headers=as_(name))
+            assert (answer.status_code == 403) == (own != scope), (name, answer.text)
+            if own != scope:
+                assert repr(scope) in answer.json()["detail"]
+        assert http.request(method, path, json=body, headers=as_("admin")).status_code != 403
+
+
+def test_a_ticket_starts_one_run_and_follows_it(server: ServerProcess):
+    """However often it is shown; it opens nothing else."""
+    with client(server) as http:
+        made = http.post("/api/crew/tickets", json={}, headers=as_("shop"))
+        assert made.status_code == 201
+        assert made.headers["cache-control"] == "no-store"
+        ticket = {"ticket": made.json()["ticket"]}
+        first = sse(http.get("/api/crew/stream", params={"q": "hi", **ticket}).text)
+        again = sse(http.get("/api/crew/stream", params={"q": "hi", **ticket}).text)
+        assert first[-1]["type"] == "done"
+        assert first == again
+        run_id, other = first[0]["metadata"]["run_id"], start(http, "shop")
+        assert http.get(f"/api/crew/runs/{run_id}", headers=as_("shop")).json()["owner"] == "shop"
+        back = {"Last-Event-ID": f"{run_id}:1"}
+        rest = http.get("/api/crew/stream", params=ticket, headers=back)
+        assert [one["id"] for one in sse(rest.text)] == [one["id"] for one in first[1:]]
+        assert http.get(f"/api/crew/runs/{run_id}/events", params=ticket).status_code == 200
+        # another question, another run, another door
+        assert http.get("/api/crew/stream", params={"q": "no", **ticket}).status_code == 422
+        assert http.get(f"/api/crew/runs/{other}/events", params=ticket).status_code == 404
+        assert http.get("/api/crew/runs", params=ticket).status_code == 401
+        wrong = {"ticket": ticket["ticket"][:-3] + "AAA"}
+        assert http.get("/api/crew/stream", params={"q": "x", **wrong}).status_code == 401
+
+
+def test_a_ticket_for_a_run_starts_none(server: ServerProcess):
+    """It reads that run's events, and answers nothing."""
+    with client(server) as http:
+        run_id = start(http, "shop", "ask")
+        body = {"run_id": run_id}
+        made = http.post("/api/crew/tickets", json=body, headers=as_("shop")).json()
+        ticket = {"ticket": made["ticket"]}
+        assert http.get(f"/api/crew/runs/{run_id}/events", params=ticket).status_code == 200
+        assert http.get("/api/crew/stream", params={"q": "x", **ticket}).status_code == 403
+        answer = {"q": "x", "run_id": run_id, **ticket}
+        assert http.get("/api/crew/stream", params=answer).status_code == 403
+
+
+def test_without_tokens_a_ticket_works_the_same(tmp_path: Path):
+    """So that a page needs no other code where it is written."""
+    with serving(crew(tmp_path)) as server, client(server) as http:
+        ticket = http.post("/api/crew/tickets", json={}).json()["ticket"]
+        streams = [
+            http.get("/api/crew/stream", params={"q": "hi", "ticket": ticket}) for _ in range(2)
+        ]
+        assert sse(streams[0].text) == sse(streams[1].text)
+        assert "no token is needed" in server.log.read_text()
+
+
+def test_a_link_decides_nothing(server: ServerProcess):
+    """A GET answers a question in words, but not one about calls; a page that is opened starts no run."""
+    with client(server) as http:
+        run_id = start(http, "shop", "pay")
+        for q in (
+            "yes",
+            json.dumps({"query": "yes", "decision": "approve"}),
+            json.dumps({"query": "", "decision": "deny"}),
+        ):
+            params = {"q": q, "run_id": run_id}
+            answer = http.get("/api/crew/stream", params=params, headers=as_("shop"))
+            assert answer.status_code == 400, q
+        row = http.get(f"/api/crew/runs/{run_id}", headers=as_("shop")).json()
+        assert row["status"] == "paused"
+        opened = as_("shop") | {"Sec-Fetch-Mode": "navigate"}
+        assert http.get("/api/crew/stream?q=x", headers=opened).status_code == 403
+        asked = start(http, "shop", "ask")
+        words = {"q": "go on", "run_id": asked}
+        assert http.get("/api/crew/stream", params=words, headers=as_("shop")).status_code == 200
+
+
+def test_wrong_tokens_are_slowed_down(tmp_path: Path):
+    """Logged and counted, with the address; also in the form; the right one waits as well, then works."""
+    with serving(crew(tmp_path), CREW_API_TOKENS=TOKENS["boss"]) as server, client(server) as http:
+        codes = [
+            http.get("/api/crew", headers={"Authorization": f"Bearer {n:016}"}).status_code
+            for n in range(15)
+        ]
+        assert codes == [401] * 10 + [429] * 5
+        assert http.get("/api/crew", headers=as_("boss")).headers["retry-after"].isdigit()
+        assert http.post("/session", content="token=x").status_code == 429
+        assert http.get("/health").status_code == 200
+        text = server.log.read_text()
+    assert "a wrong token came from 127.0.0.1" in text
+    assert f"{3:016}" not in text
+
+
+def token(*arguments: str, status: int = 0) -> str:
+    ended = subprocess.run(
+        [BIN / "crew", "token", *arguments],
+        capture_output=True,
+        text=True,
+        env=clean_environment(),
+        timeout=60,
+    )
+    assert ended.returncode == status, ended.stderr
+    return ended.stdout.strip() if status == 0 else ended.stderr
+
+
+def test_a_file_of_tokens(tmp_path: Path):
+    """Made, listed and revoked by the command; a running server follows; hashed, for its owner only."""
+    file = tmp_path / "tokens.yaml"
+    own = ("--file", str(file))
+    secret = token("new", "shop", "--scope", "read", "--scope", "run", "--days", "30", *own)
+    assert secret not in file.read_text()
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert "shop  shop  read,run  until " in token("list", *own)
+    assert "has a token 'shop'" in token("new", "shop", *own, status=2)
+    assert "a scope is one of" in token("new", "x", "--scope", "root", *own, status=2)
+    shown = {"Authorization": f"Bearer {secret}"}
+    with serving(crew(tmp_path), CREW_TOKEN_FILE=str(file)) as server, client(server) as http:
+        assert http.get("/api/crew", headers=shown).status_code == 200
+        assert http.post("/api/crew/reload", headers=shown).status_code == 403
+        # a broken edit changes nothing
+        kept = file.read_text()
+        file.write_text("tokens: [{name: shop}]")
+        assert http.get("/api/crew", headers=shown).status_code == 200
+        until(lambda: "the tokens stay as they were" in server.log.read_text())
+        file.write_text(kept)
+        ticket = http.post("/api/crew/tickets", json={}, headers=shown).json()["ticket"]
+        token("revoke", "shop", *own)
+        assert http.get("/api/crew", headers=shown).status_code == 401
+        asked = {"q": "x", "ticket": ticket}
+        assert http.get("/api/crew/stream", params=asked).status_code == 401
+    file.write_text(kept.replace("expires: '2", "expires: '1"))
+    with serving(crew(tmp_path), CREW_TOKEN_FILE=str(file)) as server, client(server) as http:
+        assert http.get("/api/crew", headers=shown).status_code == 401
+
+
+def test_tools_do_not_see_the_tokens(tmp_path: Path):
+    """They are out of the environment before any is loaded."""
+    folder = crew(tmp_path)
+    tell = 'import os\n\ndef pay(to: str) -> str:\n    """Pay."""\n'
+    (folder / "acts.py").write_text(f"{tell}    return os.environ.get('CREW_API_TOKENS', 'none')\n")
+    with serving(folder, CREW_API_TOKENS=TOKENS["boss"]) as server, client(server) as http:
+        run_id = start(http, "boss", "pay")
+        body = {"query": "yes", "run_id": run_id, "decision": "approve"}
+        http.post("/api/crew/run", json=body, headers=as_("boss"))
+        events = http.get(f"/api/crew/runs/{run_id}/events", headers=as_("boss")).text
+    (result,) = [event for event in sse(events) if event["type"] == "tool_result"]
+    assert result["content"].endswith("→ none")
+
+
+def test_serve_makes_a_token(tmp_path: Path):
+    """And prints it as a link, which leads to the console."""
+    with serving(crew(tmp_path), "--token") as server, client(server) as http:
+        link = next(
+            line for line in server.log.read_text().splitlines() if line.startswith("open http")
+        )
+        secret = link.partition("token=")[2]
+        assert http.get("/api/crew").status_code == 401
+        opened = http.get(f"/?token={secret}")
+        assert (opened.status_code, opened.headers["location"]) == (303, "/")
+        cookie = opened.headers["set-cookie"].lower()
+        assert "httponly" in cookie
+        assert "samesite=lax" in cookie
+        assert http.get("/api/crew").status_code == 200
