@@ -13,6 +13,7 @@ from server.tokens import TokenError, Tokens, parse_token
 from tools.suggest import nearest
 
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
+PLACES = (1, 1_000_000), "connections"
 LOG_LEVELS = ("debug", "info", "warning", "error")
 VARIABLES = {
     "CREW_API_TOKENS": (
@@ -37,6 +38,10 @@ VARIABLES = {
     "CREW_CORS_ORIGINS": "origins of web pages that may call the API, separated by commas",
     "CREW_ALLOWED_HOSTS": (
         "host names by which the server may be called, separated by commas; on loopback its own"
+    ),
+    "CREW_MAX_CONNECTIONS": "how many connections clients may have; 10000 unless set",
+    "CREW_MAX_CONNECTIONS_PER_ADDRESS": (
+        "how many one address may have, unless it is a trusted proxy's; 1000 unless set"
     ),
     "CREW_DRAIN_SECONDS": "how long runs may go on after SIGTERM; 30 unless set",
     "CREW_STALL_SECONDS": (
@@ -67,6 +72,8 @@ class ServerSettings:
     proxies: tuple[str, ...] = ()
     database_url: str | None = None
     database_connections: int = CONNECTIONS
+    max_connections: int = 10_000
+    max_connections_per_address: int = 1_000
     drain_seconds: float = 30.0
     stall_seconds: float = 30.0
     retention: Retention = field(default_factory=Retention)
@@ -100,6 +107,10 @@ class ServerSettings:
             proxies=_proxies(environment.get("CREW_TRUSTED_PROXIES")),
             database_url=environment.get("CREW_DATABASE_URL") or None,
             database_connections=int(connections),
+            max_connections=int(_number(environment, "CREW_MAX_CONNECTIONS", 10_000, *PLACES)),
+            max_connections_per_address=int(
+                _number(environment, "CREW_MAX_CONNECTIONS_PER_ADDRESS", 1_000, *PLACES)
+            ),
             drain_seconds=_number(environment, "CREW_DRAIN_SECONDS", 30, (0, 3600), "seconds"),
             stall_seconds=_number(environment, "CREW_STALL_SECONDS", 30, (5, 3600), "seconds"),
             retention=_retention(environment),

@@ -1,1 +1,5 @@
-"""The processes: `serve` (from start to SIGTERM), `worker`, `watch` (edits of the files)."""
+"""The processes.
+
+`serve` (from start to SIGTERM), `protocol` (HTTP below ASGI, bounded), `worker`, `watch` (edits of
+the files).
+"""

@@ -14,6 +14,7 @@ from starlette.applications import Starlette
 from crew.config.errors import ConfigurationError
 from crew.runs.errors import Draining
 from server.http.services import Services
+from server.process.protocol import bounded
 from server.settings import ServerSettings, SettingsError
 
 log = logging.getLogger(__name__)
@@ -33,6 +34,7 @@ class Server(uvicorn.Server):
             app,
             host=settings.host,
             port=settings.port,
+            http=bounded(settings),  # type: ignore[arg-type] # a class in its own eyes
             log_config=None,
             access_log=False,
             server_header=False,

@@ -1,0 +1,179 @@
+"""HTTP below ASGI, bounded: connections, the head of a request, and the time that it takes to come.
+
+uvicorn has no such limits of its own. A client that sends its request byte by byte, or none at
+all, takes a connection and nothing else.
+"""
+
+import asyncio
+import logging
+from collections import Counter
+from collections.abc import Callable
+from functools import partial
+from ipaddress import ip_address, ip_network
+from typing import Any
+
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from server.settings import ServerSettings
+
+log = logging.getLogger(__name__)
+
+MAX_HEAD_BYTES = 16 * 1024
+HEAD_SECONDS = 10.0
+BODY_SECONDS = 30.0
+# beyond the most connections: told that they are too many, or that the server is alive
+SPARE_CONNECTIONS = 100
+HEALTH = b"/health"
+REASONS = {400: "Bad Request", 408: "Request Timeout", 431: "Request Header Fields Too Large"}
+BUSY = 503
+
+
+class Connections:
+    """How many there are."""
+
+    def __init__(self, settings: ServerSettings) -> None:
+        self.most = settings.max_connections
+        self.most_of_address = settings.max_connections_per_address
+        self.proxies = [ip_network(proxy) for proxy in settings.proxies]
+        self.of_address: Counter[str] = Counter()
+        self.total = 0
+        self.was_full = False
+
+    def add(self, address: str) -> bool | None:
+        """A connection came; True: it is one too many, None: it is not even answered."""
+        self.total += 1
+        self.of_address[address] += 1
+        if self.of_address[address] > self.most_of_address and not self._is_proxy(address):
+            return None
+        is_full = self.total > self.most
+        if is_full and not self.was_full:
+            log.warning("there are %d connections: further ones are refused", self.total - 1)
+        self.was_full = is_full
+        return None if self.total > self.most + SPARE_CONNECTIONS else is_full
+
+    def remove(self, address: str) -> None:
+        """It has gone."""
+        self.total -= 1
+        self.of_address[address] -= 1
+        if self.of_address[address] == 0:
+            del self.of_address[address]
+
+    def _is_proxy(self, address: str) -> bool:
+        return bool(self.proxies) and any(ip_address(address) in one for one in self.proxies)
+
+
+def bounded(settings: ServerSettings) -> Callable[..., "BoundedProtocol"]:
+    """Makes the protocol of each connection of a server."""
+    return partial(BoundedProtocol, Connections(settings))
+
+
+class BoundedProtocol(HttpToolsProtocol):
+    """One connection."""
+
+    def __init__(self, all_connections: Connections, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.all_connections = all_connections
+        self._address = ""
+        self._is_too_many = False
+        self._is_refused = False
+        # of the request whose head is being received; None: of none
+        self._head_bytes: int | None = None
+        self._is_in_body = False
+        self._timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """See asyncio."""
+        super().connection_made(transport)
+        self._address = self.client[0] if self.client else ""
+        too_many = self.all_connections.add(self._address)
+        if too_many is None:
+            self._is_refused = True
+            transport.abort()
+            return
+        self._is_too_many = too_many
+        self._begin_head()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """See asyncio."""
+        self._stop_timer()
+        self.all_connections.remove(self._address)
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """See asyncio."""
+        if self._is_refused:
+            return
+        is_idle = self.cycle is None or self.cycle.response_complete
+        if self._head_bytes is None and is_idle and not self._is_in_body:
+            self._begin_head()
+        if self._head_bytes is not None:
+            self._head_bytes += len(data)
+        super().data_received(data)
+        if self._head_bytes is not None and self._head_bytes > MAX_HEAD_BYTES:
+            self._refuse(431)
+
+    def on_message_begin(self) -> None:
+        """The first byte of a request."""
+        super().on_message_begin()
+        if self._head_bytes is None:
+            self._begin_head()
+
+    def on_headers_complete(self) -> None:
+        """Its head is complete."""
+        self._head_bytes = None
+        self._stop_timer()
+        size = len(self.url) + sum(len(name) + len(value) for name, value in self.headers)
+        if size > MAX_HEAD_BYTES:
+            self._refuse(431)
+        elif not self.url.startswith(b"/"):
+            # another host's address, which the rest would not see
+            self._refuse(400)
+        elif self._is_too_many and self.url != HEALTH:
+            self._refuse(BUSY)
+        if not self._is_refused:
+            self._is_in_body = True
+            super().on_headers_complete()
+            self._start_timer(BODY_SECONDS)
+
+    def on_body(self, body: bytes) -> None:
+        """A part of its body."""
+        if not self._is_refused:
+            super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        """It is complete."""
+        self._is_in_body = False
+        self._stop_timer()
+        if not self._is_refused:
+            super().on_message_complete()
+
+    def _begin_head(self) -> None:
+        self._head_bytes = 0
+        self._start_timer(HEAD_SECONDS)
+
+    def _start_timer(self, seconds: float) -> None:
+        self._stop_timer()
+        self._timer = self.loop.call_later(seconds, self._refuse, 408)
+
+    def _stop_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _refuse(self, status: int) -> None:
+        """Answer without the application, and close."""
+        self._is_refused = True
+        self._stop_timer()
+        is_answering = self.cycle is not None and not self.cycle.response_complete
+        if is_answering or self._is_in_body:
+            # an answer has begun, or may
+            self.transport.abort()
+            return
+        if self.transport.is_closing() or (status == 408 and not self._head_bytes):
+            self.transport.close()
+            return
+        reason = REASONS.get(status, "Service Unavailable")
+        more = "retry-after: 5\r\n" if status == BUSY else ""
+        head = f"HTTP/1.1 {status} {reason}\r\ncontent-length: 0\r\nconnection: close\r\n{more}\r\n"
+        self.transport.write(head.encode())
+        self.transport.close()
