@@ -18,7 +18,9 @@ from server.settings import ServerSettings
 
 log = logging.getLogger(__name__)
 
-MAX_HEAD_BYTES = 16 * 1024
+MAX_HEADERS_BYTES = 16 * 1024
+# a query of 10,000 characters takes up to 120,000 bytes in a URL
+MAX_URL_BYTES = 128 * 1024
 HEAD_SECONDS = 10.0
 BODY_SECONDS = 30.0
 # beyond the most connections: told that they are too many, or that the server is alive
@@ -109,7 +111,7 @@ class BoundedProtocol(HttpToolsProtocol):
         if self._head_bytes is not None:
             self._head_bytes += len(data)
         super().data_received(data)
-        if self._head_bytes is not None and self._head_bytes > MAX_HEAD_BYTES:
+        if self._head_bytes is not None and self._head_bytes > MAX_URL_BYTES + MAX_HEADERS_BYTES:
             self._refuse(431)
 
     def on_message_begin(self) -> None:
@@ -122,8 +124,8 @@ class BoundedProtocol(HttpToolsProtocol):
         """Its head is complete."""
         self._head_bytes = None
         self._stop_timer()
-        size = len(self.url) + sum(len(name) + len(value) for name, value in self.headers)
-        if size > MAX_HEAD_BYTES:
+        size = sum(len(name) + len(value) for name, value in self.headers)
+        if size > MAX_HEADERS_BYTES or len(self.url) > MAX_URL_BYTES:
             self._refuse(431)
         elif not self.url.startswith(b"/"):
             # another host's address, which the rest would not see
