@@ -19,14 +19,19 @@ from server.settings import ServerSettings
 log = logging.getLogger(__name__)
 
 MAX_HEADERS_BYTES = 16 * 1024
-# a query of 10,000 characters takes up to 120,000 bytes in a URL
-MAX_URL_BYTES = 128 * 1024
+# what httptools can take apart; a query may take up to 12 bytes for each character
+MAX_URL_BYTES = 65_535
 HEAD_SECONDS = 10.0
 BODY_SECONDS = 30.0
 # beyond the most connections: told that they are too many, or that the server is alive
 SPARE_CONNECTIONS = 100
 HEALTH = b"/health"
-REASONS = {400: "Bad Request", 408: "Request Timeout", 431: "Request Header Fields Too Large"}
+REASONS = {
+    400: "Bad Request",
+    408: "Request Timeout",
+    414: "URI Too Long",
+    431: "Request Header Fields Too Large",
+}
 BUSY = 503
 
 
@@ -125,7 +130,9 @@ class BoundedProtocol(HttpToolsProtocol):
         self._head_bytes = None
         self._stop_timer()
         size = sum(len(name) + len(value) for name, value in self.headers)
-        if size > MAX_HEADERS_BYTES or len(self.url) > MAX_URL_BYTES:
+        if len(self.url) > MAX_URL_BYTES:
+            self._refuse(414)
+        elif size > MAX_HEADERS_BYTES:
             self._refuse(431)
         elif not self.url.startswith(b"/"):
             # another host's address, which the rest would not see
