@@ -23,6 +23,8 @@ MAX_HEADERS_BYTES = 16 * 1024
 MAX_URL_BYTES = 65_535
 HEAD_SECONDS = 10.0
 BODY_SECONDS = 30.0
+# after a refusal
+CLOSING_SECONDS = 1.0
 # beyond the most connections: told that they are too many, or that the server is alive
 SPARE_CONNECTIONS = 100
 HEALTH = b"/health"
@@ -185,4 +187,6 @@ class BoundedProtocol(HttpToolsProtocol):
         more = "retry-after: 5\r\n" if status == BUSY else ""
         head = f"HTTP/1.1 {status} {reason}\r\ncontent-length: 0\r\nconnection: close\r\n{more}\r\n"
         self.transport.write(head.encode())
-        self.transport.close()
+        # what still comes is read first: a reset would take the answer away from the client
+        self.transport.write_eof()
+        self._timer = self.loop.call_later(CLOSING_SECONDS, self.transport.close)
