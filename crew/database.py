@@ -1,6 +1,7 @@
 """From `CREW_DATABASE_URL` to a store, and to a queue where several processes share it."""
 
 import asyncio
+import contextlib
 import importlib
 from dataclasses import dataclass
 from pathlib import Path
@@ -60,7 +61,9 @@ async def open_database(
 ) -> Database:
     """The store, and the queue where it is shared. See `open_store`; `queued`: open the queue."""
     if url is None or url == "":
-        return Database(await _open_sqlite(folder / ".crew" / "crew.db"))
+        kept = folder / ".crew"
+        await asyncio.to_thread(_make_private, kept)
+        return Database(await _open_sqlite(kept / "crew.db"))
     if url in ("memory:", "memory://"):
         return Database(MemoryStore())
     if url.startswith("sqlite:///") and len(url) > len("sqlite:///"):
@@ -74,6 +77,19 @@ async def open_database(
         f"CREW_DATABASE_URL {scheme}:… is not known; "
         "write sqlite:///file.db, memory: or postgresql://user@host/db"
     )
+
+
+def _make_private(folder: Path) -> None:
+    """What runs say is for the owner of the crew's files only, and in no version control."""
+    # the store says what cannot be done
+    with contextlib.suppress(OSError):
+        folder.mkdir(parents=True, exist_ok=True)
+        folder.chmod(0o700)
+        ignored = folder / ".gitignore"
+        if not ignored.exists():
+            ignored.write_text("*\n")
+        for file in folder.glob("crew.db*"):
+            file.chmod(0o600)
 
 
 async def _open_sqlite(path: Path) -> SqliteStore:

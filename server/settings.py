@@ -50,6 +50,10 @@ VARIABLES = {
     "CREW_KEEP_EVENTS_HOURS": "how long the events of an ended run are kept; 24 unless set",
     "CREW_KEEP_EVENTS": "how many of its newest events an ended run keeps; 50000 unless set",
     "CREW_KEEP_RUNS_DAYS": "how long an ended run's result is kept; 30 unless set",
+    "CREW_TOOL_FOLDERS": (
+        "folders beside the crew's own from which Python files of tools may be loaded, separated "
+        "as in PATH"
+    ),
     "CREW_LOG_FORMAT": "text or json; text on a terminal, else json",
     "CREW_LOG_LEVEL": "debug, info, warning or error; info unless set",
 }

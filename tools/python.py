@@ -2,6 +2,7 @@
 
 import contextlib
 import importlib
+import os
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +14,8 @@ from tools.errors import ToolDefinitionError, ToolImportError
 from tools.schema import JsonSchema
 from tools.tool import Tool, tool_from
 
+# folders beside the crew's own from which tools may be loaded, separated as in PATH
+TOOL_FOLDERS = "CREW_TOOL_FOLDERS"
 # keys of an entry that replace what the function says of itself
 REPLACING_KEYS = ("description", "timeout_seconds", "retries", "effect", "requires_approval")
 
@@ -82,7 +85,7 @@ def load_reference(reference: str, folder: Path) -> Any:
         # what a module prints must not get between the lines of a command's output
         with contextlib.redirect_stdout(sys.stderr):
             if place.endswith(".py"):
-                module = _import_file(folder / place)
+                module = _import_file(_inside(folder, place))
             else:
                 module = importlib.import_module(place)
             if not hasattr(module, attribute):
@@ -98,8 +101,19 @@ def load_reference(reference: str, folder: Path) -> Any:
         raise ToolImportError(place, reason) from error
 
 
+def _inside(folder: Path, place: str) -> Path:
+    """A file of tools; raises ToolDefinitionError where it, or what it links to, is elsewhere."""
+    path = (folder / place).resolve()
+    others = os.environ.get(TOOL_FOLDERS, "").split(os.pathsep)
+    allowed = [folder.resolve(), *(Path(other).resolve() for other in others if other)]
+    if not any(path.is_relative_to(one) for one in allowed):
+        raise ToolDefinitionError(
+            f"{place} is outside the crew's folder; {TOOL_FOLDERS} can allow its folder"
+        )
+    return path
+
+
 def _import_file(path: Path) -> ModuleType:
-    path = path.resolve()
     if not path.is_file():
         raise ToolDefinitionError(f"there is no file {path.name} in {path.parent.name}/")
     name = f"crew_file_{path.stem}_{abs(hash(str(path))):x}"

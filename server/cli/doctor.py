@@ -16,6 +16,7 @@ from crew.errors import CrewError
 from crew.journal.rows import Finding
 from server.cli.exits import HERE, Exit, Folder
 from server.settings import ServerSettings
+from tools.visible import visible
 
 MARKS = {
     "ok": "[green]✓[/]",
@@ -41,7 +42,9 @@ def doctor(
     findings += asyncio.run(_database(folder))
     console = Console(highlight=False)
     for one in findings:
-        console.print(f"{MARKS[one.level]} {one.level}: {escape(one.text)}", soft_wrap=True)
+        console.print(
+            f"{MARKS[one.level]} {one.level}: {escape(visible(one.text))}", soft_wrap=True
+        )
     if any(one.level == "error" for one in findings):
         raise typer.Exit(Exit.FAILED)
 

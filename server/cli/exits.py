@@ -11,6 +11,7 @@ import typer
 from crew.config.problems import Problem
 from crew.config.report import render_problem
 from crew.journal.rows import RunRow
+from tools.visible import visible
 
 Folder = Annotated[
     Path,
@@ -53,11 +54,11 @@ def exit_code_of(row: RunRow) -> Exit:
 
 def fail(message: str, code: Exit = Exit.FAILED) -> NoReturn:
     """Say why, and end."""
-    print(f"crew: {message}", file=sys.stderr)
+    print(f"crew: {visible(message)}", file=sys.stderr)
     raise SystemExit(code)
 
 
 def print_problems(problems: tuple[Problem, ...], texts: Mapping[str, str]) -> None:
     """Print what is wrong with a crew's files; `texts`: of the files, by their names."""
     for problem in problems:
-        print(render_problem(problem, texts), file=sys.stderr)
+        print(visible(render_problem(problem, texts)), file=sys.stderr)

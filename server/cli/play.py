@@ -26,6 +26,7 @@ from crew.runs.runs import Runs
 from server.cli.run_view import REFUSALS, RunView
 from tools.clock import SYSTEM_CLOCK
 from tools.threads import call_in_thread
+from tools.visible import visible
 
 LISTED_KEYS = ("run_id", "status", "reason", "started_at", "query")
 # how long another process may take to end a run, and between two looks
@@ -247,4 +248,4 @@ def _print_row(row: RunRow, *, as_document: bool) -> None:
         print(json.dumps(document, ensure_ascii=False))
         return
     query = " ".join(row.query.split())[:60]
-    print(f"{row.run_id}  {row.started_at}  {row.status:<9}  {query}")
+    print(f"{row.run_id}  {row.started_at}  {row.status:<9}  {visible(query)}")

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from rich.console import Console
@@ -11,6 +12,7 @@ from rich.text import Text
 
 from crew.journal.query import Decision
 from crew.journal.wire import RunEvent
+from tools.visible import visible, visible_in
 
 COLOURS = ("cyan", "magenta", "yellow", "green", "blue")
 # of a tool's output
@@ -49,6 +51,12 @@ class RunView:
 
     def show(self, event: RunEvent) -> None:
         """Print one event."""
+        event = replace(
+            event,
+            agent=visible(event.agent),
+            content=visible(event.content),
+            metadata=visible_in(event.metadata),
+        )
         data = event.metadata
         if self.writing and event.type != "agent_delta":
             self.console.print()

@@ -15,6 +15,7 @@ from crew.config.report import problems_document, render_problem
 from crew.config.sources import Sources, read_sources
 from crew.crew import Recipe
 from server.cli.sarif import sarif_document
+from tools.visible import visible
 
 HIDDEN = "(a line that may hold a secret)"
 
@@ -108,7 +109,7 @@ def _document(found: Sequence[tuple[Path, Sequence[Problem]]]) -> object:
 def _print_text(folder: Path, problems: Sequence[Problem], texts: dict[str, str]) -> None:
     prefix = "" if folder == Path() else f"{folder}/"
     for problem in problems:
-        print(render_problem(problem, texts, prefix))
+        print(visible(render_problem(problem, texts, prefix)))
     errors = sum(problem.severity == "error" for problem in problems)
     print(f"{folder}: {_count(errors, 'error')}, {_count(len(problems) - errors, 'warning')}")
 

@@ -2,7 +2,6 @@
 
 import logging
 import logging.config
-import re
 import time
 from contextvars import ContextVar
 from typing import Any
@@ -22,12 +21,12 @@ from crew.journal.events import (
 )
 from crew.journal.writer import current_run
 from server.settings import ServerSettings
+from tools.visible import visible
 
 log = logging.getLogger("crew.events")
 
 # the id of the request that is being answered
 current_request: ContextVar[str | None] = ContextVar("current_request", default=None)
-UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 # codes of warnings whose text may repeat what was sent to the model, or its answer
 PROVIDER_TEXT_CODES = frozenset({"model_retry", "model_backup", "member_failed"})
 PLAIN = frozenset(logging.makeLogRecord({}).__dict__) | {
@@ -79,13 +78,13 @@ class TextFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         """The line."""
         # a path or a tool may hold a line break, or commands for a terminal
-        message = UNPRINTABLE.sub(lambda found: repr(found[0])[1:-1], record.getMessage())
+        message = visible(record.getMessage()).replace("\n", "\\n").replace("\t", "\\t")
         text = f"{_time(record)[11:23]} {record.levelname:<7} {message}"
         for key in ("run_id", "request_id"):
             if value := getattr(record, key, None):
                 text = f"{text} {key}={value}"
         if record.exc_info:
-            return f"{text}\n{self.formatException(record.exc_info)}"
+            return f"{text}\n{visible(self.formatException(record.exc_info))}"
         return text
 
 
