@@ -33,7 +33,14 @@ def find_question(branches: Sequence[tuple[Branch, Agent]]) -> tuple[Agent, Ques
 
 def _needs_approval(call: ToolCall, agent: Agent) -> bool:
     tool = agent.tools.get(call.tool)
-    return call.argument_error is None and tool is not None and tool.requires_approval
+    if call.argument_error is not None or tool is None or not tool.requires_approval:
+        return False
+    try:
+        tool.check(call.arguments)
+    except Exception:  # noqa: BLE001 # types of a tool's own may raise anything
+        # the executor makes an error of it: a person need not be asked
+        return False
+    return True
 
 
 def wrong_decision(answer: Answer, question: Question | None) -> str | None:
