@@ -7,6 +7,9 @@ from typing import Any
 from crew.config.document import Document, YamlPath
 from crew.config.problems import Problem
 
+# shorter ones are words such as "none", for servers that need no key
+MIN_SECRET_CHARS = 12
+SECRET_HEADER = re.compile(r"auth|key|token|secret|cookie", re.IGNORECASE)
 VARIABLE = re.compile(r"\$\{([A-Za-z_]\w*)(?::-([^{}]*))?\}")
 
 
@@ -39,6 +42,28 @@ def fill_environment(
 
     for path in parts:
         document.data = _change_at(document.data, path, 0, fill)
+    return problems
+
+
+def find_literal_secrets(document: Document) -> list[Problem]:
+    """A warning for each key of a provider that stands in the file itself."""
+    providers = document.data.get("providers") if isinstance(document.data, dict) else None
+    problems: list[Problem] = []
+    for name, provider in (providers if isinstance(providers, dict) else {}).items():
+        if not isinstance(provider, dict):
+            continue
+        headers = provider.get("headers")
+        given: dict[YamlPath, Any] = {("api_key",): provider.get("api_key")}
+        for header, value in (headers if isinstance(headers, dict) else {}).items():
+            if SECRET_HEADER.search(str(header)):
+                given["headers", header] = value
+        for path, value in given.items():
+            if not isinstance(value, str) or VARIABLE.search(value):
+                continue
+            if len(value) >= MIN_SECRET_CHARS:
+                text = f"{path[-1]} has its secret in the file; write ${{NAME}}, and set NAME"
+                where = ("providers", name, *path)
+                problems.append(document.problem(where, "literal-secret", text))
     return problems
 
 

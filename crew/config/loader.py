@@ -10,7 +10,7 @@ from agents.providers.scripted import SCRIPT_FILE, Script
 from crew.config.binding import Bound, S, bind, ignored_keys
 from crew.config.crew_file import CrewConfig
 from crew.config.document import Document, YamlPath
-from crew.config.environment import fill_environment
+from crew.config.environment import fill_environment, find_literal_secrets
 from crew.config.problems import Problem
 from crew.config.sources import CREW_FILE, TOOLS_FILE, Sources
 from crew.config.yaml_reader import read
@@ -147,6 +147,7 @@ def _read_crew(files: CrewFiles, name: str, environment: Mapping[str, str]) -> N
     variables: tuple[YamlPath, ...] = (("providers",), ("tools",))
     # without a list of agents, those that have files are meant
     agents = {"agents": list(files.agent_files)} if files.agent_files else {}
+    files.problems += find_literal_secrets(document)
     files.crew = _bind(files, document, CrewConfig, agents, variables, environment)
     if files.crew is not None:
         files.tools = dict(files.crew.tools)

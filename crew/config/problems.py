@@ -63,6 +63,7 @@ WarningCode = Literal[
     "unused-allow",
     # shapes
     "ignored-key",
+    "literal-secret",
     # the script
     "script-tool",
     "script-arguments",

@@ -80,18 +80,6 @@ async def test_a_tool_that_needs_a_yes(
     assert paid(folder) == acts
 
 
-async def test_a_person_is_not_asked_about_what_cannot_be_done(tmp_path: Path):
-    """Arguments that do not fit are an error that the model reads; the call that fits is asked about."""
-    folder = paying(tmp_path / "crew", requires_approval=True)
-    wrong = [{"tool": "pay", "arguments": {"to": ["bob"], "how": 1}}]
-    rules = [{"after": "pay", "say": "{{result.pay}}"}, {"say": "", "calls": wrong}]
-    write_crew(folder, {"a": {"tools": ["pay"]}}, rules)
-    played = await play(load_crew(folder), "pay bob")
-    assert (played.row.status, played.of("pause"), paid(folder)) == ("completed", [], 0)
-    (result,) = played.of("tool_result")
-    assert result["metadata"]["status"] == "error"
-
-
 def records_of(events: list[Any]) -> list[Record]:
     records = []
     for seq, event in enumerate(events, 1):

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from crew import Crew, load_crew
+from tests.crew.engine.test_approvals import paid, paying
 from tests.support.crews import crew_of, play, write_crew
 from tests.support.model_server import completion, http, model_server
 from tools import tool
@@ -148,3 +149,15 @@ async def test_one_answer_makes_no_more_calls_than_it_may(tmp_path: Path):
     error = played.of("error")[0]
     assert error["metadata"]["reason"] == "model"
     assert "made 65 calls in one answer; settings.max_calls_per_answer = 64" in error["content"]
+
+
+async def test_a_person_is_not_asked_about_what_cannot_be_done(tmp_path: Path):
+    """Arguments that do not fit are an error that the model reads; the call that fits is asked about."""
+    folder = paying(tmp_path / "crew", requires_approval=True)
+    wrong = [{"tool": "pay", "arguments": {"to": ["bob"], "how": 1}}]
+    rules = [{"after": "pay", "say": "{{result.pay}}"}, {"say": "", "calls": wrong}]
+    write_crew(folder, {"a": {"tools": ["pay"]}}, rules)
+    played = await play(load_crew(folder), "pay bob")
+    assert (played.row.status, played.of("pause"), paid(folder)) == ("completed", [], 0)
+    (result,) = played.of("tool_result")
+    assert result["metadata"]["status"] == "error"
