@@ -54,9 +54,7 @@ class Ticket:
 class Caller:
     """Who sends a request."""
 
-    # of the token, for the log; "" for those without a name
-    name: str = ""
-    # whose runs it starts
+    # whose runs it starts; "" for those without a name
     owner: str = ""
     # its runs may have at most this priority
     max_priority: int = MAX_PRIORITY
@@ -103,7 +101,7 @@ def parse_token(entry: str) -> Token:
             raise TokenError(f"one of them is no {HEAD_HELP}")
         priority = DEFAULT_PRIORITY if found[2] is None else int(found[2])
         named = frozenset(scope for scope in SCOPES if scope in found[3].split("+"))
-        caller = Caller(found[1], found[1], priority, named or OWN_SCOPES)
+        caller = Caller(found[1], priority, named or OWN_SCOPES)
     if len(secret) < MIN_CHARS:
         raise TokenError(
             f"one of them has fewer than {MIN_CHARS} characters; "
@@ -126,7 +124,7 @@ class TokenEntry(BaseModel):
 
     def token(self) -> Token:
         """What is known of it."""
-        caller = Caller(self.name, self.owner or self.name, self.priority, frozenset(self.scopes))
+        caller = Caller(self.owner or self.name, self.priority, frozenset(self.scopes))
         return Token(bytes.fromhex(self.sha256), caller, self.expires)
 
 

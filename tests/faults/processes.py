@@ -157,7 +157,7 @@ class Processes:
             SERVES=str(serves),
             FAULT=point,
             LEDGER=self.ledger,
-            CREW_LOG_LEVEL=os.environ.get("HARNESS_LOG", "error"),
+            CREW_LOG_LEVEL="error",
             CREW_DRAIN_SECONDS=str(DRAIN_SECONDS),
             PYTHONPATH=f"{self.code}{os.pathsep}{ROOT}",
             **({"CREW_DATABASE_URL": self.database} if self.database else {}),
