@@ -10,7 +10,7 @@ import hmac
 import logging
 import re
 import secrets
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -85,6 +85,11 @@ class Token:
         return self.expires is not None and self.expires <= datetime.now(UTC)
 
 
+def with_admin(scopes: Collection[Scope]) -> frozenset[Scope]:
+    """What scopes come to: `admin` is all of them."""
+    return frozenset(SCOPES if "admin" in scopes else scopes)
+
+
 def digest_of(secret: str) -> bytes:
     """By which a token is kept."""
     return hashlib.sha256(secret.encode()).digest()
@@ -101,7 +106,7 @@ def parse_token(entry: str) -> Token:
             raise TokenError(f"one of them is no {HEAD_HELP}")
         priority = DEFAULT_PRIORITY if found[2] is None else int(found[2])
         named = frozenset(scope for scope in SCOPES if scope in found[3].split("+"))
-        caller = Caller(found[1], priority, named or OWN_SCOPES)
+        caller = Caller(found[1], priority, with_admin(named or OWN_SCOPES))
     if len(secret) < MIN_CHARS:
         raise TokenError(
             f"one of them has fewer than {MIN_CHARS} characters; "
@@ -124,7 +129,7 @@ class TokenEntry(BaseModel):
 
     def token(self) -> Token:
         """What is known of it."""
-        caller = Caller(self.owner or self.name, self.priority, frozenset(self.scopes))
+        caller = Caller(self.owner or self.name, self.priority, with_admin(self.scopes))
         return Token(bytes.fromhex(self.sha256), caller, self.expires)
 
 
@@ -180,8 +185,8 @@ class Tokens:
         self.given, self.file = tuple(given), file
         self._stamp = self._stamp_of_file()
         self._known = self._read()
-        # of everybody, where none is needed; it signs the tickets then
-        self.nobody = Token(secrets.token_bytes(32), Caller())
+        # of everybody, where none is needed; it signs the tickets then, also after a restart
+        self.nobody = Token(bytes(32), Caller())
 
     @property
     def are_needed(self) -> bool:

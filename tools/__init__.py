@@ -6,8 +6,8 @@ Modules, in reading order: `calls` (the nouns), `tool` (a tool and its decorator
 handlers that block), `running` (the handlers that run now), `output` (what of an output the model
 is shown), `python` (a function by reference), `isolation` (a function in a process of its own),
 `builtin` (tools that need no entry), `config` (the shape of tools.yaml), `yaml_shape` (the base of
-all shapes), `clock` (time, handed in), `suggest` (did you mean), `visible`
-(text for a terminal), `errors`.
+all shapes), `clock` (time, handed in), `suggest` (did you mean), `texts`
+(changed: all of a JSON value, and for a terminal), `errors`.
 """
 
 from tools.calls import ToolCall, ToolResult

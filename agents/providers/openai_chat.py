@@ -39,8 +39,10 @@ CONNECT_SECONDS = 10.0
 # One process may hold many runs; None would mean aiohttp's own limit of 100.
 MAX_CONNECTIONS = 5000
 MAX_EVENT_BYTES = 4 * 2**20
-# of a whole answer, and of all pieces of a streamed one
+# of an answer that comes at once
 MAX_ANSWER_BYTES = 8 * 2**20
+# of all events of a streamed one: a few characters come in some hundred bytes
+MAX_STREAM_BYTES = 512 * 2**20
 # how servers say that a model has no native calls: "does not support tools" (Ollama), "No endpoints
 # found that support tool use" (OpenRouter), "requires --enable-auto-tool-choice" (vLLM)
 NO_NATIVE_CALLS = re.compile(
@@ -159,7 +161,7 @@ class OpenAIChat:
                         if text := reader.read_chunk(json.loads(data)):
                             await emit(TextDelta(join_surrogates(text)))
                 else:
-                    pieces = [piece async for piece in _pieces(stream.response)]
+                    pieces = [piece async for piece in _pieces(stream.response, MAX_ANSWER_BYTES)]
                     reader.read_whole(json.loads(b"".join(pieces)))
             finally:
                 await stream.close()
@@ -251,20 +253,20 @@ async def _refuse_too_large(response: httpx2.Response) -> None:
         raise ModelError("unreadable", "the answer is larger than 8 MiB")
 
 
-async def _pieces(response: httpx2.Response) -> AsyncIterator[bytes]:
-    """The bytes of an answer, as many as one may have."""
+async def _pieces(response: httpx2.Response, most: int) -> AsyncIterator[bytes]:
+    """The bytes of an answer; raises ModelError beyond `most`."""
     size = 0
     async for piece in response.aiter_bytes():
         size += len(piece)
-        if size > MAX_ANSWER_BYTES:
-            raise ModelError("unreadable", "the answer is larger than 8 MiB")
+        if size > most:
+            raise ModelError("unreadable", f"the answer is larger than {most >> 20} MiB")
         yield piece
 
 
 async def _events(response: httpx2.Response) -> AsyncIterator[bytes]:
     """The data of each server-sent event, until [DONE]."""
     rest = b""
-    async for piece in _pieces(response):
+    async for piece in _pieces(response, MAX_STREAM_BYTES):
         *lines, rest = (rest + piece).split(b"\n")
         if len(rest) > MAX_EVENT_BYTES:
             raise ModelError("unreadable", "an event of the answer is larger than 4 MiB")

@@ -13,9 +13,12 @@ from typing import Any
 from agents.errors import ModelError
 from agents.model import ModelReply, Usage
 from tools.calls import ToolCall
+from tools.texts import map_texts
 
 # of one request; more is no count
 MAX_TOKENS = 10**9
+# of a whole answer
+MAX_CHARACTERS = 8 * 2**20
 MAX_ARGUMENT_BYTES = 2**20
 MAX_DEPTH = 32
 KNOWN_CALL_KEYS = frozenset({"id", "type", "index", "function"})
@@ -43,6 +46,8 @@ class ReplyReader:
         self.by_index: dict[int, PartialCall] = {}
         self.usage = Usage()
         self.extra: dict[str, Any] = {}
+        # of all that is kept of the answer
+        self.characters = 0
         # a finish_reason came, or the whole answer at once
         self.finished = False
 
@@ -80,6 +85,7 @@ class ReplyReader:
         content = message.get("content")
         if isinstance(content, str) and content:
             self.text.append(content)
+            self._count(content)
         elif content:
             self.text += [part.get("text", "") for part in content]
         elif refusal := message.get("refusal"):
@@ -87,7 +93,7 @@ class ReplyReader:
             self.text.append(str(refusal))
         for key in KEPT_MESSAGE_KEYS:
             if key in message:
-                self.extra[key] = _join_surrogates_in(message[key])
+                self.extra[key] = map_texts(message[key], join_surrogates)
         for piece in message.get("tool_calls") or ():
             self._call(piece, whole=whole)
 
@@ -99,13 +105,15 @@ class ReplyReader:
         call = self._new() if whole else self._partial(index, call_id, name)
         call.id, call.name = call.id or call_id, call.name or name
         arguments = function.get("arguments")
+        # a call that is not written yet takes room, too
+        self._count(name + str(arguments or "") + "call")
         if isinstance(arguments, str):
             call.arguments += arguments
         elif arguments is not None:
             call.arguments += json.dumps(arguments)
         for key, value in piece.items():
             if key not in KNOWN_CALL_KEYS:
-                call.extra[key] = _join_surrogates_in(value)
+                call.extra[key] = map_texts(value, join_surrogates)
 
     def _partial(self, index: int | None, call_id: str, name: str) -> PartialCall:
         """The call that a piece continues: by its index, else its id, else the last.
@@ -124,6 +132,12 @@ class ReplyReader:
         if index is not None:
             self.by_index[index] = known
         return known
+
+    def _count(self, text: str) -> None:
+        """Raise ModelError once the answer is larger than one may be, however it is cut up."""
+        self.characters += len(text)
+        if self.characters > MAX_CHARACTERS:
+            raise ModelError("unreadable", "the answer is larger than 8 MiB")
 
     def _new(self) -> PartialCall:
         self.calls.append(PartialCall())
@@ -174,7 +188,7 @@ def _to_tool_call(call: PartialCall) -> ToolCall:
         error = f"the arguments are not JSON: {reason}"
     if error is not None:
         return ToolCall(call.id, call.name, {}, error, call.extra)
-    return ToolCall(call.id, call.name, _join_surrogates_in(arguments), None, call.extra)
+    return ToolCall(call.id, call.name, map_texts(arguments, join_surrogates), None, call.extra)
 
 
 def _is_deeper(value: Any, levels: int) -> bool:
@@ -196,15 +210,3 @@ def join_surrogates(text: str) -> str:
         return text
     except UnicodeEncodeError:
         return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-
-
-def _join_surrogates_in(value: Any) -> Any:
-    match value:
-        case str():
-            return join_surrogates(value)
-        case dict():
-            return {join_surrogates(k): _join_surrogates_in(v) for k, v in value.items()}
-        case list():
-            return [_join_surrogates_in(v) for v in value]
-        case _:
-            return value

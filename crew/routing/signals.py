@@ -68,6 +68,8 @@ def find(signals: Sequence[Signal], text: str) -> list[int]:
 
 def escape(signals: Sequence[Signal], text: str) -> str:
     """A text in which each signal that occurs has a backslash behind its first character."""
+    if not signals:
+        return text
     form = normalize(text)
     for signal in signals:
         if signal.occurs(form):

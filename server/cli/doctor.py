@@ -16,7 +16,7 @@ from crew.errors import CrewError
 from crew.journal.rows import Finding
 from server.cli.exits import HERE, Exit, Folder
 from server.settings import ServerSettings
-from tools.visible import visible
+from tools.texts import visible
 
 MARKS = {
     "ok": "[green]✓[/]",

@@ -11,7 +11,7 @@ import typer
 from crew.config.problems import Problem
 from crew.config.report import render_problem
 from crew.journal.rows import RunRow
-from tools.visible import visible
+from tools.texts import visible
 
 Folder = Annotated[
     Path,

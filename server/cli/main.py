@@ -7,7 +7,6 @@ import os
 import secrets
 import signal
 import sys
-from collections.abc import Mapping
 from types import ModuleType
 from typing import Annotated
 
@@ -102,7 +101,7 @@ def serve(
     if token:
         given = environment.get("CREW_API_TOKENS", "")
         environment["CREW_API_TOKENS"] = f"{given},{made}"
-    settings = _settings(environment, host, port)
+    settings = ServerSettings.read(environment, host, port, terminal=sys.stderr.isatty())
     # until there is something to reload; by default it ends the process
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     crew = load(folder, provider)
@@ -136,7 +135,7 @@ def worker(
 
     Example: [bold]CREW_DATABASE_URL=postgresql://crew@db/crew crew worker examples/it-support[/]
     """
-    settings = _settings(os.environ, host, port)
+    settings = ServerSettings.read(os.environ, host, port, terminal=sys.stderr.isatty())
     if not is_shared(settings.database_url):
         raise SettingsError(
             "a worker plays the runs of a PostgreSQL database: "
@@ -158,13 +157,6 @@ def worker(
 app.add_typer(tokens.app, name="token")
 for command in (*runs.COMMANDS, *files.COMMANDS, *doctor.COMMANDS):
     app.command()(command)
-
-
-def _settings(environment: Mapping[str, str], host: str, port: int) -> ServerSettings:
-    settings = ServerSettings.read(environment, host, port, terminal=sys.stderr.isatty())
-    # tools of the crew are not to read them
-    os.environ.pop("CREW_API_TOKENS", None)
-    return settings
 
 
 def _import_web(*names: str) -> list[ModuleType]:

@@ -1,6 +1,7 @@
 """From the command line to a live crew and its database."""
 
 import asyncio
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -21,6 +22,8 @@ Provider = Annotated[
 
 def load(folder: Path, provider: str | None) -> Crew:
     """The crew of a folder; an unknown provider is a wrong option."""
+    # what its tools are not to read
+    os.environ.pop("CREW_API_TOKENS", None)
     try:
         return load_crew(folder, provider=provider)
     except ProviderError as error:

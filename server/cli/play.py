@@ -25,8 +25,8 @@ from crew.runs.run import Run
 from crew.runs.runs import Runs
 from server.cli.run_view import REFUSALS, RunView
 from tools.clock import SYSTEM_CLOCK
+from tools.texts import visible
 from tools.threads import call_in_thread
-from tools.visible import visible
 
 LISTED_KEYS = ("run_id", "status", "reason", "started_at", "query")
 # how long another process may take to end a run, and between two looks

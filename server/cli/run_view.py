@@ -12,7 +12,7 @@ from rich.text import Text
 
 from crew.journal.query import Decision
 from crew.journal.wire import RunEvent
-from tools.visible import visible, visible_in
+from tools.texts import map_texts, visible
 
 COLOURS = ("cyan", "magenta", "yellow", "green", "blue")
 # of a tool's output
@@ -55,7 +55,7 @@ class RunView:
             event,
             agent=visible(event.agent),
             content=visible(event.content),
-            metadata=visible_in(event.metadata),
+            metadata=map_texts(event.metadata, visible),
         )
         data = event.metadata
         if self.writing and event.type != "agent_delta":

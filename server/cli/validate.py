@@ -15,7 +15,7 @@ from crew.config.report import problems_document, render_problem
 from crew.config.sources import Sources, read_sources
 from crew.crew import Recipe
 from server.cli.sarif import sarif_document
-from tools.visible import visible
+from tools.texts import visible
 
 HIDDEN = "(a line that may hold a secret)"
 

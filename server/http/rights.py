@@ -1,5 +1,6 @@
 """What a caller may do: scopes, and whose runs are there for it."""
 
+import re
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -7,10 +8,12 @@ from starlette.requests import Request
 
 from crew.journal.rows import RunRow
 from crew.runs.errors import UnknownRun
+from server.http import bodies
 from server.http.errors import HttpProblem
 from server.http.services import services_of
 from server.tokens import Caller, Scope
 
+ID = re.compile(bodies.ID)
 Endpoint = Callable[[Request], Awaitable[Any]]
 
 
@@ -22,8 +25,7 @@ def caller_of(request: Request) -> Caller:
 
 def require(request: Request, scope: Scope) -> None:
     """Raise HttpProblem unless the caller has a scope."""
-    scopes = caller_of(request).scopes
-    if scope not in scopes and "admin" not in scopes:
+    if scope not in caller_of(request).scopes:
         services_of(request).metrics.refused.labels("scope").inc()
         kind = "token" if caller_of(request).ticket is None else "ticket"
         raise HttpProblem(403, f"this {kind} may not do that: it needs the scope {scope!r}")
@@ -43,7 +45,12 @@ def needing(scope: Scope, endpoint: Endpoint) -> Endpoint:
 async def own_run(request: Request, run_id: str) -> RunRow:
     """A run, if it is there for the caller; raises UnknownRun as if it were not."""
     caller = caller_of(request)
+    # no store is asked for what cannot be an id: PostgreSQL takes no NUL
+    if ID.fullmatch(run_id) is None:
+        raise UnknownRun(run_id)
     row = await services_of(request).runs.row(run_id)
-    if not caller.sees(row.owner):
+    # a ticket for a run was made by one who sees it
+    has_ticket = caller.ticket is not None and caller.ticket.run_id == run_id
+    if not (has_ticket or caller.sees(row.owner)):
         raise UnknownRun(run_id)
     return row

@@ -21,7 +21,7 @@ from crew.journal.events import (
 )
 from crew.journal.writer import current_run
 from server.settings import ServerSettings
-from tools.visible import visible
+from tools.texts import visible
 
 log = logging.getLogger("crew.events")
 

@@ -236,3 +236,13 @@ def test_what_was_accepted_is_not_begun_again(fleet: Fleet):
     assert (answers[0].status_code, answers[0].headers["Location"]) == (503, received["url"])
     assert "do not start it again" in received["detail"]
     until(lambda: http.get(received["url"]).json()["status"] == "completed")
+
+
+def test_what_cannot_be_an_id_is_not_asked_for(fleet: Fleet):
+    """A NUL, which the database refuses: no run, and no word about the database."""
+    slow_crew(fleet.folder)
+    http = fleet.replica()
+    for path in ("runs/a%00b", "runs/a%00b/events", "runs?after=a%00b", "runs/%20"):
+        answer = http.get(f"/api/crew/{path}")
+        assert answer.status_code == 404, path
+        assert "database" not in answer.text

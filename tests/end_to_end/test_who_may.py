@@ -190,13 +190,18 @@ def test_a_ticket_for_a_run_starts_none(server: ServerProcess):
 
 def test_without_tokens_a_ticket_works_the_same(tmp_path: Path):
     """So that a page needs no other code where it is written."""
-    with serving(crew(tmp_path)) as server, client(server) as http:
+    folder = crew(tmp_path)
+    with serving(folder) as server, client(server) as http:
         ticket = http.post("/api/crew/tickets", json={}).json()["ticket"]
-        streams = [
-            http.get("/api/crew/stream", params={"q": "hi", "ticket": ticket}) for _ in range(2)
-        ]
+        asked = {"q": "hi", "ticket": ticket}
+        streams = [http.get("/api/crew/stream", params=asked) for _ in range(2)]
         assert sse(streams[0].text) == sse(streams[1].text)
         assert "no token is needed" in server.log.read_text()
+    # the server has started again: the page comes back by the same address
+    with serving(folder) as server, client(server) as http:
+        back = {"Last-Event-ID": sse(streams[0].text)[0]["id"]}
+        rest = http.get("/api/crew/stream", params=asked, headers=back)
+        assert sse(rest.text) == sse(streams[0].text)[1:]
 
 
 def test_a_link_decides_nothing(server: ServerProcess):
@@ -220,6 +225,33 @@ def test_a_link_decides_nothing(server: ServerProcess):
         assert http.get("/api/crew/stream", params=words, headers=as_("shop")).status_code == 200
 
 
+def test_a_ticket_of_an_admin_follows_the_run_of_another(server: ServerProcess):
+    """It was made by one who sees it; `admin` is all scopes, for tickets too."""
+    with client(server) as http:
+        run_id = start(http, "shop")
+        for name in ("admin", "boss"):
+            made = http.post("/api/crew/tickets", json={"run_id": run_id}, headers=as_(name)).json()
+            ticket = {"ticket": made["ticket"]}
+            assert http.get(f"/api/crew/runs/{run_id}/events", params=ticket).status_code == 200
+            made = http.post("/api/crew/tickets", json={}, headers=as_(name)).json()
+            begun = {"q": "x", "ticket": made["ticket"]}
+            assert http.get("/api/crew/stream", params=begun).status_code == 200
+
+
+def test_a_proxy_says_who_the_client_is(tmp_path: Path):
+    """A listed one only; wrong tokens of one client do not slow another."""
+    wrong = {"Authorization": "Bearer wrong-wrong-wrong-wrong", "X-Forwarded-For": "203.0.113.9"}
+    for proxies, seen in (("127.0.0.0/8", "203.0.113.9"), ("192.0.2.1", "127.0.0.1")):
+        folder = crew(tmp_path / seen)
+        settings = {"CREW_API_TOKENS": TOKENS["boss"], "CREW_TRUSTED_PROXIES": proxies}
+        with serving(folder, **settings) as server, client(server) as http:
+            codes = [http.get("/api/crew", headers=wrong).status_code for _ in range(11)]
+            assert codes[-1] == 429
+            assert f"a wrong token came from {seen}" in server.log.read_text()
+            status = http.get("/api/crew", headers=as_("boss")).status_code
+            assert status == (200 if seen == "203.0.113.9" else 429)
+
+
 def test_wrong_tokens_are_slowed_down(tmp_path: Path):
     """Logged and counted, with the address; also in the form; the right one waits as well, then works."""
     with serving(crew(tmp_path), CREW_API_TOKENS=TOKENS["boss"]) as server, client(server) as http:
@@ -230,6 +262,7 @@ def test_wrong_tokens_are_slowed_down(tmp_path: Path):
         assert codes == [401] * 10 + [429] * 5
         assert http.get("/api/crew", headers=as_("boss")).headers["retry-after"].isdigit()
         assert http.post("/session", content="token=x").status_code == 429
+        assert http.post("/session", content="a=b&" * 2000).status_code == 429
         assert http.get("/health").status_code == 200
         text = server.log.read_text()
     assert "a wrong token came from 127.0.0.1" in text

@@ -75,6 +75,25 @@ FAILURES = {
 }
 
 
+async def test_a_stream_is_bounded_by_what_it_says():
+    """Not by the bytes around each piece: 10 MB of them say little here, and too much there."""
+    framed = {"content": "word ", "padding": "x" * 10_000}
+    answer, _, _ = await ask([chunks(*[framed] * 1000)], stream=True)
+    assert isinstance(answer, ModelReply)
+    assert answer.content == "word " * 1000
+    for large in (
+        {"content": "x" * 1_000_000},
+        {
+            "tool_calls": [
+                {"index": 0, "id": "c", "function": {"name": "n", "arguments": "x" * 1_000_000}}
+            ]
+        },
+    ):
+        answer, _, _ = await ask([chunks(*[large] * 9)], stream=True)
+        assert isinstance(answer, ModelError)
+        assert "larger than 8 MiB" in str(answer)
+
+
 @pytest.mark.parametrize("name", FAILURES)
 async def test_every_failure_is_one_clear_error(name: str):
     """With its kind, and without a secret in it."""

@@ -7,7 +7,7 @@ import pytest
 
 from tests.server.cli.test_run import crew
 from tests.support.crews import write_crew
-from tools.visible import visible, visible_in
+from tools.texts import map_texts, visible
 
 # clears the screen, sets the title, writes the clipboard; turns text around; a C1 that begins a command
 COMMANDS = "\x1b[2J\x1b]0;title\x07\x1b]52;c;x\x07 \u202eevil\u2066 \x9b31m"
@@ -47,7 +47,7 @@ def test_what_is_visible_stays():
     text = "một\tline\n✅ שלום"
     assert visible(text) == text
     assert visible("\x1b\u202e") == "\\x1b\\u202e"
-    assert visible_in({"\x1b": ["\x07", 1, None]}) == {"\\x1b": ["\\x07", 1, None]}
+    assert map_texts({"\x1b": ["\x07", 1, None]}, visible) == {"\\x1b": ["\\x07", 1, None]}
 
 
 def test_what_runs_say_is_private(tmp_path: Path):

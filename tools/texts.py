@@ -1,6 +1,7 @@
-"""Text for a terminal or a log: what would command it, or hide what is written, is made visible."""
+"""Texts that are changed: all of a JSON value, and what would command a terminal."""
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 # C0 but for tab and line feed, DEL, C1, line and paragraph separators, and what changes the
@@ -15,14 +16,14 @@ def visible(text: str) -> str:
     return UNSAFE.sub(lambda found: repr(found[0])[1:-1], text)
 
 
-def visible_in(value: Any) -> Any:
-    """The same in all texts of a JSON value."""
+def map_texts(value: Any, change: Callable[[str], str]) -> Any:
+    """A JSON value with each of its texts changed, keys too."""
     match value:
         case str():
-            return visible(value)
+            return change(value)
         case dict():
-            return {visible(key): visible_in(part) for key, part in value.items()}
+            return {change(key): map_texts(part, change) for key, part in value.items()}
         case list():
-            return [visible_in(part) for part in value]
+            return [map_texts(part, change) for part in value]
         case _:
             return value
