@@ -6,7 +6,7 @@ BIN = $(VENV)/bin
 SPHINX = $(BIN)/sphinx-build --quiet --fail-on-warning --keep-going docs docs/_build
 QUERY ?= Kiểm tra máy này giúp tôi
 
-.PHONY: run serve install check test faults docs clean
+.PHONY: run serve install check test faults lock audit docs clean
 
 run: $(VENV)/.installed  ## show the IT-support crew at work on this machine (no key, no network)
 	@$(BIN)/crew run examples/it-support "$(QUERY)"
@@ -45,10 +45,18 @@ faults: $(VENV)/.dev  ## kill, stop and freeze servers and workers, restart data
 	$(BIN)/python -m tests.faults --postgres --restarts 100 --forgetful
 	$(BIN)/python -m tests.faults --mutants
 
+lock: $(VENV)/.dev  ## write requirements.lock: every package with its hashes
+	$(BIN)/uv pip compile pyproject.toml --all-extras --universal --python-version 3.11 --upgrade \
+		--generate-hashes --no-header --no-annotate --no-emit-index-url --quiet \
+		--default-index https://pypi.org/simple --output-file requirements.lock
+
+audit: $(VENV)/.dev  ## ask PyPI for known weaknesses of what requirements.lock names
+	$(BIN)/pip-audit --require-hashes --disable-pip --requirement requirements.lock
+
 docs: $(VENV)/.dev  ## write configs/schemas and configs/problems.md, and build docs/_build
 	@mkdir -p configs/schemas
 	@$(BIN)/crew explain > configs/problems.md
-	@for kind in crew agent tools script; do $(BIN)/crew schema $$kind > configs/schemas/$$kind.json; done
+	@for kind in crew agent tools script openapi; do $(BIN)/crew schema $$kind > configs/schemas/$$kind.json; done
 	$(SPHINX)
 
 clean:

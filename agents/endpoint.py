@@ -6,6 +6,7 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field, SecretStr
 
+from tools.secrets import SECRET_HEADER, Secrets
 from tools.yaml_shape import Shape
 
 TIMEOUT_SECONDS = 120.0
@@ -22,6 +23,9 @@ def _check_address(value: str) -> str:
         raise ValueError(wrong) from error
     if value and (not usable or not value.isprintable() or " " in value):
         raise ValueError(wrong)
+    if parts.username is not None:
+        # it would stand beside the key, of which a request can have one only
+        raise ValueError(f"{wrong}; a user or password goes into api_key or headers")
     return value
 
 
@@ -67,3 +71,10 @@ class Endpoint:
     headers: tuple[tuple[str, str], ...]
     timeout_seconds: float
     max_retries: int
+
+    def tell(self, secrets: Secrets) -> None:
+        """What of it is a secret."""
+        secrets.add(self.api_key)
+        for name, value in self.headers:
+            if SECRET_HEADER.search(name):
+                secrets.add(value)

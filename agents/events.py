@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agents.model import RequestEnded, Usage
-from tools.calls import CallRetried, ToolCall, ToolResult
+from tools.calls import CallProgressed, CallRetried, ToolCall, ToolResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +70,10 @@ class ToolStarted:
     call: ToolCall
     timeout_seconds: float
     once: bool
+    # who has approved it; None: nobody was asked
+    approved_by: str | None = None
+    # that person has changed its arguments
+    edited: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +93,16 @@ class ToolRetried:
     agent_id: str
     agent: str
     retried: CallRetried
+
+
+@dataclass(frozen=True, slots=True)
+class ToolProgressed:
+    """A tool tells how far it is; published, never stored."""
+
+    agent_id: str
+    agent: str
+    group: str | None
+    progressed: CallProgressed
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +135,7 @@ AgentEvent = (
     | ToolStarted
     | ToolReturned
     | ToolRetried
+    | ToolProgressed
     | ModelCalled
     | Warned
 )

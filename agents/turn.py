@@ -12,13 +12,14 @@ from agents.events import (
     AgentStarted,
     EmitAgentEvent,
     ModelCalled,
+    ToolProgressed,
     ToolRetried,
     ToolReturned,
     ToolStarted,
     Warned,
 )
 from agents.history import estimate_tokens, fit, show_history, shown_lines
-from agents.messages import Message
+from agents.messages import AgentMessage, Message
 from agents.model import (
     ModelEvent,
     ModelReply,
@@ -29,7 +30,16 @@ from agents.model import (
     TextDelta,
 )
 from agents.text_calls import find_calls
-from tools.calls import CallEvent, CallRetried, CallStarted, ToolCall, ToolResult
+from tools.calls import (
+    BreakerOpened,
+    CallEvent,
+    CallProgressed,
+    CallRetried,
+    CallStarted,
+    ToolCall,
+    ToolResult,
+)
+from tools.context import Caller
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +49,8 @@ class Turn:
     agent: Agent
     # the group it speaks in, if any
     group: str | None
+    # who makes its calls
+    caller: Caller
     emit: EmitAgentEvent
 
     async def speak(
@@ -66,6 +78,7 @@ class Turn:
             await self.emit(AgentFailed(agent.id, agent.name, error.code))
             raise
         calls, native = await self._calls(reply, round, history)
+        calls = self._with_own_ids(calls, round, history)
         if len(calls) > agent.max_calls:
             await self.emit(AgentFailed(agent.id, agent.name, "unreadable"))
             text = f"{reply.model} made {len(calls)} calls in one answer"
@@ -88,7 +101,8 @@ class Turn:
 
     async def act(self, calls: Sequence[ToolCall]) -> None:
         """Run calls of the agent's last answer and emit their results."""
-        await self.agent.executor.run(calls, self.agent.tools, self._emit_call_event)
+        agent = self.agent
+        await agent.executor.run(calls, agent.tools, self._emit_call_event, self.caller)
 
     def _request(self, history: Sequence[Message], stream: bool) -> ModelRequest:
         agent = self.agent
@@ -139,6 +153,20 @@ class Turn:
         calls = tuple(replace(call, id=f"{prefix}-{n}") for n, call in enumerate(made, 1))
         return calls, not made
 
+    def _with_own_ids(
+        self, calls: tuple[ToolCall, ...], round: int, history: Sequence[Message]
+    ) -> tuple[ToolCall, ...]:
+        """The calls with ids that no earlier call of the conversation has.
+
+        Some servers begin anew with each answer; an id is part of the key by which an API knows the
+        same call again.
+        """
+        messages = [one for one in history if isinstance(one, AgentMessage)]
+        known = {call.id for message in messages for call in message.calls}
+        return tuple(
+            replace(call, id=f"{call.id}-{round}") if call.id in known else call for call in calls
+        )
+
     async def _warn(self, code: str, text: str) -> None:
         agent = self.agent
         await self.emit(Warned(code, text, agent.id, agent.name, self.group))
@@ -160,5 +188,11 @@ class Turn:
                 await self.emit(ToolStarted(id_, name, group, call, timeout_seconds, once))
             case CallRetried():
                 await self.emit(ToolRetried(id_, name, event))
+            case CallProgressed():
+                await self.emit(ToolProgressed(id_, name, group, event))
+            case BreakerOpened(tool, failures, seconds):
+                text = f"{tool} failed {failures} times in a row"
+                text = f"{text}; its calls are refused for {seconds:g} s, then one is tried"
+                await self._warn("breaker_open", text)
             case ToolResult():
                 await self.emit(ToolReturned(id_, name, group, event))

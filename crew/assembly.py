@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from pathlib import Path
 from typing import Any, Protocol
 
 from agents.agent import Agent
@@ -16,19 +15,21 @@ from agents.prompt import Prompt, variables
 from agents.providers.catalog import BUILTIN_PROVIDERS, Catalog
 from crew.config.crew_file import CrewSettings
 from crew.config.loader import CrewFiles
-from crew.config.problems import Problem, ProblemCode
+from crew.config.problems import Problem
 from crew.config.routing_plan import is_terminal
 from crew.routing.rules import Route, Routing
 from crew.routing.signals import escape, normalize
 from tools.builtin import BUILTIN_TOOLS
 from tools.clock import Clock
 from tools.config import PythonTool
+from tools.context import FindSecret
 from tools.deadline import Limits
-from tools.errors import SchemaReferenceError, ToolDefinitionError, ToolImportError
+from tools.errors import ToolDefinitionError, ToolImportError
 from tools.executor import ToolExecutor
-from tools.isolation.tool import isolated
-from tools.python import python_tool
+from tools.kinds import ToolMaker
+from tools.secrets import Secrets
 from tools.suggest import nearest
+from tools.texts import map_texts
 from tools.tool import Tool
 
 
@@ -55,11 +56,23 @@ class Given(Protocol):
         """For agents with `max_concurrent`; shared by all revisions of the crew."""
         ...
 
+    @property
+    def secrets(self) -> Secrets:
+        """What no model is sent."""
+        ...
 
-def make_tools(files: CrewFiles, given: Sequence[Tool]) -> tuple[dict[str, Tool], list[Problem]]:
+    @property
+    def find_secret(self) -> FindSecret:
+        """What tools ask for the environment."""
+        ...
+
+
+def make_tools(
+    files: CrewFiles, given: Sequence[Tool], maker: ToolMaker, *, imports: bool
+) -> tuple[dict[str, Tool], list[Problem]]:
     """Every tool of a crew by name (built-in, given, of its files), and what is wrong with any.
 
-    Python tools are imported, which runs their files.
+    With `imports`, Python tools are imported, which runs their files; else they are left out.
     """
     tools = {**BUILTIN_TOOLS, **{tool.name: tool for tool in given}}
     problems: list[Problem] = []
@@ -72,8 +85,10 @@ def make_tools(files: CrewFiles, given: Sequence[Tool]) -> tuple[dict[str, Tool]
             text = f"{name} is {kind} already; choose another name"
             problems.append(document.problem(("tools", name), "tool-twice", text, key=True))
             continue
+        if isinstance(config, PythonTool) and not imports:
+            continue
         try:
-            tools[name] = _python_tool(name, config, files.sources.folder)
+            tools[name] = maker.make(name, config)
         except ToolImportError as error:
             if error.module not in failed_modules:
                 failed_modules.add(error.module)
@@ -83,16 +98,8 @@ def make_tools(files: CrewFiles, given: Sequence[Tool]) -> tuple[dict[str, Tool]
     return tools, problems
 
 
-def _python_tool(name: str, config: PythonTool, folder: Path) -> Tool:
-    tool = python_tool(name, config, folder)
-    return isolated(tool, config, folder) if config.isolate is not None else tool
-
-
 def _tool_problem(files: CrewFiles, name: str, error: ToolDefinitionError) -> Problem:
-    code: ProblemCode = "tool-import"
-    if isinstance(error, SchemaReferenceError):
-        code = "schema-ref"
-    return files.tool_files[name].problem(("tools", name, error.key), code, str(error))
+    return files.tool_files[name].problem(("tools", name, error.key), error.code, str(error))
 
 
 def tool_limits(settings: CrewSettings) -> Limits:
@@ -133,7 +140,7 @@ def make_agents(
     if given.provider is not None:
         _require_provider(given.provider, catalog)
     settings = crew.settings
-    executor = ToolExecutor(tool_limits(settings), given.clock)
+    executor = ToolExecutor(tool_limits(settings), given.clock, given.find_secret)
     agents: dict[str, Agent] = {}
     problems: list[Problem] = []
     for agent_id in crew.agents:
@@ -146,7 +153,7 @@ def make_agents(
             document = files.agent_files[agent_id]
             problems.append(document.problem(("provider",), "provider", text))
             continue
-        definitions = _tool_definitions(config, own_tools)
+        definitions = _tool_definitions(config, own_tools, given.secrets)
         routes = routing.routes.get(agent_id, ())
         terminal = is_terminal(files, agent_id)
         agents[agent_id] = Agent(
@@ -154,7 +161,7 @@ def make_agents(
             name=config.name,
             role=config.role,
             description=config.description,
-            prompt=_prompt(config, settings, own_tools, routes, terminal, given.clock),
+            prompt=_prompt(config, settings, own_tools, routes, terminal, given),
             model=model,
             tools=own_tools,
             tool_definitions=definitions,
@@ -185,7 +192,9 @@ def _require_provider(name: str, catalog: Catalog) -> None:
     raise ProviderError(f"there is no provider {name!r}; {hint}")
 
 
-def _tool_definitions(config: AgentConfig, tools: Mapping[str, Tool]) -> tuple[dict[str, Any], ...]:
+def _tool_definitions(
+    config: AgentConfig, tools: Mapping[str, Tool], secrets: Secrets
+) -> tuple[dict[str, Any], ...]:
     """The tools in the form of chat completions; none for calls in text."""
     if config.tool_call_mode == "text":
         return ()
@@ -196,7 +205,8 @@ def _tool_definitions(config: AgentConfig, tools: Mapping[str, Tool]) -> tuple[d
             "description": tool.description,
             "parameters": tool.parameters,
         }
-        definitions.append({"type": "function", "function": function})
+        shown = map_texts(function, secrets.mask)
+        definitions.append({"type": "function", "function": shown})
     return tuple(definitions)
 
 
@@ -222,8 +232,9 @@ def _prompt(
     tools: Mapping[str, Tool],
     routes: Sequence[Route],
     terminal: bool,
-    clock: Clock,
+    given: Given,
 ) -> Prompt:
+    mask = given.secrets.mask
     described = {name: _describe_tool(tool) for name, tool in tools.items()}
     values = {
         "name": config.name,
@@ -245,7 +256,13 @@ def _prompt(
         sections.append(
             "To hand over, write one of these texts exactly as it stands in your answer:\n" + listed
         )
-    return Prompt(config.system_prompt, values, terminal, clock, tuple(sections))
+    return Prompt(
+        mask(config.system_prompt),
+        {name: mask(value) for name, value in values.items()},
+        terminal,
+        given.clock,
+        tuple(mask(section) for section in sections),
+    )
 
 
 def _as_list(lines: Any) -> str:

@@ -13,6 +13,8 @@ from agents.providers.catalog import Catalog
 from crew.assembly import make_agents, make_tools, tool_limits
 from crew.config.checks.validate import validate
 from crew.config.crew_file import CrewConfig
+from crew.config.document import YamlPath
+from crew.config.environment import find_secrets
 from crew.config.errors import ConfigurationError
 from crew.config.loader import CrewFiles, read_files
 from crew.config.problems import Problem, has_failed, in_order
@@ -21,9 +23,12 @@ from crew.config.sources import Sources, read_sources
 from crew.config.suppressions import without_suppressed
 from crew.routing.graph import RoutingGraph
 from crew.routing.rules import Routing
-from tools.builtin import BUILTIN_TOOLS
 from tools.clock import SYSTEM_CLOCK, Clock
+from tools.context import find_no_secret
 from tools.deadline import Limits
+from tools.guards import Guards
+from tools.kinds import ToolMaker
+from tools.secrets import Secrets
 from tools.tool import Tool
 
 
@@ -63,28 +68,53 @@ class Recipe:
     daily_usage: dict[str, DailyUsage] = field(default_factory=dict, compare=False)
     # of model calls, in all revisions of the crew
     places: Places = field(default_factory=lambda: Places(SYSTEM_CLOCK), compare=False)
+    # of the environment, and of all revisions of the crew
+    secrets: Secrets = field(default_factory=Secrets, compare=False)
+    # of its tools, in all revisions of the crew
+    guards: Guards = field(default_factory=lambda: Guards(SYSTEM_CLOCK), compare=False)
 
-    def check(self, sources: Sources, *, imports: bool = True) -> Checked:
-        """Read a crew's files and find all problems; `imports`: import Python tools too."""
+    def find_secret(self, name: str) -> str:
+        """The value of an environment variable, for a tool; raises PermanentError."""
         environment = os.environ if self.environment is None else self.environment
-        files = read_files(sources, environment)
-        given = {tool.name: tool for tool in self.tools}
-        tools: Mapping[str, Tool] = {**BUILTIN_TOOLS, **given}
-        problems: list[Problem] = []
-        if imports:
-            tools, problems = make_tools(files, self.tools)
+        value = environment.get(name)
+        if value is None:
+            return find_no_secret(name)
+        self.secrets.add(value)
+        return value
+
+    def check(
+        self,
+        sources: Sources,
+        *,
+        imports: bool = True,
+        literals: Mapping[YamlPath, str] | None = None,
+    ) -> Checked:
+        """Read a crew's files and find all problems.
+
+        Args:
+            sources: the files.
+            imports: import Python tools too.
+            literals: for files that were kept without them.
+        """
+        environment = os.environ if self.environment is None else self.environment
+        find_secrets(environment, self.secrets)
+        files = read_files(sources, environment, self.secrets, literals)
+        maker = ToolMaker(sources.folder, self.guards)
+        tools, problems = make_tools(files, self.tools, maker, imports=imports)
         found = [*files.problems, *problems, *validate(files, tools)]
         kept = without_suppressed(files.documents.values(), found)
-        return Checked(files, tools, tuple(in_order(kept)))
+        # a tool that does not import may say anything
+        told = [replace(one, message=self.secrets.mask(one.message)) for one in in_order(kept)]
+        return Checked(files, tools, tuple(told))
 
-    def load(self, sources: Sources) -> "Crew":
-        """The crew of these files.
+    def load(self, sources: Sources, literals: Mapping[YamlPath, str] | None = None) -> "Crew":
+        """The crew of these files. See `check`.
 
         Raises:
             ConfigurationError: with every problem of all files.
             ProviderError: `provider` is none of the crew's.
         """
-        checked = self.check(sources)
+        checked = self.check(sources, literals=literals)
         files = checked.files
         if files.crew is None or has_failed(checked.problems):
             raise ConfigurationError(checked.problems, files.texts)
@@ -97,10 +127,12 @@ class Recipe:
             limits.backoff_min_seconds,
             limits.backoff_max_seconds,
             self.clock,
+            self.secrets,
         )
         agents, problems = make_agents(self, files, routing, checked.tools, catalog)
         if problems:
             raise ConfigurationError(problems, files.texts)
+        kept = sources.without(files.literals.values())
         return Crew(
             name=files.name,
             config=config,
@@ -117,9 +149,10 @@ class Recipe:
             tool_limits=limits,
             catalog=catalog,
             warnings=checked.problems,
-            sources=sources,
+            sources=kept,
+            literals=files.literals,
             recipe=self,
-            revision=sources.revision,
+            revision=kept.revision,
         )
 
 
@@ -139,8 +172,9 @@ class Crew:
     catalog: Catalog
     # problems found when it was loaded
     warnings: tuple[Problem, ...]
-    # what it was made of
+    # what it was made of, without the keys that stand in it
     sources: Sources
+    literals: Mapping[YamlPath, str] = field(repr=False)
     recipe: Recipe
     revision: str
 
@@ -148,6 +182,11 @@ class Crew:
     def clock(self) -> Clock:
         """The clock of all its runs."""
         return self.recipe.clock
+
+    @property
+    def secrets(self) -> Secrets:
+        """What is masked in all that it says."""
+        return self.recipe.secrets
 
     @property
     def provider(self) -> str | None:
@@ -178,7 +217,7 @@ class Crew:
         Raises:
             ConfigurationError: with every problem of all files.
         """
-        return _load_once_more(replace(self.recipe, provider=provider), sources)
+        return _load_once_more(replace(self.recipe, provider=provider), sources, self.literals)
 
     async def aclose(self) -> None:
         """Close the connections to the models, and end what the tools of its files hold."""
@@ -188,10 +227,12 @@ class Crew:
                 await tool.close()
 
 
-def _load_once_more(recipe: Recipe, sources: Sources) -> Crew:
+def _load_once_more(
+    recipe: Recipe, sources: Sources, literals: Mapping[YamlPath, str] | None = None
+) -> Crew:
     """A crew of later or earlier files, which may lack the provider that replaces all others."""
     try:
-        return recipe.load(sources)
+        return recipe.load(sources, literals)
     except ProviderError as error:
         problem = Problem("crew.yaml", 1, 1, "provider", str(error))
         raise ConfigurationError([problem], {}) from error
@@ -238,6 +279,7 @@ def load_crew(
         ConfigurationError: with every problem of all files.
         ProviderError: `provider` is none of the crew's.
     """
-    places = Places(clock)
-    recipe = Recipe(tuple(tools), provider, environment, clock, places=places)
+    recipe = Recipe(
+        tuple(tools), provider, environment, clock, places=Places(clock), guards=Guards(clock)
+    )
     return recipe.load(read_sources(Path(folder)))

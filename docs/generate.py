@@ -13,6 +13,7 @@ import typer
 from prometheus_client import Metric
 from typer.main import get_command
 
+from agents.events import ToolProgressed
 from crew import Answer, Crew, MemoryStore, Query, Runs, load_crew
 from crew.database import Database
 from crew.journal.events import DoneReason, ErrorReason, Event, RunFailed, RunStatus
@@ -28,7 +29,8 @@ from server.http.bodies import AnswerBody, QueryBody
 from server.http.errors import TITLES
 from server.settings import VARIABLES, ServerSettings
 from server.telemetry.metrics import Metrics
-from tools.calls import CallStatus
+from tools.calls import CallProgressed, CallStatus, ToolCall
+from tools.context import Progress
 
 FILES = {
     "crew": "crew.yaml",
@@ -49,6 +51,7 @@ EVENT_TEXTS = {
     "error": RunFailed.__doc__,
     "gap": gap.__doc__,
     "ping": ping.__doc__,
+    "tool_progress": ToolProgressed.__doc__,
 }
 EVENT_VALUES = {
     "`reason` of `done`": DoneReason,
@@ -315,7 +318,10 @@ async def _examples(crew: Crew, note: Listener) -> dict[str, Any]:
     message = "settings.timeout_seconds = 300 is over"
     failed = RunFailed("timeout", "timeout", message, None, "system", False, 300.0)
     error = to_run_event(failed, row.run_id, row.last_seq, row.started_at)
-    others = (error, gap(row, 1, row.last_seq), ping(row.run_id, row.started_at))
+    progress = CallProgressed(ToolCall("call_1", "look_up"), Progress(2, 5, "two of five notes"))
+    told = ToolProgressed("desk", "Dana", None, progress)
+    progressed = to_run_event(told, row.run_id, None, row.started_at)
+    others = (error, progressed, gap(row, 1, row.last_seq), ping(row.run_id, row.started_at))
     for event in others:
         if event is not None:
             found[event.type] = event

@@ -2,5 +2,5 @@
 
 Sub-packages and modules, from the top: `cli` (what an operator types), `process` (the processes),
 `http` (endpoints and streams), `telemetry` (metrics and logs), `settings` (the environment),
-`tokens` (who may call); and console/, the web page.
+`identity` (who others say a caller is), `tokens` (who may call); and console/, the web page.
 """

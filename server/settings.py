@@ -1,14 +1,17 @@
 """What the environment tells a server, a worker and the commands."""
 
+import importlib.util
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from ipaddress import ip_network
 from pathlib import Path
 from typing import Literal
+from urllib.parse import urlsplit
 
 from crew.database import CONNECTIONS
 from crew.runs.maintenance import Retention
+from server.identity import IdentityHeader, OidcSettings, Proxies
 from server.tokens import TokenError, Tokens, parse_token
 from tools.suggest import nearest
 
@@ -27,6 +30,13 @@ VARIABLES = {
         "addresses or networks of proxies whose X-Forwarded-For says who the client is, separated "
         "by commas"
     ),
+    "CREW_OIDC_ISSUER": "whose OIDC bearer tokens are taken, as they name it in `iss`",
+    "CREW_OIDC_AUDIENCE": "for whom they must be: `aud`",
+    "CREW_OIDC_KEYS": "the address, or the file, of the issuer's keys (a JWKS document)",
+    "CREW_IDENTITY_HEADER": (
+        "a header in which the trusted proxies name the user that they have let in"
+    ),
+    "CREW_IDENTITY_ADMINS": "which of these users may do everything, separated by commas",
     "CREW_DATABASE_URL": (
         "where runs are kept: sqlite:///file.db, postgresql://user@host/database or memory:; "
         "DIR/.crew/crew.db unless set"
@@ -43,6 +53,13 @@ VARIABLES = {
     "CREW_MAX_CONNECTIONS_PER_ADDRESS": (
         "how many one address may have, unless it is a trusted proxy's; 1000 unless set"
     ),
+    "CREW_REQUESTS_PER_MINUTE": (
+        "how many requests of one token, and of one address unless it is a trusted proxy's, are "
+        "answered in a minute, a sixth of them at once; 60000 unless set"
+    ),
+    "CREW_MAX_STREAMS_PER_TOKEN": (
+        "how many streams of one token may be open in a process; 2000 unless set"
+    ),
     "CREW_DRAIN_SECONDS": "how long runs may go on after SIGTERM; 30 unless set",
     "CREW_STALL_SECONDS": (
         "how long a tool may hold up a whole worker before the worker is ended; 30 unless set"
@@ -50,6 +67,7 @@ VARIABLES = {
     "CREW_KEEP_EVENTS_HOURS": "how long the events of an ended run are kept; 24 unless set",
     "CREW_KEEP_EVENTS": "how many of its newest events an ended run keeps; 50000 unless set",
     "CREW_KEEP_RUNS_DAYS": "how long an ended run's result is kept; 30 unless set",
+    "CREW_KEEP_AUDIT_DAYS": "how long it is kept who did what; 365 unless set",
     "CREW_TOOL_FOLDERS": (
         "folders beside the crew's own from which Python files of tools may be loaded, separated "
         "as in PATH"
@@ -74,10 +92,14 @@ class ServerSettings:
     # None: any
     hosts: frozenset[str] | None = None
     proxies: tuple[str, ...] = ()
+    oidc: OidcSettings | None = None
+    identity: IdentityHeader | None = None
     database_url: str | None = None
     database_connections: int = CONNECTIONS
     max_connections: int = 10_000
     max_connections_per_address: int = 1_000
+    requests_per_minute: int = 60_000
+    max_streams: int = 2_000
     drain_seconds: float = 30.0
     stall_seconds: float = 30.0
     retention: Retention = field(default_factory=Retention)
@@ -95,7 +117,9 @@ class ServerSettings:
                 reach without a token.
         """
         _refuse_unknown(environment)
-        tokens = _tokens(environment, host)
+        proxies = _proxies(environment.get("CREW_TRUSTED_PROXIES"))
+        oidc, identity = _oidc(environment), _identity(environment, proxies)
+        tokens = _tokens(environment, host, others=oidc is not None or identity is not None)
         hosts = _list(environment.get("CREW_ALLOWED_HOSTS"))
         connections = _number(
             environment, "CREW_DATABASE_CONNECTIONS", CONNECTIONS, (2, 100), "connections"
@@ -108,12 +132,20 @@ class ServerSettings:
             # a page of another site may point its own name at this machine: only the names of
             # loopback are answered there
             hosts=hosts | LOOPBACK if hosts or host in LOOPBACK else None,
-            proxies=_proxies(environment.get("CREW_TRUSTED_PROXIES")),
+            proxies=proxies,
+            oidc=oidc,
+            identity=identity,
             database_url=environment.get("CREW_DATABASE_URL") or None,
             database_connections=int(connections),
             max_connections=int(_number(environment, "CREW_MAX_CONNECTIONS", 10_000, *PLACES)),
             max_connections_per_address=int(
                 _number(environment, "CREW_MAX_CONNECTIONS_PER_ADDRESS", 1_000, *PLACES)
+            ),
+            requests_per_minute=int(
+                _number(environment, "CREW_REQUESTS_PER_MINUTE", 60_000, (1, 10**8), "requests")
+            ),
+            max_streams=int(
+                _number(environment, "CREW_MAX_STREAMS_PER_TOKEN", 2_000, (1, 10**6), "streams")
             ),
             drain_seconds=_number(environment, "CREW_DRAIN_SECONDS", 30, (0, 3600), "seconds"),
             stall_seconds=_number(environment, "CREW_STALL_SECONDS", 30, (5, 3600), "seconds"),
@@ -131,14 +163,14 @@ def _refuse_unknown(environment: Mapping[str, str]) -> None:
             raise SettingsError(f"unknown environment variable {name}; {hint}")
 
 
-def _tokens(environment: Mapping[str, str], host: str) -> Tokens:
+def _tokens(environment: Mapping[str, str], host: str, *, others: bool) -> Tokens:
     file = environment.get("CREW_TOKEN_FILE")
     try:
         given = [parse_token(entry) for entry in sorted(_list(environment.get("CREW_API_TOKENS")))]
     except TokenError as error:
         raise SettingsError(f"CREW_API_TOKENS: {error}") from None
     try:
-        tokens = Tokens(given, Path(file) if file else None)
+        tokens = Tokens(given, Path(file) if file else None, others=others)
     except TokenError as error:
         raise SettingsError(f"CREW_TOKEN_FILE, CREW_API_TOKENS: {error}") from None
     if host not in LOOPBACK and not tokens.are_needed:
@@ -151,11 +183,46 @@ def _tokens(environment: Mapping[str, str], host: str) -> Tokens:
     return tokens
 
 
+def _oidc(environment: Mapping[str, str]) -> OidcSettings | None:
+    names = ("CREW_OIDC_ISSUER", "CREW_OIDC_AUDIENCE", "CREW_OIDC_KEYS")
+    given = [environment.get(name) or "" for name in names]
+    if not any(given):
+        return None
+    for name, value in zip(names, given, strict=True):
+        if not value:
+            raise SettingsError(f"{name} is not set; {', '.join(names)} are needed together")
+    if given[2].startswith("http://"):
+        host = urlsplit(given[2]).hostname or ""
+        if host not in LOOPBACK:
+            raise SettingsError("CREW_OIDC_KEYS: keys are read by https:// or from a file")
+    if importlib.util.find_spec("jwt") is None:
+        raise SettingsError("CREW_OIDC_ISSUER needs pyjwt: pip install 'crewline[oidc]'")
+    return OidcSettings(*given)
+
+
+def _identity(environment: Mapping[str, str], proxies: tuple[str, ...]) -> IdentityHeader | None:
+    header = environment.get("CREW_IDENTITY_HEADER")
+    admins = _list(environment.get("CREW_IDENTITY_ADMINS"))
+    if not header:
+        if admins:
+            raise SettingsError("CREW_IDENTITY_ADMINS has no effect without CREW_IDENTITY_HEADER")
+        return None
+    if not re.fullmatch(r"[A-Za-z0-9-]{1,100}", header):
+        raise SettingsError(f"CREW_IDENTITY_HEADER: {header!r} is no name of a header")
+    if not proxies:
+        raise SettingsError(
+            "CREW_IDENTITY_HEADER needs CREW_TRUSTED_PROXIES: from any other address the header "
+            "could say anything"
+        )
+    return IdentityHeader(header.lower(), Proxies(proxies), admins)
+
+
 def _retention(environment: Mapping[str, str]) -> Retention:
     hours = _number(environment, "CREW_KEEP_EVENTS_HOURS", 24, (0, 87_600), "hours")
     events = _number(environment, "CREW_KEEP_EVENTS", 50_000, (0, 10**9), "events")
     days = _number(environment, "CREW_KEEP_RUNS_DAYS", 30, (0, 36_500), "days")
-    return Retention(hours, int(events), days)
+    audit_days = _number(environment, "CREW_KEEP_AUDIT_DAYS", 365, (1, 36_500), "days")
+    return Retention(hours, int(events), days, audit_days)
 
 
 def _list(text: str | None) -> frozenset[str]:

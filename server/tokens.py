@@ -56,6 +56,8 @@ class Caller:
 
     # whose runs it starts; "" for those without a name
     owner: str = ""
+    # the token's own
+    name: str = ""
     # its runs may have at most this priority
     max_priority: int = MAX_PRIORITY
     scopes: frozenset[Scope] = frozenset(SCOPES)
@@ -73,6 +75,8 @@ class Token:
     digest: bytes
     caller: Caller
     expires: datetime | None = None
+    # every replica knows it, and so the tickets that it signs
+    makes_tickets: bool = True
 
     @property
     def id(self) -> str:
@@ -106,7 +110,7 @@ def parse_token(entry: str) -> Token:
             raise TokenError(f"one of them is no {HEAD_HELP}")
         priority = DEFAULT_PRIORITY if found[2] is None else int(found[2])
         named = frozenset(scope for scope in SCOPES if scope in found[3].split("+"))
-        caller = Caller(found[1], priority, with_admin(named or OWN_SCOPES))
+        caller = Caller(found[1], found[1], priority, with_admin(named or OWN_SCOPES))
     if len(secret) < MIN_CHARS:
         raise TokenError(
             f"one of them has fewer than {MIN_CHARS} characters; "
@@ -129,7 +133,7 @@ class TokenEntry(BaseModel):
 
     def token(self) -> Token:
         """What is known of it."""
-        caller = Caller(self.owner or self.name, self.priority, with_admin(self.scopes))
+        caller = Caller(self.owner or self.name, self.name, self.priority, with_admin(self.scopes))
         return Token(bytes.fromhex(self.sha256), caller, self.expires)
 
 
@@ -175,14 +179,17 @@ class TokenFile(BaseModel):
 class Tokens:
     """The tokens of a server. A changed file counts from the next request on."""
 
-    def __init__(self, given: Sequence[Token] = (), file: Path | None = None) -> None:
+    def __init__(
+        self, given: Sequence[Token] = (), file: Path | None = None, *, others: bool = False
+    ) -> None:
         """Read the file once; raises TokenError.
 
         Args:
             given: of the environment.
             file: has more, and may change.
+            others: callers may be known in another way, so that none is let in without one.
         """
-        self.given, self.file = tuple(given), file
+        self.given, self.file, self.others = tuple(given), file, others
         self._stamp = self._stamp_of_file()
         self._known = self._read()
         # of everybody, where none is needed; it signs the tickets then, also after a restart
@@ -191,7 +198,7 @@ class Tokens:
     @property
     def are_needed(self) -> bool:
         """Whether clients must show one."""
-        return bool(self.given) or self.file is not None
+        return bool(self.given) or self.file is not None or self.others
 
     def find(self, secret: str) -> Token | None:
         """What is known of a token that somebody shows; None if it is none of ours, or over."""

@@ -4,9 +4,14 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from tools.context import Facts, Progress
+
 CallStatus = Literal["success", "error", "timeout", "denied"]
 
+# of an output, unless its tool says otherwise
 MAX_OUTPUT_BYTES = 65_536
+# for the note of what is left out
+NOTE_BYTES = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,13 +34,14 @@ class ToolResult:
     call_id: str
     tool: str
     status: CallStatus
-    # at most MAX_OUTPUT_BYTES of it
     output: str
     # handler calls that were started; 0 when none was
     attempts: int
     duration_seconds: float
     # characters of the whole output
     output_chars: int
+    # what else became of it
+    facts: Facts = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -45,15 +51,28 @@ class ToolResult:
         output: str,
         attempts: int = 0,
         duration_seconds: float = 0.0,
+        facts: Facts | None = None,
+        max_bytes: int = MAX_OUTPUT_BYTES,
     ) -> "ToolResult":
-        """The result of a call, with at most MAX_OUTPUT_BYTES of its output."""
+        """The result of a call, with at most `max_bytes` of its output: its beginning and end."""
         # a lone surrogate (of an undecodable file name, say) has no UTF-8 form and could be
         # neither stored nor sent
         output = output.encode("utf-8", "replace").decode("utf-8")
-        kept = output
-        if len(output) * 4 > MAX_OUTPUT_BYTES:
-            kept = output.encode()[:MAX_OUTPUT_BYTES].decode(errors="ignore")
-        return cls(call.id, call.tool, status, kept, attempts, duration_seconds, len(output))
+        kept, known = _shortened(output, max_bytes), dict(facts or {})
+        if kept is not output:
+            known["truncated"] = True
+        chars = len(output)
+        return cls(call.id, call.tool, status, kept, attempts, duration_seconds, chars, known)
+
+
+def _shortened(text: str, max_bytes: int) -> str:
+    """The first and the last half of what is allowed, and what is left out between them."""
+    if len(text) * 4 <= max_bytes or len(data := text.encode()) <= max_bytes:
+        return text
+    half = (max_bytes - NOTE_BYTES) // 2
+    head, tail = data[:half].decode(errors="ignore"), data[-half:].decode(errors="ignore")
+    left_out = len(text) - len(head) - len(tail)
+    return f"{head}\n[… {left_out} characters left out …]\n{tail}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,5 +95,22 @@ class CallRetried:
     error: str
 
 
-CallEvent = CallStarted | CallRetried | ToolResult
+@dataclass(frozen=True, slots=True)
+class CallProgressed:
+    """The handler tells how far it is."""
+
+    call: ToolCall
+    progress: Progress
+
+
+@dataclass(frozen=True, slots=True)
+class BreakerOpened:
+    """A tool has failed so often in a row that calls of it are refused for a while."""
+
+    tool: str
+    failures: int
+    seconds: float
+
+
+CallEvent = CallStarted | CallRetried | CallProgressed | BreakerOpened | ToolResult
 EmitCallEvent = Callable[[CallEvent], Awaitable[None]]

@@ -9,6 +9,13 @@ ToolError
     └── SchemaReferenceError   its schema refers to something outside itself
 """
 
+from typing import Literal
+
+# of the problems that an entry of tools.yaml may have
+DefinitionCode = Literal[
+    "bad-value", "no-sandbox", "schema-ref", "tool-import", "unknown-program", "url-host"
+]
+
 
 class ToolError(Exception):
     """The tool failed."""
@@ -19,7 +26,14 @@ class ArgumentsError(ToolError):
 
 
 class TemporaryError(ToolError):
-    """The tool failed for now; a handler raises it to be called again."""
+    """The tool failed for now; a handler raises it to be called again.
+
+    `after_seconds`: not before that.
+    """
+
+    def __init__(self, *args: object, after_seconds: float = 0.0) -> None:
+        super().__init__(*args)
+        self.after_seconds = after_seconds
 
 
 class PermanentError(ToolError):
@@ -27,11 +41,16 @@ class PermanentError(ToolError):
 
 
 class ToolDefinitionError(ToolError):
-    """No tool can be made of this entry; `key`: the key of the entry that is wrong."""
+    """No tool can be made of this entry.
 
-    def __init__(self, message: str, key: str = "function") -> None:
+    `key`: the key of the entry that is wrong; `code`: of the problem.
+    """
+
+    def __init__(
+        self, message: str, key: str = "function", code: DefinitionCode = "tool-import"
+    ) -> None:
         super().__init__(message)
-        self.key = key
+        self.key, self.code = key, code
 
 
 class ToolImportError(ToolDefinitionError):
@@ -49,4 +68,5 @@ class SchemaReferenceError(ToolDefinitionError):
         super().__init__(
             f"the schema refers to {reference!r}; a schema may refer only to itself (#/…)",
             "parameters",
+            "schema-ref",
         )

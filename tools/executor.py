@@ -4,11 +4,26 @@ import asyncio
 import logging
 import random
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
 
-from tools.calls import CallRetried, CallStarted, CallStatus, EmitCallEvent, ToolCall, ToolResult
+from tools.calls import (
+    MAX_OUTPUT_BYTES,
+    BreakerOpened,
+    CallEvent,
+    CallProgressed,
+    CallRetried,
+    CallStarted,
+    CallStatus,
+    EmitCallEvent,
+    ToolCall,
+    ToolResult,
+)
 from tools.clock import SYSTEM_CLOCK, Clock
+from tools.context import Caller, Facts, FindSecret, Progress, ToolContext, find_no_secret
 from tools.deadline import Deadline, Limits
-from tools.errors import ArgumentsError, PermanentError
+from tools.errors import ArgumentsError, PermanentError, TemporaryError
+from tools.guards import Outcome, RefusedError, outcome_of
 from tools.output import serialize_output
 from tools.retry import RETRIED, ErrorClass, backoff_seconds, classify
 from tools.suggest import nearest
@@ -18,23 +33,34 @@ log = logging.getLogger(__name__)
 
 # Handlers that still run after their deadline; the event loop keeps only weak references to them.
 _abandoned: set["asyncio.Task[str]"] = set()
+NOBODY = Caller()
 
 
 class ToolExecutor:
     """Executes tools under one deadline per sequence."""
 
-    def __init__(self, limits: Limits | None = None, clock: Clock = SYSTEM_CLOCK) -> None:
-        self.limits, self.clock = limits or Limits(), clock
+    def __init__(
+        self,
+        limits: Limits | None = None,
+        clock: Clock = SYSTEM_CLOCK,
+        find_secret: FindSecret = find_no_secret,
+    ) -> None:
+        """`find_secret`: what `ToolContext.secret` asks."""
+        self.limits, self.clock, self.find_secret = limits or Limits(), clock, find_secret
 
     async def run(
-        self, calls: Sequence[ToolCall], tools: Mapping[str, Tool], emit: EmitCallEvent
+        self,
+        calls: Sequence[ToolCall],
+        tools: Mapping[str, Tool],
+        emit: EmitCallEvent,
+        caller: Caller = NOBODY,
     ) -> list[ToolResult]:
         """Run the calls of one answer and return their results in the same order.
 
         Each result is emitted as its call ends. A tool's error is never raised; a cancellation
         of the caller is.
         """
-        sequence = _Sequence(self.limits, self.clock, tools, emit)
+        sequence = _Sequence(self, tools, emit, caller)
         if not self.limits.parallel or len(calls) < 2:
             return [await sequence.result(call) for call in calls]
         async with asyncio.TaskGroup() as group:
@@ -46,37 +72,47 @@ class _Sequence:
     """One answer's calls, under one deadline."""
 
     def __init__(
-        self, limits: Limits, clock: Clock, tools: Mapping[str, Tool], emit: EmitCallEvent
+        self,
+        executor: ToolExecutor,
+        tools: Mapping[str, Tool],
+        emit: EmitCallEvent,
+        caller: Caller,
     ) -> None:
-        self.limits, self.clock, self.tools, self.emit = limits, clock, tools, emit
-        self.deadline = Deadline.after(clock.monotonic(), limits)
+        self.limits, self.clock = executor.limits, executor.clock
+        self.find_secret = executor.find_secret
+        self.tools, self.emit, self.caller = tools, emit, caller
+        self.deadline = Deadline.after(self.clock.monotonic(), self.limits)
         self.warned = False
 
     async def result(self, call: ToolCall) -> ToolResult:
         """The one result of a call."""
         started = self.clock.monotonic()
-        status, output, attempts = await self._execute(call)
+        ended = await self._execute(call)
         seconds = self.clock.monotonic() - started
-        result = ToolResult.of(call, status, output, attempts, seconds)
+        tool = self.tools.get(call.tool)
+        most = MAX_OUTPUT_BYTES if tool is None else tool.max_output_bytes
+        result = ToolResult.of(
+            call, ended.status, ended.output, ended.attempts, seconds, ended.facts, most
+        )
         await self.emit(result)
         return result
 
-    async def _execute(self, call: ToolCall) -> tuple[CallStatus, str, int]:
+    async def _execute(self, call: ToolCall) -> "_Ended":
         tool = self.tools.get(call.tool)
         if tool is None:
-            return "error", f"there is no tool {call.tool!r}; {self._hint(call.tool)}", 0
+            return _Ended("error", f"there is no tool {call.tool!r}; {self._hint(call.tool)}")
         if call.argument_error is not None:
-            return "error", call.argument_error, 0
+            return _Ended("error", call.argument_error)
         try:
             arguments = tool.check(call.arguments)
         except ArgumentsError as error:
-            return "error", f"wrong arguments for {call.tool}: {error}", 0
+            return _Ended("error", f"wrong arguments for {call.tool}: {error}")
         except Exception as error:
             # a validator in the tool's own types failed
             name = type(error).__name__
             log.warning("argument types of tool %s raised %s", call.tool, name, exc_info=error)
-            return "error", f"the arguments of {call.tool} could not be checked: {error}", 0
-        return await self._attempt_all(call, tool, arguments)
+            return _Ended("error", f"the arguments of {call.tool} could not be checked: {error}")
+        return await _Call(self, call, tool, arguments).run()
 
     def _hint(self, name: str) -> str:
         near = nearest(name, self.tools)
@@ -84,47 +120,8 @@ class _Sequence:
             return f"did you mean {near!r}?"
         return f"the tools are: {', '.join(self.tools) or 'none'}"
 
-    async def _attempt_all(
-        self, call: ToolCall, tool: Tool, arguments: dict[str, object]
-    ) -> tuple[CallStatus, str, int]:
-        limits = self.limits
-        wanted = limits.tool_seconds if tool.timeout_seconds is None else tool.timeout_seconds
-        retries = limits.retries if tool.retries is None else tool.retries
-        if tool.effect == "once":
-            # an attempt that started may have acted
-            retries = 0
-        status: CallStatus = "timeout"
-        output = "not started: the time of this sequence of calls is used up"
-        attempt = 0
-        while True:
-            seconds = self.deadline.allot(self.clock.monotonic(), wanted)
-            if seconds is None:
-                return status, output, attempt
-            self._warn_if_late(call)
-            if attempt == 0:
-                await self.emit(CallStarted(call, seconds, tool.effect == "once"))
-            attempt += 1
-            try:
-                return "success", await self._attempt(tool, arguments, seconds), attempt
-            except Exception as error:
-                kind = classify(error)
-                status = "timeout" if kind == "timeout" else "error"
-                output = describe_error(error, kind, seconds)
-                if kind == "bug":
-                    name = type(error).__name__
-                    log.warning("tool %s raised %s", call.tool, name, exc_info=error)
-            wait = self._backoff(attempt)
-            late = self.deadline.allot(self.clock.monotonic() + wait, wanted) is None
-            if kind not in RETRIED or attempt > retries or late:
-                return status, output, attempt
-            await self.emit(CallRetried(call, attempt, wait, output))
-            await self.clock.sleep(wait)
-
-    def _backoff(self, attempt: int) -> float:
-        shortest, longest = self.limits.backoff_min_seconds, self.limits.backoff_max_seconds
-        return backoff_seconds(attempt - 1, shortest, longest, random.random())
-
-    def _warn_if_late(self, call: ToolCall) -> None:
+    def warn_if_late(self, call: ToolCall) -> None:
+        """Log once that little of the sequence's time is left."""
         total = self.limits.sequence_seconds
         left = self.deadline.remaining(self.clock.monotonic())
         if not self.warned and left < total * self.limits.warning_percent / 100:
@@ -132,9 +129,129 @@ class _Sequence:
             text = "tool %s starts with %.1f of %.1f s of its sequence left"
             log.warning(text, call.tool, left, total)
 
-    async def _attempt(self, tool: Tool, arguments: dict[str, object], seconds: float) -> str:
+
+@dataclass(slots=True)
+class _Ended:
+    """How a call has ended."""
+
+    status: CallStatus
+    output: str
+    attempts: int = 0
+    facts: Facts = field(default_factory=dict)
+
+
+class _Call:
+    """One call with checked arguments, and its attempts."""
+
+    def __init__(
+        self, sequence: _Sequence, call: ToolCall, tool: Tool, arguments: dict[str, object]
+    ) -> None:
+        self.sequence, self.call, self.tool, self.arguments = sequence, call, tool, arguments
+        limits = sequence.limits
+        own = tool.timeout_seconds
+        self.wanted = limits.tool_seconds if own is None else own
+        self.retries = limits.retries if tool.retries is None else tool.retries
+        self.clock, self.emit = sequence.clock, sequence.emit
+        caller = sequence.caller
+        self.context = ToolContext(
+            call.id,
+            caller.run_id,
+            caller.agent_id,
+            caller.user,
+            caller.group,
+            monotonic=self.clock.monotonic,
+            find_secret=sequence.find_secret,
+        )
+        text = "not started: the time of this sequence of calls is used up"
+        self.ended = _Ended("timeout", text, 0, self.context.facts)
+
+    async def run(self) -> _Ended:
+        """Make attempts until one succeeds or none is worth making."""
+        ended = self.ended
+        while (seconds := self._allotted()) is not None:
+            try:
+                error = await self._attempt_in_turn(seconds)
+            except RefusedError as refused:
+                self.context.note(refused=True)
+                ended.output = str(refused) if not ended.attempts else f"{ended.output}; {refused}"
+                ended.status = "error"
+                return ended
+            if error is None:
+                return ended
+            wait = self._wait(error)
+            if not self._is_repeated(error, wait):
+                return ended
+            await self.emit(CallRetried(self.call, ended.attempts, wait, ended.output))
+            await self.clock.sleep(wait)
+        return ended
+
+    def _allotted(self, later: float = 0.0) -> float | None:
+        """Seconds that an attempt may take that begins in so many seconds; None: too few."""
+        return self.sequence.deadline.allot(self.clock.monotonic() + later, self.wanted)
+
+    async def _attempt_in_turn(self, seconds: float) -> Exception | None:
+        """Make an attempt when it may be made; its error, if it failed."""
+        guard = self.tool.guard
+        if guard is None:
+            return await self._attempt(seconds)
+        error: Exception | None = TimeoutError()
+        async with guard.turn(seconds) as turn:
+            try:
+                # waiting for it took time
+                if (left := self._allotted()) is not None:
+                    error = await self._attempt(left)
+                    turn.outcome = self._outcome(error)
+            finally:
+                breaker = turn.end()
+        if breaker is not None:
+            seconds = breaker.limits.open_seconds
+            await self.emit(BreakerOpened(self.tool.name, breaker.limits.failures, seconds))
+        return error
+
+    def _outcome(self, error: Exception | None) -> Outcome:
+        kind = None if error is None else classify(error)
+        return outcome_of(error, kind, int(self.context.facts.get("http_status", 0)))
+
+    async def _attempt(self, seconds: float) -> Exception | None:
+        """Make an attempt; its error, if it failed."""
+        call, tool, ended = self.call, self.tool, self.ended
+        self.sequence.warn_if_late(call)
+        if ended.attempts == 0:
+            await self.emit(CallStarted(call, seconds, tool.effect == "once"))
+        ended.attempts += 1
+        try:
+            ended.output = await self._call_in_time(seconds)
+        except Exception as error:
+            kind = classify(error)
+            ended.status = "timeout" if kind == "timeout" else "error"
+            ended.output = describe_error(error, kind, seconds)
+            if kind == "bug":
+                name = type(error).__name__
+                log.warning("tool %s raised %s", call.tool, name, exc_info=error)
+            return error
+        ended.status = "success"
+        return None
+
+    def _wait(self, error: Exception) -> float:
+        """Seconds until the next attempt."""
+        limits = self.sequence.limits
+        shortest, longest = limits.backoff_min_seconds, limits.backoff_max_seconds
+        wait = backoff_seconds(self.ended.attempts - 1, shortest, longest, random.random())
+        asked = error.after_seconds if isinstance(error, TemporaryError) else 0.0
+        return max(wait, asked)
+
+    def _is_repeated(self, error: Exception, wait: float) -> bool:
+        # an attempt that started may have acted, unless it is known that nothing went out
+        may_repeat = self.tool.effect != "once" or self.context.facts.get("sent") is False
+        is_worth_it = classify(error) in RETRIED and self.ended.attempts <= self.retries
+        return may_repeat and is_worth_it and self._allotted(wait) is not None
+
+    async def _call_in_time(self, seconds: float) -> str:
         """One handler call, in a task that is abandoned if it ignores its cancellation."""
-        task = asyncio.ensure_future(_call_handler(tool, arguments))
+        progress = _Progress(self.call, self.emit)
+        context = self.context
+        context.begin(self.clock.monotonic() + seconds, progress.tell)
+        task = asyncio.ensure_future(_call_handler(self.tool, self.arguments, context))
         timeout = self.clock.timeout(seconds)
         try:
             async with timeout:
@@ -142,6 +259,7 @@ class _Sequence:
         except TimeoutError:
             raise TimeoutError(f"no result within {seconds:.3g} s") from None
         finally:
+            await progress.end()
             if not task.done():
                 task.cancel()
                 _abandoned.add(task)
@@ -149,9 +267,40 @@ class _Sequence:
         return task.result()
 
 
-async def _call_handler(tool: Tool, arguments: dict[str, object]) -> str:
+class _Progress:
+    """Emits what the handler of one attempt tells, also from a thread; nothing after its end."""
+
+    def __init__(self, call: ToolCall, emit: EmitCallEvent) -> None:
+        self._call, self._emit = call, emit
+        self._loop = asyncio.get_running_loop()
+        self._emitting: set[asyncio.Task[None]] = set()
+        self._has_ended = False
+
+    def tell(self, progress: Progress) -> None:
+        """See `ToolContext.progress`."""
+        event = CallProgressed(self._call, progress)
+        self._loop.call_soon_threadsafe(partial(self._start, event))
+
+    def _start(self, event: CallEvent) -> None:
+        if not self._has_ended:
+            task = asyncio.ensure_future(_emit(self._emit, event))
+            self._emitting.add(task)
+            task.add_done_callback(self._emitting.discard)
+
+    async def end(self) -> None:
+        """Emit what was told, and nothing more."""
+        self._has_ended = True
+        if self._emitting:
+            await asyncio.wait(self._emitting)
+
+
+async def _emit(emit: EmitCallEvent, event: CallEvent) -> None:
+    await emit(event)
+
+
+async def _call_handler(tool: Tool, arguments: dict[str, object], context: ToolContext) -> str:
     try:
-        return serialize_output(await tool.call(arguments))
+        return serialize_output(await tool.act(arguments, context))
     except asyncio.CancelledError:
         task = asyncio.current_task()
         if task is not None and task.cancelling():

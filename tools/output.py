@@ -8,6 +8,40 @@ from pydantic_core import to_json
 from tools.calls import CallStatus, ToolResult
 
 
+class HeadAndTail:
+    """The first and the last part of bytes as they come; what is between them is counted."""
+
+    def __init__(self, limit: int, head: int | None = None) -> None:
+        """Of at most `limit` bytes, `head` of them from the beginning (half unless given)."""
+        self._head_limit = limit // 2 if head is None else head
+        self._tail_limit = limit - self._head_limit
+        self._head, self._tail = bytearray(), bytearray()
+        self._left_out = 0
+
+    def add(self, chunk: bytes) -> None:
+        """More of them."""
+        room = self._head_limit - len(self._head)
+        self._head += chunk[:room]
+        self._tail += chunk[room:]
+        # not each time: what is cut is moved
+        if len(self._tail) > 2 * self._tail_limit:
+            self._cut()
+
+    def _cut(self) -> None:
+        left_out = max(0, len(self._tail) - self._tail_limit)
+        del self._tail[:left_out]
+        self._left_out += left_out
+
+    def text(self) -> str:
+        """As text, with a note of what is left out."""
+        self._cut()
+        head, tail = bytes(self._head), bytes(self._tail)
+        if not self._left_out:
+            return (head + tail).decode(errors="replace")
+        note = f"\n[… {self._left_out} bytes left out …]\n"
+        return head.decode(errors="replace") + note + tail.decode(errors="replace")
+
+
 def serialize_output(value: Any) -> str:
     """A handler's return value as text: text unchanged, None as "", everything else as JSON.
 

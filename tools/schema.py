@@ -12,6 +12,7 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 from pydantic_core import to_jsonable_python
 from typing_extensions import TypedDict
 
+from tools.context import ToolContext
 from tools.errors import ArgumentsError, SchemaReferenceError, ToolDefinitionError
 from tools.suggest import nearest
 
@@ -30,6 +31,8 @@ class Signature:
     # JSON schema of an object
     parameters: dict[str, Any]
     adapter: TypeAdapter[dict[str, Any]]
+    # the parameter that takes the ToolContext, if there is one
+    context_parameter: str | None
 
     @classmethod
     def of(cls, function: Callable[..., Any]) -> "Signature":
@@ -47,7 +50,11 @@ class Signature:
             # annotations are code, and may raise anything
             raise ToolDefinitionError(f"{name} has no readable signature: {error}") from error
         fields: dict[str, Any] = {}
+        context = None
         for key, parameter in parameters.items():
+            if hints.get(key) is ToolContext:
+                context = key
+                continue
             _require_named_and_typed(name, parameter, hints)
             required = parameter.default is parameter.empty
             fields[key] = hints[key] if required else NotRequired[hints[key]]
@@ -61,7 +68,7 @@ class Signature:
             default = parameters[key].default
             if default is not inspect.Parameter.empty:
                 field.setdefault("default", to_jsonable_python(default, fallback=str))
-        return cls(description, schema, adapter)
+        return cls(description, schema, adapter, context)
 
     def check(self, arguments: dict[str, Any]) -> dict[str, Any]:
         """The handler's keyword arguments, coerced ("5" is a 5).

@@ -1,17 +1,40 @@
-"""A tool (name, description, JSON schema of its arguments, handler) and its decorator."""
+"""A tool (name, description, JSON schema of its arguments, what it does) and its decorator."""
 
-import functools
-import inspect
+import hashlib
+import json
 from collections.abc import Awaitable, Callable, Coroutine
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, overload
 
-from tools.errors import TemporaryError
-from tools.running import RunningCall, begin_call, end_call
+from tools.approval import ApprovalRule
+from tools.calls import MAX_OUTPUT_BYTES
+from tools.context import ToolContext
+from tools.function import Function
+from tools.guards import Guard
 from tools.schema import Signature
-from tools.threads import call_in_thread
 
 Effect = Literal["read", "idempotent", "once"]
+# checked arguments -> what a call returns
+Act = Callable[[dict[str, Any], ToolContext], Awaitable[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """What a tool may do, for people: one line each."""
+
+    # of its entry; "given" by the program, or "builtin"
+    kind: str = "given"
+    # hosts, servers
+    hosts: tuple[str, ...] = ()
+    # programs, functions
+    runs: tuple[str, ...] = ()
+    # folders
+    reads: tuple[str, ...] = ()
+    writes: tuple[str, ...] = ()
+    # what confines it, "" for nothing
+    sandbox: str = ""
+    # whether its definition is fixed by a lock file; "" where there is none to fix
+    pin: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,47 +44,47 @@ class Tool:
     name: str
     description: str
     parameters: dict[str, Any]
-    handler: Callable[..., Any]
-    # a model's arguments to the handler's keyword arguments; raises ArgumentsError
+    act: Act
+    # a model's arguments to those of `act`; raises ArgumentsError
     check: Callable[[dict[str, Any]], dict[str, Any]]
     timeout_seconds: float | None = None
     retries: int | None = None
     # `read` and `idempotent` may be tried again; `once` never, once it may have acted
     effect: Effect = "idempotent"
-    requires_approval: bool = False
+    # when a person is asked first; None: never
+    approval: ApprovalRule | None = None
+    # of its entry: another one is another tool to a person who has approved this one
+    entry_hash: str = ""
+    max_output_bytes: int = MAX_OUTPUT_BYTES
+    # None: it may be called at any time
+    guard: Guard | None = None
+    reach: Reach = field(default_factory=Reach)
+    # checked arguments -> the call as a person is shown it: method and URL, or argv
+    show: Callable[[dict[str, Any]], str] | None = None
     # ends what it holds, such as processes, when no call is made any more
     close: Callable[[], Coroutine[Any, Any, None]] | None = None
 
-    async def call(self, arguments: dict[str, Any]) -> Any:
-        """Call the handler with checked arguments.
+    @property
+    def requires_approval(self) -> bool:
+        """Whether a person is asked before some calls."""
+        return self.approval is not None
 
-        A sync handler runs in a thread, which a cancellation abandons.
-        """
-        call = begin_call(self.name)
-        if not inspect.iscoroutinefunction(self.handler):
-            work = functools.partial(self._call_handler, arguments, call)
-            try:
-                value = await call_in_thread(work)
-            except TemporaryError:
-                # there may have been no thread for it
-                end_call(call)
-                raise
-            # a callable object, a partial or a lambda may still return a coroutine
-            return await value if isinstance(value, Awaitable) else value
-        try:
-            return await self.handler(**arguments)
-        finally:
-            end_call(call)
-
-    def _call_handler(self, arguments: dict[str, Any], call: RunningCall) -> Any:
-        try:
-            return self.handler(**arguments)
-        finally:
-            end_call(call)
+    @property
+    def definition(self) -> str:
+        """A digest of what a person who approves a call relies on."""
+        known = [self.description, self.parameters, self.effect, repr(self.approval)]
+        text = json.dumps([self.name, *known, self.entry_hash], sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """The plain function, for Python code that calls it directly."""
-        return self.handler(*args, **kwargs)
+        """The plain function, for Python code that calls it directly.
+
+        Raises:
+            TypeError: it is not made of a function.
+        """
+        if not isinstance(self.act, Function):
+            raise TypeError(f"the tool {self.name} is no Python function")
+        return self.act.handler(*args, **kwargs)
 
 
 def tool_from(
@@ -76,20 +99,23 @@ def tool_from(
 ) -> Tool:
     """A tool from a typed function: schema from its signature, description from its docstring.
 
+    A parameter of the type ToolContext is given the call's, and no part of the schema.
+
     Raises:
         ToolDefinitionError: the signature makes no schema.
     """
     signature = Signature.of(function)
+    name = name or function.__name__
     return Tool(
-        name=name or function.__name__,
+        name=name,
         description=description or signature.description,
         parameters=signature.parameters,
-        handler=function,
+        act=Function(name, function, signature.context_parameter),
         check=signature.check,
         timeout_seconds=timeout_seconds,
         retries=retries,
         effect=effect,
-        requires_approval=requires_approval,
+        approval=ApprovalRule() if requires_approval else None,
     )
 
 

@@ -52,6 +52,18 @@ def _resolve_scalar(text: Plain) -> Any:
     return str(text)
 
 
+def form_of(value: Any) -> str:
+    """What a value is in YAML: for fields that take several forms, each with a Tag of these."""
+    match value:
+        # when it is written again, it is a shape
+        case dict() | BaseModel():
+            return "mapping"
+        case list():
+            return "list"
+        case _:
+            return "scalar"
+
+
 JsonObject = Annotated[dict[str, JsonValue], BeforeValidator(resolve)]
 
 
@@ -107,9 +119,10 @@ def _is_mapping_of_shapes(annotation: Any) -> bool:
     if typing.get_origin(annotation) is not dict:
         return False
     inner = typing.get_args(annotation)[-1]
-    if typing.get_origin(inner) is list:
+    if typing.get_origin(inner) in (list, Annotated):
         inner = typing.get_args(inner)[0]
-    return isinstance(inner, type) and issubclass(inner, Shape)
+    options = typing.get_args(inner) or (inner,)
+    return all(isinstance(one, type) and issubclass(one, Shape) for one in options)
 
 
 def _is_nullable(annotation: Any) -> bool:

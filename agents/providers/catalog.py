@@ -12,6 +12,7 @@ from agents.model import Model
 from agents.providers.scripted import SCRIPT_FILE, Script, Scripted
 from agents.retrying import Retrying
 from tools.clock import Clock
+from tools.secrets import Secrets
 
 OPENAI_URL = "https://api.openai.com/v1"
 OLLAMA_URL = "http://localhost:11434/v1"
@@ -28,8 +29,11 @@ class Catalog:
         backoff_min_seconds: float,
         backoff_max_seconds: float,
         clock: Clock,
+        secrets: Secrets,
     ) -> None:
+        """`secrets`: gets those of the endpoints."""
         self.providers, self.script, self.clock = providers, script, clock
+        self.secrets = secrets
         self.backoff_min_seconds = backoff_min_seconds
         self.backoff_max_seconds = backoff_max_seconds
         self.clients: dict[Endpoint, Any] = {}
@@ -49,7 +53,8 @@ class Catalog:
         # the openai package takes half a second to import, which no scripted crew should wait for
         openai_chat = importlib.import_module("agents.providers.openai_chat")
         if endpoint not in self.clients:
-            self.clients[endpoint] = openai_chat.Client(endpoint, self.clock)
+            endpoint.tell(self.secrets)
+            self.clients[endpoint] = openai_chat.Client(endpoint, self.clock, self.secrets)
         model = openai_chat.OpenAIChat(self.clients[endpoint], config.model)
         return self._retrying(model, endpoint.max_retries)
 

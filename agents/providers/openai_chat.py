@@ -31,6 +31,7 @@ from agents.model import (
 )
 from agents.providers.openai_reply import ReplyReader, join_surrogates
 from tools.clock import Clock
+from tools.secrets import Secrets
 
 PATH = "/chat/completions"
 # a small compressed answer may be a very large one
@@ -54,8 +55,9 @@ REFUSALS = frozenset({400, 404, 422, 501})
 class Client:
     """One endpoint's connections, kept open for all agents and runs."""
 
-    def __init__(self, endpoint: Endpoint, clock: Clock) -> None:
-        self.endpoint, self.clock = endpoint, clock
+    def __init__(self, endpoint: Endpoint, clock: Clock, secrets: Secrets) -> None:
+        """`secrets`: not repeated in errors."""
+        self.endpoint, self.clock, self.secrets = endpoint, clock, secrets
         seconds = endpoint.timeout_seconds
         self.openai = AsyncOpenAI(
             base_url=endpoint.base_url,
@@ -85,15 +87,6 @@ class Client:
         self.usage_in_streams = True
         # models that have refused tools
         self.without_native_calls: set[str] = set()
-
-    def redact(self, text: str) -> str:
-        """A server's words without this endpoint's secrets."""
-        password = urlsplit(self.endpoint.base_url).password or ""
-        headers = [value for _, value in self.endpoint.headers]
-        for secret in (self.endpoint.api_key, password, *headers):
-            if len(secret) >= 4:
-                text = text.replace(secret, "***")
-        return text
 
     async def aclose(self) -> None:
         """Close the connections."""
@@ -204,30 +197,30 @@ class OpenAIChat:
 
     def _model_error(self, error: Exception) -> ModelError:
         """What the openai package and the transports raise, as ModelError."""
-        where, redact = f"{self.name} at {self.client.place}", self.client.redact
+        where, mask = f"{self.name} at {self.client.place}", self.client.secrets.mask
         match error:
             case ModelError():
                 text, wait = f"{where}: {error}", error.retry_after_seconds
-                return ModelError(error.code, redact(text), retry_after_seconds=wait)
+                return ModelError(error.code, mask(text), retry_after_seconds=wait)
             case openai.APIStatusError():
                 return self._status_error(error, where)
             case openai.APIConnectionError(__cause__=ModelError() as cause):
                 return self._model_error(cause)
             # the aiohttp transport reports every failed or lost connection as ConnectTimeout
             case openai.APITimeoutError(__cause__=httpx2.ConnectTimeout() as cause):
-                text = f"no connection to {where}: {redact(str(cause))}"
+                text = f"no connection to {where}: {mask(str(cause))}"
                 return ModelError("connection", text)
             case openai.APITimeoutError() | httpx2.ReadTimeout() | TimeoutError():
                 seconds = self.client.endpoint.timeout_seconds
                 return ModelError("timeout", f"{where} did not answer within {seconds:g} s")
             case openai.APIConnectionError():
                 reason = str(error.__cause__ or error)
-                return ModelError("connection", f"no connection to {where}: {redact(reason)}")
+                return ModelError("connection", f"no connection to {where}: {mask(reason)}")
             case httpx2.TransportError():
                 text = f"the connection to {where} was lost: {type(error).__name__}"
                 return ModelError("connection", text)
             case _:
-                reason = f"{type(error).__name__}: {redact(str(error))[:200]}"
+                reason = f"{type(error).__name__}: {mask(str(error))[:200]}"
                 return ModelError("unreadable", f"{where} sent an unreadable answer: {reason}")
 
     def _status_error(self, error: openai.APIStatusError, where: str) -> ModelError:
@@ -237,7 +230,7 @@ class OpenAIChat:
             code = "rate_limited"
         elif status >= 500:
             code = "unavailable"
-        text = f"{where} answered {status}: {self.client.redact(error.message)[:500]}"
+        text = f"{where} answered {status}: {self.client.secrets.mask(error.message)[:500]}"
         now = self.client.clock.now().timestamp()
         wait = parse_retry_after(error.response.headers.get("retry-after", ""), now)
         return ModelError(code, text, retry_after_seconds=wait)

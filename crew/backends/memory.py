@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from datetime import datetime, timedelta
-from itertools import accumulate
+from itertools import accumulate, islice
 
+from crew.journal.audit import AuditAction, AuditEntry
 from crew.journal.errors import LostEvents, LostRun, StoreError
 from crew.journal.events import CancelReason, RunStatus
 from crew.journal.rows import (
@@ -30,6 +31,34 @@ from crew.journal.watch import Watch
 from tools.clock import SYSTEM_CLOCK, Clock, rfc3339
 
 
+class MemoryAudit:
+    """See AuditLog."""
+
+    def __init__(self) -> None:
+        self._entries: list[AuditEntry] = []
+
+    async def record(self, entry: AuditEntry) -> None:
+        """See AuditLog."""
+        self._entries.append(entry)
+
+    async def entries(
+        self, limit: int = 100, action: AuditAction | None = None, run_id: str | None = None
+    ) -> list[AuditEntry]:
+        """See AuditLog."""
+        found = (
+            entry
+            for entry in reversed(self._entries)
+            if action in (None, entry.action) and run_id in (None, entry.run_id)
+        )
+        return list(islice(found, limit))
+
+    async def purge(self, before: str, limit: int = 1000) -> int:
+        """See AuditLog."""
+        old = [entry for entry in self._entries if entry.at < before][:limit]
+        self._entries = [entry for entry in self._entries if entry not in old]
+        return len(old)
+
+
 class MemoryStore:
     """Keeps runs in dictionaries."""
 
@@ -51,6 +80,7 @@ class MemoryStore:
         self._revisions: dict[str, tuple[str, str]] = {}
         # how many of a run's first events are purged
         self._purged: dict[str, int] = {}
+        self.audit = MemoryAudit()
 
     async def append(self, write: Write) -> AppendResult:
         """See RunLog."""

@@ -44,7 +44,10 @@ EXPECTED = {
     "list_type": "a list",
     "dict_type": "a mapping (`key: value` lines)",
     "model_type": "a mapping (`key: value` lines)",
+    "model_attributes_type": "a mapping (`key: value` lines)",
 }
+# see tools.yaml_shape.form_of
+FORMS = {"mapping": "a mapping (`key: value` lines)", "list": "a list", "scalar": "one value"}
 EMPTY = {"too_short": "at least one is needed", "string_too_short": "a text is needed"}
 # keys whose value is one name
 ONE_NAME = frozenset({"target", "entry_point", "next_agent", "on_wait_timeout", "id", "provider"})
@@ -169,6 +172,19 @@ def _problem(document: Document, kind: type[Shape], detail: ErrorDetails) -> Pro
             return document.problem(path, "bad-name", _explain_name(given), key=is_key)
         case "string_pattern_mismatch":
             return document.problem(path, "bad-name", "no header can have this name", key=True)
+        case "union_tag_not_found":
+            return document.problem(path, "missing-key", "the key 'kind' is missing", key=True)
+        case "union_tag_invalid" if not isinstance(given, dict) or "kind" not in given:
+            # of a field that takes several forms
+            forms = re.findall(r"'([^']+)'", detail.get("ctx", {}).get("expected_tags", ""))
+            text = f"expected {' or '.join(FORMS[form] for form in forms)}"
+            return document.problem(path, "wrong-type", text)
+        case "union_tag_invalid":
+            wanted = detail.get("ctx", {}).get("expected_tags", "")
+            known, given = re.findall(r"'([^']+)'", wanted), given["kind"]
+            near = document.near(given, known) if isinstance(given, str) else None
+            text = f"expected {wanted}"
+            return document.problem((*path, "kind"), "bad-value", text, suggestion=near)
         case "literal_error":
             wanted = detail.get("ctx", {}).get("expected", "")
             known = re.findall(r"'([^']+)'", wanted)
@@ -184,12 +200,12 @@ def _problem(document: Document, kind: type[Shape], detail: ErrorDetails) -> Pro
 def _unknown_key(document: Document, kind: type[Shape], path: YamlPath) -> Problem:
     """What an unknown key was meant to be: of this level, of another one, of another framework."""
     key = str(path[-1])
-    fields, ignored, synonyms = fields_at(kind, path[:-1])
+    fields, ignored, synonyms = fields_at(kind, path[:-1], document.data)
     text = f"unknown key {key!r}"
     near = None
     if key in synonyms:
         text, near = f"{text}; here it is {synonyms[key]!r}", synonyms[key]
-    elif place := placed_elsewhere(kind, path):
+    elif place := placed_elsewhere(kind, path, document.data):
         text = f"{text}; it belongs {place}"
     elif (near := document.near(key, fields)) is not None:
         pass
@@ -241,7 +257,12 @@ def _lower(text: str) -> str:
 def _path(data: Any, loc: tuple[int | str, ...]) -> YamlPath:
     """A place in the data: pydantic's own labels (of unions, of keys) are left out."""
     path: YamlPath = ()
+    labelled: Any = None
     for part in loc:
+        if isinstance(data, dict) and data is not labelled and part == data.get("kind"):
+            # of the union of kinds; a key may have the same name
+            labelled = data
+            continue
         in_mapping = isinstance(data, dict) and part in data
         in_list = isinstance(data, list) and isinstance(part, int) and part < len(data)
         if in_mapping or in_list:
@@ -262,14 +283,14 @@ def ignored_keys(document: Document, kind: type[Shape]) -> list[Problem]:
 
 
 def _ignored(document: Document, data: Any, kind: Any, path: YamlPath) -> Iterator[Problem]:
-    model = model_of(kind)
+    model = model_of(kind, data)
     if isinstance(data, dict):
         for key, value in data.items():
             if model is not None and key in model.ignored:
                 text = f"{key} has no effect here"
                 yield document.problem((*path, key), "ignored-key", text, key=True)
             else:
-                yield from _ignored(document, value, inside(kind, key), (*path, key))
+                yield from _ignored(document, value, inside(kind, key, data), (*path, key))
     elif isinstance(data, list):
         for place, value in enumerate(data):
-            yield from _ignored(document, value, inside(kind, place), (*path, place))
+            yield from _ignored(document, value, inside(kind, place, data), (*path, place))

@@ -129,6 +129,8 @@ class CrewSettings(Shape):
     """The same for each owner (a token's name)."""
     max_waiting_runs_per_owner: Annotated[int, Field(ge=1, le=1_000_000)] = 10_000
     """How many runs of one owner may wait; a further one is refused (429)."""
+    max_waiting_runs: Annotated[int, Field(ge=1, le=1_000_000)] = 20_000
+    """How many runs of all owners may wait; a further one is refused (503)."""
     unplayable_after_seconds: Annotated[float, Field(gt=0, le=604_800)] = 300
     """How long a run waits for a process that has what it was started with; then it fails."""
     client_start_agents: list[Name] = []

@@ -1,27 +1,55 @@
-"""`${NAME}` and `${NAME:-default}`, read from the environment in some parts of a document."""
+"""`${NAME}` and `${NAME:-default}`, read from the environment in some parts of a document.
+
+What is read so is a secret, and so is what the environment has under names such as `API_KEY`.
+"""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from crew.config.document import Document, YamlPath
 from crew.config.problems import Problem
+from crew.config.sources import NOT_KEPT
+from tools.secrets import SECRET_HEADER, Secrets
 
 # shorter ones are words such as "none", for servers that need no key
 MIN_SECRET_CHARS = 12
-SECRET_HEADER = re.compile(r"auth|key|token|secret|cookie", re.IGNORECASE)
+# of variables
+SECRET_NAME = re.compile(r"(?:key|token|secret|password|passwd|credential)s?$", re.IGNORECASE)
+# what is read under these keys is an address
+ADDRESSES = frozenset({"base_url", "provider_url"})
 VARIABLE = re.compile(r"\$\{([A-Za-z_]\w*)(?::-([^{}]*))?\}")
 
 
+def find_secrets(environment: Mapping[str, str], secrets: Secrets) -> None:
+    """What of an environment is secret, whether or not a file names it: a tool may read it."""
+    for name, value in environment.items():
+        if SECRET_NAME.search(name):
+            secrets.add(value)
+        elif "://" in value:
+            secrets.add_address(value)
+
+
 def fill_environment(
-    document: Document, parts: tuple[YamlPath, ...], environment: Mapping[str, str]
+    document: Document,
+    parts: tuple[YamlPath, ...],
+    environment: Mapping[str, str],
+    secrets: Secrets,
 ) -> list[Problem]:
-    """Replace variables in the parts of a document at these paths; problems: those not set."""
+    """Replace variables in the parts of a document at these paths; problems: those not set.
+
+    `secrets` gets the values.
+    """
     problems: list[Problem] = []
 
     def replace(found: re.Match[str], path: YamlPath) -> str:
         name, default = found[1], found[2]
         if (value := environment.get(name)) is not None:
+            if path[-1] in ADDRESSES:
+                secrets.add_address(value)
+            else:
+                secrets.add(value)
             return value
         if default is None:
             text = f"the environment variable {name} is not set; set it, or write"
@@ -45,26 +73,69 @@ def fill_environment(
     return problems
 
 
-def find_literal_secrets(document: Document) -> list[Problem]:
-    """A warning for each key of a provider that stands in the file itself."""
-    providers = document.data.get("providers") if isinstance(document.data, dict) else None
-    problems: list[Problem] = []
-    for name, provider in (providers if isinstance(providers, dict) else {}).items():
-        if not isinstance(provider, dict):
-            continue
-        headers = provider.get("headers")
-        given: dict[YamlPath, Any] = {("api_key",): provider.get("api_key")}
-        for header, value in (headers if isinstance(headers, dict) else {}).items():
-            if SECRET_HEADER.search(str(header)):
-                given["headers", header] = value
+def literal_secrets(document: Document) -> dict[YamlPath, str]:
+    """The keys of providers and tools that stand in the file itself, by their paths."""
+    found: dict[YamlPath, str] = {}
+    for section, name, entry in _entries(document):
+        given: dict[YamlPath, Any] = {("api_key",): entry.get("api_key")}
+        for key, pattern in (("headers", SECRET_HEADER), ("env", SECRET_NAME)):
+            mapping = entry.get(key)
+            for one, value in (mapping if isinstance(mapping, dict) else {}).items():
+                if pattern.search(str(one)):
+                    given[key, one] = value
         for path, value in given.items():
             if not isinstance(value, str) or VARIABLE.search(value):
                 continue
-            if len(value) >= MIN_SECRET_CHARS:
-                text = f"{path[-1]} has its secret in the file; write ${{NAME}}, and set NAME"
-                where = ("providers", name, *path)
-                problems.append(document.problem(where, "literal-secret", text))
+            if len(value) >= MIN_SECRET_CHARS or value == NOT_KEPT:
+                found[section, name, *path] = value
+    return found
+
+
+def _entries(document: Document) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """The providers and tools of a file: section, name, entry."""
+    for section in ("providers", "tools"):
+        entries = document.data.get(section) if isinstance(document.data, dict) else None
+        for name, entry in (entries if isinstance(entries, dict) else {}).items():
+            if isinstance(entry, dict):
+                yield section, name, entry
+
+
+def warn_of_literals(document: Document, literals: Mapping[YamlPath, str]) -> list[Problem]:
+    """A warning for each of them."""
+    return [
+        document.problem(
+            path,
+            "literal-secret",
+            f"{path[-1]} has its secret in the file; write ${{NAME}}, and set NAME",
+        )
+        for path in literals
+    ]
+
+
+def restore_literals(document: Document, literals: Mapping[YamlPath, str]) -> list[Problem]:
+    """Put secrets back into a file that was kept without them.
+
+    Args:
+        document: the file.
+        literals: those of the file as it is today.
+
+    Returns:
+        What is in that file no more.
+    """
+    problems: list[Problem] = []
+    for path, kept in literal_secrets(document).items():
+        if kept != NOT_KEPT:
+            continue
+        if (value := literals.get(path)) is None:
+            text = "its secret stood in the file, and is not kept with runs; write ${NAME}"
+            problems.append(document.problem(path, "unset-variable", text))
+        else:
+            document.data = _change_at(document.data, path, 0, partial(_replace, value))
     return problems
+
+
+def _replace(value: str, *_: Any) -> str:
+    return value
 
 
 def _change_at(data: Any, path: YamlPath, depth: int, change: Any) -> Any:

@@ -32,6 +32,8 @@ class Explanation:
     remedy: str
     # files by name, in the forms of `write_example`
     example: dict[str, Any] = field(default_factory=dict)
+    # what is said of it, where that depends on the machine
+    said: str = ""
 
     @property
     def texts(self) -> dict[str, str]:

@@ -14,6 +14,7 @@ from crew.config.loader import CrewFiles, read_files
 from crew.config.problems import Problem
 from crew.config.shapes import places
 from crew.config.sources import Sources
+from tools.secrets import Secrets
 
 # the least likeness of a word of a key and the one it is taken for: difflib's ratio. `max` and
 # `min`, or two units, are never so alike.
@@ -68,7 +69,7 @@ def fix(sources: Sources) -> Sources:
 
 def _new_edits(sources: Sources, done: set[tuple[str, int, str]]) -> list[Edit]:
     # an alias has the same mistake wherever it is used
-    edits = dict.fromkeys(_edits(read_files(sources, {})))
+    edits = dict.fromkeys(_edits(read_files(sources, {}, Secrets())))
     return [edit for edit in edits if (edit.file, edit.line, edit.old) not in done]
 
 
@@ -97,7 +98,7 @@ def _helps(before: Sources, after: Sources, edits: Sequence[Edit]) -> bool:
 
 
 def _errors_of(sources: Sources, file: str) -> Counter[tuple[str, int]]:
-    problems = read_files(sources, {}).problems
+    problems = read_files(sources, {}, Secrets()).problems
     return Counter((p.code, p.line) for p in problems if p.file == file and p.severity == "error")
 
 

@@ -10,11 +10,17 @@ from agents.providers.scripted import SCRIPT_FILE, Script
 from crew.config.binding import Bound, S, bind, ignored_keys
 from crew.config.crew_file import CrewConfig
 from crew.config.document import Document, YamlPath
-from crew.config.environment import fill_environment, find_literal_secrets
+from crew.config.environment import (
+    fill_environment,
+    literal_secrets,
+    restore_literals,
+    warn_of_literals,
+)
 from crew.config.problems import Problem
 from crew.config.sources import CREW_FILE, TOOLS_FILE, Sources
 from crew.config.yaml_reader import read
 from tools.config import ToolConfig, ToolsFile
+from tools.secrets import Secrets
 
 # stands for a required text that is missing, so that the rest can be checked
 MISSING = "?"
@@ -42,6 +48,10 @@ class CrewFiles:
     tools: dict[str, ToolConfig] = field(default_factory=dict)
     tool_files: dict[str, Document] = field(default_factory=dict)
     script: Script | None = None
+    # gets what is read from the environment
+    secrets: Secrets = field(default_factory=Secrets)
+    # keys that stand in crew.yaml or tools.yaml itself, by their paths
+    literals: Mapping[YamlPath, str] = field(default_factory=dict)
 
     @property
     def crew_document(self) -> Document:
@@ -87,19 +97,26 @@ class CrewFiles:
         return [name for name in data if data[name] is not None and not name.startswith("x-")]
 
 
-def read_files(sources: Sources, environment: Mapping[str, str]) -> CrewFiles:
+def read_files(
+    sources: Sources,
+    environment: Mapping[str, str],
+    secrets: Secrets,
+    literals: Mapping[YamlPath, str] | None = None,
+) -> CrewFiles:
     """Read all files of a crew; all mistakes in them are in `problems`.
 
     Args:
         sources: the files.
         environment: for `${NAME}`.
+        secrets: gets the values that are read so.
+        literals: of the crew as it is now, for files that were kept without them.
     """
-    files = CrewFiles(sources, problems=list(sources.problems))
+    files = CrewFiles(sources, problems=list(sources.problems), secrets=secrets)
     _read_agents(files, environment)
     if (crew := sources.find(CREW_FILE)) is not None:
-        _read_crew(files, crew, environment)
+        _read_crew(files, crew, environment, literals)
     if (tools := sources.find(TOOLS_FILE)) is not None:
-        _read_tools(files, tools, environment)
+        _read_tools(files, tools, environment, literals)
     if (script := sources.find(SCRIPT_FILE)) is not None:
         document = _read(files, script)
         files.documents[SCRIPT_FILE] = document
@@ -127,7 +144,7 @@ def _bind(
     environment: Mapping[str, str],
 ) -> S | None:
     """The document as a `kind`; `variables`: the parts that are filled from the environment."""
-    unset = fill_environment(document, variables, environment)
+    unset = fill_environment(document, variables, environment, files.secrets)
     ignored = ignored_keys(document, kind)
     bound: Bound[S] = bind(document, kind, placeholders)
     # what a missing variable leaves behind is no second mistake
@@ -140,14 +157,19 @@ def _bind(
     return bound.value
 
 
-def _read_crew(files: CrewFiles, name: str, environment: Mapping[str, str]) -> None:
+def _read_crew(
+    files: CrewFiles,
+    name: str,
+    environment: Mapping[str, str],
+    literals: Mapping[YamlPath, str] | None,
+) -> None:
     document = _read(files, name)
     # crew.yml is known by the same name
     files.documents[CREW_FILE] = document
     variables: tuple[YamlPath, ...] = (("providers",), ("tools",))
     # without a list of agents, those that have files are meant
     agents = {"agents": list(files.agent_files)} if files.agent_files else {}
-    files.problems += find_literal_secrets(document)
+    _find_literals(files, document, literals)
     files.crew = _bind(files, document, CrewConfig, agents, variables, environment)
     if files.crew is not None:
         files.tools = dict(files.crew.tools)
@@ -185,9 +207,28 @@ def _read_agent(files: CrewFiles, file: str, environment: Mapping[str, str]) -> 
         files.agents[agent.id], files.agent_files[agent.id] = agent, document
 
 
-def _read_tools(files: CrewFiles, name: str, environment: Mapping[str, str]) -> None:
+def _find_literals(
+    files: CrewFiles, document: Document, literals: Mapping[YamlPath, str] | None
+) -> None:
+    """Find the secrets that stand in a file itself, and put those back that were not kept."""
+    if literals is not None:
+        files.problems += restore_literals(document, literals)
+    found = literal_secrets(document)
+    files.literals = {**files.literals, **found}
+    for value in found.values():
+        files.secrets.add(value)
+    files.problems += warn_of_literals(document, found)
+
+
+def _read_tools(
+    files: CrewFiles,
+    name: str,
+    environment: Mapping[str, str],
+    literals: Mapping[YamlPath, str] | None,
+) -> None:
     document = _read(files, name)
     files.documents[TOOLS_FILE] = document
+    _find_literals(files, document, literals)
     config = _bind(files, document, ToolsFile, {"tools": {}}, (("tools",),), environment)
     for tool_name, tool in (config.tools if config is not None else {}).items():
         if tool_name in files.tools:

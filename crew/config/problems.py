@@ -42,6 +42,9 @@ ErrorCode = Literal[
     "tool-listed-twice",
     "tool-import",
     "schema-ref",
+    "url-host",
+    "unknown-program",
+    "no-sandbox",
     "member-twice",
     "group-name",
     "empty-group",
@@ -64,6 +67,9 @@ WarningCode = Literal[
     # shapes
     "ignored-key",
     "literal-secret",
+    # tools
+    "private-address",
+    "unconfined-command",
     # the script
     "script-tool",
     "script-arguments",

@@ -15,23 +15,38 @@ FILES: dict[type[Shape], str] = {CrewConfig: "crew.yaml", AgentConfig: "agents/<
 OTHER_FILE: dict[type[Shape], type[Shape]] = {CrewConfig: AgentConfig, AgentConfig: CrewConfig}
 
 
-def inside(kind: Any, part: str | int) -> Any:
+def inside(kind: Any, part: str | int, value: Any = None) -> Any:
     """The type of what is in a value of a type."""
-    model = model_of(kind)
-    if model is not None:
+    model = model_of(kind, value)
+    if model is not None and _item_of(kind, part) is None:
         field = model.model_fields.get(str(part))
         return field.annotation if field else None
+    return _item_of(kind, part)
+
+
+def _item_of(kind: Any, part: str | int) -> Any:
+    """The type of what is at a place of a list, or a key of a mapping, among a type's options."""
     for option in _options(kind):
-        if typing.get_origin(option) in (dict, list):
+        if typing.get_origin(option) is (list if isinstance(part, int) else dict):
             return typing.get_args(option)[-1]
     return None
 
 
-def model_of(kind: Any) -> type[Shape] | None:
-    """The shape among the options of a type."""
-    for option in _options(kind):
-        if isinstance(option, type) and issubclass(option, Shape):
-            return option
+def models_of(kind: Any) -> list[type[Shape]]:
+    """The shapes among the options of a type."""
+    options = _options(kind)
+    return [one for one in options if isinstance(one, type) and issubclass(one, Shape)]
+
+
+def model_of(kind: Any, value: Any = None) -> type[Shape] | None:
+    """The shape of a value of a type; of several, the one that the value's `kind` names."""
+    models = models_of(kind)
+    if len(models) < 2:
+        return models[0] if models else None
+    named = value.get("kind") if isinstance(value, dict) else None
+    for model in models:
+        if named in typing.get_args(model.model_fields["kind"].annotation):
+            return model
     return None
 
 
@@ -45,24 +60,31 @@ def _options(kind: Any) -> tuple[Any, ...]:
     return (kind,)
 
 
-def fields_at(kind: Any, path: YamlPath) -> tuple[list[str], frozenset[str], dict[str, str]]:
-    """The keys of the mapping at a path: known, without effect, and words of other frameworks."""
+def _at(kind: Any, path: YamlPath, data: Any) -> tuple[Any, Any]:
+    """The type, and the data, at a path."""
     for part in path:
-        kind = inside(kind, part)
-    model = model_of(kind)
+        kind = inside(kind, part, data)
+        is_there = isinstance(data, dict) and part in data
+        is_there = is_there or (isinstance(data, list) and isinstance(part, int))
+        data = data[part] if is_there else None
+    return kind, data
+
+
+def fields_at(
+    kind: Any, path: YamlPath, data: Any
+) -> tuple[list[str], frozenset[str], dict[str, str]]:
+    """The keys of the mapping at a path: known, without effect, and words of other frameworks."""
+    model = model_of(*_at(kind, path, data))
     if model is None:
         return [], frozenset(), {}
-    return list(model.model_fields), model.ignored, model.synonyms
+    known = [field.alias or name for name, field in model.model_fields.items()]
+    return known, model.ignored, model.synonyms
 
 
-def placed_elsewhere(kind: type[Shape], path: YamlPath) -> str | None:
+def placed_elsewhere(kind: type[Shape], path: YamlPath, data: Any) -> str | None:
     """Where an unknown key would be a known one: below, beside or above, or in another file."""
     key = str(path[-1])
-    for part in path[:-1]:
-        inner = inside(kind, part)
-        if inner is None:
-            return None
-    below = _below(kind, path[:-1])
+    below = _below(kind, path[:-1], data)
     found = [place for place, model in places(kind, "") if key in model.model_fields]
     near = [place for place in found if place and place in below]
     if near:
@@ -76,28 +98,24 @@ def placed_elsewhere(kind: type[Shape], path: YamlPath) -> str | None:
     return None
 
 
-def _below(kind: Any, path: YamlPath) -> list[str]:
+def _below(kind: Any, path: YamlPath, data: Any) -> list[str]:
     """The shapes directly in the mapping at a path, as dotted paths from the top."""
     dotted = ".".join(str(part) for part in path)
-    for part in path:
-        kind = inside(kind, part)
-    model = model_of(kind)
+    model = model_of(*_at(kind, path, data))
     names = model.model_fields if model is not None else ()
     return [f"{dotted}.{name}" if dotted else name for name in names]
 
 
 def places(kind: Any, dotted: str) -> Iterator[tuple[str, type[Shape]]]:
     """Every shape in a type, with its dotted path from the top."""
-    model = model_of(kind)
-    if model is None:
-        return
-    yield dotted, model
-    for name, field in model.model_fields.items():
-        place = f"{dotted}.{name}" if dotted else name
-        annotation = field.annotation
-        if typing.get_origin(annotation) is dict:
-            annotation = typing.get_args(annotation)[-1]
-            place = f"{place}.<name>"
-        if typing.get_origin(annotation) is list:
-            annotation = typing.get_args(annotation)[-1]
-        yield from places(annotation, place)
+    for model in models_of(kind):
+        yield dotted, model
+        for name, field in model.model_fields.items():
+            place = f"{dotted}.{name}" if dotted else name
+            annotation = field.annotation
+            if typing.get_origin(annotation) is dict:
+                annotation = typing.get_args(annotation)[-1]
+                place = f"{place}.<name>"
+            if typing.get_origin(annotation) is list:
+                annotation = typing.get_args(annotation)[-1]
+            yield from places(annotation, place)

@@ -5,7 +5,7 @@ import hashlib
 import json
 import os
 import stat
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -16,6 +16,8 @@ from crew.config.yaml_reader import MAX_BYTES
 CREW_FILE = "crew.yaml"
 TOOLS_FILE = "tools.yaml"
 ENDINGS = (".yaml", ".yml")
+# stands where a secret was
+NOT_KEPT = "not-kept"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +40,14 @@ class Sources:
             digest.update(head + content)
         return digest.hexdigest()[:16]
 
+    def without(self, secrets: Collection[str]) -> "Sources":
+        """The files as they may be kept: with NOT_KEPT in place of secrets that stand in them."""
+        files = dict(self.files)
+        for name in files:
+            for secret in secrets:
+                files[name] = files[name].replace(secret.encode(), NOT_KEPT.encode())
+        return Sources(self.folder, files)
+
     def find(self, name: str) -> str | None:
         """The file of this name, with either of the endings."""
         names = [Path(name).stem + ending for ending in ENDINGS]
@@ -55,7 +65,7 @@ class Sources:
 
     @classmethod
     def from_json(cls, folder: Path, text: str) -> "Sources":
-        """The inverse of `to_json`."""
+        """The inverse of `to_json`; raises ValueError."""
         return cls(folder, {name: content.encode() for name, content in json.loads(text).items()})
 
 

@@ -1,5 +1,7 @@
 """One run: the loop, its groups, and the calls that a person decides on.
 
-Modules, in reading order: `executor` (the loop), `groups` (members at the same time), `approvals`
-(what a person is asked before calls are made), `crashes` (a run that ends its process).
+Modules, in reading order: `executor` (the loop), `groups` (members at the same time), `asking`
+(what a person is asked), `approvals` (before which calls, and what becomes of them), `decisions`
+(whether an answer fits), `masking` (all words without secrets), `endings`
+(the row of a run that has ended), `crashes` (a run that ends its process).
 """

@@ -1,91 +1,150 @@
 """Calls that a person decides on: those that need approval, and those of unknown outcome; pure."""
 
-from collections.abc import Sequence
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from agents.agent import Agent
 from crew.journal.events import Approval, AskedCall, Question, UnknownOutcome
-from crew.journal.query import Answer, CallDecision
-from crew.journal.state import Branch
+from crew.journal.query import Answer, Decision
+from crew.journal.state import Branch, RunState, call_key
+from tools.approval import ApprovalRule
 from tools.calls import CallStatus, ToolCall, ToolResult
+from tools.errors import ToolError
+from tools.secrets import Secrets
+
+# the same call is not asked about again after so many denials
+MAX_DENIALS = 2
+Agents = Mapping[str, Agent]
 
 
-def find_question(branches: Sequence[tuple[Branch, Agent]]) -> tuple[Agent, Question] | None:
+def find_question(
+    branches: Sequence[Branch], agents: Agents, state: RunState, secrets: Secrets
+) -> tuple[Agent, Question] | None:
     """What a person must be asked before the open calls of some branches are made, and by whom.
 
     Calls of unknown outcome come first, those of all branches in one question.
     """
     unknown = [
-        (agent, call)
-        for branch, agent in branches
+        (agents[branch.agent_id], call)
+        for branch in branches
         for call in branch.open_calls
         if branch.started_calls.get(call.id)
     ]
     if unknown:
-        asked = tuple(AskedCall(agent.id, call) for agent, call in unknown)
+        asked = tuple(_asked(agent, call, secrets, UnknownOutcome) for agent, call in unknown)
         return unknown[0][0], UnknownOutcome(asked)
-    for branch, agent in branches:
-        needed = [call for call in branch.open_calls if _needs_approval(call, agent)]
-        calls = tuple(AskedCall(agent.id, call) for call in needed)
+    for branch in branches:
+        agent = agents[branch.agent_id]
+        needed = [call for call in branch.open_calls if _is_asked(call, agent, state)]
+        calls = tuple(_asked(agent, call, secrets, Approval) for call in needed)
         if calls:
             return agent, Approval(calls)
     return None
 
 
-def _needs_approval(call: ToolCall, agent: Agent) -> bool:
+def _asked(agent: Agent, call: ToolCall, secrets: Secrets, kind: type[Question]) -> AskedCall:
     tool = agent.tools.get(call.tool)
-    if call.argument_error is not None or tool is None or not tool.requires_approval:
+    if tool is None:
+        return AskedCall(agent.id, call, may=UnknownOutcome.usual)
+    shown = json.dumps([tool.definition, call.arguments], sort_keys=True)
+    rule = tool.approval or ApprovalRule()
+    is_approval = kind is Approval
+    where = ""
+    if tool.show is not None:
+        try:
+            where = secrets.mask(tool.show(tool.check(call.arguments)))
+        except ToolError:
+            # what cannot be shown will not be made either: the call says why
+            where = ""
+    return AskedCall(
+        agent.id,
+        call,
+        hashlib.sha256(shown.encode()).hexdigest(),
+        tool.definition,
+        tool.effect,
+        where,
+        tool.reach.kind,
+        tool.parameters,
+        rule.may if is_approval else UnknownOutcome.usual,
+        ("run",) if is_approval and rule.may_remember else (),
+    )
+
+
+def _is_asked(call: ToolCall, agent: Agent, state: RunState) -> bool:
+    """Whether a person is asked about a call."""
+    tool = agent.tools.get(call.tool)
+    if call.argument_error is not None or tool is None or tool.approval is None:
+        return False
+    if (tool.name, tool.definition) in state.remembered:
         return False
     try:
         tool.check(call.arguments)
     except Exception:  # noqa: BLE001 # types of a tool's own may raise anything
         # the executor makes an error of it: a person need not be asked
         return False
-    return True
+    return tool.approval.applies(call.arguments, tool.parameters)
 
 
-def wrong_decision(answer: Answer, question: Question | None) -> str | None:
-    """Why what a person decides does not fit what a pause asks; None if it does."""
-    given = [one.decision for one in answer.decisions]
-    if answer.decision is not None:
-        if given:
-            return "give one decision for all calls, or decisions for each of them"
-        given = [answer.decision]
-    if not given:
-        return None
-    if question is None:
-        return "this pause asks for words, not for a decision"
-    for decision in given:
-        if decision not in question.decisions:
-            return f"this pause asks for {' or '.join(question.decisions)}, not {decision}"
-    if answer.decisions:
-        return _wrong_decisions(answer.decisions, question.calls)
-    if answer.decision == "done" and len(question.calls) > 1:
-        return "done is of one call: give decisions, one for each call_id with its result"
-    if answer.decision == "done" and not answer.result:
-        return "done needs a result: what the call has returned"
-    return None
+def unasked_denials(branch: Branch, agent: Agent, state: RunState) -> list[ToolResult]:
+    """The results of calls that a person has refused often enough, with the same arguments."""
+    refused = [
+        call
+        for call in branch.open_calls
+        if state.denials[call_key(call)] >= MAX_DENIALS and _is_asked(call, agent, state)
+    ]
+    text = f"Denied: a person has refused this call {MAX_DENIALS} times; do something else"
+    return [ToolResult.of(call, "denied", text) for call in refused]
 
 
-def _wrong_decisions(decisions: Sequence[CallDecision], calls: Sequence[AskedCall]) -> str | None:
-    """Why decisions on single calls do not cover each of them once."""
-    for asked in calls:
-        fitting = [one for one in decisions if _is_about(one, asked)]
-        if len(fitting) != 1:
-            number = f"{len(fitting)} decisions" if fitting else "no decision"
-            return f"{number} on the call {asked.call.id} of {asked.agent_id}; give one"
-    for one in decisions:
-        about = [asked for asked in calls if _is_about(one, asked)]
-        if not about:
-            return f"this pause does not ask about a call {one.call_id}"
-        if len(about) > 1:
-            return f"several agents have a call {one.call_id}: name the agent_id too"
-        if one.decision == "done" and not one.result:
-            return f"done needs a result: what the call {one.call_id} has returned"
-    return None
+@dataclass(frozen=True, slots=True)
+class ApprovedCall:
+    """A call as it is made, and who has approved it."""
+
+    call: ToolCall
+    # None: nobody was asked
+    by: str | None = None
+    # with arguments that a person has changed
+    edited: bool = False
 
 
-def _is_about(one: CallDecision, asked: AskedCall) -> bool:
-    return one.call_id == asked.call.id and one.agent_id in (None, asked.agent_id)
+def calls_to_make(branch: Branch, agent: Agent, state: RunState) -> Iterator[ApprovedCall]:
+    """The open calls of a branch, as a person wants them."""
+    answer, question = state.decided, state.question
+    asked_about = question.calls if isinstance(question, Approval) else ()
+    for call in branch.open_calls:
+        edited = call.id in branch.edited_calls
+        asked = [one for one in asked_about if one.call.id == call.id and one.agent_id == agent.id]
+        tool = agent.tools.get(call.tool)
+        if answer is not None and asked:
+            single = next((one for one in answer.decisions if asked[0].is_meant(one)), None)
+            if single is not None and single.arguments is not None:
+                call, edited = replace(call, arguments=single.arguments), True
+            yield ApprovedCall(call, answer.by, edited)
+        elif (
+            tool is not None
+            and (by := state.remembered.get((tool.name, tool.definition))) is not None
+        ):
+            yield ApprovedCall(call, by, edited)
+        else:
+            yield ApprovedCall(call, None, edited)
+
+
+def with_edit(result: ToolResult, call: ToolCall) -> ToolResult:
+    """A result that tells the agent with which arguments its call was made."""
+    arguments = json.dumps(call.arguments, ensure_ascii=False)
+    note = f"[A person changed the arguments to {arguments}]\n"
+    chars = result.output_chars + len(note)
+    return replace(result, output=note + result.output, output_chars=chars)
+
+
+def decisions_on(question: Question | None, answer: Answer) -> Iterator[tuple[str, Decision]]:
+    """What an answer decides on each call of a question: the tool, and the decision."""
+    for asked in question.calls if question is not None else ():
+        single = [one.decision for one in answer.decisions if asked.is_meant(one)]
+        refusal: Decision = "deny" if isinstance(question, Approval) else "skip"
+        yield asked.call.tool, single[0] if single else answer.decision or refusal
 
 
 def results_of_answer(
@@ -99,8 +158,9 @@ def results_of_answer(
     if question is None:
         return []
     mine = [asked for asked in question.calls if asked.agent_id == branch.agent_id]
-    open_calls = [asked for asked in mine if asked.call in branch.open_calls]
-    results = [_result_of(asked, question, answer, expired) for asked in open_calls]
+    open_ids = {call.id for call in branch.open_calls}
+    still_open = [one for one in mine if one.call.id in open_ids]
+    results = [_result_of(one, question, answer, expired) for one in still_open]
     return [result for result in results if result is not None]
 
 
@@ -108,7 +168,7 @@ def _result_of(
     asked: AskedCall, question: Question, answer: Answer, expired: bool
 ) -> ToolResult | None:
     """What a person's answer makes of one call; None: it is made."""
-    single = [one for one in answer.decisions if _is_about(one, asked)]
+    single = [one for one in answer.decisions if asked.is_meant(one)]
     decision, reason, result = answer.decision, answer.text, answer.result
     if single:
         decision, reason, result = single[0].decision, single[0].reason, single[0].result
@@ -116,12 +176,12 @@ def _result_of(
     match question, decision:
         case (Approval(), "approve") | (UnknownOutcome(), "retry"):
             return None
+        case _, "done":
+            status, output = "success", result
         case Approval(), _:
             status = "denied"
             denial = "Denied without an answer" if expired else "Denied by a person"
             output = _with_reason(denial, reason)
-        case UnknownOutcome(), "done":
-            status, output = "success", result
         case UnknownOutcome(), _:
             status = "error"
             text = "Interrupted; whether it acted is not known. Not made again"

@@ -17,7 +17,7 @@ def crash(state: RunState, crew: Crew, claims: int) -> str | None:
     if claims <= limit:
         return None
     branches = [one for one in state.branches if one.agent_id in crew.agents]
-    found = find_question([(branch, crew.agents[branch.agent_id]) for branch in branches])
+    found = find_question(branches, crew.agents, state, crew.secrets)
     if state.decided is None and found is not None and found[1].kind == "unknown_outcome":
         return None
     step = " and ".join(_step(branch, crew) for branch in _at_work(state.branches))

@@ -1,8 +1,6 @@
 """The loop: look at what a run is, take the next step, until it has ended or waits for a person."""
 
 from collections.abc import Sequence
-from dataclasses import replace
-from datetime import timedelta
 from typing import assert_never
 
 from agents.agent import Agent
@@ -12,6 +10,7 @@ from agents.events import (
     AgentFailed,
     AgentStarted,
     ModelCalled,
+    ToolProgressed,
     ToolRetried,
     ToolReturned,
     ToolStarted,
@@ -19,9 +18,11 @@ from agents.events import (
 )
 from agents.turn import Turn
 from crew.crew import Crew
-from crew.engine.approvals import find_question, results_of_answer
+from crew.engine.asking import Asked, Asking, Overdue
 from crew.engine.crashes import crash
+from crew.engine.endings import ended_row
 from crew.engine.groups import GroupFailed, GroupRunner
+from crew.engine.masking import MaskedEvents
 from crew.journal.events import (
     SYSTEM,
     CancelReason,
@@ -41,8 +42,8 @@ from crew.journal.state import Branch, RunState
 from crew.journal.writer import Journal
 from crew.routing.decisions import decide, decide_group, decide_unanswered, deciding_member
 from crew.routing.steps import Finish, Fork, Handoff, NextStep, Pause, Reason
-from tools.calls import ToolResult
 from tools.clock import rfc3339
+from tools.context import Caller
 
 # events that may wait for the store while a run goes on
 MAX_BACKLOG = 50
@@ -73,6 +74,8 @@ class CrewExecutor:
         """
         self.crew, self.state, self.journal, self.row = crew, state, journal, row
         self.stream, self.claims = stream, claims
+        self._told = MaskedEvents(crew.secrets, self.emit)
+        self._asking = Asking(crew, state, journal.now, self._record)
 
     async def run(self) -> RunRow:
         """Go on until the run has ended or is paused; returns the row as it then is.
@@ -84,6 +87,7 @@ class CrewExecutor:
         timeout = self.crew.clock.timeout(max(0.0, limit - self.state.active_seconds))
         try:
             async with timeout:
+                self._asking.tell_answer()
                 if self.state.status == "running":
                     self._end_if_it_crashes()
                 while self.state.status == "running":
@@ -125,8 +129,10 @@ class CrewExecutor:
         waits until what precedes it is stored. A model call does not wait: at worst it is made
         again.
         """
+        if isinstance(event, ToolStarted | ToolReturned):
+            event = self._asking.with_approval(event)
         match event:
-            case AgentDelta() | AgentFailed() | ModelCalled() | ToolRetried():
+            case AgentDelta() | AgentFailed() | ModelCalled() | ToolRetried() | ToolProgressed():
                 self.journal.publish_ephemeral(event)
             case ToolStarted(once=False) if self.state.has_started(event):
                 # made again after a crash: its start was published already. One that must not
@@ -163,21 +169,23 @@ class CrewExecutor:
             await self._run_group()
         elif main.calls:
             if not self._ask([main]) and main.open_calls:
-                await self._turn().act(main.open_calls)
+                await self._turn(main.agent_id).act(self._asking.calls_to_make())
         elif state.expired:
             self._follow(decide_unanswered(routing, main.agent_id))
         elif main.answer is not None:
             self._follow(decide(routing, main.agent_id, main.answer, state.spoken))
         elif not self._is_out_of_rounds():
-            await self._turn().speak(
+            await self._turn(main.agent_id).speak(
                 main.history,
                 round=main.rounds + (not main.speaking),
                 announce=not main.speaking,
                 stream=self.stream,
             )
 
-    def _turn(self) -> Turn:
-        return Turn(self.crew.agents[self.state.main.agent_id], None, self.emit)
+    def _turn(self, agent_id: str, group: str | None = None) -> Turn:
+        """A turn of an agent, in a group or by itself."""
+        caller = Caller(self.row.run_id, agent_id, self.row.owner, group)
+        return Turn(self.crew.agents[agent_id], group, caller, self._told)
 
     async def _run_group(self) -> None:
         state = self.state
@@ -186,39 +194,19 @@ class CrewExecutor:
         if state.group is not None and self._ask(state.branches):
             return
         group = self.crew.routing.groups[state.main.agent_id]
-        await GroupRunner(self.crew, group, state, self.emit, stream=self.stream).run()
+        runner = GroupRunner(self.crew, group, state, self._told, self._turn, stream=self.stream)
+        await runner.run()
 
     def _ask(self, branches: Sequence[Branch]) -> bool:
-        """Pause if a person has to decide on calls first; record the results of an answer."""
-        state, agents = self.state, self.crew.agents
-        if state.decided is not None:
-            # before any of them is recorded: the last call of a branch ends the question
-            results = [
-                (branch, results_of_answer(branch, state.question, state.decided, state.expired))
-                for branch in branches
-            ]
-            for branch, decided in results:
-                self._record_results(branch, decided)
-            return False
-        found = find_question([(branch, agents[branch.agent_id]) for branch in branches])
-        if found is None:
-            return False
-        agent, question = found
-        until = self._until(agent.id)
-        if question.kind == "unknown_outcome":
-            tools = ", ".join(asked.call.tool for asked in question.calls)
-            text = f"{tools} had started when the process ended; whether it acted is not known"
-            self._record(Warned("unknown_outcome", text, agent.id, agent.name))
-            # what nobody knows is never decided by a clock
-            until = None
-        self._pause(agent, question, until)
+        """Pause, or fail, if a person has to decide on calls first; whether it did."""
+        match self._asking.ask(branches):
+            case Asked(agent, question, until):
+                self._pause(agent, question, until)
+            case Overdue(message):
+                self._fail("timeout", "no_approval", message)
+            case None:
+                return False
         return True
-
-    def _record_results(self, branch: Branch, results: Sequence[ToolResult]) -> None:
-        agent, main = self.crew.agents[branch.agent_id], self.state.main
-        group = None if branch is main else main.agent_id
-        for result in results:
-            self._record(ToolReturned(agent.id, agent.name, group, result))
 
     def _follow(self, step: NextStep) -> None:
         state = self.state
@@ -228,7 +216,7 @@ class CrewExecutor:
             case Fork(group, reason):
                 self._hand_off(group.name, reason)
             case Pause(agent_id):
-                self._pause(self.crew.agents[agent_id], None, self._until(agent_id))
+                self._pause(self.crew.agents[agent_id], None, self._asking.until(agent_id))
             case Finish(reason, agent_id, decided):
                 answer = state.last_answer
                 if state.group is not None and decided:
@@ -281,13 +269,6 @@ class CrewExecutor:
         self._record(Paused(agent.id, agent.name, question, until))
         self._finish("paused", agent.id, self.state.last_answer, until)
 
-    def _until(self, agent_id: str) -> str | None:
-        """When a pause of an agent is over even without an answer: RFC 3339."""
-        seconds = self.crew.routing.wait_seconds.get(agent_id)
-        if seconds is None:
-            return None
-        return rfc3339(self.journal.now() + timedelta(seconds=seconds))
-
     def _finish(
         self, reason: DoneReason, agent_id: str, answer: str, until: str | None = None
     ) -> None:
@@ -313,7 +294,7 @@ class CrewExecutor:
         retryable: bool = False,
     ) -> None:
         agent_id, name = (agent.id, agent.name) if agent is not None else (None, SYSTEM)
-        seconds = self.journal.active_seconds
+        seconds, message = self.journal.active_seconds, self.crew.secrets.mask(message)
         failed = RunFailed(reason, code, message, agent_id, name, retryable, seconds)
         self._end(failed, agent_id, message)
 
@@ -324,23 +305,7 @@ class CrewExecutor:
         answer: str,
         until: str | None = None,
     ) -> None:
-        state = self.state
-        state.apply(event)
-        is_paused = state.status == "paused"
-        self.row = replace(
-            self.row,
-            status=state.status,
-            reason=event.reason,
-            answer=answer,
-            agent_id=agent_id,
-            paused_agent_id=agent_id if is_paused else None,
-            rounds=state.main.rounds,
-            handoffs=state.handoffs,
-            usage=state.usage,
-            duration_seconds=state.active_seconds,
-            ended_at=None if is_paused else rfc3339(self.journal.now()),
-            paused_until=until,
-            pause_seq=state.pause_seq if is_paused else None,
-            last_seq=state.seq,
-        )
+        self.state.apply(event)
+        now = rfc3339(self.journal.now())
+        self.row = ended_row(self.row, self.state, event.reason, agent_id, answer, until, now)
         self.journal.record(event, self.row)

@@ -34,12 +34,22 @@ class GroupRunner:
         group: Group,
         state: RunState,
         emit: Callable[[Event], Awaitable[None]],
+        turn: Callable[[str, str], Turn],
         *,
         stream: bool,
     ) -> None:
-        """`stream`: emit text as it is written."""
+        """Of a run.
+
+        Args:
+            crew: the run's.
+            group: the one that was entered.
+            state: of the run.
+            emit: gets the group's events.
+            turn: makes a turn of an agent in a group.
+            stream: emit text as it is written.
+        """
         self.crew, self.group, self.state = crew, group, state
-        self.emit, self.stream = emit, stream
+        self.emit, self.turn, self.stream = emit, turn, stream
 
     async def run(self) -> None:
         """Start the group, or resume it, until its policy is met.
@@ -75,7 +85,7 @@ class GroupRunner:
         An answer that decides where the group leads cancels the others.
         """
         agent = self.crew.agents[branch.agent_id]
-        turn = Turn(agent, self.group.name, self.emit)
+        turn = self.turn(agent.id, self.group.name)
         seconds = self.group.timeout_seconds
         timeout = self.crew.clock.timeout(seconds)
         try:

@@ -7,6 +7,7 @@ from agents.events import (
     AgentDelta,
     AgentResponded,
     AgentStarted,
+    ToolProgressed,
     ToolReturned,
     ToolStarted,
     Warned,
@@ -14,6 +15,8 @@ from agents.events import (
 from agents.model import Usage
 from crew.journal.events import (
     SYSTEM,
+    Answered,
+    AskedCall,
     HandedOff,
     ParallelEnded,
     ParallelStarted,
@@ -25,6 +28,7 @@ from crew.journal.events import (
     RunStarted,
     Unplayable,
 )
+from crew.journal.query import CallDecision
 from tools.calls import ToolCall
 
 
@@ -108,8 +112,24 @@ def _tool_started(event: ToolStarted) -> Envelope:
         "timeout_seconds": round(event.timeout_seconds, 3),
         "group": event.group,
     }
+    if event.approved_by is not None:
+        metadata |= {"approved_by": event.approved_by, "edited": event.edited}
     content = f"[Tool] {call.tool} → Executing"
     return Envelope("tool_start", event.agent, content, event.agent_id, metadata)
+
+
+def _tool_progressed(event: ToolProgressed) -> Envelope:
+    call, progress = event.progressed.call, event.progressed.progress
+    metadata = {
+        "tool": call.tool,
+        "call_id": call.id,
+        "progress": progress.progress,
+        "total": progress.total,
+        "message": progress.message,
+        "group": event.group,
+    }
+    content = f"[Tool] {call.tool} → {progress.message or progress.progress}"
+    return Envelope("tool_progress", event.agent, content, event.agent_id, metadata)
 
 
 def _tool_returned(event: ToolReturned) -> Envelope:
@@ -122,6 +142,7 @@ def _tool_returned(event: ToolReturned) -> Envelope:
         "duration_seconds": round(result.duration_seconds, 6),
         "output": result.output,
         "group": event.group,
+        **result.facts,
     }
     mark = "✅" if result.status == "success" else "❌"
     content = f"{mark} [Tool] {result.tool} → {result.output}"
@@ -152,6 +173,44 @@ def _parallel_ended(event: ParallelEnded) -> Envelope:
     return Envelope("parallel_end", SYSTEM, event.group, None, metadata)
 
 
+def _asked(one: AskedCall) -> dict[str, Any]:
+    return {
+        **_call(one.call),
+        "agent_id": one.agent_id,
+        "effect": one.effect,
+        "where": one.where,
+        "source": one.source,
+        "schema": one.schema,
+        "hash": one.hash,
+        "may": one.may,
+        "remember": one.remember,
+    }
+
+
+def _answered(event: Answered) -> Envelope:
+    answer = event.answer
+    metadata: dict[str, Any] = {"pause_seq": event.pause_seq, "by": answer.by}
+    if answer.decision is not None:
+        metadata["decision"] = answer.decision
+    if answer.decisions:
+        metadata["decisions"] = [_decision(one) for one in answer.decisions]
+    content = answer.text or answer.result or answer.decides
+    return Envelope("answered", answer.by or "user", content, None, metadata)
+
+
+def _decision(one: CallDecision) -> dict[str, Any]:
+    known = {
+        "call_id": one.call_id,
+        "agent_id": one.agent_id,
+        "decision": one.decision,
+        "arguments": one.arguments,
+        "reason": one.reason or None,
+        "result": one.result or None,
+        "remember": one.remember,
+    }
+    return {key: value for key, value in known.items() if value is not None}
+
+
 def _paused(event: Paused) -> Envelope:
     metadata: dict[str, Any] = {"paused_agent_id": event.agent_id}
     if event.until is not None:
@@ -159,7 +218,7 @@ def _paused(event: Paused) -> Envelope:
     if event.question is not None:
         metadata["question"] = event.question.kind
         asked = event.question.calls
-        metadata["calls"] = [{**_call(one.call), "agent_id": one.agent_id} for one in asked]
+        metadata["calls"] = [_asked(one) for one in asked]
     content = f"[PAUSE:{event.agent_id}] Waiting for user input"
     return Envelope("pause", event.agent, content, event.agent_id, metadata)
 
@@ -207,11 +266,13 @@ ENVELOPES: dict[type[Any], Callable[[Any], Envelope]] = {
     AgentDelta: _agent_delta,
     AgentResponded: _agent_responded,
     ToolStarted: _tool_started,
+    ToolProgressed: _tool_progressed,
     ToolReturned: _tool_returned,
     HandedOff: _handed_off,
     ParallelStarted: _parallel_started,
     ParallelEnded: _parallel_ended,
     Paused: _paused,
+    Answered: _answered,
     Warned: _warned,
     Unplayable: _unplayable,
     RunFailed: _run_failed,

@@ -4,7 +4,7 @@ A stored event is kept in two forms: as it is (`encode_event`), from which a run
 clients get it (`crew.journal.wire`). An ephemeral event has no number and is not stored.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, get_args
 
 from pydantic import TypeAdapter
@@ -16,13 +16,14 @@ from agents.events import (
     AgentResponded,
     AgentStarted,
     ModelCalled,
+    ToolProgressed,
     ToolRetried,
     ToolReturned,
     ToolStarted,
     Warned,
 )
 from agents.model import Usage
-from crew.journal.query import Answer, Decision, Query
+from crew.journal.query import Answer, CallDecision, Decision, Query, Remember
 from tools.calls import ToolCall
 
 DoneReason = Literal[
@@ -81,6 +82,17 @@ class RunResumed:
 
 
 @dataclass(frozen=True, slots=True)
+class Answered:
+    """What a person has said or decided."""
+
+    # the number of the `pause` event
+    pause_seq: int | None
+    answer: Answer
+    # on which tools, and what: each call's
+    decided: tuple[tuple[str, Decision], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class RunRetried:
     """A further segment begins: the step at which the run failed is made again."""
 
@@ -133,6 +145,23 @@ class AskedCall:
 
     agent_id: str
     call: ToolCall
+    # of the tool's definition and the arguments; "" in events of earlier versions
+    hash: str = ""
+    # the tool's digest, and its effect
+    definition: str = ""
+    effect: str = ""
+    # method and URL, or argv, filled in; "" where there is nothing more to show
+    where: str = ""
+    # the kind of its entry
+    source: str = ""
+    schema: dict[str, Any] = field(default_factory=dict)
+    # what the person may do: approve, deny, edit, done; retry, skip, done
+    may: tuple[str, ...] = ()
+    remember: tuple[Remember, ...] = ()
+
+    def is_meant(self, decision: CallDecision) -> bool:
+        """Whether a decision is about this call."""
+        return decision.call_id == self.call.id and decision.agent_id in (None, self.agent_id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +170,8 @@ class Approval:
 
     calls: tuple[AskedCall, ...]
     kind: Literal["approval"] = "approval"
-    decisions: ClassVar[tuple[Decision, ...]] = ("approve", "deny")
+    # where a call does not say what the person may do
+    usual: ClassVar[tuple[str, ...]] = ("approve", "deny")
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +183,7 @@ class UnknownOutcome:
 
     calls: tuple[AskedCall, ...]
     kind: Literal["unknown_outcome"] = "unknown_outcome"
-    decisions: ClassVar[tuple[Decision, ...]] = ("retry", "skip", "done")
+    usual: ClassVar[tuple[str, ...]] = ("retry", "skip", "done")
 
 
 Question = Approval | UnknownOutcome
@@ -210,6 +240,7 @@ class RunFailed:
 StoredEvent = (
     RunStarted
     | RunResumed
+    | Answered
     | RunRetried
     | AgentStarted
     | AgentResponded
@@ -224,7 +255,7 @@ StoredEvent = (
     | RunDone
     | RunFailed
 )
-EphemeralEvent = AgentDelta | AgentFailed | ModelCalled | ToolRetried
+EphemeralEvent = AgentDelta | AgentFailed | ModelCalled | ToolRetried | ToolProgressed
 Event = StoredEvent | EphemeralEvent
 
 STORED_TYPES: dict[str, type[Any]] = {kind.__name__: kind for kind in get_args(StoredEvent)}

@@ -2,7 +2,7 @@
 
 import re
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 # all but line feed, carriage return and tab; and halves of surrogate pairs, which have no UTF-8
 CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
@@ -10,6 +10,7 @@ DEFAULT_PRIORITY = 5
 MAX_PRIORITY = 9
 Role = Literal["user", "assistant", "system"]
 Decision = Literal["approve", "deny", "retry", "skip", "done"]
+Remember = Literal["run"]
 
 
 def text_error(text: str) -> str | None:
@@ -66,6 +67,12 @@ class CallDecision:
     reason: str = ""
     # with `done`: what the call returned
     result: str = ""
+    # of the call that the person was shown; "": not said
+    hash: str = ""
+    # with `approve`: instead of those of the call
+    arguments: dict[str, Any] | None = None
+    # with `approve`: the tool is approved for the rest of the run
+    remember: Remember | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,3 +89,16 @@ class Answer:
     deltas: bool = False
     # on each call by itself, instead of `decision`
     decisions: tuple[CallDecision, ...] = ()
+    # the name of who gave it; "" where nobody has one
+    by: str = ""
+
+    @property
+    def says_something(self) -> bool:
+        """Whether there is anything in it; an empty one only ends a run."""
+        return bool(self.text or self.decision or self.decisions)
+
+    @property
+    def decides(self) -> str:
+        """What it decides on calls, in short; "" for one in words."""
+        each = [f"{one.call_id}={one.decision}" for one in self.decisions]
+        return ", ".join(each) or self.decision or ""

@@ -1,5 +1,7 @@
 """What a run is between two steps: made of its stored events alone; any process can resume it."""
 
+import json
+from collections import Counter
 from dataclasses import dataclass, field
 
 from agents.events import AgentResponded, AgentStarted, ToolReturned, ToolStarted, Warned
@@ -14,6 +16,7 @@ from agents.messages import (
 )
 from agents.model import Usage
 from crew.journal.events import (
+    Answered,
     Approval,
     HandedOff,
     ParallelEnded,
@@ -54,6 +57,8 @@ class Branch:
     results: dict[str, ToolResult] = field(default_factory=dict)
     # calls whose start was published, and whether they must not be made twice
     started_calls: dict[str, bool] = field(default_factory=dict)
+    # calls whose arguments a person has changed
+    edited_calls: set[str] = field(default_factory=set)
     # the last answer, when it calls no tools and nothing has followed from it
     answer: str | None = None
     failed: str | None = None
@@ -74,8 +79,16 @@ class Branch:
         )
         self.history.append(message)
         self.speaking, self.calls, self.native = False, event.calls, event.native
-        self.results, self.started_calls = {}, {}
+        self.results, self.started_calls, self.edited_calls = {}, {}, set()
         self.answer = None if event.calls else event.content
+
+    def begin_call(self, event: ToolStarted) -> None:
+        """A call is made, maybe with arguments that a person has changed."""
+        call = event.call
+        self.started_calls[call.id] = event.once
+        if event.edited:
+            self.edited_calls.add(call.id)
+            self.calls = tuple(call if one.id == call.id else one for one in self.calls)
 
     def add_result(self, result: ToolResult, limits: Limits) -> None:
         """A call has its result; the last one completes the message that the model is sent."""
@@ -144,6 +157,12 @@ class RunState:
     expired: bool = False
     # the answer to a question about calls, until they have their results
     decided: Answer | None = None
+    # an answer of a person that no event tells yet
+    untold: Answer | None = None
+    # tools that a person has approved for this run, by name and definition, and who did
+    remembered: dict[tuple[str, str], str] = field(default_factory=dict)
+    # how often a person has refused the same call
+    denials: Counter[str] = field(default_factory=Counter)
     # the last answer of any agent
     last_answer: str = ""
     last_agent: str = ""
@@ -168,6 +187,8 @@ class RunState:
                     self._branch(agent_id, event.group).failed = code
             case Warned() | Unplayable():
                 pass
+            case Answered():
+                self.untold = None
             case HandedOff():
                 self._hand_off(event)
             case ParallelStarted(group=name, agents=agents):
@@ -218,12 +239,15 @@ class RunState:
                 self.usage += event.usage
                 self.spoken.add(event.agent_id)
                 self.last_answer, self.last_agent = event.content, event.agent_id
-            case ToolStarted(call=call, once=once):
-                branch.started_calls[call.id] = once
+            case ToolStarted(once=once):
+                branch.begin_call(event)
                 if once:
                     # an approval holds for one act
                     self.question = self.decided = None
             case ToolReturned():
+                if event.result.status == "denied":
+                    call = next(one for one in branch.calls if one.id == event.result.call_id)
+                    self.denials[call_key(call)] += 1
                 branch.add_result(event.result, self.limits)
                 if not branch.open_calls:
                     self.question, self.decided, self.expired = None, None, False
@@ -242,6 +266,8 @@ class RunState:
             event.answer.deltas,
         )
         self.expired = event.expired
+        self.untold = None if event.expired or not event.answer.says_something else event.answer
+        self._remember(event.answer)
         if not event.expired and (self.question is None or isinstance(self.question, Approval)):
             # after a person's answer limits and order start anew; a question that only a crash
             # has raised must not change where the run goes
@@ -251,6 +277,15 @@ class RunState:
         elif not event.expired:
             self.main.answer = None
             self.main.history.append(UserMessage(event.answer.text))
+
+    def _remember(self, answer: Answer) -> None:
+        """Tools that a person approves for the rest of the run."""
+        for one in answer.decisions:
+            if one.decision != "approve" or one.remember is None or self.question is None:
+                continue
+            for asked in self.question.calls:
+                if asked.is_meant(one):
+                    self.remembered[asked.call.tool, asked.definition] = answer.by
 
     def _hand_off(self, event: HandedOff) -> None:
         self.handoffs += 1
@@ -279,3 +314,8 @@ def _message(given: HistoryMessage, event: RunStarted) -> Message:
             return AgentMessage(event.agent_id, event.agent, given.content)
         case "system":
             return SystemMessage(given.content)
+
+
+def call_key(call: ToolCall) -> str:
+    """The same for two calls of one tool with the same arguments."""
+    return json.dumps([call.tool, call.arguments], sort_keys=True)

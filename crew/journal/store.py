@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import Protocol
 
+from crew.journal.audit import AuditLog
 from crew.journal.events import CancelReason, RunStatus
 from crew.journal.rows import (
     AppendResult,
@@ -212,6 +213,11 @@ class Health(Protocol):
 
 class RunStore(RunLog, Cancellations, RevisionStore, Purging, Cluster, Health, Protocol):
     """All roles together. Methods raise StoreError; what was not written then is not there."""
+
+    @property
+    def audit(self) -> AuditLog:
+        """Who did what."""
+        ...
 
     async def aclose(self) -> None:
         """Finish what was accepted, and close."""

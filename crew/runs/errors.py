@@ -5,11 +5,12 @@ CrewError
 ├── UnknownAgent     the crew has no agent of this id
 ├── NotPaused        the run does not wait for an answer, or another answer came first
 ├── NotRetryable     the run has not crashed, or its events are no longer kept
+├── ChangedCall      a decision is on another call than the one that is asked about
 ├── WrongDecision    the decision does not fit what the pause asks
 ├── AlreadyStarted   a request with the same idempotency key has started something; `record` has it
 ├── KeyReused        a request with the same idempotency key asked for something else
 ├── MayHaveBegun     whether a segment has begun is not known
-├── TooManyWait      as many runs of this owner wait as may
+├── TooManyWait      as many runs wait as may, of this owner or of all
 ├── RunEnded         the run has ended already
 └── Draining         this process takes no new runs
 """
@@ -35,6 +36,10 @@ class NotPaused(CrewError):
 
 class NotRetryable(CrewError):
     """The run cannot be retried."""
+
+
+class ChangedCall(CrewError):
+    """A decision names the hash of another call; the run stays paused."""
 
 
 class WrongDecision(CrewError):
@@ -67,12 +72,13 @@ class MayHaveBegun(CrewError):
 
 
 class TooManyWait(CrewError):
-    """As many runs of this owner wait as may."""
+    """As many runs wait as may."""
 
-    def __init__(self, most: int) -> None:
-        super().__init__(
-            f"{most:,} runs wait already (settings.max_waiting_runs_per_owner); try again later"
-        )
+    def __init__(self, most: int, *, of_all: bool = False) -> None:
+        """`of_all`: of all owners together, not of one."""
+        setting = "max_waiting_runs" if of_all else "max_waiting_runs_per_owner"
+        super().__init__(f"{most:,} runs wait already (settings.{setting}); try again later")
+        self.of_all = of_all
 
 
 class RunEnded(CrewError):

@@ -36,6 +36,8 @@ class Retention:
     max_events: int = 50_000
     # the run's result, after its end
     runs_days: float = 30.0
+    # who did what
+    audit_days: float = 365.0
 
 
 class Maintenance:
@@ -130,4 +132,6 @@ async def purge_batch(runs: Runs, retention: Retention) -> bool:
     )
     # the current revision may be purged while no run needs it
     runs.revisions.forget_kept()
-    return await runs.store.purge(ages) > 0
+    audit_before = rfc3339(now - timedelta(days=retention.audit_days))
+    purged = await runs.store.purge(ages) + await runs.store.audit.purge(audit_before)
+    return purged > 0

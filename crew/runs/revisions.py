@@ -2,9 +2,11 @@
 
 import asyncio
 from collections import Counter
+from pathlib import Path
 
 from crew.config.errors import ConfigurationError, LostConfiguration
-from crew.config.sources import Sources
+from crew.config.problems import Problem
+from crew.config.sources import CREW_FILE, Sources
 from crew.crew import Crew
 from crew.journal.rows import RunRow
 from crew.journal.store import RunStore
@@ -61,8 +63,8 @@ class Revisions:
             # a run of a store that kept none is resumed with the files as they are
             return self.acquire(self.current)
         current = self.current
-        sources = Sources.from_json(current.sources.folder, files)
         try:
+            sources = _unchanged(current.sources.folder, files, row.revision)
             crew = await asyncio.to_thread(current.load_other, sources, row.provider)
         except ConfigurationError as error:
             if not or_current:
@@ -91,3 +93,15 @@ class Revisions:
             task = asyncio.ensure_future(crew.aclose())
             self._closing.add(task)
             task.add_done_callback(self._closing.discard)
+
+
+def _unchanged(folder: Path, files: str, revision: str) -> Sources:
+    """Files as they were kept; raises ConfigurationError if they are not those of the revision."""
+    try:
+        sources = Sources.from_json(folder, files)
+    except (ValueError, AttributeError):
+        sources = Sources(folder, {})
+    if sources.revision != revision:
+        text = f"the files that the store has as revision {revision} were changed there"
+        raise ConfigurationError([Problem(CREW_FILE, 1, 1, "unreadable", text)], {})
+    return sources

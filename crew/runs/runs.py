@@ -144,7 +144,8 @@ class Runs:
             may_decide: on calls; False for what a link can do.
 
         Raises:
-            UnknownRun, NotPaused, Draining, StoreError, AlreadyStarted, KeyReused, WrongDecision
+            UnknownRun, NotPaused, Draining, StoreError, AlreadyStarted, KeyReused, WrongDecision,
+            ChangedCall
             LostConfiguration: what it was started with makes no crew here any more.
         """
         return await self._starter.resume(run_id, answer, request_id, key, may_decide=may_decide)

@@ -2,10 +2,12 @@
 
 import asyncio
 import contextlib
+from datetime import timedelta
 from typing import assert_never
 
 from crew.crew import Crew
-from crew.engine.approvals import wrong_decision
+from crew.engine.decisions import changed_call, wrong_decision
+from crew.engine.masking import masked_answer, masked_query
 from crew.journal.errors import StoreError, StoreUnavailable
 from crew.journal.events import CancelReason, RunResumed, RunRetried, RunStarted, RunStatus
 from crew.journal.query import Answer, IdempotencyKey, Query
@@ -20,6 +22,7 @@ from crew.journal.rows import (
 from crew.journal.state import RunState
 from crew.runs.errors import (
     AlreadyStarted,
+    ChangedCall,
     Draining,
     KeyReused,
     MayHaveBegun,
@@ -31,8 +34,12 @@ from crew.runs.errors import (
     WrongDecision,
 )
 from crew.runs.factory import RunFactory
+from crew.runs.queue import Queue
 from crew.runs.run import Run, new_run_id
 from tools.clock import rfc3339
+
+# for so long a count of all runs that wait is good enough
+COUNT_AGE = timedelta(seconds=1)
 
 
 class RunStarter:
@@ -41,6 +48,8 @@ class RunStarter:
     def __init__(self, factory: RunFactory) -> None:
         self.factory, self.live, self.store = factory, factory.live, factory.store
         self.revisions, self.queue = factory.revisions, factory.queue
+        # how many runs of all owners waited, and when that was
+        self._all_waiting, self._counted = 0, self.store.now() - COUNT_AGE
 
     async def start(
         self, query: Query, request_id: str, key: IdempotencyKey | None, owner: str
@@ -62,6 +71,7 @@ class RunStarter:
         crew = self.revisions.current
         if query.agent_id is not None and query.agent_id not in crew.agents:
             raise UnknownAgent(f"there is no agent {query.agent_id}")
+        query = masked_query(query, crew.secrets)
         self.revisions.acquire(crew)
         now = self.store.now()
         row = RunRow(
@@ -90,17 +100,34 @@ class RunStarter:
         return run
 
     async def _check_room(self, owner: str, key: IdempotencyKey | None) -> None:
-        most = self.revisions.current.config.settings.max_waiting_runs_per_owner
-        if self.queue is not None:
-            waiting = await self.queue.waiting(owner, most)
+        settings = self.revisions.current.config.settings
+        if await self._waiting(owner) >= settings.max_waiting_runs_per_owner:
+            refusal = TooManyWait(settings.max_waiting_runs_per_owner)
+        elif await self._waiting() >= settings.max_waiting_runs:
+            refusal = TooManyWait(settings.max_waiting_runs, of_all=True)
         else:
-            waiting = self.factory.slots.waiting(owner)
-        if waiting < most:
             return
         if key is not None and (record := await self.store.idempotency_record(key.key)):
             # it was accepted when there was room
             raise _taken(key, record)
-        raise TooManyWait(most)
+        raise refusal
+
+    async def _waiting(self, owner: str | None = None) -> int:
+        """How many runs of an owner, or of all, wait."""
+        if self.queue is None:
+            return self.factory.slots.waiting(owner)
+        if owner is None:
+            return await self._count_all(self.queue)
+        most = self.revisions.current.config.settings.max_waiting_runs_per_owner
+        return await self.queue.waiting(owner, most)
+
+    async def _count_all(self, queue: Queue) -> int:
+        """Counted now and then: it takes the database a look at each."""
+        now = self.store.now()
+        if now - self._counted >= COUNT_AGE:
+            self._counted = now
+            _, self._all_waiting = await queue.counts()
+        return self._all_waiting
 
     async def _play_at_once(self, run: Run, event: RunStarted, row: RunRow) -> None:
         """Let the loop take its first step before the start is written: both in one transaction."""
@@ -184,12 +211,16 @@ class RunStarter:
             if reason := self._not_paused(run_id, answer, state):
                 self.revisions.release(crew)
                 raise await self._refusal(reason, key)
-            wrong = None if expired else wrong_decision(answer, state.question)
+            wrong = None if expired else wrong_decision(answer, state.question, crew.agents)
             if state.question is not None and not may_decide:
                 wrong = "this pause asks about calls; decide on them, or say why not, by POST"
             if wrong:
                 self.revisions.release(crew)
                 raise WrongDecision(wrong)
+            if text := changed_call(answer, state.question):
+                self.revisions.release(crew)
+                raise ChangedCall(text)
+            answer = masked_answer(answer, crew.secrets)
             event = _resumed(row, crew, state, answer, request_id, expired=expired)
             running = row.resumed(request_id)
             run = self.factory.make(crew, running, state, stream=answer.deltas)

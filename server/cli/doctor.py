@@ -15,6 +15,7 @@ from crew.database import open_store
 from crew.errors import CrewError
 from crew.journal.rows import Finding
 from server.cli.exits import HERE, Exit, Folder
+from server.cli.opening import hide_tokens
 from server.settings import ServerSettings
 from tools.texts import visible
 
@@ -50,6 +51,7 @@ def doctor(
 
 
 def _files(folder: Path) -> Finding:
+    hide_tokens()
     problems = check(folder).problems
     errors = sum(one.severity == "error" for one in problems)
     text = f"the files have {errors} errors and {len(problems) - errors} warnings"

@@ -22,6 +22,8 @@ def find_example(explanation: Explanation) -> tuple[list[Problem], str]:
         folder = Path(made) / "crew"
         write_example(folder, explanation)
         checked = Recipe(environment={}).check(read_sources(folder))
+        if explanation.said:
+            return [], explanation.said.rstrip()
         found = [one for one in checked.problems if one.code == explanation.code]
         text = "\n".join(render_problem(one, checked.files.texts) for one in found)
         return found, text.replace(f"{folder}", "my-crew")

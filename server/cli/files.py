@@ -1,6 +1,7 @@
 """The commands about a crew's files: validate, explain, graph, schema, init."""
 
 import gc
+import importlib
 import json
 from pathlib import Path
 from typing import Annotated, Literal
@@ -17,13 +18,14 @@ from crew.routing.render import RENDERERS
 from server.cli.exits import HERE, Exit, Folder, fail
 from server.cli.explain import render_explanation, render_page
 from server.cli.json_schema import schema_of
+from server.cli.opening import hide_tokens
 from server.cli.starter import starter_files
 from server.cli.validate import offer_fixes, print_check
 from tools.suggest import nearest
 
-# the keys of RENDERERS, and of KINDS
+# the keys of RENDERERS, and of KINDS with the API
 GraphFormat = Literal["text", "mermaid", "dot", "json"]
-SchemaKind = Literal["crew", "agent", "tools", "script"]
+SchemaKind = Literal["crew", "agent", "tools", "script", "openapi"]
 
 
 def validate(
@@ -56,6 +58,7 @@ def validate(
         raise typer.BadParameter(text, param_hint="--fix")
     if yes and not fix:
         raise typer.BadParameter("it answers what --fix asks", param_hint="--yes")
+    hide_tokens()
     # a process that ends at once need not look for garbage: a quarter of the time of a large crew
     gc.disable()
     chosen = folders or [HERE]
@@ -106,12 +109,19 @@ def graph(
     print(RENDERERS[form](RoutingGraph.of(routing, entry_point(files))))
 
 
-def schema(kind: Annotated[SchemaKind, typer.Argument(help="The kind of file.")]) -> None:
-    """Print the JSON Schema of a kind of file, for editors.
+def schema(
+    kind: Annotated[SchemaKind, typer.Argument(help="The kind of file, or openapi: the API.")],
+) -> None:
+    """Print the JSON Schema of a kind of file, for editors; or the API as OpenAPI 3.1.
 
     Example: [bold]crew schema agent > agent.schema.json[/]
     """
-    print(json.dumps(schema_of(kind), ensure_ascii=False, indent=2))
+    if kind == "openapi":
+        # it takes its time to import, which the others should not wait for
+        document = importlib.import_module("server.http.openapi.document").openapi_document()
+    else:
+        document = schema_of(kind)
+    print(json.dumps(document, ensure_ascii=False, indent=2))
 
 
 def init(

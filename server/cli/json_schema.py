@@ -10,7 +10,7 @@ from typing import Any
 from agents.config import FLAT_COST_KEYS, AgentConfig
 from agents.providers.scripted import Script
 from crew.config.crew_file import CrewConfig
-from crew.config.shapes import inside, model_of
+from crew.config.shapes import inside, model_of, models_of
 from crew.config.yaml_reader import read
 from tools.config import ToolsFile
 from tools.yaml_shape import Shape, resolve
@@ -34,25 +34,40 @@ def schema_of(kind: str) -> dict[str, Any]:
     shapes = {KINDS[kind].__name__: schema, **schema.get("$defs", {})}
     # those of its own file first
     kinds = sorted(KINDS, key=lambda other: other != kind)
+    classes = {shape.__name__: shape for shape in _all_shapes(KINDS[kind])}
     for model, key, value in (found for other in kinds for found in _examples(other)):
-        if model in shapes:
-            shapes[model]["properties"][key].setdefault("examples", [_shortened(value)])
-    ignored = {shape.__name__: shape.ignored for shape in _all_shapes(KINDS[kind])}
+        # kinds of tools have keys in common
+        for name in [name for name, one in classes.items() if issubclass(one, _owner(model, key))]:
+            shapes[name]["properties"][key].setdefault("examples", [_shortened(value)])
+    ignored = {name: shape.ignored for name, shape in classes.items()}
     ignored["AgentConfig"] = AgentConfig.ignored | frozenset(FLAT_COST_KEYS)
     for name, inner in shapes.items():
         _allow_ignored(inner, ignored.get(name, frozenset()))
     return {"$schema": DRAFT, **schema}
 
 
+def _owner(model: type[Shape], key: str) -> type[Shape]:
+    """The shape that a key is written in: this one, or one that it is made from."""
+    name = _aliases(model).get(key, key)
+    owners = [one for one in model.__mro__ if name in vars(one).get("__annotations__", {})]
+    return owners[-1]
+
+
+def _aliases(model: type[Shape]) -> dict[str, str]:
+    """Fields that are written otherwise, since Python reserves their names."""
+    return {one.alias: name for name, one in model.model_fields.items() if one.alias is not None}
+
+
 def _all_shapes(kind: Any) -> Iterator[type[Shape]]:
     """A shape and the shapes of its fields, at any depth."""
-    model = model_of(kind)
-    if model is not None:
+    for model in models_of(kind):
         yield model
         for name in model.model_fields:
             yield from _all_shapes(inside(model, name))
-    elif (item := inside(kind, 0)) is not None:
-        yield from _all_shapes(item)
+    # of a list, of a mapping
+    for place in (0, ""):
+        if (item := inside(kind, place)) is not None:
+            yield from _all_shapes(item)
 
 
 def _allow_ignored(schema: dict[str, Any], ignored: frozenset[str]) -> None:
@@ -68,8 +83,8 @@ def _allow_ignored(schema: dict[str, Any], ignored: frozenset[str]) -> None:
             field["type"] = [field["type"], "null"]
 
 
-def _examples(kind: str) -> Iterator[tuple[str, str, Any]]:
-    """The name of a shape, a key of it, and a value that the full starter gives it."""
+def _examples(kind: str) -> Iterator[tuple[type[Shape], str, Any]]:
+    """A shape, a key of it, and a value that the full starter gives it."""
     files = [FULL / f"{kind}.yaml"]
     if kind == "agent":
         files = sorted((FULL / "agents").glob("*.yaml"))
@@ -77,16 +92,16 @@ def _examples(kind: str) -> Iterator[tuple[str, str, Any]]:
         yield from _values(read(file.name, file.read_bytes()).data, KINDS[kind])
 
 
-def _values(data: Any, kind: Any) -> Iterator[tuple[str, str, Any]]:
-    model = model_of(kind)
+def _values(data: Any, kind: Any) -> Iterator[tuple[type[Shape], str, Any]]:
+    model = model_of(kind, data)
     if isinstance(data, dict):
         for key, value in data.items():
-            if model is not None and key in model.model_fields:
-                yield model.__name__, key, resolve(value)
-            yield from _values(value, inside(kind, key))
+            if model is not None and (key in model.model_fields or key in _aliases(model)):
+                yield model, key, resolve(value)
+            yield from _values(value, inside(kind, key, data))
     elif isinstance(data, list):
         for place, value in enumerate(data):
-            yield from _values(value, inside(kind, place))
+            yield from _values(value, inside(kind, place, data))
 
 
 def _shortened(value: Any) -> Any:

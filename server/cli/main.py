@@ -15,8 +15,9 @@ import typer
 from crew.config.errors import ConfigurationError
 from crew.database import is_shared
 from crew.errors import CrewError
-from server.cli import doctor, files, runs, tokens
+from server.cli import audit, doctor, files, runs, tokens, tools
 from server.cli.exits import HERE, Exit, Folder, fail, print_problems
+from server.cli.leaks.command import leakcheck
 from server.cli.opening import Provider, load, open_for
 from server.settings import ServerSettings, SettingsError
 
@@ -108,7 +109,7 @@ def serve(
     print_problems(crew.warnings, {})
     logs, process, http = _import_web("telemetry.logs", "process.serve", "http.app")
     watch = _import_watch().watch if reload else None
-    logs.set_up_logging(settings)
+    logs.set_up_logging(settings, crew.secrets)
     # first of all, so that no run is resumed by a server that cannot serve
     listener = process.listen(settings)
     database = open_for(crew, settings, folder)
@@ -146,7 +147,7 @@ def worker(
     crew = load(folder, provider)
     print_problems(crew.warnings, {})
     logs, process = _import_web("telemetry.logs", "process.serve")
-    logs.set_up_logging(settings)
+    logs.set_up_logging(settings, crew.secrets)
     listener = process.listen(settings)
     database = open_for(crew, settings, folder)
     (process_worker,) = _import_web("process.worker")
@@ -155,8 +156,10 @@ def worker(
 
 
 app.add_typer(tokens.app, name="token")
-for command in (*runs.COMMANDS, *files.COMMANDS, *doctor.COMMANDS):
-    app.command()(command)
+app.command()(leakcheck)
+for module in (runs, files, tools, doctor, audit):
+    for command in module.COMMANDS:
+        app.command()(command)
 
 
 def _import_web(*names: str) -> list[ModuleType]:

@@ -11,6 +11,7 @@ from agents.errors import ProviderError
 from crew.crew import Crew, load_crew
 from crew.database import CONNECTIONS, Database, open_database
 from server.settings import ServerSettings
+from tools.kinds.command.marks import end_orphans
 
 Provider = Annotated[
     str | None,
@@ -20,10 +21,14 @@ Provider = Annotated[
 ]
 
 
+def hide_tokens() -> None:
+    """Take the server's tokens out of the environment, before any file of tools is run."""
+    os.environ.pop("CREW_API_TOKENS", None)
+
+
 def load(folder: Path, provider: str | None) -> Crew:
     """The crew of a folder; an unknown provider is a wrong option."""
-    # what its tools are not to read
-    os.environ.pop("CREW_API_TOKENS", None)
+    hide_tokens()
     try:
         return load_crew(folder, provider=provider)
     except ProviderError as error:
@@ -31,7 +36,11 @@ def load(folder: Path, provider: str | None) -> Crew:
 
 
 def open_for(crew: Crew, settings: ServerSettings, folder: Path) -> Database:
-    """The database of a crew; raises StoreError."""
+    """The database of a crew; raises StoreError.
+
+    Ends the programs that a server of the folder has left that was killed.
+    """
+    end_orphans(folder)
     connections = settings.database_connections or CONNECTIONS
     opening = open_database(settings.database_url, folder, crew=crew.name, connections=connections)
     return asyncio.run(opening)

@@ -5,9 +5,10 @@ import contextlib
 import json
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from typing import Any
 
 import anyio
 from rich.console import Console
@@ -23,7 +24,8 @@ from crew.runs.maintenance import apply_cancellations
 from crew.runs.reader import RunReader
 from crew.runs.run import Run
 from crew.runs.runs import Runs
-from server.cli.run_view import REFUSALS, RunView
+from server.cli.audit import record, user_name
+from server.cli.run_view import RunView
 from tools.clock import SYSTEM_CLOCK
 from tools.texts import visible
 from tools.threads import call_in_thread
@@ -108,7 +110,7 @@ async def play(runs: Runs, asked: Query | Resume | Retry, output: Output) -> Run
                 answer = await _ask_for_answer(output)
                 if answer is None:
                     return row
-                started = await runs.resume(started.id, replace(answer, deltas=deltas))
+                started = await _resume(runs, started.id, replace(answer, deltas=deltas))
         except BaseException:
             # Ctrl-C while it runs: nobody would see the rest
             if started is not None:
@@ -121,13 +123,23 @@ async def play(runs: Runs, asked: Query | Resume | Retry, output: Output) -> Run
 
 async def _start(runs: Runs, asked: Query | Resume | Retry, *, deltas: bool) -> Run:
     if isinstance(asked, Query):
-        return await runs.start(replace(asked, deltas=deltas))
+        run = await runs.start(replace(asked, deltas=deltas))
+        await record(runs.store, "start", run.id)
+        return run
     if isinstance(asked, Retry):
-        return await runs.retry(asked.run_id)
+        run = await runs.retry(asked.run_id)
+        await record(runs.store, "retry", run.id)
+        return run
     answer = replace(asked.answer, deltas=deltas)
     if answer.decision is None and not answer.decisions:
         answer = replace(answer, decision=await _decision(runs, asked.run_id, answer.text))
-    return await runs.resume(asked.run_id, answer)
+    return await _resume(runs, asked.run_id, answer)
+
+
+async def _resume(runs: Runs, run_id: str, answer: Answer) -> Run:
+    run = await runs.resume(run_id, replace(answer, by=user_name()))
+    await record(runs.store, "answer", run_id, answer.decides)
+    return run
 
 
 async def _warn_without_worker(runs: Runs) -> None:
@@ -153,22 +165,27 @@ async def _show_segment(runs: Runs, started: Run, output: Output) -> RunRow:
 async def _ask_for_answer(output: Output) -> Answer | None:
     """A person's answer, on each of several calls by itself; None: the run stays paused."""
     view = output.view
-    if not view.call_prompts:
+    if not view.calls:
         text = await _ask(output, view.prompt)
-        if text is None:
-            return None
-        decision = view.decision(text)
-        return Answer("" if decision is not None else text, decision)
+        return None if text is None else Answer(text)
     decisions: list[CallDecision] = []
     for call, prompt in view.call_prompts:
-        text = await _ask(output, prompt)
-        if text is None:
+        decided = await _ask_for_decision(output, call, prompt)
+        if decided is None:
             return None
-        decision = view.decision(text)
-        reason = "" if decision is not None else text
-        decided = decision or REFUSALS[view.question]
-        decisions.append(CallDecision(call["call_id"], decided, call["agent_id"], reason))
+        decisions.append(decided)
     return Answer(decisions=tuple(decisions))
+
+
+async def _ask_for_decision(
+    output: Output, call: Mapping[str, Any], prompt: str
+) -> CallDecision | None:
+    while (text := await _ask(output, prompt)) is not None:
+        try:
+            return output.view.decide(text, call)
+        except ValueError as error:
+            output.console.print(f"  that is no JSON: {error}", markup=False)
+    return None
 
 
 async def _ask(output: Output, prompt: str) -> str | None:
@@ -192,6 +209,7 @@ async def _end(runs: Runs, started: Run) -> None:
         row = await runs.row(started.id)
         if row.status == "running":
             await runs.cancel(started.id)
+            await record(runs.store, "cancel", started.id, "Ctrl-C")
         await started.stopped()
     except CrewError as error:
         text = f"crew: run {started.id} could not be ended, and goes on: {error}"
@@ -207,6 +225,7 @@ async def cancel_run(runs: Runs, run_id: str) -> bool:
     clock = runs.crew.clock
     async with runs:
         await runs.cancel(run_id)
+        await record(runs.store, "cancel", run_id)
         try:
             async with clock.timeout(CANCEL_SECONDS):
                 while (await runs.row(run_id)).status in ("running", "paused"):

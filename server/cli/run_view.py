@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from rich.console import Console
@@ -10,7 +11,7 @@ from rich.markup import escape
 from rich.padding import Padding
 from rich.text import Text
 
-from crew.journal.query import Decision
+from crew.journal.query import CallDecision, Decision
 from crew.journal.wire import RunEvent
 from tools.texts import map_texts, visible
 
@@ -63,7 +64,7 @@ class RunView:
         match event.type:
             case "agent_start" | "agent_delta" | "agent_response":
                 self._show_agent(event)
-            case "tool_start" | "tool_result":
+            case "tool_start" | "tool_progress" | "tool_result":
                 self._show_tool(event)
             case "handoff":
                 self._show_handoff(event)
@@ -80,6 +81,9 @@ class RunView:
             case "gap":
                 self._print(f"[dim]… {escape(event.content)}; the result is:[/]")
                 self._body(data["snapshot"]["answer"] or "")
+            case "answered":
+                by = f" [dim]({escape(data['by'])})[/]" if data["by"] else ""
+                self._print(f"\n[bold]» {escape(event.content)}[/]{by}")
             case "start":
                 self.question, self.calls = "", ()
             case "pause":
@@ -104,11 +108,40 @@ class RunView:
 
     @property
     def call_prompts(self) -> list[tuple[Mapping[str, Any], str]]:
-        """The calls that the newest pause asks about, if there are several, and their prompts."""
-        if len(self.calls) < 2:
-            return []
+        """The calls that the newest pause asks about, and what to ask on each."""
+        return [(call, f"[bold]{escape(self._question(call))}> [/]") for call in self.calls]
+
+    def _question(self, call: Mapping[str, Any]) -> str:
         ask = PROMPTS.get(self.question, "")
-        return [(call, f"[bold]{escape(_shown(call))}: {ask}> [/]") for call in self.calls]
+        if self.question == "approval":
+            words = ["yes"]
+            if "run" in call.get("remember", ()):
+                words.append("run (yes to this tool for the rest of the run)")
+            if "edit" in call.get("may", ()):
+                words.append('other arguments as {"JSON": …}')
+            if "done" in call.get("may", ()):
+                words.append("= and what it returns")
+            ask = f"allow it? {', '.join(words)}, or the reason why not"
+        return ask if len(self.calls) < 2 else f"{_shown(call)}: {ask}"
+
+    def decide(self, text: str, call: Mapping[str, Any]) -> CallDecision:
+        """What a person's line decides on a call; words that decide nothing are a no.
+
+        Raises:
+            ValueError: it begins like JSON, and is none.
+        """
+        word, hash_ = text.strip(), call.get("hash", "")
+        made = partial(CallDecision, call["call_id"], agent_id=call["agent_id"], hash=hash_)
+        decision = self.decision(word)
+        if decision is not None:
+            return made(decision)
+        if self.question == "approval" and word.lower() == "run":
+            return made("approve", remember="run")
+        if self.question == "approval" and word.startswith("{"):
+            return made("approve", arguments=parse_arguments(word))
+        if word.startswith("="):
+            return made("done", result=word[1:].strip())
+        return made(REFUSALS[self.question], reason=text)
 
     def _print(self, markup: str) -> None:
         self.console.print(markup, highlight=False)
@@ -135,6 +168,11 @@ class RunView:
             pairs = data["arguments"].items()
             arguments = ", ".join(f"{key}={_json(value)}" for key, value in pairs)
             self._print(f"  [dim]→ {escape(data['tool'])}({escape(arguments)})[/]")
+            return
+        if event.type == "tool_progress":
+            total = f" of {data['total']:g}" if data["total"] is not None else ""
+            told = f"{data['progress']:g}{total} {data['message']}".rstrip()
+            self._print(f"  [dim]… {escape(data['tool'])}: {escape(told)}[/]")
             return
         mark, colour = ("✓", "green") if data["status"] == "success" else ("✗", "red")
         about = f"{data['duration_seconds']:.2f} s"
@@ -165,6 +203,8 @@ class RunView:
         for call in self.calls:
             known_by = f" [dim]({escape(call['call_id'])})[/]" if len(self.calls) > 1 else ""
             self._print(f"  [bold yellow]? {escape(_shown(call))} {asks}[/]{known_by}")
+            if call.get("where"):
+                self._print(f"    [dim]{escape(call['where'])}[/]")
 
     def _head(self, name: str, about: str) -> None:
         colour = self.colours.setdefault(name, COLOURS[len(self.colours) % len(COLOURS)])
@@ -205,3 +245,12 @@ def _shown(call: Mapping[str, Any]) -> str:
 
 def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
+
+
+def parse_arguments(text: str) -> dict[str, Any]:
+    """The arguments that a person writes in place of a call's; raises ValueError."""
+    arguments = json.loads(text)
+    if not isinstance(arguments, dict):
+        # as JSON that cannot be read
+        raise ValueError('arguments are an object: {"name": value}')  # noqa: TRY004
+    return arguments

@@ -23,6 +23,7 @@ from crew.runs.runs import Runs
 from server.cli.exits import HERE, Exit, Folder, exit_code_of, fail
 from server.cli.opening import Provider, load, open_for
 from server.cli.play import Output, Resume, Retry, cancel_run, play, show_runs
+from server.cli.run_view import parse_arguments
 from server.settings import ServerSettings
 
 
@@ -50,7 +51,8 @@ def run(
         typer.Option(
             "--call",
             metavar="CALL=DECISION[=TEXT]",
-            help="What --answer decides on one of several calls; TEXT: its result, or why.",
+            help="What --answer decides on one of several calls; TEXT: with approve other "
+            "arguments as JSON, with done its result, else why.",
         ),
     ] = None,
     priority: Annotated[
@@ -177,6 +179,14 @@ def _call_decision(text: str) -> CallDecision:
         raise typer.BadParameter(text, param_hint="--call")
     if decision == "done":
         return CallDecision(call_id, decision, agent_id or None, result=more)
+    if decision == "approve" and more:
+        try:
+            return CallDecision(
+                call_id, decision, agent_id or None, arguments=parse_arguments(more)
+            )
+        except ValueError as error:
+            why = f"what follows approve= are other arguments, as JSON: {error}"
+            raise typer.BadParameter(why, param_hint="--call") from None
     return CallDecision(call_id, decision, agent_id or None, reason=more)
 
 

@@ -55,6 +55,9 @@ function show(event) {
     case "agent_response":
       if (content.trim()) speech(agent, content);
       break;
+    case "tool_progress":
+      note(`[Tool] ${data.tool} ${data.progress}${data.total ? ` / ${data.total}` : ""} ${visible(data.message)}`);
+      break;
     case "tool_result": {
       const seconds = data.duration_seconds.toFixed(2);
       const mark = data.status === "success" ? "✅" : "❌";
@@ -69,8 +72,12 @@ function show(event) {
       note(`⑂ ${content}: ${data.agents.join(", ")}`);
       break;
     case "pause":
-      if (current) current.question = data.question;
-      note(`⏸ ${agent} waits for your answer${data.calls ? `: ${data.calls.map((c) => c.tool).join(", ")}` : ""}`, "warning");
+      if (current) Object.assign(current, { question: data.question, calls: data.calls, pause: data.seq });
+      note(`⏸ ${agent} waits for your answer`, "warning");
+      for (const asked of data.calls ?? []) showAsked(asked);
+      break;
+    case "answered":
+      note(`» ${data.by ? `${data.by}: ` : ""}${visible(content)}`);
       break;
     case "gap":
       note(`… ${content}`);
@@ -88,6 +95,42 @@ function show(event) {
   if (type === "error") setStatus("ended");
 }
 
+// every argument of a call that a person decides on; they can be changed where the tool allows it
+function showAsked(asked) {
+  const given = JSON.stringify(asked.arguments, null, 2);
+  add(element("pre", { className: "asked" }, `${asked.tool} ${visible(given)}${asked.where ? `\n${visible(asked.where)}` : ""}`));
+  if (asked.may?.includes("edit")) {
+    asked.input = element("textarea", { className: "arguments", value: visible(given), rows: 4 });
+    asked.input.setAttribute("aria-label", `Arguments of ${asked.tool}`);
+    asked.shown = asked.input.value;
+    add(element("details", {}, element("summary", {}, "Change the arguments"), asked.input));
+  }
+  if (asked.remember?.includes("run")) {
+    asked.remembers = element("input", { type: "checkbox" });
+    add(element("label", {}, asked.remembers, ` approve ${asked.tool} for the rest of this run`));
+  }
+}
+
+// of the calls as they are shown here, and no others
+function decisionOn({ call_id, agent_id, hash, input, shown, remembers }, decision) {
+  const made = { call_id, agent_id, hash, decision };
+  if (decision === "approve" && input && input.value !== shown) {
+    try {
+      made.arguments = JSON.parse(input.value);
+    } catch (error) {
+      throw new Error(`the arguments are no JSON: ${error.message}`);
+    }
+  }
+  if (decision === "approve" && remembers?.checked) made.remember = "run";
+  return made;
+}
+
+// what would hide a part of a text, or turn it around
+function visible(text) {
+  const hidden = /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
+  return text.replace(hidden, (found) => `\\u${found.charCodeAt(0).toString(16).padStart(4, "0")}`);
+}
+
 function setStatus(status) {
   if (current) current.status = status;
   const paused = status === "paused";
@@ -97,7 +140,14 @@ function setStatus(status) {
   for (const [id, decision] of [["yes", yes], ["no", no]]) {
     $(id).hidden = !decision;
     $(id).textContent = decision ?? "";
-    $(id).onclick = () => answer({ decision }, decision).catch(fail);
+    $(id).onclick = async () => {
+      try {
+        const decisions = (current?.calls ?? []).map((asked) => decisionOn(asked, decision));
+        await answer({ decisions, pause: current.pause }, decision);
+      } catch (error) {
+        fail(error);
+      }
+    };
   }
   $("stop").hidden = !["running", "paused"].includes(status);
   $("fresh").hidden = !current;

@@ -2,7 +2,8 @@
 
 `app` (routes, middleware, start and stop), `services` (what endpoints share), `endpoints`,
 `requests`, `bodies` and `strict_json` (what clients send), `responses`, `errors` (problem
-documents), `access` (of every answer: its id, its headers, its line in the log), `guard` (who may
-call), `door` (tokens that are shown), `session` (the console's way in), `tickets`, `rights` (what a
-caller may do), `sse`.
+documents), `overload` (no new runs while there is too much to do), `access` (of every answer: its
+id, its headers, its line in the log), `guard` (who may call), `door` (tokens that are shown),
+`auditor` (who did what), `pace` (how often, and how many streams), `session` (the console's way
+in), `tickets`, `rights` (what a caller may do), `sse`, `openapi` (all of it, described).
 """

@@ -30,8 +30,12 @@ from server.http.endpoints import crew as crew_endpoints
 from server.http.endpoints import health, runs, tickets
 from server.http.errors import EXCEPTION_HANDLERS
 from server.http.guard import Guard
+from server.http.openapi import document as openapi
+from server.http.overload import Admission, Overload
+from server.http.pace import Limits
 from server.http.rights import needing
 from server.http.services import Services
+from server.identity import Oidc
 from server.settings import ServerSettings, SettingsError
 
 log = logging.getLogger(__name__)
@@ -130,7 +134,8 @@ def build_app(
             async with services.runs:
                 if begin is not None:
                     await begin()
-                tasks = {asyncio.create_task(work) for work in background()}
+                work = [*background(), overload.watch()]
+                tasks = {asyncio.create_task(one) for one in work}
                 yield
                 for task in tasks:
                     task.cancel()
@@ -142,7 +147,8 @@ def build_app(
             log.exception("the server failed while it started or stopped")
             raise
 
-    middleware = [Middleware(RequestIds)]
+    overload = Overload(services.metrics.refused)
+    middleware = [Middleware(Admission, overload=overload), Middleware(RequestIds)]
     if settings.origins:
         cors = Middleware(
             CORSMiddleware,
@@ -152,15 +158,17 @@ def build_app(
             expose_headers=CORS_RESPONSE_HEADERS,
         )
         middleware.append(cors)
-    door = Door(settings.tokens, services.metrics.refused)
-    middleware.append(Middleware(Guard, settings=settings, door=door))
+    oidc = Oidc(settings.oidc) if settings.oidc is not None else None
+    door = Door(settings.tokens, oidc, services.metrics.refused, services.auditor)
+    limits = Limits(settings, services.metrics.refused)
+    middleware.append(Middleware(Guard, settings=settings, door=door, limits=limits))
     app = Starlette(
         routes=routes,
         middleware=middleware,
         exception_handlers=EXCEPTION_HANDLERS,
         lifespan=lifespan,
     )
-    app.state.door = door
+    app.state.door, app.state.limits = door, limits
     # a redirect would repeat what a query says
     app.router.redirect_slashes = False
     return app
@@ -200,6 +208,7 @@ def _routes() -> list[Route | Mount]:
         Route(f"{run}/resume", needing("answer", runs.resume), methods=["POST"]),
         Route(f"{run}/cancel", needing("run", runs.cancel), methods=["POST"]),
         Route(f"{run}/retry", needing("run", runs.retry), methods=["POST"]),
+        Route("/openapi.json", needing("read", openapi.show)),
         *probe_routes(),
         Mount("/console", StaticFiles(directory=CONSOLE)),
     ]

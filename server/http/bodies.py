@@ -1,10 +1,10 @@
 """The JSON bodies of requests."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from crew.journal.query import MAX_PRIORITY, Decision, text_error
+from crew.journal.query import MAX_PRIORITY, Decision, Remember, text_error
 
 MAX_HISTORY = 1000
 MAX_DECISIONS = 1000
@@ -56,6 +56,12 @@ class CallDecisionBody(Body):
     """Why; the agent reads it."""
     result: Text = ""
     """With `done`: what the call has returned."""
+    hash: Annotated[str, Field(max_length=64)] = ""
+    """Of the call, as the `pause` event has it: another one is a 409."""
+    arguments: dict[str, Any] | None = None
+    """With `approve`: the whole arguments to make the call with, instead of its own."""
+    remember: Remember | None = None
+    """With `approve`: `run` approves the tool for the rest of the run."""
 
 
 class _AnswerFields(Body):

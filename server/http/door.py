@@ -1,12 +1,14 @@
 """Tokens that are shown: found, or refused, logged, counted and slowed down."""
 
 import logging
-import time
-from collections import OrderedDict
 
 from prometheus_client import Counter
+from starlette.requests import HTTPConnection
 
+from server.http.auditor import Auditor, address_of
 from server.http.errors import HttpProblem
+from server.http.pace import Pace
+from server.identity import Oidc
 from server.tokens import Token, Tokens
 
 log = logging.getLogger(__name__)
@@ -14,45 +16,45 @@ log = logging.getLogger(__name__)
 # an address may show so many wrong tokens, and one more after each so many seconds
 BURST = 10
 SECONDS = 6.0
-# of which it is known; the oldest is forgotten
-MAX_ADDRESSES = 10_000
 
 
 class Door:
     """Where tokens are shown."""
 
-    def __init__(self, tokens: Tokens, refused: Counter) -> None:
+    def __init__(
+        self, tokens: Tokens, oidc: Oidc | None, refused: Counter, auditor: Auditor
+    ) -> None:
         """`refused`: by its label `reason`."""
-        self.tokens, self.refused = tokens, refused
-        # by address: until when its wrong tokens count, on the monotonic clock
-        self._wrong: OrderedDict[str, float] = OrderedDict()
+        self.tokens, self.oidc = tokens, oidc
+        self.refused, self.auditor = refused, auditor
+        self._wrong = Pace(BURST, SECONDS)
 
-    def show(self, secret: str, address: str) -> Token | None:
+    async def show(self, secret: str, request: HTTPConnection) -> Token | None:
         """What is known of a token; None for a wrong one.
 
         Raises:
             HttpProblem: too many wrong ones came from this address.
         """
-        self.check(address)
+        self.check(request)
         token = self.tokens.find(secret)
+        if token is None and self.oidc is not None:
+            token = await self.oidc.find(secret)
         if token is None:
-            self.count_wrong(address)
+            self.count_wrong(request)
         return token
 
-    def check(self, address: str) -> None:
+    def check(self, request: HTTPConnection) -> None:
         """Raise HttpProblem if too many wrong tokens came from an address."""
-        late = self._wrong.get(address, 0.0) - time.monotonic() - (BURST - 1) * SECONDS
+        late = self._wrong.wait(address_of(request))
         if late > 0:
             self.refused.labels("slowed").inc()
             headers = {"Retry-After": str(int(late) + 1)}
             raise HttpProblem(429, "too many wrong tokens came from this address", headers=headers)
 
-    def count_wrong(self, address: str) -> None:
+    def count_wrong(self, request: HTTPConnection) -> None:
         """A wrong token, or ticket, came."""
-        now = time.monotonic()
-        self._wrong[address] = max(self._wrong.get(address, now), now) + SECONDS
-        self._wrong.move_to_end(address)
-        if len(self._wrong) > MAX_ADDRESSES:
-            self._wrong.popitem(last=False)
+        address = address_of(request)
+        self._wrong.count(address)
+        self.auditor.record_soon(request, "wrong_token")
         self.refused.labels("token").inc()
         log.warning("a wrong token came from %s", address)

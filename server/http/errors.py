@@ -13,6 +13,7 @@ from crew.config.errors import ConfigurationError, LostConfiguration
 from crew.config.report import problems_document
 from crew.journal.errors import StoreError, StoreUnavailable
 from crew.runs.errors import (
+    ChangedCall,
     Draining,
     KeyReused,
     MayHaveBegun,
@@ -93,7 +94,9 @@ async def _answer_draining(request: Request, error: Exception) -> Response:
 
 
 async def _answer_too_many(request: Request, error: Exception) -> Response:
-    return ProblemResponse(HttpProblem(429, str(error), headers=RETRY_AFTER))
+    assert isinstance(error, TooManyWait), "registered for it"
+    status = 503 if error.of_all else 429
+    return ProblemResponse(HttpProblem(status, str(error), headers=RETRY_AFTER))
 
 
 async def _answer_misconfigured(request: Request, error: Exception) -> Response:
@@ -152,6 +155,7 @@ EXCEPTION_HANDLERS: Mapping[Any, Callable[[Request, Exception], Awaitable[Respon
     UnknownAgent: _with_status(400),
     WrongDecision: _answer_wrong_decision,
     NotPaused: _with_status(409),
+    ChangedCall: _with_status(409),
     NotRetryable: _with_status(409),
     RunEnded: _with_status(409),
     TooManyWait: _answer_too_many,

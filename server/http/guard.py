@@ -11,8 +11,10 @@ from starlette.requests import HTTPConnection
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from server.http.auditor import address_of
 from server.http.door import Door
 from server.http.errors import HttpProblem, ProblemResponse
+from server.http.pace import Limits
 from server.http.session import COOKIE, SESSION, ask_for_token, open_session
 from server.http.tickets import read_ticket
 from server.settings import ServerSettings
@@ -22,8 +24,10 @@ HOST = re.compile(r"([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?")
 PROBES = frozenset({"/health", "/ready"})
 OPEN = PROBES | {SESSION}
 CONSOLE = "/"
+# in the scope: the address of the other end of the connection, which may be a proxy's
+PEER = "crew.peer"
 # what pages of other sites must not load
-GUARDED = ("/api/", "/metrics", SESSION)
+GUARDED = ("/api/", "/metrics", "/openapi.json", SESSION)
 STREAM = "/api/crew/stream"
 # what a ticket opens
 STREAMS = re.compile(rf"{STREAM}|/api/crew/runs/[^/]+/events")
@@ -36,14 +40,14 @@ UNAUTHORIZED = (
 class Guard:
     """Refuses foreign host names, pages of other sites, and clients without a token."""
 
-    def __init__(self, app: ASGIApp, settings: ServerSettings, door: Door) -> None:
-        self.app, self.settings, self.door = app, settings, door
+    def __init__(self, app: ASGIApp, settings: ServerSettings, door: Door, limits: Limits) -> None:
+        self.app, self.settings, self.door, self.limits = app, settings, door, limits
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on, or answer it."""
         if scope["type"] == "http":
             try:
-                answer = self._check(HTTPConnection(scope))
+                answer = await self._check(HTTPConnection(scope))
             except HttpProblem as problem:
                 answer = ProblemResponse(problem)
             if answer is not None:
@@ -51,8 +55,10 @@ class Guard:
                 return
         await self.app(scope, receive, send)
 
-    def _check(self, request: HTTPConnection) -> Response | None:
+    async def _check(self, request: HTTPConnection) -> Response | None:
         headers, path = request.headers, request.scope["path"]
+        if path not in PROBES:
+            self.limits.take_request(f"address {address_of(request)}")
         hosts = headers.getlist("host")
         host = HOST.fullmatch(hosts[0]) if len(hosts) == 1 else None
         if host is None:
@@ -67,7 +73,7 @@ class Guard:
         if path == STREAM and headers.get("sec-fetch-mode") == "navigate":
             # a link must not start a run
             raise HttpProblem(403, "Sec-Fetch-Mode: a page that is opened starts no run")
-        return None if path in OPEN else self._check_token(request)
+        return None if path in OPEN else await self._check_token(request)
 
     def _is_own_name(self, host: str, path: str) -> bool:
         hosts = self.settings.hosts
@@ -85,42 +91,46 @@ class Guard:
         # port is of the same site
         return headers.get("sec-fetch-site", "none") in ("none", "same-origin")
 
-    def _check_token(self, request: HTTPConnection) -> Response | None:
+    async def _check_token(self, request: HTTPConnection) -> Response | None:
         path, parameters = request.scope["path"], QueryParams(request.scope["query_string"])
-        address = request.client.host if request.client else "-"
         ticket = parameters.get("ticket") if STREAMS.fullmatch(path) else None
         if ticket is not None:
             # a caller with a token of its own has no more by it
-            self.door.check(address)
+            self.door.check(request)
             comes_back = "last-event-id" in request.headers
             caller = read_ticket(self.door.tokens, ticket, comes_back=comes_back)
             if caller is None:
-                self.door.count_wrong(address)
+                self.door.count_wrong(request)
                 raise HttpProblem(401, "ticket: is none of this server's, or too old")
-            _let_in(request, caller, None)
+            self._let_in(request, caller, None)
             return None
         if not self.door.tokens.are_needed:
             token: Token = self.door.tokens.nobody
-            _let_in(request, token.caller, token)
+            self._let_in(request, token.caller, token)
+            return None
+        identity, peer = self.settings.identity, request.scope.get(PEER, "")
+        known = identity.caller(request.headers, peer) if identity is not None else None
+        if known is not None:
+            self._let_in(request, known, None)
             return None
         in_link = parameters.get("token") if path == CONSOLE else None
         shown = in_link or _shown(request)
-        found = self.door.show(shown, address) if shown else None
+        found = await self.door.show(shown, request) if shown else None
         if found is not None and in_link:
             return open_session(in_link, is_secure=request.scope["scheme"] == "https")
         if found is not None:
-            _let_in(request, found.caller, found)
+            self._let_in(request, found.caller, found)
             return None
         return self._ask(request.headers, path)
+
+    def _let_in(self, request: HTTPConnection, caller: Caller, token: Token | None) -> None:
+        self.limits.take_request(f"token {caller.name}")
+        request.state.caller, request.state.token = caller, token
 
     def _ask(self, headers: Headers, path: str) -> Response:
         if not path.startswith(GUARDED) and "text/html" in headers.get("accept", ""):
             return ask_for_token()
         raise HttpProblem(401, UNAUTHORIZED, headers={"WWW-Authenticate": "Bearer"})
-
-
-def _let_in(request: HTTPConnection, caller: Caller, token: Token | None) -> None:
-    request.state.caller, request.state.token = caller, token
 
 
 def _shown(request: HTTPConnection) -> str:

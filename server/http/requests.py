@@ -74,7 +74,7 @@ async def parse_run_request(
     body = _check(QueryBody, data)
     _check_length(body.query, settings)
     if body.run_id is not None:
-        return ResumeRequest(body.run_id, _answer_of(body))
+        return ResumeRequest(body.run_id, _answer_of(body, caller))
     if body.decision is not None or body.decisions or body.result or body.pause is not None:
         field = "decision" if body.pause is None else "pause"
         raise bad_request([(field, "answers a paused run; give its run_id")])
@@ -98,22 +98,39 @@ def _priority(body: QueryBody, caller: Caller) -> int:
     return body.priority
 
 
-def _answer_of(body: QueryBody) -> Answer:
+def _answer_of(body: QueryBody, caller: Caller) -> Answer:
     if body.resume_agent_id is not None:
         raise bad_request([("run_id", "cannot be given together with resume_agent_id")])
     if body.history:
         raise bad_request([("history", "is that of the run, when a run_id is given")])
     if body.priority is not None:
         raise bad_request([("priority", "is that of the run, when a run_id is given")])
-    return _answer(body)
+    return _answer(body, caller)
 
 
-def _answer(body: QueryBody | AnswerBody) -> Answer:
+def _answer(body: QueryBody | AnswerBody, caller: Caller) -> Answer:
     decisions = tuple(
-        CallDecision(one.call_id, one.decision, one.agent_id, one.reason, one.result)
+        CallDecision(
+            one.call_id,
+            one.decision,
+            one.agent_id,
+            one.reason,
+            one.result,
+            one.hash,
+            one.arguments,
+            one.remember,
+        )
         for one in body.decisions
     )
-    return Answer(body.query, body.decision, body.result, body.pause, body.deltas, decisions)
+    return Answer(
+        body.query,
+        body.decision,
+        body.result,
+        body.pause,
+        body.deltas,
+        decisions,
+        caller.name,
+    )
 
 
 async def parse_body(request: Request, settings: CrewSettings, kind: type[B]) -> B:
@@ -121,13 +138,13 @@ async def parse_body(request: Request, settings: CrewSettings, kind: type[B]) ->
     return _check(kind, await read_json(request, settings))
 
 
-async def parse_answer(request: Request, settings: CrewSettings) -> Answer:
+async def parse_answer(request: Request, settings: CrewSettings, caller: Caller) -> Answer:
     """The answer in a POST of `/resume`; raises HttpProblem with every problem."""
     body = _check(AnswerBody, await read_json(request, settings))
     _check_length(body.query, settings)
     if not body.query and body.decision is None and not body.decisions:
         raise bad_request([("query", "is missing")])
-    return _answer(body)
+    return _answer(body, caller)
 
 
 async def read_json(request: Request, settings: CrewSettings) -> Any:

@@ -10,10 +10,13 @@ from crew.journal.rows import RunRow
 from crew.runs.errors import UnknownRun
 from server.http import bodies
 from server.http.errors import HttpProblem
+from server.http.pace import Limits
 from server.http.services import services_of
 from server.tokens import Caller, Scope
 
 ID = re.compile(bodies.ID)
+# of a path, in the audit
+MAX_PATH = 200
 Endpoint = Callable[[Request], Awaitable[Any]]
 
 
@@ -23,10 +26,19 @@ def caller_of(request: Request) -> Caller:
     return caller
 
 
+def limits_of(request: Request) -> Limits:
+    """How much each token may ask."""
+    limits: Limits = request.app.state.limits
+    return limits
+
+
 def require(request: Request, scope: Scope) -> None:
     """Raise HttpProblem unless the caller has a scope."""
     if scope not in caller_of(request).scopes:
-        services_of(request).metrics.refused.labels("scope").inc()
+        services = services_of(request)
+        services.metrics.refused.labels("scope").inc()
+        path = f"{request.method} {request.url.path[:MAX_PATH]}"
+        services.auditor.record_soon(request, "refused", f"{path} needs {scope}")
         kind = "token" if caller_of(request).ticket is None else "ticket"
         raise HttpProblem(403, f"this {kind} may not do that: it needs the scope {scope!r}")
 

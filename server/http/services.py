@@ -13,6 +13,7 @@ from crew.runs.listeners import Listeners
 from crew.runs.reload import Reloader
 from crew.runs.runs import Runs
 from crew.runs.stalls import watch_stalls
+from server.http.auditor import Auditor
 from server.telemetry.logs import log_event
 from server.telemetry.metrics import Metrics
 
@@ -25,6 +26,7 @@ class Services:
     listeners: Listeners
     metrics: Metrics
     reloader: Reloader
+    auditor: Auditor
 
     @classmethod
     def of(cls, crew: Crew, database: Database) -> "Services":
@@ -38,7 +40,8 @@ class Services:
             subscribers=lambda: listeners.total,
             writable=lambda: database.store.failing is None,
         )
-        return cls(runs, listeners, metrics, Reloader(runs, metrics))
+        auditor = Auditor(database.store)
+        return cls(runs, listeners, metrics, Reloader(runs, metrics), auditor)
 
     def watch_stalls(self) -> Coroutine[Any, Any, None]:
         """Report what holds up this process, until this is cancelled."""

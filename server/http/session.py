@@ -61,7 +61,6 @@ async def begin(request: Request) -> Response:
     # what separates fields is not in a token
     given = parse_qs(content.decode("latin-1").partition("&")[0]).get("token", [""])[0].strip()
     door: Door = request.app.state.door
-    address = request.client.host if request.client else "-"
-    if door.show(given, address) is None:
+    if await door.show(given, request) is None:
         return ask_for_token("This is none of the server's tokens.")
     return open_session(given, is_secure=request.url.scheme == "https")

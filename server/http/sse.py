@@ -1,7 +1,7 @@
 """A run's events as server-sent events: frames, keep-alive, and the end of slow readers."""
 
 import asyncio
-from contextlib import aclosing
+from contextlib import AbstractContextManager, aclosing
 
 import anyio
 from starlette.requests import ClientDisconnect
@@ -52,6 +52,7 @@ class EventStream:
         after: int,
         *,
         deltas: bool,
+        slot: AbstractContextManager[None],
         segment: bool = False,
         replayed: bool = False,
     ) -> None:
@@ -63,15 +64,17 @@ class EventStream:
             run_id: the run.
             after: the number of the last event that the client has.
             deltas: send events that are not stored too.
+            slot: entered for as long as it is open.
             segment: end with the first segment.
             replayed: an earlier request has started the run.
         """
         self.runs, self.listeners, self.run_id, self.after = runs, listeners, run_id, after
         self.deltas, self.segment, self.replayed = deltas, segment, replayed
+        self.slot = slot
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send the stream until the run ends or pauses, or the client leaves."""
-        with self.listeners.listen(self.run_id) as listening:
+        with self.slot, self.listeners.listen(self.run_id) as listening:
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(_end_with_client, receive, tasks.cancel_scope)
                 listening.over = await self._send(send, tasks.cancel_scope)

@@ -9,11 +9,11 @@ import logging
 from collections import Counter
 from collections.abc import Callable
 from functools import partial
-from ipaddress import ip_address, ip_network
 from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from server.identity import Proxies
 from server.settings import ServerSettings
 
 log = logging.getLogger(__name__)
@@ -43,7 +43,7 @@ class Connections:
     def __init__(self, settings: ServerSettings) -> None:
         self.most = settings.max_connections
         self.most_of_address = settings.max_connections_per_address
-        self.proxies = [ip_network(proxy) for proxy in settings.proxies]
+        self.proxies = Proxies(settings.proxies)
         self.of_address: Counter[str] = Counter()
         self.total = 0
         self.was_full = False
@@ -52,7 +52,7 @@ class Connections:
         """A connection came; True: it is one too many, None: it is not even answered."""
         self.total += 1
         self.of_address[address] += 1
-        if self.of_address[address] > self.most_of_address and not self._is_proxy(address):
+        if self.of_address[address] > self.most_of_address and address not in self.proxies:
             return None
         is_full = self.total > self.most
         if is_full and not self.was_full:
@@ -66,9 +66,6 @@ class Connections:
         self.of_address[address] -= 1
         if self.of_address[address] == 0:
             del self.of_address[address]
-
-    def _is_proxy(self, address: str) -> bool:
-        return bool(self.proxies) and any(ip_address(address) in one for one in self.proxies)
 
 
 def bounded(settings: ServerSettings) -> Callable[..., "BoundedProtocol"]:

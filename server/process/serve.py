@@ -6,16 +6,24 @@ import contextvars
 import logging
 import signal
 import socket
+from collections.abc import Sequence
 from types import FrameType
+from typing import Any, cast
 
 import uvicorn
 from starlette.applications import Starlette
+from starlette.types import ASGIApp, Receive, Scope, Send
+from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from crew.config.errors import ConfigurationError
+from crew.journal.audit import LOCAL, AuditEntry
+from crew.journal.errors import StoreError
 from crew.runs.errors import Draining
+from server.http.guard import PEER
 from server.http.services import Services
 from server.process.protocol import bounded
 from server.settings import ServerSettings, SettingsError
+from tools.clock import rfc3339
 
 log = logging.getLogger(__name__)
 
@@ -30,8 +38,9 @@ class Server(uvicorn.Server):
     """uvicorn, but the first signal drains, while it still answers (503), and only then stops."""
 
     def __init__(self, app: Starlette, settings: ServerSettings) -> None:
+        # headers of a proxy may be forged by any other client
         config = uvicorn.Config(
-            app,
+            behind_proxies(app, settings.proxies) if settings.proxies else app,
             host=settings.host,
             port=settings.port,
             http=bounded(settings),  # type: ignore[arg-type] # a class in its own eyes
@@ -39,9 +48,7 @@ class Server(uvicorn.Server):
             access_log=False,
             server_header=False,
             timeout_graceful_shutdown=CLOSING_SECONDS,
-            # headers of a proxy may be forged by any other client
-            proxy_headers=bool(settings.proxies),
-            forwarded_allow_ips=list(settings.proxies),
+            proxy_headers=False,
         )
         super().__init__(config)
         self.app, self.settings = app, settings
@@ -77,8 +84,12 @@ class Server(uvicorn.Server):
     async def _reload(self) -> None:
         services: Services = self.app.state.services
         # problems are in the log, at /ready and in the metrics
-        with contextlib.suppress(ConfigurationError, Draining):
+        with contextlib.suppress(ConfigurationError, Draining, StoreError):
             await services.reloader.reload("SIGHUP")
+            now = rfc3339(services.runs.store.now())
+            revision = services.runs.crew.revision
+            entry = AuditEntry(now, "reload", "SIGHUP", LOCAL, detail=revision)
+            await services.runs.store.audit.record(entry)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """The first signal: drain. The second: stop at once; what is stored is not lost."""
@@ -98,6 +109,18 @@ class Server(uvicorn.Server):
         await services.runs.drain(seconds)
         log.info("drained")
         self.should_exit = True
+
+
+def behind_proxies(app: ASGIApp, proxies: Sequence[str]) -> ASGIApp:
+    """An application whose clients are those that proxies name; the proxy's own address is kept."""
+    inner: Any = ProxyHeadersMiddleware(cast(Any, app), list(proxies))
+
+    async def remembering(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and scope.get("client"):
+            scope[PEER] = scope["client"][0]
+        await inner(scope, receive, send)
+
+    return remembering
 
 
 def listen(settings: ServerSettings) -> socket.socket:

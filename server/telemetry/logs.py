@@ -21,6 +21,7 @@ from crew.journal.events import (
 )
 from crew.journal.writer import current_run
 from server.settings import ServerSettings
+from tools.secrets import Secrets
 from tools.texts import visible
 
 log = logging.getLogger("crew.events")
@@ -88,15 +89,28 @@ class TextFormatter(logging.Formatter):
         return text
 
 
-def set_up_logging(settings: ServerSettings) -> None:
-    """Send all log lines to standard error in the form that was asked for."""
+class Masked(logging.Formatter):
+    """A line, with its traceback, without secrets."""
+
+    def __init__(self, formatter: logging.Formatter, secrets: Secrets) -> None:
+        super().__init__()
+        self.formatter, self.secrets = formatter, secrets
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The line."""
+        return self.secrets.mask(self.formatter.format(record))
+
+
+def set_up_logging(settings: ServerSettings, secrets: Secrets) -> None:
+    """Send all log lines to standard error, in the form that was asked for, without secrets."""
     formatter = JsonFormatter if settings.log_format == "json" else TextFormatter
+    secrets.add_address(settings.database_url or "")
     logging.config.dictConfig(
         {
             "version": 1,
             "disable_existing_loggers": False,
             "filters": {"context": {"()": Context}},
-            "formatters": {"line": {"()": formatter}},
+            "formatters": {"line": {"()": Masked, "formatter": formatter(), "secrets": secrets}},
             "handlers": {
                 "stderr": {
                     "class": "logging.StreamHandler",

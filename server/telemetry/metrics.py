@@ -3,7 +3,7 @@
 Labels come from the configuration only.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from importlib.metadata import version
 from typing import Any, get_args
 
@@ -16,9 +16,9 @@ from agents.agent import Agent
 from agents.errors import ModelErrorCode
 from agents.events import AgentFailed, AgentResponded, ModelCalled, ToolRetried, ToolReturned
 from crew.crew import Crew
-from crew.journal.events import Event, HandedOff, RunDone, RunFailed, status_of
+from crew.journal.events import Answered, Event, HandedOff, RunDone, RunFailed, status_of
 from crew.routing.graph import END
-from tools.calls import CallStatus
+from tools.calls import CallStatus, ToolResult
 
 # a series for the time at which another one began is needed by nobody
 disable_created_metrics()  # type: ignore[no-untyped-call] # the package leaves its types out here
@@ -27,6 +27,7 @@ SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 
 # a model may call a tool, or be one, that the configuration does not name
 OTHER = "other"
 RUN_OUTCOMES = ("completed", "failed", "cancelled")
+TOOL_OUTCOMES = (*get_args(CallStatus), "refused")
 
 
 class Metrics:
@@ -50,10 +51,11 @@ class Metrics:
 
         self.refused = counter(
             "crew_refused_requests",
-            "Requests that were refused: token (a wrong one), slowed, scope, origin.",
+            "Requests that were refused: token (a wrong one), slowed, scope, origin, overload, "
+            "rate, streams.",
             "reason",
         )
-        for reason in ("token", "slowed", "scope", "origin"):
+        for reason in ("token", "slowed", "scope", "origin", "overload", "rate", "streams"):
             self.refused.labels(reason)
         self.runs = counter("crew_runs", "Runs that have ended.", "crew", "outcome")
         self.run_seconds = histogram(
@@ -78,6 +80,18 @@ class Metrics:
         )
         self.tool_seconds = histogram(
             "crew_tool_duration_seconds", "Time of a tool call with its retries.", "tool"
+        )
+        self.tool_denied = counter(
+            "crew_tool_denied", "Calls that may not reach what they ask for.", "tool", "why"
+        )
+        self.approvals = counter(
+            "crew_approvals", "What people have decided on calls of tools.", "tool", "decision"
+        )
+        self.breaker_open = Gauge(
+            "crew_breaker_open",
+            "Whether calls of a tool are refused since it does not work.",
+            ("tool",),
+            registry=registry,
         )
         self.tool_retries = counter("crew_tool_retries", "Further attempts of tools.", "tool")
         self.stalls = counter(
@@ -162,7 +176,7 @@ class Metrics:
             self.tool_retries.labels(tool)
             self.stalls.labels(tool)
             self.stall_seconds.labels(tool)
-            for outcome in get_args(CallStatus):
+            for outcome in TOOL_OUTCOMES:
                 self.tool_calls.labels(tool, outcome)
         for edge in crew.graph.edges:
             if edge.kind != "member" and edge.to != END:
@@ -199,12 +213,22 @@ class Metrics:
                 self.tokens.labels(model, "completion").inc(usage.completion_tokens)
             case ToolReturned(result=result):
                 tool = self._tool(result.tool)
-                self.tool_calls.labels(tool, result.status).inc()
+                self.tool_calls.labels(tool, _outcome(result)).inc()
+                if (why := result.facts.get("denied")) is not None:
+                    self.tool_denied.labels(tool, str(why)).inc()
                 self.tool_seconds.labels(tool).observe(result.duration_seconds)
+            case Answered(decided=decided):
+                for tool, decision in decided:
+                    self.approvals.labels(self._tool(tool), decision).inc()
             case ToolRetried(retried=retried):
                 self.tool_retries.labels(self._tool(retried.call.tool)).inc()
             case HandedOff():
                 self.handoffs.labels(event.from_, event.to, event.why).inc()
+
+    def set_breakers(self, open_by_tool: Mapping[str, bool]) -> None:
+        """Which tools are refused now."""
+        for tool, is_open in open_by_tool.items():
+            self.breaker_open.labels(tool).set(is_open)
 
     def count_stall(self, tool: str, seconds: float) -> None:
         """A tool has held up the whole process."""
@@ -230,3 +254,8 @@ class Metrics:
                     {"labels": sample.labels, "value": sample.value}
                 )
         return out
+
+
+def _outcome(result: ToolResult) -> str:
+    """How a call has ended; by a limit or a breaker it was not made."""
+    return "refused" if "refused" in result.facts else result.status

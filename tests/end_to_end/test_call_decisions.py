@@ -45,6 +45,68 @@ def test_over_http(tmp_path: Path):
         ]
 
 
+def test_a_decision_is_on_what_was_shown(tmp_path: Path):
+    """The hash of another call, or of other arguments, is refused; the run waits on."""
+    with serving(paying(tmp_path)) as server, client(server) as http:
+        run_id = http.post("/api/crew/run", json={"query": "go"}).json()["run_id"]
+        (pause,) = [e for e in events(http, run_id) if e["type"] == "pause"]
+        bob, eve = pause["metadata"]["calls"]
+        assert bob["hash"] != eve["hash"]
+        assert len(bob["hash"]) == 64
+        address = f"/api/crew/runs/{run_id}/resume"
+
+        def decide(**hashes: str) -> int:
+            decisions = [
+                {"call_id": call["call_id"], "decision": "approve", "hash": hashes[name]}
+                for name, call in (("bob", bob), ("eve", eve))
+            ]
+            return http.post(address, json={"decisions": decisions}).status_code
+
+        assert decide(bob=eve["hash"], eve=bob["hash"]) == 409
+        assert decide(bob=bob["hash"], eve="0" * 64) == 409
+        assert http.get(f"/api/crew/runs/{run_id}").json()["status"] == "paused"
+        assert decide(bob=bob["hash"], eve=eve["hash"]) == 202
+        assert decide(bob=bob["hash"], eve=eve["hash"]) == 409
+
+
+def test_other_arguments_and_the_rest_of_the_run(tmp_path: Path):
+    """The token's name is in the events, and each decision is counted."""
+    with serving(paying(tmp_path), CREW_API_TOKENS="ann:secret-of-ann-0123456789") as server:
+        with client(server, headers={"Authorization": "Bearer secret-of-ann-0123456789"}) as http:
+            run_id = http.post("/api/crew/run", json={"query": "go"}).json()["run_id"]
+            (pause,) = [e for e in events(http, run_id) if e["type"] == "pause"]
+            bob, eve = pause["metadata"]["calls"]
+            assert (bob["effect"], bob["source"], bob["may"]) == (
+                "idempotent",
+                "python",
+                ["approve", "edit", "deny"],
+            )
+            decisions: list[dict[str, Any]] = [
+                {"call_id": bob["call_id"], "decision": "approve", "arguments": {"to": "joe"}},
+                {"call_id": eve["call_id"], "decision": "approve", "remember": "run"},
+            ]
+            address = f"/api/crew/runs/{run_id}/resume"
+            wrong = [{**decisions[0], "arguments": {"too": "joe"}}, decisions[1]]
+            refused = http.post(address, json={"decisions": wrong})
+            assert refused.status_code == 400
+            assert "did you mean 'to'?" in refused.json()["detail"]
+            body = {"query": "so", "run_id": run_id, "decisions": decisions}
+            assert http.post("/api/crew/run", json=body).json()["status"] == "completed"
+            told = events(http, run_id)
+            (answered,) = [e for e in told if e["type"] == "answered"]
+            assert answered["metadata"]["by"] == "ann"
+            assert answered["metadata"]["decisions"][0]["arguments"] == {"to": "joe"}
+            begun = [e["metadata"] for e in told if e["type"] == "tool_start"]
+            assert [
+                (one["arguments"]["to"], one["approved_by"], one["edited"]) for one in begun
+            ] == [
+                ("joe", "ann", True),
+                ("eve", "ann", False),
+            ]
+            numbers = http.get("/metrics").text
+            assert 'crew_approvals_total{decision="approve",tool="pay"} 2.0' in numbers
+
+
 def test_on_the_command_line(tmp_path: Path):
     """`--call` once for each."""
     paying(tmp_path)
@@ -56,6 +118,14 @@ def test_on_the_command_line(tmp_path: Path):
     assert done.returncode == 0, done.stderr
     assert "Denied by a person: too dear" in done.stdout
     assert "paid eve" in done.stdout
+    paused = crew("run", str(tmp_path), "go")
+    run_id = paused.stderr.split("--answer ")[1].split()[0]
+    calls = ["--call", 'call_1_1=approve={"to": "joe"}', "--call", "call_1_2=deny"]
+    done = crew("run", str(tmp_path), "--answer", run_id, *calls)
+    assert '[A person changed the arguments to {"to": "joe"}]' in done.stdout
+    assert "(os:" in done.stdout
+    nothing = crew("run", str(tmp_path), "--answer", run_id, "--call", "call_1_1=approve={to}")
+    assert (nothing.returncode, "other arguments, as JSON" in nothing.stderr) == (2, True)
     wrong = crew("run", str(tmp_path), "--answer", run_id, "--call", "call_1_1=perhaps")
     assert wrong.returncode == 2
     assert "write CALL=DECISION" in wrong.stderr

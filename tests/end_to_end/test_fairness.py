@@ -98,6 +98,35 @@ def test_a_run_waits_for_its_turn(tmp_path: Path):
         until(lambda: "crew_runs_waiting 0.0" in http.get("/metrics").text)
 
 
+def test_the_runs_of_all_owners_are_bounded_too(tmp_path: Path):
+    """Whose run it is does not matter then."""
+    folder = crew(tmp_path / "crew", max_concurrent_runs=1, max_waiting_runs=1)
+    with serving(folder) as server, client(server) as http:
+        begin(http, "slow")
+        begin(http)
+        until(lambda: "crew_runs_waiting 1.0" in http.get("/metrics").text)
+        refused = http.post("/api/crew/run", json={"query": "x"})
+        assert (refused.status_code, refused.headers["Retry-After"]) == (503, "5")
+        assert "settings.max_waiting_runs)" in refused.json()["detail"]
+
+
+@needs_postgres
+def test_the_runs_of_all_owners_are_bounded_on_all_machines(fleet: Fleet):
+    """Counted in the database, now and then."""
+    crew(fleet.folder, max_concurrent_runs=1, max_waiting_runs=2)
+    http = fleet.replica()
+    fleet.worker()
+    begin(http, "slow")
+
+    def is_refused() -> bool:
+        with http.stream("POST", "/api/crew/stream", json={"query": "x"}) as stream:
+            return stream.status_code == 503
+
+    for _ in range(3):
+        begin(http)
+    until(is_refused)
+
+
 def test_a_run_that_waits_outlives_its_server(tmp_path: Path):
     """And is cancelled at once."""
     folder = crew(tmp_path / "crew", max_concurrent_runs=1)

@@ -103,7 +103,7 @@ def test_a_pause_and_its_answer(server: ServerProcess):
             == "a"
         )
         second = sse(http.get("/api/crew/stream", params={"q": "more", "run_id": run_id}).text)
-        assert [event["type"] for event in second] == WHOLE
+        assert [event["type"] for event in second] == [WHOLE[0], "answered", *WHOLE[1:]]
         assert second[0]["id"] == f"{run_id}:{len(first) + 1}"
         assert second[0]["metadata"]["resumed"] is True
         whole = sse(http.get(f"/api/crew/runs/{run_id}/events").text)

@@ -93,8 +93,8 @@ MUTANTS = (
     Mutant(
         "an intent that is forgotten",
         "crew/journal/state.py",
-        "branch.started_calls[call.id] = once",
-        "branch.started_calls[call.id] = False",
+        "self.started_calls[call.id] = event.once",
+        "self.started_calls[call.id] = False",
     ),
     Mutant(
         "the last event is not replayed",

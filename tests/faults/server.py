@@ -73,8 +73,8 @@ def main() -> None:
     """Serve, or work, until killed."""
     role, folder, port = sys.argv[1], Path(sys.argv[2]), int(sys.argv[3])
     settings = ServerSettings.read(os.environ, "127.0.0.1", port)
-    set_up_logging(settings)
     crew = load_crew(folder)
+    set_up_logging(settings, crew.secrets)
     listener = listen(settings)
     database = asyncio.run(_crashing(settings, folder))
     if role == "worker":

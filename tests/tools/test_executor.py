@@ -25,6 +25,7 @@ from tools import (
 )
 from tools.calls import CallRetried, CallStarted
 from tools.deadline import Limits
+from tools.function import Function
 from tools.schema import JsonSchema
 
 
@@ -266,7 +267,7 @@ async def test_outputs_become_text():
         "odd": object(),
     }
     tools = [
-        Tool(name, "", {}, lambda value=value: value, lambda arguments: arguments)
+        Tool(name, "", {}, Function(name, lambda value=value: value), lambda arguments: arguments)
         for name, value in values.items()
     ]
     results, _ = await run([ToolCall(name, name) for name in values], *tools)
@@ -312,7 +313,9 @@ async def test_arguments_of_a_written_schema_are_coerced_and_checked():
     schema = JsonSchema(
         {"properties": {"n": {"type": "integer"}, "on": {"type": "boolean"}}, "required": ["n"]}
     )
-    echo = Tool("echo", "", schema.parameters, lambda **given: given, schema.check)
+    echo = Tool(
+        "echo", "", schema.parameters, Function("echo", lambda **given: given), schema.check
+    )
     asked = [
         ToolCall("1", "echo", {"n": "5", "on": "true"}),
         ToolCall("2", "echo", {"n": "x"}),

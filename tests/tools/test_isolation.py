@@ -19,8 +19,8 @@ from tools import Tool, ToolCall, ToolResult
 from tools.calls import CallRetried
 from tools.config import PythonTool
 from tools.deadline import Limits
-from tools.isolation.tool import MAX_IDLE, isolated
-from tools.python import python_tool
+from tools.kinds.python.isolated import MAX_IDLE, isolated
+from tools.kinds.python.reference import python_tool
 
 pytestmark = pytest.mark.timeout(120)
 
@@ -251,12 +251,13 @@ OWNER = """
 import asyncio, sys
 from pathlib import Path
 from tools.config import PythonTool
-from tools.isolation.tool import isolated
-from tools.python import python_tool
+from tools.context import ToolContext
+from tools.kinds.python.isolated import isolated
+from tools.kinds.python.reference import python_tool
 
 config = PythonTool(kind="python", function="functions.py:hold", isolate="process")
 tool = isolated(python_tool("hold", config, Path(".")), config, Path("."))
-asyncio.run(tool.call({"seconds": 600}))
+asyncio.run(tool.act({"seconds": 600}, ToolContext()))
 """
 
 

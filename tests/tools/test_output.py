@@ -46,7 +46,11 @@ def test_never_more_than_the_limits(outputs: list[str], each: int, total: int):
 def test_a_huge_output_is_kept_to_64_kib_and_its_size_is_known():
     """The event carries 64 KiB, never half a character."""
     result = ToolResult.of(ToolCall("1", "T"), "success", "é" * 40_000)
-    assert len(result.output.encode()) == MAX_OUTPUT_BYTES
+    size = len(result.output.encode())
+    assert MAX_OUTPUT_BYTES - 70 < size <= MAX_OUTPUT_BYTES
+    assert result.output.startswith("ééé")
+    assert result.output.endswith("ééé")
+    assert result.facts == {"truncated": True}
     assert result.output_chars == 40_000
     assert "Original size: 40000" in truncate_outputs([result], 65_536, 70_000)[0]
 

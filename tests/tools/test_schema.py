@@ -7,11 +7,11 @@ from typing import Annotated, Any, Literal
 import pytest
 from pydantic import Field
 
-from tools import ArgumentsError, ToolDefinitionError, tool
+from tools import ArgumentsError, ToolContext, ToolDefinitionError, tool
 from tools.builtin import BUILTIN_TOOLS
 from tools.config import PythonTool
-from tools.python import load_reference, python_tool
-from tools.schema import JsonSchema, read_docstring
+from tools.kinds.python.reference import load_reference, python_tool
+from tools.schema import JsonSchema
 
 
 class Colour(Enum):
@@ -56,7 +56,8 @@ def test_a_signature_says_all():
     assert properties["depth"]["maximum"] == 9
     assert properties["depth"]["default"] == 3
     assert properties["schema"]["type"] == "string"
-    assert read_docstring(paint.handler.__doc__ or "")[1]["colour"] == "which of them"
+    assert properties["sizes"]["description"] == "how large"
+    assert "which of them" in str(paint.parameters)
 
 
 def test_arguments_are_coerced():
@@ -164,7 +165,7 @@ async def test_built_in_tools_read_this_machine(name: str):
     """Real readings, in words that a model can use."""
     arguments, said = READINGS[name]
     made = BUILTIN_TOOLS[name]
-    assert said in await made.call(made.check(arguments))
+    assert said in await made.act(made.check(arguments), ToolContext())
     assert made.description
     assert made.effect == "read"
 

@@ -3,10 +3,22 @@
 `system` reads this machine, `network` what it can reach.
 """
 
+from dataclasses import replace
+
 from tools.builtin.network import NETWORK_TOOLS
 from tools.builtin.system import SYSTEM_TOOLS
-from tools.tool import Tool
+from tools.tool import Reach, Tool
 
-BUILTIN_TOOLS: dict[str, Tool] = {tool.name: tool for tool in (*SYSTEM_TOOLS, *NETWORK_TOOLS)}
+# the programs that some of them start
+PROGRAMS = {
+    "PingHost": ("ping",),
+    "CheckNetworkStatus": ("ping",),
+    "CheckServiceStatus": ("systemctl",),
+    "GetSystemDiagnostics": ("ping",),
+}
+BUILTIN_TOOLS: dict[str, Tool] = {
+    tool.name: replace(tool, reach=Reach("builtin", runs=PROGRAMS.get(tool.name, ())))
+    for tool in (*SYSTEM_TOOLS, *NETWORK_TOOLS)
+}
 
 __all__ = ["BUILTIN_TOOLS"]

@@ -21,6 +21,7 @@ from crew.backends.conformance.reading import (
 )
 from crew.backends.conformance.upkeep import (
     a_watch_is_notified,
+    acts_are_kept,
     pauses_become_due,
     processes_know_of_each_others_listeners,
     revisions_are_kept_while_needed,
@@ -59,6 +60,8 @@ CHECKS: tuple[Callable[[RunStore], Awaitable[None]], ...] = (
     what_is_old_is_purged,
     # RevisionStore
     revisions_are_kept_while_needed,
+    # AuditLog
+    acts_are_kept,
     # Health
     the_store_says_whether_it_can_be_written,
     # Cluster

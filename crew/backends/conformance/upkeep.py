@@ -12,6 +12,7 @@ from crew.backends.conformance.samples import (
     sample_records,
     sample_row,
 )
+from crew.journal.audit import AuditEntry
 from crew.journal.rows import IdempotencyRecord, Newest, PurgeAges, Write
 from crew.journal.store import RunStore
 from tools.clock import rfc3339
@@ -134,3 +135,23 @@ async def where_runs_are_is_known(store: RunStore) -> None:
         pass
     assert await store.records("r2") == []
     assert await store.newest(["r1", "r2"]) == wanted
+
+
+async def acts_are_kept(store: RunStore) -> None:
+    """Newest first, all of them, found by action and run; old ones are deleted a few at a time."""
+    acts = [
+        AuditEntry(DAY.format(1), "start", "shop", "10.0.0.1", "r1", "q1"),
+        AuditEntry(DAY.format(2), "refused", "", "::1", None, "q2", "needs admin"),
+        AuditEntry(DAY.format(3), "cancel", "os:me", "local", "r1", detail="x"),
+    ]
+    for act in acts:
+        await store.audit.record(act)
+    assert list(await store.audit.entries()) == acts[::-1]
+    assert list(await store.audit.entries(1)) == acts[2:]
+    assert list(await store.audit.entries(9, "start")) == acts[:1]
+    assert list(await store.audit.entries(9, run_id="r1")) == [acts[2], acts[0]]
+    assert list(await store.audit.entries(9, "refused", "r1")) == []
+    assert await store.audit.purge(DAY.format(3), limit=1) == 1
+    assert await store.audit.purge(DAY.format(3)) == 1
+    assert await store.audit.purge(DAY.format(3)) == 0
+    assert list(await store.audit.entries()) == acts[2:]

@@ -9,6 +9,7 @@ from typing import Any
 
 import asyncpg
 
+from crew.backends.postgres.audit import PostgresAudit
 from crew.backends.postgres.examination import examine, read_state
 from crew.backends.postgres.server import MAX_PAYLOAD_BYTES, PostgresServer
 from crew.backends.postgres.statements import (
@@ -62,6 +63,7 @@ class PostgresStore:
     def __init__(self, server: PostgresServer) -> None:
         """`server`: closed with this store."""
         self.server = server
+        self.audit = PostgresAudit(server)
         # a write is finished, even if nobody waits for it
         self._writing: set[asyncio.Task[AppendResult]] = set()
 

@@ -178,8 +178,12 @@ def _prepare(connection: sqlite3.Connection, path: Path) -> None:
             f"{len(MIGRATIONS)}: update crewline, or delete it if its runs are not needed"
         )
     for number, script in enumerate(MIGRATIONS[version:], version + 1):
-        for statement in script.split(";"):
-            if statement.strip():
+        statement = ""
+        for part in script.split(";"):
+            statement = f"{statement}{part};"
+            # a trigger has semicolons within it
+            if sqlite3.complete_statement(statement):
                 connection.execute(statement)
+                statement = ""
         connection.execute(f"PRAGMA user_version = {number}")
     connection.execute("COMMIT")

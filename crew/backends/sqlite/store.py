@@ -11,6 +11,7 @@ from pathlib import Path
 from pydantic import TypeAdapter
 from pydantic_core import to_json
 
+from crew.backends.sqlite.audit import SqliteAudit
 from crew.backends.sqlite.examination import examine
 from crew.backends.sqlite.file import MIGRATIONS, SqliteFile
 from crew.backends.sqlite.locks import FileLocks
@@ -96,6 +97,7 @@ class SqliteStore:
         self.path, self.clock = path, clock
         self._file = SqliteFile(path)
         self._locks = FileLocks(path)
+        self.audit = SqliteAudit(self._file)
 
     @property
     def failing(self) -> str | None:

@@ -10,8 +10,10 @@ from crew.config.document import Document, YamlPath
 from crew.config.loader import CrewFiles
 from crew.config.problems import Problem
 from crew.config.sources import CREW_FILE
-from tools.config import ToolConfig
+from tools.config import CommandTool, PythonTool, ToolConfig
 
+ISOLATED_KEYS = {"max_memory_mb", "max_cpu_seconds"}
+CONFINED_KEYS = {"read", "write", "network"}
 MODEL_KEYS = ("model", "provider", "provider_url")
 
 
@@ -28,7 +30,7 @@ def find_no_effect(files: CrewFiles, crew: CrewConfig) -> Iterator[Problem]:
         if agent.tool_call_mode != "auto" and not has_tools:
             yield _no_effect(document, ("tool_call_mode",), "it has no tools")
     for name, tool in files.tools.items():
-        yield from _isolation(tool, files.tool_files[name], ("tools", name))
+        yield from _tool_keys(tool, files.tool_files[name], ("tools", name))
     if len(listed) == len(crew.agents) and all(
         files.is_whole(files.agent_files[agent_id].file, "tools", "primary", "backup", "provider")
         for agent_id in listed
@@ -40,10 +42,18 @@ def _no_effect(document: Document, path: YamlPath, why: str) -> Problem:
     return document.problem(path, "ignored-key", f"{path[-1]} has no effect: {why}", key=True)
 
 
-def _isolation(tool: ToolConfig, document: Document, path: YamlPath) -> Iterator[Problem]:
-    for key in ("max_memory_mb", "max_cpu_seconds"):
-        if key in tool.model_fields_set and tool.isolate is None:
+def _tool_keys(tool: ToolConfig, document: Document, path: YamlPath) -> Iterator[Problem]:
+    given = tool.model_fields_set
+    if isinstance(tool, PythonTool) and tool.isolate is None:
+        for key in ISOLATED_KEYS & given:
             yield _no_effect(document, (*path, key), "isolate: process is not given")
+    if isinstance(tool, CommandTool) and tool.sandbox == "off":
+        for key in CONFINED_KEYS & given:
+            yield _no_effect(document, (*path, key), "sandbox is off")
+    limits = tool.limits
+    if limits is not None and limits.rate_per_second is None and "burst" in limits.model_fields_set:
+        why = "rate_per_second is not given"
+        yield _no_effect(document, (*path, "limits", "burst"), why)
 
 
 def _models(agent: AgentConfig, document: Document) -> Iterator[Problem]:

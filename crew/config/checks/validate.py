@@ -9,6 +9,7 @@ from crew.config.checks.references import check_references
 from crew.config.checks.routing import check_graph, check_routes, is_routing_whole
 from crew.config.checks.script import check_script
 from crew.config.checks.signals import check_groups, check_signals
+from crew.config.checks.tools import check_tools
 from crew.config.loader import CrewFiles
 from crew.config.problems import Problem
 from crew.config.routing_plan import entry_point, routing_of
@@ -36,6 +37,7 @@ def validate(files: CrewFiles, tools: Mapping[str, Tool]) -> list[Problem]:
         *check_groups(files, crew, known_tools),
         *check_signals(files, crew),
         *find_no_effect(files, crew),
+        *check_tools(files),
     ]
     if is_routing_whole(files, problems):
         graph = RoutingGraph.of(routing_of(files, known_tools), entry_point(files))

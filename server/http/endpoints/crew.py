@@ -7,6 +7,7 @@ from server.http.errors import HttpProblem
 from server.http.requests import parse_flag, parse_parameters, require_no_body
 from server.http.responses import JsonResponse, warning, whole_crew
 from server.http.services import services_of
+from tools.texts import map_texts
 
 
 async def show(request: Request) -> Response:
@@ -19,8 +20,10 @@ async def show(request: Request) -> Response:
     if prompts and not services.settings.show_prompts:
         text = "settings.show_prompts is false"
         raise HttpProblem(403, f"prompts: {text}", [("prompts", text)])
-    crew = whole_crew(services.runs.crew, prompts=prompts)
-    return JsonResponse({**crew, "config": services.reloader.details()})
+    crew = services.runs.crew
+    document = {**whole_crew(crew, prompts=prompts), "config": services.reloader.details()}
+    # a description in tools.yaml may be read from the environment
+    return JsonResponse(map_texts(document, crew.secrets.mask))
 
 
 async def reload(request: Request) -> Response:
@@ -28,6 +31,7 @@ async def reload(request: Request) -> Response:
     services = services_of(request)
     await require_no_body(request, services.settings, "reload")
     changed = await services.reloader.reload("asked for over HTTP")
+    await services.auditor.record(request, "reload", detail=services.runs.crew.revision)
     warnings = [warning(problem) for problem in services.runs.crew.warnings]
     summary = services.reloader.summary()
     return JsonResponse({"changed": changed, **summary, "warnings": warnings})

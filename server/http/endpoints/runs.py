@@ -36,7 +36,7 @@ from server.http.responses import (
     run_address,
     whole_run,
 )
-from server.http.rights import caller_of, own_run, require
+from server.http.rights import caller_of, limits_of, own_run, require
 from server.http.services import Services, services_of
 from server.http.sse import EventStream, cannot_read
 
@@ -75,11 +75,10 @@ async def stream(request: Request) -> EventStream | Response:
         run_id, after = parse_event_id(last, None, LAST_EVENT_ID)
         deltas = request.query_params.get("deltas") == "1"
         return await _continue(request, run_id, after, LAST_EVENT_ID, deltas=deltas, segment=True)
+    limits_of(request).check_stream(caller_of(request).name)
     started = await _start(request)
-    services = services_of(request)
-    return EventStream(
-        services.runs,
-        services.listeners,
+    return _event_stream(
+        request,
         started.run_id,
         started.before,
         deltas=started.deltas,
@@ -161,9 +160,8 @@ async def events(request: Request) -> EventStream | Response:
         if text is not None:
             _, after = parse_event_id(text, run_id, field)
             return await _continue(request, run_id, after, field, deltas=deltas)
-    services = services_of(request)
     await _own_stream(request, run_id)
-    return EventStream(services.runs, services.listeners, run_id, 0, deltas=deltas)
+    return _event_stream(request, run_id, 0, deltas=deltas)
 
 
 async def resume(request: Request) -> Response:
@@ -173,10 +171,11 @@ async def resume(request: Request) -> Response:
     """
     services, run_id = services_of(request), request.path_params["run_id"]
     await own_run(request, run_id)
-    answer = await parse_answer(request, services.settings)
+    answer = await parse_answer(request, services.settings, caller_of(request))
     key = idempotency_key(request, ResumeRequest(run_id, answer))
     try:
         await services.runs.resume(run_id, answer, request.state.request_id, key)
+        await services.auditor.record(request, "answer", run_id, answer.decides)
     except AlreadyStarted as error:
         return accepted(error.record.run_id, REPLAYED)
     return accepted(run_id)
@@ -188,6 +187,7 @@ async def cancel(request: Request) -> Response:
     await own_run(request, run_id)
     await require_no_body(request, services.settings, "cancel")
     await services.runs.cancel(run_id, request.state.request_id)
+    await services.auditor.record(request, "cancel", run_id)
     return accepted(run_id)
 
 
@@ -197,6 +197,7 @@ async def retry(request: Request) -> Response:
     await own_run(request, run_id)
     await require_no_body(request, services.settings, "retry")
     await services.runs.retry(run_id, request.state.request_id)
+    await services.auditor.record(request, "retry", run_id)
     return accepted(run_id)
 
 
@@ -222,12 +223,14 @@ async def _start(request: Request) -> Started:
                     raise HttpProblem(403, "ticket: it is for a run; this starts one")
                 key, deltas = idempotency_key(request, query), query.deltas
                 run = await runs.start(query, request_id, key, caller.owner)
+                await services.auditor.record(request, "start", run.id)
             case ResumeRequest(run_id, answer):
                 require(request, "answer")
                 await own_run(request, run_id)
                 key, deltas = idempotency_key(request, asked), answer.deltas
                 is_post = request.method == "POST"
                 run = await runs.resume(run_id, answer, request_id, key, may_decide=is_post)
+                await services.auditor.record(request, "answer", run_id, answer.decides)
     except AlreadyStarted as error:
         record = error.record
         live = runs.live.get(record.run_id)
@@ -292,9 +295,15 @@ async def _continue(
         resumes.labels("up_to_date").inc()
         return Response(status_code=204)
     resumes.labels("resumed").inc()
-    return EventStream(
-        services.runs, services.listeners, run_id, after, deltas=deltas, segment=segment
-    )
+    return _event_stream(request, run_id, after, deltas=deltas, segment=segment)
+
+
+def _event_stream(request: Request, run_id: str, after: int, **options: bool) -> EventStream:
+    """See EventStream; raises HttpProblem if the caller has too many."""
+    services, limits, name = services_of(request), limits_of(request), caller_of(request).name
+    limits.check_stream(name)
+    slot = limits.stream(name)
+    return EventStream(services.runs, services.listeners, run_id, after, slot=slot, **options)
 
 
 async def _own_stream(request: Request, run_id: str) -> RunRow:

@@ -21,8 +21,8 @@ async def make(request: Request) -> Response:
     """
     body = await parse_body(request, services_of(request).settings, TicketBody)
     token: Token | None = request.state.token
-    if token is None:
-        raise HttpProblem(403, "a ticket makes no tickets; show the token")
+    if token is None or not token.makes_tickets:
+        raise HttpProblem(403, "only a token of this server's own makes tickets; show one")
     if body.run_id is None:
         require(request, "run")
     else:

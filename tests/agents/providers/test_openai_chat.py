@@ -16,6 +16,7 @@ from agents.model import ModelEvent, RequestEnded, ShownMessage, TextDelta
 from agents.providers.catalog import Catalog
 from tests.support.model_server import ModelServer, Reply, chunks, completion, http, model_server
 from tools.clock import SYSTEM_CLOCK
+from tools.secrets import Secrets
 
 SECRET = "sk-very-secret-key"
 
@@ -44,7 +45,7 @@ async def model_at(
             "headers": headers or {},
         }
     )
-    catalog = Catalog({"mine": config}, None, 0.001, 0.002, SYSTEM_CLOCK)
+    catalog = Catalog({"mine": config}, None, 0.001, 0.002, SYSTEM_CLOCK, Secrets())
     try:
         yield catalog.model(ModelConfig(model="m", provider="mine"))
     finally:

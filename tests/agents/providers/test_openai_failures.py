@@ -16,6 +16,7 @@ from agents.providers.catalog import Catalog
 from tests.agents.providers.test_openai_chat import SECRET, _ignore, ask, model_at
 from tests.support.model_server import chunks, completion, http, model_server
 from tools.clock import SYSTEM_CLOCK
+from tools.secrets import Secrets
 
 
 def error_body(message: str) -> dict[str, Any]:
@@ -201,6 +202,7 @@ async def test_nobody_there_is_a_connection_error():
         0,
         0,
         SYSTEM_CLOCK,
+        Secrets(),
     )
     with pytest.raises(ModelError, match=r"127\.0\.0\.1:1") as caught:
         await catalog.model(ModelConfig(model="m", provider="mine")).reply(

@@ -70,11 +70,20 @@ async def test_a_tool_that_needs_a_yes(
         row = await (await runs.resume(run.id, answer)).outcome()
         events = [json.loads(event.encoded) async for event in runs.follow(run.id) if event]
     played = Played(row, events)
-    pause = played.of("pause")[0]["metadata"]
-    assert (pause["question"], pause["calls"]) == (
-        "approval",
-        [{"call_id": "call_1_1", "agent_id": "a", "tool": "pay", "arguments": {"to": "bob"}}],
-    )
+    asked = (pause := played.of("pause")[0]["metadata"])["calls"][0]
+    assert (len(asked.pop("hash")), list(asked.pop("schema")["properties"])) == (64, ["to"])
+    assert {"question": pause["question"], **asked} == {
+        "question": "approval",
+        "call_id": "call_1_1",
+        "agent_id": "a",
+        "tool": "pay",
+        "arguments": {"to": "bob"},
+        "effect": "idempotent",
+        "where": "",
+        "source": "python",
+        "may": ["approve", "edit", "deny"],
+        "remember": ["run"],
+    }
     assert [event["metadata"]["status"] for event in played.of("tool_result")] == [status]
     assert row.answer == said
     assert paid(folder) == acts

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from crew import Answer, MemoryStore, Query, Runs, load_crew
-from crew.engine.approvals import wrong_decision
+from crew.engine.decisions import wrong_decision
 from crew.journal.events import Approval, AskedCall, Question, UnknownOutcome
 from crew.journal.query import Decision
 from crew.runs.errors import WrongDecision
@@ -29,11 +29,11 @@ FITTING = {
 @pytest.mark.parametrize("decision", ["approve", "deny", "retry", "skip", "done"])
 def test_a_decision_fits_its_question(kind: str, decision: Decision):
     """Each question has its own; `done` needs what the call has returned."""
-    wrong = wrong_decision(Answer(decision=decision, result="x"), QUESTIONS[kind])
+    wrong = wrong_decision(Answer(decision=decision, result="x"), QUESTIONS[kind], {})
     assert (wrong is None) == (decision in FITTING[kind])
-    assert wrong_decision(Answer("words"), QUESTIONS[kind]) is None
+    assert wrong_decision(Answer("words"), QUESTIONS[kind], {}) is None
     if decision == "done":
-        assert wrong_decision(Answer(decision="done"), QUESTIONS[kind]) is not None
+        assert wrong_decision(Answer(decision="done"), QUESTIONS[kind], {}) is not None
 
 
 async def test_a_wrong_decision_leaves_the_run_paused(tmp_path: Path):

@@ -30,10 +30,27 @@ async def test_a_pause_and_its_answers(tmp_path: Path):
     """It pauses as often as the agent asks; counts begin anew, numbers and usage go on; one start and one end a segment."""
     crew = crew_of(tmp_path, {"a": {}, "b": {"is_terminal": True}}, ASKING, **PAUSING)
     played = await play(crew, "help", "not yet", "enough")
-    assert played.types == (
-        ["start", "agent_start", "agent_response", "pause", "done"] * 2
-        + ["start", "agent_start", "agent_response", "handoff", "agent_start", "agent_response", "done"]
-    )  # fmt: skip
+    assert played.types == [
+        "start",
+        "agent_start",
+        "agent_response",
+        "pause",
+        "done",
+        "start",
+        "answered",
+        "agent_start",
+        "agent_response",
+        "pause",
+        "done",
+        "start",
+        "answered",
+        "agent_start",
+        "agent_response",
+        "handoff",
+        "agent_start",
+        "agent_response",
+        "done",
+    ]
     assert [event["metadata"]["resumed"] for event in played.of("start")] == [False, True, True]
     assert [event["metadata"]["reason"] for event in played.of("done")] == [
         "paused",
@@ -41,7 +58,7 @@ async def test_a_pause_and_its_answers(tmp_path: Path):
         "terminal",
     ]
     assert played.of("pause")[0]["content"] == "[PAUSE:a] Waiting for user input"
-    assert [event["metadata"]["seq"] for event in played.events] == list(range(1, 18))
+    assert [event["metadata"]["seq"] for event in played.events] == list(range(1, 20))
     assert [event["metadata"]["round"] for event in played.of("agent_start")] == [1, 1, 1, 2]
     totals = [event["metadata"]["usage"]["total_tokens"] for event in played.of("done")]
     assert totals == sorted(totals)

@@ -9,7 +9,7 @@ from agents.events import AgentResponded, ToolStarted
 from agents.messages import ToolMessage
 from agents.model import Usage
 from crew import Answer, MemoryStore, Query, Run, Runs, load_crew
-from crew.engine.approvals import wrong_decision
+from crew.engine.decisions import wrong_decision
 from crew.journal.events import (
     Approval,
     AskedCall,
@@ -181,11 +181,11 @@ async def test_members_of_a_group_may_have_calls_of_one_id(tmp_path: Path):
 def test_each_call_is_decided_once(answer: Answer, said: str):
     """And what is wrong is told."""
     question = UnknownOutcome((AskedCall("a", BOB), AskedCall("a", EVE)))
-    assert wrong_decision(answer, question) == said
+    assert wrong_decision(answer, question, {}) == said
 
 
 @pytest.mark.parametrize("decision", ["approve", "deny"])
 def test_one_decision_may_be_for_all(decision: Any):
     """Where it says the same of each."""
     question = Approval((AskedCall("a", BOB), AskedCall("a", EVE)))
-    assert wrong_decision(Answer(decision=decision), question) is None
+    assert wrong_decision(Answer(decision=decision), question, {}) is None

@@ -45,6 +45,11 @@ def test_imports_can_be_left_out(tmp_path: Path):
         "from pathlib import Path\nPath(__file__).with_name('ran').touch()\ndef t() -> str:\n    return ''\n"
     )
     assert crew("validate", folder, "--no-import").returncode == 0
+    entry = {"kind": "http", "url": "https://{host}/"}
+    other = write_crew(tmp_path / "other", {"a": {"tools": ["t"]}}, tools={"t": entry})
+    # what runs no code is checked all the same
+    told = crew("validate", other, "--no-import")
+    assert "error[url-host]" in told.stdout + told.stderr
     assert not (folder / "ran").exists()
     assert crew("validate", folder).returncode == 0
     assert (folder / "ran").exists()

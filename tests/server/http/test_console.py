@@ -8,7 +8,7 @@ import httpx2
 from playwright.sync_api import Browser, expect
 
 from tests.support.browser import NEEDS_CHROMIUM
-from tests.support.crews import ROOT, copy_example
+from tests.support.crews import ROOT, copy_example, write_crew
 from tests.support.processes import clean_environment, client, serving
 
 pytestmark = NEEDS_CHROMIUM
@@ -55,6 +55,59 @@ def test_a_yes_is_a_button(browser: Browser, tmp_path: Path):
         expect(page.locator("#yes")).to_have_text("approve")
         page.click("#yes")
         expect(page.locator("#events")).to_contain_text("table for 4")
+
+
+def test_what_is_approved_is_shown(browser: Browser, tmp_path: Path):
+    """Every argument, with what would hide a part of it; it is denied by a button."""
+    arguments = {"to": "bob\u202egnp.exe", "amount": 10, "note": "x\u0007y"}
+    tools = {"pay": {"kind": "python", "function": "acts.py:pay", "requires_approval": True}}
+    rules = [
+        {"after": "pay", "say": "{{result.pay}}"},
+        {"calls": [{"tool": "pay", "arguments": arguments}]},
+    ]
+    folder = write_crew(tmp_path / "crew", {"a": {"tools": ["pay"]}}, rules, tools)
+    (folder / "acts.py").write_text(
+        "def pay(to: str, amount: int, note: str) -> str:\n    return f'paid {to}'\n"
+    )
+    with serving(folder) as server:
+        page = browser.new_page()
+        page.goto(server.url)
+        page.fill("#query", "go")
+        page.click("#send")
+        asked = page.locator("#events .asked")
+        for shown in ("pay", "bob\\u202egnp.exe", '"amount": 10', "x\\u0007y"):
+            expect(asked).to_contain_text(shown)
+        assert "\u202e" not in asked.inner_text()
+        page.click("#no")
+        expect(page.locator("#events")).to_contain_text("Denied by a person")
+
+
+def test_a_call_is_changed_and_approved_for_the_run(browser: Browser, tmp_path: Path):
+    """In the page: other arguments, and yes to the tool from then on."""
+    entry = {"kind": "python", "function": "acts.py:pay", "requires_approval": True}
+    rules = [
+        {"turn": 3, "say": "{{result.pay}}"},
+        {"turn": 2, "calls": [{"tool": "pay", "arguments": {"to": "eve"}}]},
+        {"calls": [{"tool": "pay", "arguments": {"to": "bob"}}]},
+    ]
+    folder = write_crew(tmp_path / "crew", {"a": {"tools": ["pay"]}}, rules, {"pay": entry})
+    (folder / "acts.py").write_text("def pay(to: str) -> str:\n    return f'paid {to}'\n")
+    with serving(folder) as server:
+        page = browser.new_page()
+        page.goto(server.url)
+        page.fill("#query", "go")
+        page.click("#send")
+        page.get_by_text("Change the arguments").click()
+        page.get_by_label("Arguments of pay").fill('{"to": ')
+        page.click("#yes")
+        expect(page.locator("#events")).to_contain_text("JSON")
+        page.get_by_label("Arguments of pay").fill('{"to": "joe"}')
+        page.get_by_label("approve pay for the rest of this run").check()
+        page.click("#yes")
+        expect(page.locator("#events")).to_contain_text("paid joe")
+        expect(page.locator("#events")).to_contain_text("paid eve")
+        expect(page.locator("#events .asked")).to_have_count(1)
+        page.screenshot(path=str(tmp_path / "approved.png"), full_page=True)
 
 
 def test_a_token_is_asked_for(browser: Browser, tmp_path: Path):

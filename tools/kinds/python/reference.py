@@ -9,7 +9,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from tools.config import PythonTool
+from tools.config.python import PythonTool
 from tools.errors import ToolDefinitionError, ToolImportError
 from tools.schema import JsonSchema
 from tools.tool import Tool, tool_from
@@ -17,7 +17,7 @@ from tools.tool import Tool, tool_from
 # folders beside the crew's own from which tools may be loaded, separated as in PATH
 TOOL_FOLDERS = "CREW_TOOL_FOLDERS"
 # keys of an entry that replace what the function says of itself
-REPLACING_KEYS = ("description", "timeout_seconds", "retries", "effect", "requires_approval")
+REPLACING_KEYS = ("description", "timeout_seconds", "retries", "effect")
 
 
 def python_tool(name: str, config: PythonTool, folder: Path) -> Tool:
@@ -40,6 +40,8 @@ def python_tool(name: str, config: PythonTool, folder: Path) -> Tool:
     for key in REPLACING_KEYS:
         if (value := getattr(config, key)) is not None:
             changes[key] = value
+    if config.requires_approval is not None:
+        changes["approval"] = config.approval
     if config.parameters is not None:
         schema = JsonSchema(config.parameters)
         _require_same_names(schema.parameters, made.parameters, config.function)

@@ -2,13 +2,25 @@
 
 import asyncio
 import contextlib
-import json
 import os
 import signal
 import sys
 
+from tools.context import ToolContext
 from tools.errors import PermanentError
-from tools.isolation.messages import LENGTH, MAX_BYTES, Call, Reply, Setup, encode
+from tools.kinds.python.messages import (
+    LENGTH,
+    MAX_BYTES,
+    Call,
+    Message,
+    Reply,
+    SecretAsked,
+    SecretGiven,
+    Setup,
+    Told,
+    decode,
+    encode,
+)
 
 
 class IsolatedProcess:
@@ -28,7 +40,7 @@ class IsolatedProcess:
                 # what lies in the working folder must not hide a package
                 "-P",
                 "-m",
-                "tools.isolation.child",
+                "tools.kinds.python.child",
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
                 # killed with what it starts, and no signal of a terminal reaches it
@@ -41,23 +53,42 @@ class IsolatedProcess:
         """Whether it is gone."""
         return self._process.returncode is not None
 
-    async def ask(self, message: Setup | Call) -> Reply:
+    async def ask(self, message: Setup | Call, context: ToolContext) -> Reply:
         """Its reply.
+
+        Args:
+            message: what it is asked.
+            context: gets the progress of the call, and gives it secrets.
 
         Raises:
             PermanentError: it ended, or what it sends is no reply.
         """
         try:
-            self._stdin.write(encode(message))
-            await self._stdin.drain()
-            (length,) = LENGTH.unpack(await self._stdout.readexactly(LENGTH.size))
-            if length > MAX_BYTES:
-                raise PermanentError("its process sent what is no reply")
-            return Reply(**json.loads(await self._stdout.readexactly(length)))
+            await self._send(message)
+            while True:
+                match await self._receive():
+                    case Reply() as reply:
+                        return reply
+                    case Told(progress, total, text):
+                        context.progress(progress, total, text)
+                    case SecretAsked(name):
+                        await self._send(SecretGiven(_find(name, context)))
+                    case _:
+                        raise PermanentError("its process sent what is no reply")
         except (asyncio.IncompleteReadError, ConnectionError):
             raise PermanentError(f"its process ended{await self._how()}") from None
-        except (ValueError, TypeError) as error:
+        except ValueError as error:
             raise PermanentError(f"the call cannot be passed on: {error}") from None
+
+    async def _send(self, message: Message) -> None:
+        self._stdin.write(encode(message))
+        await self._stdin.drain()
+
+    async def _receive(self) -> Message:
+        (length,) = LENGTH.unpack(await self._stdout.readexactly(LENGTH.size))
+        if length > MAX_BYTES:
+            raise PermanentError("its process sent what is no reply")
+        return decode(await self._stdout.readexactly(length))
 
     async def _how(self) -> str:
         # what it has started must not outlive it
@@ -85,3 +116,10 @@ class IsolatedProcess:
     async def ended(self) -> None:
         """Wait until it is gone."""
         await self._process.wait()
+
+
+def _find(name: str, context: ToolContext) -> str | None:
+    try:
+        return context.secret(name)
+    except PermanentError:
+        return None

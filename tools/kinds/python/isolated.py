@@ -5,10 +5,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tools.config import PythonTool
+from tools.config.python import PythonTool
+from tools.context import ToolContext
 from tools.errors import PermanentError, TemporaryError
-from tools.isolation.messages import Call, Reply, Setup
-from tools.isolation.process import IsolatedProcess
+from tools.kinds.python.messages import Call, Reply, Setup
+from tools.kinds.python.process import IsolatedProcess
 from tools.tool import Tool
 
 # of one tool, at work at the same time; further calls wait, until their deadlines
@@ -40,7 +41,7 @@ def isolated(tool: Tool, config: PythonTool, folder: Path) -> Tool:
         tool.check(arguments)
         return arguments
 
-    return replace(tool, handler=processes.call, check=check, close=processes.close)
+    return replace(tool, act=processes.call, check=check, close=processes.close)
 
 
 class _Processes:
@@ -53,12 +54,21 @@ class _Processes:
         self._started: list[IsolatedProcess] = []
         self._turns = asyncio.Semaphore(MAX_PROCESSES)
 
-    async def call(self, /, **arguments: Any) -> str:
+    async def call(self, arguments: dict[str, Any], context: ToolContext) -> str:
         """Call the function; its process is killed when this is cancelled."""
         async with self._turns:
             process = self._take_idle() or await self._start()
+            call = Call(
+                arguments,
+                context.call_id,
+                context.run_id,
+                context.agent_id,
+                context.user,
+                context.group,
+                context.remaining_seconds,
+            )
             try:
-                reply = await process.ask(Call(arguments))
+                reply = await process.ask(call, context)
             except BaseException:
                 process.kill()
                 raise
@@ -79,7 +89,7 @@ class _Processes:
         self._started = [one for one in self._started if not one.has_ended]
         self._started.append(process)
         try:
-            reply = await process.ask(self.setup)
+            reply = await process.ask(self.setup, ToolContext())
             if reply.outcome != "success":
                 raise PermanentError(f"its process did not start: {reply.text}")
         except BaseException:

@@ -1,27 +1,41 @@
 """The process of an isolated tool: loads its function, then does one call after the other.
 
-It ends when its input ends. Run: python -P -m tools.isolation.child
+It ends when its input ends. Run: python -P -m tools.kinds.python.child
 """
 
 import asyncio
 import ctypes
-import json
 import math
 import os
 import resource
 import signal
 import sys
+import threading
+import time
 import traceback
 from collections.abc import Awaitable
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
-from tools.config import PythonTool
+from tools.config.python import PythonTool
+from tools.context import Progress, ToolContext, find_no_secret
 from tools.errors import ToolDefinitionError
 from tools.executor import describe_error
-from tools.isolation.messages import LENGTH, Call, Reply, Setup, encode
+from tools.function import Function
+from tools.kinds.python.messages import (
+    LENGTH,
+    Call,
+    Message,
+    Reply,
+    SecretAsked,
+    SecretGiven,
+    Setup,
+    Told,
+    decode,
+    encode,
+)
+from tools.kinds.python.reference import python_tool
 from tools.output import serialize_output
-from tools.python import python_tool
 from tools.retry import ErrorClass, classify
 from tools.tool import Tool
 
@@ -37,22 +51,24 @@ def _main() -> None:
     replies = os.fdopen(os.dup(1), "wb")
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)
-    setup = Setup(**_receive(requests))
+    owner = _Owner(requests, replies)
+    setup = owner.receive()
+    assert isinstance(setup, Setup), "it is the first message"
     _limit_memory(setup)
     entry = PythonTool(kind="python", function=setup.function, parameters=setup.parameters)
     try:
         tool = python_tool(setup.tool, entry, Path(setup.folder))
     except ToolDefinitionError as error:
-        _send(replies, Reply("permanent", str(error), is_last=True))
+        owner.send(Reply("permanent", str(error), is_last=True))
         return
     except MemoryError:
-        _send(replies, _out_of_memory(setup))
+        owner.send(_out_of_memory(setup))
         return
-    _send(replies, Reply("success"))
+    owner.send(Reply("success"))
     with asyncio.Runner() as runner:
-        while message := _receive(requests):
+        while isinstance(call := owner.receive(), Call):
             _limit_cpu(setup)
-            _send(replies, _answer(runner, tool, setup, Call(**message)))
+            owner.send(_answer(runner, tool, setup, call, owner))
 
 
 def _end_with_parent() -> None:
@@ -86,23 +102,58 @@ def _lower(kind: int, limit: int) -> None:
     resource.setrlimit(kind, (limit if hard == resource.RLIM_INFINITY else min(limit, hard), hard))
 
 
-def _receive(requests: BinaryIO) -> dict[str, Any]:
-    """The next message; empty at the end."""
-    head = requests.read(LENGTH.size)
-    if len(head) < LENGTH.size:
-        return {}
-    message: dict[str, Any] = json.loads(requests.read(*LENGTH.unpack(head)))
-    return message
+class _Owner:
+    """The process that makes the calls."""
+
+    def __init__(self, requests: BinaryIO, replies: BinaryIO) -> None:
+        self._requests, self._replies = requests, replies
+        # a function may tell of its progress from threads of its own
+        self._lock = threading.Lock()
+
+    def receive(self) -> Message | None:
+        """The next message; None at the end."""
+        head = self._requests.read(LENGTH.size)
+        if len(head) < LENGTH.size:
+            return None
+        return decode(self._requests.read(*LENGTH.unpack(head)))
+
+    def send(self, message: Message) -> None:
+        """Send a message."""
+        with self._lock:
+            self._write(message)
+
+    def find_secret(self, name: str) -> str:
+        """See `ToolContext.secret`."""
+        with self._lock:
+            self._write(SecretAsked(name))
+            given = self.receive()
+        value = given.value if isinstance(given, SecretGiven) else None
+        return value if value is not None else find_no_secret(name)
+
+    def tell(self, progress: Progress) -> None:
+        """See `ToolContext.progress`."""
+        self.send(Told(progress.progress, progress.total, progress.message))
+
+    def _write(self, message: Message) -> None:
+        self._replies.write(encode(message))
+        self._replies.flush()
 
 
-def _send(replies: BinaryIO, reply: Reply) -> None:
-    replies.write(encode(reply))
-    replies.flush()
-
-
-def _answer(runner: asyncio.Runner, tool: Tool, setup: Setup, call: Call) -> Reply:
+def _answer(runner: asyncio.Runner, tool: Tool, setup: Setup, call: Call, owner: _Owner) -> Reply:
+    context = ToolContext(
+        call.call_id,
+        call.run_id,
+        call.agent_id,
+        call.user,
+        call.group,
+        find_secret=owner.find_secret,
+    )
+    context.begin(time.monotonic() + call.remaining_seconds, owner.tell)
+    function = tool.act
+    assert isinstance(function, Function), "it is made of one"
     try:
-        value = tool.handler(**tool.check(call.arguments))
+        given = function.with_context(tool.check(call.arguments), context)
+        value = function.handler(**given)
         if isinstance(value, Awaitable):
             value = runner.run(_wait(value))
         reply = Reply("success", serialize_output(value))

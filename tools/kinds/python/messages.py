@@ -3,7 +3,7 @@
 import json
 import struct
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 # of one message
 MAX_BYTES = 16 << 20
@@ -29,6 +29,36 @@ class Call:
     """Call the function, with arguments as the model gave them."""
 
     arguments: dict[str, Any]
+    # these: see ToolContext
+    call_id: str
+    run_id: str
+    agent_id: str
+    user: str
+    group: str | None
+    remaining_seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """How far the call is."""
+
+    progress: float
+    total: float | None
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class SecretAsked:
+    """The function asks for an environment variable; a SecretGiven follows."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class SecretGiven:
+    """Its value; None: it is not set."""
+
+    value: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,14 +73,31 @@ class Reply:
     is_last: bool = False
 
 
-def encode(message: Setup | Call | Reply) -> bytes:
+Message = Setup | Call | Told | SecretAsked | SecretGiven | Reply
+_BY_NAME: dict[str, type[Message]] = {kind.__name__: kind for kind in get_args(Message)}
+
+
+def encode(message: Message) -> bytes:
     """A message as bytes.
 
     Raises:
         ValueError: it is longer than MAX_BYTES.
     """
     # ASCII, since text of a model may hold half a surrogate pair
-    body = json.dumps(asdict(message)).encode("ascii")
+    body = json.dumps([type(message).__name__, asdict(message)]).encode("ascii")
     if len(body) > MAX_BYTES:
         raise ValueError(f"{len(body):,} bytes; at most {MAX_BYTES:,} can be passed on")
     return LENGTH.pack(len(body)) + body
+
+
+def decode(body: bytes) -> Message:
+    """The message of a body.
+
+    Raises:
+        ValueError: it has none.
+    """
+    try:
+        name, fields = json.loads(body)
+        return _BY_NAME[name](**fields)
+    except (TypeError, KeyError) as error:
+        raise ValueError(f"no message: {error}") from None

@@ -1,0 +1,158 @@
+"""What a person is asked in a run, and what of the answer holds for its calls."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from agents.agent import Agent
+from agents.events import ToolReturned, ToolStarted, Warned
+from crew.crew import Crew
+from crew.engine.approvals import (
+    Agents,
+    ApprovedCall,
+    calls_to_make,
+    decisions_on,
+    find_question,
+    results_of_answer,
+    unasked_denials,
+    with_edit,
+)
+from crew.journal.events import Answered, Question, StoredEvent
+from crew.journal.state import Branch, RunState
+from tools.approval import ApprovalRule
+from tools.calls import ToolCall, ToolResult
+from tools.clock import rfc3339
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A person has to decide before anything goes on."""
+
+    agent: Agent
+    question: Question
+    # RFC 3339: the question is decided then, even without an answer
+    until: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Overdue:
+    """Nobody has decided in time, and the run must not go on without."""
+
+    message: str
+
+
+class Asking:
+    """The questions of one run about its calls."""
+
+    def __init__(
+        self,
+        crew: Crew,
+        state: RunState,
+        now: Callable[[], datetime],
+        record: Callable[[StoredEvent], None],
+    ) -> None:
+        """Of a run.
+
+        Args:
+            crew: the run's.
+            state: of the run; changed by its events.
+            now: the time by which pauses end.
+            record: records an event of the run.
+        """
+        self.crew, self.state, self.now, self.record = crew, state, now, record
+        # the calls of the main loop that are made now, by their ids
+        self._made: dict[str, ApprovedCall] = {}
+
+    def tell_answer(self) -> None:
+        """Record what a person has said, as the first thing that happens after it."""
+        if self.state.untold is not None and self.state.status == "running":
+            state, answer = self.state, self.state.untold
+            decided = tuple(decisions_on(state.question, answer))
+            self.record(Answered(state.pause_seq, answer, decided))
+
+    def ask(self, branches: Sequence[Branch]) -> Asked | Overdue | None:
+        """What must be decided before the open calls of branches are made; None: nothing.
+
+        Records the results of an answer.
+        """
+        state, agents = self.state, self.crew.agents
+        if state.decided is not None:
+            if state.expired and any(
+                one.on_deadline == "fail" for one in _rules(state.question, agents)
+            ):
+                text = "nobody has decided on a call in time"
+                return Overdue(f"{text} (requires_approval.on_deadline: fail)")
+            # before any of them is recorded: the last call of a branch ends the question
+            results = [
+                (branch, results_of_answer(branch, state.question, state.decided, state.expired))
+                for branch in branches
+            ]
+            for branch, decided in results:
+                self._record_results(branch, decided)
+            return None
+        for branch in branches:
+            self._record_results(branch, unasked_denials(branch, agents[branch.agent_id], state))
+        found = find_question(branches, agents, state, self.crew.secrets)
+        if found is None:
+            return None
+        agent, question = found
+        if question.kind == "unknown_outcome":
+            tools = ", ".join(asked.call.tool for asked in question.calls)
+            text = f"{tools} had started when the process ended; whether it acted is not known"
+            self.record(Warned("unknown_outcome", text, agent.id, agent.name))
+            # what nobody knows is never decided by a clock
+            return Asked(agent, question, None)
+        return Asked(agent, question, self._until(agent, question))
+
+    def until(self, agent_id: str) -> str | None:
+        """When a pause of an agent is over even without an answer: RFC 3339."""
+        return self._in(self.crew.routing.wait_seconds.get(agent_id))
+
+    def _until(self, agent: Agent, question: Question) -> str | None:
+        """When a question about calls is: as their tools say, else as their agent does."""
+        rules = _rules(question, self.crew.agents)
+        given = [one for one in rules if one.deadline_seconds is not None]
+        if not given:
+            return self.until(agent.id)
+        seconds = [one.deadline_seconds for one in given if one.on_deadline != "wait"]
+        return self._in(min((one for one in seconds if one is not None), default=None))
+
+    def _in(self, seconds: float | None) -> str | None:
+        if seconds is None:
+            return None
+        return rfc3339(self.now() + timedelta(seconds=seconds))
+
+    def _record_results(self, branch: Branch, results: Sequence[ToolResult]) -> None:
+        agent, main = self.crew.agents[branch.agent_id], self.state.main
+        group = None if branch is main else main.agent_id
+        for result in results:
+            self.record(ToolReturned(agent.id, agent.name, group, result))
+
+    def calls_to_make(self) -> list[ToolCall]:
+        """The open calls of the main loop, as a person wants them."""
+        main = self.state.main
+        made = list(calls_to_make(main, self.crew.agents[main.agent_id], self.state))
+        self._made = {one.call.id: one for one in made}
+        return [one.call for one in made]
+
+    def with_approval(self, event: ToolStarted | ToolReturned) -> ToolStarted | ToolReturned:
+        """A call of the main loop with who has approved it, or with what of it was changed."""
+        if event.group is not None:
+            return event
+        match event:
+            case ToolStarted(call=call) if (made := self._made.get(call.id)) is not None:
+                return replace(event, approved_by=made.by, edited=made.edited)
+            case ToolReturned(result=result):
+                made = self._made.get(result.call_id)
+                if made is not None and made.edited:
+                    return replace(event, result=with_edit(result, made.call))
+        return event
+
+
+def _rules(question: Question | None, agents: Agents) -> Iterator[ApprovalRule]:
+    """The rules of the tools that a question asks about."""
+    for asked in question.calls if question is not None else ():
+        agent = agents.get(asked.agent_id)
+        tool = agent.tools.get(asked.call.tool) if agent is not None else None
+        if tool is not None and tool.approval is not None:
+            yield tool.approval

@@ -1,0 +1,96 @@
+"""Whether what a person decides fits what was asked; pure."""
+
+from collections.abc import Sequence
+
+from crew.engine.approvals import Agents
+from crew.journal.events import AskedCall, Question
+from crew.journal.query import Answer, CallDecision
+
+
+def wrong_decision(answer: Answer, question: Question | None, agents: Agents) -> str | None:
+    """Why what a person decides does not fit what a pause asks; None if it does.
+
+    Args:
+        answer: the person's.
+        question: the pause's; None: it asks for words.
+        agents: the run's, whose tools check other arguments.
+    """
+    if answer.decision is not None and answer.decisions:
+        return "give one decision for all calls, or decisions for each of them"
+    if answer.decision is None and not answer.decisions:
+        return None
+    if question is None:
+        return "this pause asks for words, not for a decision"
+    if answer.decisions:
+        return _wrong_decisions(answer.decisions, question, agents)
+    for asked in question.calls:
+        one = CallDecision(asked.call.id, answer.decision or "deny", result=answer.result)
+        if one.decision == "done" and len(question.calls) > 1:
+            return "done is of one call: give decisions, one for each call_id with its result"
+        if why := _unfit(one, asked, question, agents):
+            return why
+    return None
+
+
+def _wrong_decisions(
+    decisions: Sequence[CallDecision], question: Question, agents: Agents
+) -> str | None:
+    """Why decisions on single calls do not cover each of them once, or do not fit."""
+    calls = question.calls
+    for asked in calls:
+        fitting = [one for one in decisions if asked.is_meant(one)]
+        if len(fitting) != 1:
+            number = f"{len(fitting)} decisions" if fitting else "no decision"
+            return f"{number} on the call {asked.call.id} of {asked.agent_id}; give one"
+    for one in decisions:
+        about = [asked for asked in calls if asked.is_meant(one)]
+        if not about:
+            return f"this pause does not ask about a call {one.call_id}"
+        if len(about) > 1:
+            return f"several agents have a call {one.call_id}: name the agent_id too"
+        if why := _unfit(one, about[0], question, agents):
+            return why
+    return None
+
+
+def _unfit(one: CallDecision, asked: AskedCall, question: Question, agents: Agents) -> str | None:
+    """Why a decision may not be made on a call."""
+    about, may = f"the call {one.call_id}", asked.may or question.usual
+    if one.decision not in may:
+        words = " or ".join(word for word in may if word != "edit")
+        return f"this pause asks for {words}, not {one.decision}"
+    if one.decision == "done" and not one.result:
+        return f"done needs a result: what {about} has returned"
+    may_remember = one.decision == "approve" and one.remember in asked.remember
+    if one.remember is not None and not may_remember:
+        return f"{about} cannot be remembered: only an approval can, where the pause says so"
+    if one.arguments is None:
+        return None
+    if one.decision != "approve" or "edit" not in may:
+        return f"the arguments of {about} cannot be changed: only with an approval that may edit"
+    return _wrong_edit(one, asked, agents)
+
+
+def _wrong_edit(one: CallDecision, asked: AskedCall, agents: Agents) -> str | None:
+    """Why a call cannot be made with other arguments."""
+    agent = agents.get(asked.agent_id)
+    tool = agent.tools.get(asked.call.tool) if agent is not None else None
+    if tool is None or tool.approval is None:
+        return f"the tool of the call {one.call_id} is not there any more"
+    arguments = one.arguments or {}
+    try:
+        tool.check(arguments)
+    except Exception as error:  # noqa: BLE001 # types of a tool's own may raise anything
+        return f"the arguments of the call {one.call_id} do not fit: {error}"
+    if not tool.approval.applies(arguments, tool.parameters):
+        return f"the arguments of the call {one.call_id} are outside what was asked (its when)"
+    return None
+
+
+def changed_call(answer: Answer, question: Question | None) -> str | None:
+    """Which call is another one than the person was shown; None if none is."""
+    for one in answer.decisions:
+        for asked in question.calls if question is not None else ():
+            if asked.is_meant(one) and one.hash not in ("", asked.hash):
+                return f"the call {one.call_id} is not the one that was shown: look at it again"
+    return None

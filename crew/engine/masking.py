@@ -1,0 +1,110 @@
+"""What a run is told and says, without secrets: masked before it is recorded or shown to a model.
+
+So the journal, the clients, the models and the logs have the same words, also after a restart.
+"""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+
+from agents.events import (
+    AgentDelta,
+    AgentResponded,
+    ModelCalled,
+    ToolProgressed,
+    ToolReturned,
+    Warned,
+)
+from crew.journal.events import Event
+from crew.journal.query import Answer, Query
+from tools.calls import ToolCall
+from tools.secrets import MaskedStream, Secrets
+from tools.texts import map_texts
+
+Emit = Callable[[Event], Awaitable[None]]
+
+
+class MaskedEvents:
+    """Emits the events of one run's agents without secrets."""
+
+    def __init__(self, secrets: Secrets, emit: Emit) -> None:
+        self._secrets, self._emit = secrets, emit
+        # of each agent that is writing: its text, and its newest piece
+        self._streams: dict[str, tuple[MaskedStream, AgentDelta]] = {}
+
+    async def __call__(self, event: Event) -> None:
+        """Emit an event."""
+        match event:
+            case AgentDelta():
+                await self._add_piece(event)
+            case ModelCalled():
+                # its text, if it wrote any, is whole
+                if (written := self._streams.pop(event.agent_id, None)) is not None:
+                    stream, newest = written
+                    await self._show(newest, stream.rest())
+                await self._emit(event)
+            case _:
+                await self._emit(_masked(event, self._secrets))
+
+    async def _add_piece(self, piece: AgentDelta) -> None:
+        known = self._streams.get(piece.agent_id)
+        stream = known[0] if known is not None else MaskedStream(self._secrets)
+        self._streams[piece.agent_id] = stream, piece
+        await self._show(piece, stream.add(piece.text))
+
+    async def _show(self, piece: AgentDelta, text: str) -> None:
+        if text:
+            await self._emit(piece if text == piece.text else replace(piece, text=text))
+
+
+def _masked(event: Event, secrets: Secrets) -> Event:
+    mask = secrets.mask
+    match event:
+        case AgentResponded():
+            calls = tuple(_masked_call(call, secrets) for call in event.calls)
+            extra, model = map_texts(event.extra, mask), mask(event.model)
+            return replace(
+                event, content=mask(event.content), model=model, calls=calls, extra=extra
+            )
+        case ToolReturned(result=result):
+            return replace(event, result=replace(result, output=mask(result.output)))
+        case ToolProgressed(progressed=progressed):
+            told = progressed.progress
+            masked = replace(told, message=mask(told.message))
+            return replace(event, progressed=replace(progressed, progress=masked))
+        case Warned():
+            return replace(event, message=mask(event.message))
+        case _:
+            return event
+
+
+def _masked_call(call: ToolCall, secrets: Secrets) -> ToolCall:
+    mask = secrets.mask
+    return ToolCall(
+        mask(call.id),
+        mask(call.tool),
+        map_texts(call.arguments, mask),
+        None if call.argument_error is None else mask(call.argument_error),
+        map_texts(call.extra, mask),
+    )
+
+
+def masked_query(query: Query, secrets: Secrets) -> Query:
+    """What a client asks."""
+    mask = secrets.mask
+    history = tuple(replace(one, content=mask(one.content)) for one in query.history)
+    return replace(query, text=mask(query.text), history=history)
+
+
+def masked_answer(answer: Answer, secrets: Secrets) -> Answer:
+    """What a person answers."""
+    mask = secrets.mask
+    decisions = tuple(
+        replace(
+            one,
+            reason=mask(one.reason),
+            result=mask(one.result),
+            arguments=map_texts(one.arguments, mask),
+        )
+        for one in answer.decisions
+    )
+    return replace(answer, text=mask(answer.text), result=mask(answer.result), decisions=decisions)

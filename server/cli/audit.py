@@ -1,0 +1,84 @@
+"""Who did what: `crew audit`, and what the commands themselves add to it."""
+
+import asyncio
+import getpass
+import json
+import os
+from dataclasses import asdict
+from typing import Annotated, get_args
+
+import typer
+
+from crew.database import open_store
+from crew.journal.audit import LOCAL, AuditAction, AuditEntry
+from crew.journal.store import RunStore
+from server.cli.exits import HERE, Folder, fail
+from server.settings import ServerSettings
+from tools.clock import rfc3339
+from tools.texts import visible
+
+ACTIONS = get_args(AuditAction)
+
+
+async def record(store: RunStore, action: AuditAction, run_id: str, detail: str = "") -> None:
+    """Keep what a command did; raises StoreError."""
+    at = rfc3339(store.now())
+    await store.audit.record(AuditEntry(at, action, user_name(), LOCAL, run_id, "", detail))
+
+
+def user_name() -> str:
+    """Who types commands: the name that the system knows."""
+    try:
+        name = getpass.getuser()
+    except (OSError, KeyError):
+        # a user without a name, as in some containers
+        name = str(os.getuid())
+    return f"os:{name}"
+
+
+def audit(
+    folder: Folder = HERE,
+    action: Annotated[
+        str | None, typer.Option(help=f"Only one of {', '.join(ACTIONS)}.", show_default="all")
+    ] = None,
+    run_id: Annotated[
+        str | None, typer.Option("--run", metavar="RUN", help="Only what is about this run.")
+    ] = None,
+    limit: Annotated[int, typer.Option(help="So many at most.", min=1, max=100_000)] = 100,
+    as_document: Annotated[
+        bool, typer.Option("--json", help="Print JSON, one object a line.")
+    ] = False,
+) -> None:
+    """Show who did what, newest first: starts, answers, cancels, reloads, refusals, wrong tokens.
+
+    Example: [bold]crew audit examples/it-support --action answer[/]
+    """
+    wanted = next((one for one in ACTIONS if one == action), None)
+    if action is not None and wanted is None:
+        raise typer.BadParameter(f"is one of {', '.join(ACTIONS)}", param_hint="--action")
+    if not folder.is_dir():
+        fail(f"there is no folder {folder}")
+    url = ServerSettings.read(os.environ, "127.0.0.1", 0).database_url
+    # looking must not make a database
+    if not url and not (folder / ".crew" / "crew.db").exists():
+        return
+    store = asyncio.run(open_store(url, folder))
+    for entry in asyncio.run(_read(store, limit, wanted, run_id)):
+        if as_document:
+            print(json.dumps(asdict(entry), ensure_ascii=False))
+        else:
+            who = f"{entry.name or '-'}@{entry.address}"
+            parts = (entry.at, f"{entry.action:<11}", who, entry.run_id or "", entry.detail)
+            print(visible("  ".join(part for part in parts if part)))
+
+
+async def _read(
+    store: RunStore, limit: int, action: AuditAction | None, run_id: str | None
+) -> list[AuditEntry]:
+    try:
+        return list(await store.audit.entries(limit, action, run_id))
+    finally:
+        await store.aclose()
+
+
+COMMANDS = (audit,)

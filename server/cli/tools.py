@@ -1,0 +1,187 @@
+"""The commands about tools: tools (what can they do), call (make one call by hand)."""
+
+import asyncio
+import json
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from pydantic_core import to_json
+
+from crew.crew import Crew
+from server.cli.exits import HERE, Exit, Folder, fail
+from server.cli.opening import load
+from tools.calls import CallEvent, CallProgressed, ToolCall, ToolResult
+from tools.context import Caller
+from tools.errors import ToolError
+from tools.executor import ToolExecutor
+from tools.suggest import nearest
+from tools.texts import visible
+from tools.tool import Tool
+
+# who makes a call by hand
+BY_HAND = "crew call"
+
+
+def tools(
+    folder: Folder = HERE,
+    as_document: Annotated[
+        bool, typer.Option("--json", help="Print JSON, one tool a line.")
+    ] = False,
+) -> None:
+    """Show what the crew's tools may do: where they reach, what they run, read and write.
+
+    Example: [bold]crew tools examples/it-support[/]
+    """
+    crew = load(folder, None)
+    for tool, agents in tools_of(crew):
+        document = describe(tool, agents)
+        if as_document:
+            print(to_json(document).decode())
+        else:
+            print(visible(render(document)))
+
+
+def tools_of(crew: Crew) -> list[tuple[Tool, list[str]]]:
+    """The tools that agents of a crew have, then those that none has; with the agents' ids."""
+    users: dict[str, list[str]] = {}
+    found: dict[str, Tool] = {}
+    for agent_id, agent in crew.agents.items():
+        for name, tool in agent.tools.items():
+            found[name] = tool
+            users.setdefault(name, []).append(agent_id)
+    found |= {tool.name: tool for tool in crew.tools if tool.name not in found}
+    return [(tool, users.get(name, [])) for name, tool in found.items()]
+
+
+def describe(tool: Tool, agents: list[str]) -> dict[str, Any]:
+    """What a tool is and may do, as JSON."""
+    reach = tool.reach
+    return {
+        "tool": tool.name,
+        "kind": reach.kind,
+        "agents": agents,
+        "description": tool.description,
+        "effect": tool.effect,
+        "requires_approval": tool.requires_approval,
+        "reaches": reach.hosts,
+        "runs": reach.runs,
+        "reads": reach.reads,
+        "writes": reach.writes,
+        "sandbox": reach.sandbox,
+        "pin": reach.pin,
+        "schema_bytes": len(to_json(tool.parameters)),
+    }
+
+
+def render(document: Mapping[str, Any]) -> str:
+    """The same for people: a line of what it is, then one for each thing it may do."""
+    words = [document["kind"], document["effect"]]
+    if document["requires_approval"]:
+        words.append("asks a person")
+    agents = ", ".join(document["agents"]) or "no agent"
+    lines = [f"{document['tool']}: {', '.join(words)}; for {agents}"]
+    told = {key: ", ".join(document[key]) for key in ("reaches", "runs", "reads", "writes")}
+    told |= {"sandbox": document["sandbox"], "pin": document["pin"]}
+    told["schema"] = f"{document['schema_bytes']} bytes"
+    lines += [f"  {key:<8} {text}" for key, text in told.items() if text]
+    return "\n".join(lines)
+
+
+def call(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The crew's folder.")],
+    name: Annotated[str, typer.Argument(metavar="TOOL", help="A tool of the crew.")],
+    given: Annotated[
+        list[str] | None,
+        typer.Option("--arg", metavar="NAME=VALUE", help="An argument; JSON for lists and so on."),
+    ] = None,
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Approve the call where the tool asks a person.")
+    ] = False,
+    as_document: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+) -> None:
+    """Make one call of a tool by hand. Ends with 0 when it succeeds, else with 1.
+
+    Example: [bold]crew call examples/it-support PingHost --arg host=localhost --arg count=1[/]
+    """
+    crew = load(folder, None)
+    known = {tool.name: tool for tool, _ in tools_of(crew)}
+    tool = known.get(name)
+    if tool is None:
+        near = nearest(name, known)
+        hint = f"did you mean {near!r}?" if near else f"the tools are: {', '.join(known)}"
+        fail(f"there is no tool {name!r}; {hint}", Exit.USAGE)
+    arguments = dict(_argument(text, tool) for text in given or ())
+    if tool.requires_approval and not yes:
+        _ask(crew, tool, arguments)
+    result = asyncio.run(_call(crew, tool, arguments))
+    if as_document:
+        print(to_json(_document(result)).decode())
+    else:
+        stream = sys.stdout if result.status == "success" else sys.stderr
+        print(visible(result.output), file=stream)
+    raise typer.Exit(Exit.GOOD if result.status == "success" else Exit.FAILED)
+
+
+def _argument(text: str, tool: Tool) -> tuple[str, Any]:
+    """The name and value of `--arg`: text, unless the schema wants none and it is JSON."""
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise typer.BadParameter(f"{text!r} is not NAME=VALUE", param_hint="--arg")
+    schema = tool.parameters.get("properties", {}).get(name, {})
+    if schema.get("type") == "string":
+        return name, value
+    try:
+        return name, json.loads(value)
+    except ValueError:
+        return name, value
+
+
+def _ask(crew: Crew, tool: Tool, arguments: dict[str, Any]) -> None:
+    """Ask the one at the terminal; ends the command at a no."""
+    shown = to_json(arguments).decode()
+    if tool.show is not None:
+        # what the call itself will say is wrong is no question
+        with suppress(ToolError):
+            shown = tool.show(tool.check(arguments))
+    text = visible(crew.secrets.mask(f"{tool.name} asks a person first: {shown}"))
+    if not sys.stdin.isatty():
+        fail(f"{text}; approve it with --yes")
+    if not typer.confirm(f"{text}\nMake this call?", err=True):
+        fail("not called")
+
+
+async def _call(crew: Crew, tool: Tool, arguments: dict[str, Any]) -> ToolResult:
+    executor = ToolExecutor(crew.tool_limits, crew.clock, crew.recipe.find_secret)
+    caller = Caller(run_id=f"by-hand-{crew.clock.now():%Y%m%d%H%M%S%f}", user=BY_HAND)
+    try:
+        calls = [ToolCall("1", tool.name, arguments)]
+        results = await executor.run(calls, {tool.name: tool}, _show_progress, caller)
+    finally:
+        await crew.aclose()
+    return replace(results[0], output=crew.secrets.mask(results[0].output))
+
+
+async def _show_progress(event: CallEvent) -> None:
+    if isinstance(event, CallProgressed):
+        told = event.progress
+        total = f" of {told.total:g}" if told.total is not None else ""
+        print(visible(f"{told.progress:g}{total} {told.message}".rstrip()), file=sys.stderr)
+
+
+def _document(result: ToolResult) -> dict[str, Any]:
+    return {
+        "tool": result.tool,
+        "status": result.status,
+        "output": result.output,
+        "attempts": result.attempts,
+        "duration_seconds": round(result.duration_seconds, 6),
+        **result.facts,
+    }
+
+
+COMMANDS = (tools, call)

@@ -1,0 +1,64 @@
+"""Who did what over HTTP: an entry is stored before the answer is sent."""
+
+import asyncio
+import logging
+
+from starlette.requests import HTTPConnection
+
+from crew.journal.audit import AuditAction, AuditEntry
+from crew.journal.errors import StoreError
+from crew.journal.store import RunStore
+from server.telemetry.logs import current_request
+from server.tokens import Caller
+from tools.clock import rfc3339
+
+log = logging.getLogger(__name__)
+
+
+def address_of(request: HTTPConnection) -> str:
+    """Where a request comes from."""
+    return request.client.host if request.client else "-"
+
+
+class Auditor:
+    """Writes the audit of a process."""
+
+    def __init__(self, store: RunStore) -> None:
+        self._store = store
+        self._writing: set[asyncio.Task[None]] = set()
+
+    async def record(
+        self,
+        request: HTTPConnection,
+        action: AuditAction,
+        run_id: str | None = None,
+        detail: str = "",
+    ) -> None:
+        """Keep what was done; where that fails, it is in the log."""
+        await self._write(self._entry(request, action, run_id, detail))
+
+    def record_soon(self, request: HTTPConnection, action: AuditAction, detail: str = "") -> None:
+        """The same for what was refused, whose answer need not wait."""
+        task = asyncio.ensure_future(self._write(self._entry(request, action, None, detail)))
+        self._writing.add(task)
+        task.add_done_callback(self._writing.discard)
+
+    def _entry(
+        self, request: HTTPConnection, action: AuditAction, run_id: str | None, detail: str
+    ) -> AuditEntry:
+        caller: Caller | None = getattr(request.state, "caller", None)
+        return AuditEntry(
+            rfc3339(self._store.now()),
+            action,
+            caller.name if caller is not None else "",
+            address_of(request),
+            run_id,
+            current_request.get() or "",
+            detail,
+        )
+
+    async def _write(self, entry: AuditEntry) -> None:
+        try:
+            await self._store.audit.record(entry)
+        except StoreError as error:
+            log.error("not in the audit (%s): %s", error, entry)

@@ -1,0 +1,171 @@
+"""The shapes of answers; tests hold what the server says against them."""
+
+from typing import Annotated, Any, Literal, NotRequired
+
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from crew.journal.events import RunStatus
+
+Time = Annotated[str, Field(json_schema_extra={"format": "date-time"})]
+
+
+class UsageAnswer(TypedDict):
+    """Tokens, as the provider counted them."""
+
+    prompt_tokens: int
+    completion_tokens: int
+    total_tokens: int
+    cost_usd: NotRequired[float]
+
+
+class ResultAnswer(TypedDict):
+    """How a run stands: at its end, its pause, or now."""
+
+    run_id: str
+    status: RunStatus
+    reason: str | None
+    answer: str | None
+    agent_id: str | None
+    rounds: int
+    handoffs: int
+    usage: UsageAnswer
+    duration_seconds: float
+
+
+class ListedRun(TypedDict):
+    """A run in a list; a long answer is cut."""
+
+    run_id: str
+    status: RunStatus
+    query: str
+    reason: str | None
+    answer: str | None
+    started_at: Time
+    ended_at: Time | None
+    paused_agent_id: str | None
+
+
+class RunsAnswer(TypedDict):
+    """Runs, newest first."""
+
+    runs: list[ListedRun]
+    next: str | None
+
+
+class RunAnswer(ResultAnswer):
+    """One run."""
+
+    query: str
+    started_at: Time
+    ended_at: Time | None
+    paused_agent_id: str | None
+    crew: str
+    request_id: str
+    owner: str
+    priority: int
+    paused_until: Time | None
+    pause: int | None
+
+
+class AddressAnswer(TypedDict):
+    """Where a run is to be seen."""
+
+    run_id: str
+    url: str
+    events: str
+
+
+class TicketAnswer(TypedDict):
+    """What an EventSource shows as `?ticket=`."""
+
+    ticket: str
+    expires_in_seconds: int
+
+
+class HealthAnswer(TypedDict):
+    """The process answers."""
+
+    status: Literal["ok"]
+    version: str
+
+
+class ReadyAnswer(TypedDict):
+    """Runs can be started."""
+
+    status: Literal["ready"]
+    crew: str
+    config: dict[str, Any]
+    runs_unplayable: int
+    workers: NotRequired[int]
+    runs_waiting: NotRequired[int]
+
+
+class NotReadyAnswer(TypedDict):
+    """Runs cannot be started."""
+
+    status: Literal["draining", "store failing"]
+    detail: NotRequired[str]
+
+
+class WarningAnswer(TypedDict):
+    """A warning of the crew's files."""
+
+    file: str
+    line: int
+    code: str
+    message: str
+
+
+class ReloadAnswer(TypedDict):
+    """The files were read again."""
+
+    changed: bool
+    revision: str
+    loaded_at: Time
+    last_reload: dict[str, Any]
+    warnings: list[WarningAnswer]
+
+
+class EdgeAnswer(TypedDict("EdgeAnswer", {"from": str})):
+    """A way from one agent to another."""
+
+    to: str
+    kind: str
+    label: str
+
+
+class CrewAnswer(TypedDict):
+    """The crew: its agents, routing and limits, without secrets."""
+
+    name: str
+    description: str
+    entry_point: str
+    agents: list[dict[str, Any]]
+    groups: dict[str, dict[str, Any]]
+    routing: list[EdgeAnswer]
+    limits: dict[str, Any]
+    warnings: list[WarningAnswer]
+    config: dict[str, Any]
+
+
+class FieldError(TypedDict):
+    """What is wrong with one field."""
+
+    field: str
+    message: str
+
+
+class ProblemAnswer(TypedDict):
+    """A problem (RFC 9457)."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    errors: NotRequired[list[FieldError]]
+    # of the crew's files
+    problems: NotRequired[list[dict[str, Any]]]
+
+
+MetricsAnswer = dict[str, list[dict[str, Any]]]

@@ -1,0 +1,103 @@
+"""The OpenAPI document of this API."""
+
+import importlib.metadata
+import re
+from functools import lru_cache
+from typing import Any, Literal
+
+from pydantic import TypeAdapter
+from starlette.requests import Request
+from starlette.responses import Response
+
+from server.http.errors import TITLES
+from server.http.openapi.answers import ProblemAnswer
+from server.http.openapi.events import RunEventDocument
+from server.http.openapi.operations import GUARDED, JSON, OPERATIONS, SSE, TEXT, Operation
+from server.http.responses import JsonResponse
+
+PROBLEM = "application/problem+json"
+REF = "#/components/schemas/{model}"
+EVENT_KEY = "RunEvent"
+EVENT_SCHEMA = {
+    "type": "object",
+    "properties": {
+        "id": {"type": "string"},
+        "data": {
+            "type": "string",
+            "contentMediaType": JSON,
+            "contentSchema": {"$ref": REF.format(model=EVENT_KEY)},
+        },
+    },
+}
+
+
+async def show(request: Request) -> Response:
+    """GET /openapi.json: this API, as OpenAPI 3.1."""
+    return JsonResponse(openapi_document())
+
+
+@lru_cache(maxsize=1)
+def openapi_document() -> dict[str, Any]:
+    """The document."""
+    shapes: dict[str, Any] = {"problem": ProblemAnswer, "event": RunEventDocument}
+    for one in OPERATIONS:
+        if one.body is not None:
+            shapes[f"{one.method} {one.path}"] = one.body
+        for status, answer in one.answers.items():
+            if answer is not None and answer[1] is not None:
+                shapes[f"{one.method} {one.path} {status}"] = answer[1]
+    mode: Literal["validation"] = "validation"
+    inputs = [(key, mode, TypeAdapter(shape)) for key, shape in shapes.items()]
+    found, definitions = TypeAdapter.json_schemas(inputs, ref_template=REF)
+    schemas = {key: schema for (key, _), schema in found.items()}
+    paths: dict[str, Any] = {}
+    for one in OPERATIONS:
+        paths.setdefault(one.path, {})[one.method] = _operation(one, schemas)
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "crew",
+            "version": importlib.metadata.version("crewline"),
+            "description": "Runs of a crew of AI agents: start, follow, answer, cancel.",
+        },
+        "paths": paths,
+        "components": {
+            "schemas": {**definitions.get("$defs", {}), EVENT_KEY: schemas["event"]},
+            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+        },
+    }
+
+
+def _operation(one: Operation, schemas: dict[str, Any]) -> dict[str, Any]:
+    key = f"{one.method} {one.path}"
+    responses: dict[str, Any] = {}
+    for status, answer in one.answers.items():
+        responses[str(status)] = {"description": "Nothing more comes."}
+        if answer is not None:
+            responses[str(status)] = _answer(answer[0], schemas.get(f"{key} {status}"))
+    problems = (*one.problems, *(GUARDED if one.scope is not None else (400, 421)))
+    for status in sorted(set(problems)):
+        schema = {"application/problem+json": {"schema": schemas["problem"]}}
+        responses.setdefault(str(status), {"description": TITLES[status], "content": schema})
+    document: dict[str, Any] = {
+        "operationId": "_".join([one.method, *re.findall(r"\w+", one.path)]),
+        "responses": responses,
+        "parameters": list(one.parameters),
+        "security": [{"token": []}] if one.scope is not None else [],
+    }
+    if one.scope is not None:
+        document["description"] = f"Needs the scope `{one.scope}`."
+    if one.body is not None:
+        content = {JSON: {"schema": schemas[key]}}
+        document["requestBody"] = {"required": True, "content": content}
+    return document
+
+
+def _answer(media_type: str, schema: dict[str, Any] | None) -> dict[str, Any]:
+    content: dict[str, Any] = {JSON: {"schema": schema}} if schema is not None else {}
+    if media_type == TEXT:
+        content[TEXT] = {"schema": {"type": "string"}}
+    elif media_type == SSE:
+        # OpenAPI 3.1 has no word for what each event of a stream holds; 3.2 calls it so
+        content[SSE] = {"itemSchema": EVENT_SCHEMA}
+    return {"description": "Done.", "content": content}

@@ -1,0 +1,182 @@
+"""What each address takes, and what it answers."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, get_args
+
+from crew.journal.events import RunStatus
+from crew.journal.query import MAX_PRIORITY
+from server.http.bodies import ID, AnswerBody, QueryBody, TicketBody
+from server.http.openapi.answers import (
+    AddressAnswer,
+    CrewAnswer,
+    HealthAnswer,
+    MetricsAnswer,
+    NotReadyAnswer,
+    ReadyAnswer,
+    ReloadAnswer,
+    ResultAnswer,
+    RunAnswer,
+    RunsAnswer,
+    TicketAnswer,
+)
+
+API = "/api/crew"
+RUN = f"{API}/runs/{{run_id}}"
+JSON, SSE, TEXT = "application/json", "text/event-stream", "text/plain"
+# what every guarded address may answer
+GUARDED = (400, 401, 403, 421, 429)
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One method of one address."""
+
+    method: str
+    path: str
+    # the scope that its token needs; None: no token
+    scope: str | None
+    # by status: the media type and the shape of its JSON; None: nothing
+    answers: Mapping[int, tuple[str, Any] | None]
+    problems: Sequence[int] = ()
+    parameters: Sequence[dict[str, Any]] = ()
+    body: Any = None
+
+
+def _query(name: str, text: str, *, required: bool = False, **schema: Any) -> dict[str, Any]:
+    schema = {"type": "string", **schema}
+    place = {"name": name, "in": "query", "required": required}
+    return {**place, "description": text, "schema": schema}
+
+
+def _header(name: str, text: str, **schema: Any) -> dict[str, Any]:
+    return {
+        "name": name,
+        "in": "header",
+        "description": text,
+        "schema": {"type": "string", **schema},
+    }
+
+
+KEY = _header(
+    "Idempotency-Key",
+    "The same request again under its key starts nothing a second time.",
+    pattern="^[!#-~]{1,255}$",
+)
+DELTAS = _query("deltas", "Send the text of agents as it is written.", enum=["0", "1"])
+TICKET = _query("ticket", "In place of a token; see POST /api/crew/tickets.")
+RUN_ID = {
+    "name": "run_id",
+    "in": "path",
+    "required": True,
+    "schema": {"type": "string", "pattern": ID},
+}
+# 1 to 500
+LIMIT = "^([1-9][0-9]?|[1-4][0-9]{2}|500)$"
+STREAM: dict[int, tuple[str, Any] | None] = {200: (SSE, None)}
+STARTS = (409, 413, 415, 422, 503)
+
+OPERATIONS = (
+    Operation(
+        "get",
+        f"{API}/stream",
+        "run",
+        STREAM | {204: None},
+        (404, 405, 409, 422, 503),
+        (
+            _query("q", "What is asked: text, or the JSON of a body.", required=True, minLength=1),
+            _query("run_id", "The paused run that is answered.", pattern=ID),
+            _query("resume_agent_id", "The agent that starts.", pattern=ID),
+            _query("priority", "Of the run.", pattern=f"^[0-{MAX_PRIORITY}]$"),
+            DELTAS,
+            _query("idempotency_key", "As the header of a POST.", pattern="^[!#-~]{1,255}$"),
+            TICKET,
+        ),
+    ),
+    Operation("post", f"{API}/stream", "run", STREAM, (404, *STARTS), (KEY,), QueryBody),
+    Operation(
+        "post", f"{API}/run", "run", {200: (JSON, ResultAnswer)}, (404, *STARTS), (KEY,), QueryBody
+    ),
+    Operation(
+        "get",
+        API,
+        "read",
+        {200: (JSON, CrewAnswer)},
+        (),
+        (_query("prompts", "With the system prompts.", enum=["0", "1"]),),
+    ),
+    Operation("post", f"{API}/reload", "admin", {200: (JSON, ReloadAnswer)}, (413, 415, 422, 503)),
+    Operation(
+        "post",
+        f"{API}/tickets",
+        "read",
+        {201: (JSON, TicketAnswer)},
+        (404, 413, 415),
+        body=TicketBody,
+    ),
+    Operation(
+        "get",
+        f"{API}/runs",
+        "read",
+        {200: (JSON, RunsAnswer)},
+        (404, 503),
+        (
+            _query("status", "Only those with it.", enum=list(get_args(RunStatus))),
+            _query(
+                "limit",
+                "So many at most; 50 unless given.",
+                pattern=LIMIT,
+            ),
+            _query("after", "The `next` of the page before.", pattern=ID),
+        ),
+    ),
+    Operation("get", RUN, "read", {200: (JSON, RunAnswer)}, (404, 503), (RUN_ID,)),
+    Operation(
+        "get",
+        f"{RUN}/events",
+        "read",
+        STREAM | {204: None},
+        (404, 405, 503),
+        (
+            RUN_ID,
+            _query(
+                "after",
+                "The last event that is known: `n` or `run:n`.",
+                pattern="^([A-Za-z0-9_-]{1,128}:)?[0-9]{1,15}$",
+            ),
+            DELTAS,
+            TICKET,
+        ),
+    ),
+    Operation(
+        "post",
+        f"{RUN}/resume",
+        "answer",
+        {202: (JSON, AddressAnswer)},
+        (404, *STARTS),
+        (RUN_ID, KEY),
+        AnswerBody,
+    ),
+    *(
+        Operation(
+            "post",
+            f"{RUN}/{act}",
+            "run",
+            {202: (JSON, AddressAnswer)},
+            (404, 409, 413, 415, 503),
+            (RUN_ID,),
+        )
+        for act in ("cancel", "retry")
+    ),
+    Operation("get", "/health", None, {200: (JSON, HealthAnswer)}),
+    Operation("get", "/ready", None, {200: (JSON, ReadyAnswer), 503: (JSON, NotReadyAnswer)}),
+    Operation(
+        "get",
+        "/metrics",
+        "read",
+        {200: (TEXT, MetricsAnswer)},
+        (),
+        (_query("format", "prometheus unless given.", enum=["prometheus", "json"]),),
+    ),
+    Operation("get", "/openapi.json", "read", {200: (JSON, dict[str, Any])}),
+)

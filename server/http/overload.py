@@ -1,0 +1,105 @@
+"""Overload: new runs are refused while the event loop is late, so that accepted ones end in time.
+
+A task wants to wake every few milliseconds, and adds up how late it does. A loop that is late for
+much of its time has more to do than it can. The least lateness is no sign: also a loop with
+thousands of tasks that wait has short turns between long ones.
+"""
+
+import asyncio
+import logging
+import time
+
+from prometheus_client import Counter
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from server.http.errors import HttpProblem, ProblemResponse
+
+log = logging.getLogger(__name__)
+
+LOOK_SECONDS = 0.05
+# this late is on time: other programs may have the machine for a moment
+SLACK_SECONDS = 0.03
+# the part of its time that the loop may be late, and over how long that is averaged
+MOST_LATE = 0.3
+MEAN_SECONDS = 0.5
+# runs that may start in a second: while all is well, and at least
+MOST_STARTS, LEAST_STARTS = 10_000.0, 100.0
+MOST_AT_ONCE = MOST_STARTS * LOOK_SECONDS
+STARTS = frozenset({"/api/crew/run", "/api/crew/stream"})
+RETRY_AFTER = {"Retry-After": "1"}
+DETAIL = "this server has as many runs as it can carry; try again in a moment"
+# what was refused is told once for so many seconds of quiet
+QUIET_SECONDS = 5.0
+
+
+class Overload:
+    """How late the event loop of this process is, and how many runs may start for it.
+
+    As TCP does: fewer by half when there is too much to do, a few more when there is not.
+    """
+
+    def __init__(self, refused: Counter) -> None:
+        """`refused`: by its label `reason`."""
+        self._refused = refused.labels("overload")
+        # the part of the newest time that the loop was late
+        self._late = 0.0
+        # in a second; and until the next look
+        self._rate, self._left = MOST_STARTS, MOST_AT_ONCE
+        self._started = 0
+        self._told = 0
+        self._last_refusal = 0.0
+
+    async def watch(self) -> None:
+        """Look, until this is cancelled."""
+        while True:
+            before = time.monotonic()
+            await asyncio.sleep(LOOK_SECONDS)
+            now = time.monotonic()
+            passed = now - before
+            late = max(0.0, passed - LOOK_SECONDS - SLACK_SECONDS)
+            self._late += min(1.0, passed / MEAN_SECONDS) * (late / passed - self._late)
+            if self._late > MOST_LATE:
+                seen = self._started / LOOK_SECONDS if self._started else self._rate
+                self._rate = max(LEAST_STARTS, min(self._rate, seen) / 2)
+            else:
+                self._rate = min(MOST_STARTS, self._rate * 1.1 + LEAST_STARTS / 5)
+            # who asks for little is not refused, however late a look comes
+            self._left = max(self._rate * LOOK_SECONDS, LEAST_STARTS * passed)
+            self._started = 0
+            if self._told and now - self._last_refusal > QUIET_SECONDS:
+                log.info("overload is over: %d requests were refused", self._told)
+                self._told = 0
+
+    def may_start(self) -> bool:
+        """Whether there is room for one more run; it is taken."""
+        if self._left >= 1:
+            self._left -= 1
+            self._started += 1
+            return True
+        if not self._told:
+            log.warning("overload: requests that start runs are refused (503)")
+        self._told += 1
+        self._last_refusal = time.monotonic()
+        self._refused.inc()
+        return False
+
+
+class Admission:
+    """Refuses what would start a run while there is too much to do; pure ASGI, and cheap."""
+
+    def __init__(self, app: ASGIApp, overload: Overload) -> None:
+        self.app, self.overload = app, overload
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on, or answer it."""
+        starts = scope["type"] == "http" and scope["path"] in STARTS and not _comes_back(scope)
+        if starts and not self.overload.may_start():
+            problem = HttpProblem(503, DETAIL, headers=RETRY_AFTER)
+            await ProblemResponse(problem)(scope, receive, send)
+            return
+        await self.app(scope, receive, send)
+
+
+def _comes_back(scope: Scope) -> bool:
+    """Whether it continues a stream: an EventSource gives up at a 503."""
+    return any(name == b"last-event-id" for name, _ in scope["headers"])

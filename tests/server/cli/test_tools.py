@@ -1,0 +1,117 @@
+"""`crew tools` and `crew call`: what tools may do, and a call by hand."""
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from tests.support.commands import needs_landlock
+from tests.support.crews import write_crew
+from tests.support.processes import BIN, clean_environment
+
+TOOLS: dict[str, Any] = {
+    "greet": {"kind": "python", "function": "mine.py:greet"},
+    "restart": {"kind": "python", "function": "mine.py:greet", "requires_approval": True},
+    "count": {
+        "kind": "command",
+        "argv": ["printf", "%s", "{n}"],
+        "parameters": {"properties": {"n": {"type": "array"}}},
+        "write": ["/var/tmp"],
+        "sandbox": "landlock",
+    },
+    "ticket": {
+        "kind": "http",
+        "url": "https://tickets.example.com/x",
+        "redirects": ["b.example.com"],
+    },
+    "secret": {"kind": "python", "function": "mine.py:secret"},
+}
+CODE = '''
+from tools import ToolContext
+
+def greet(name: str, times: int = 1) -> str:
+    """Greet."""
+    return f"Hello, {name}!\\x1b[31m" * times
+
+def secret(context: ToolContext) -> str:
+    """Tell."""
+    context.progress(1, 2, "half")
+    return "it is " + context.secret("MY_OWN")
+'''
+
+
+def crew(*arguments: Any, **environment: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [BIN / "crew", *arguments],
+        capture_output=True,
+        text=True,
+        stdin=subprocess.DEVNULL,
+        env=clean_environment(**environment),
+        timeout=60,
+    )
+
+
+def folder(path: Path) -> Path:
+    write_crew(path, {"a": {"tools": [*TOOLS, "PingHost"]}, "b": {"tools": ["greet"]}}, tools=TOOLS)
+    (path / "mine.py").write_text(CODE)
+    return path
+
+
+@needs_landlock
+def test_what_each_tool_may_do(tmp_path: Path):
+    """Kind, effect, approval, where it reaches, what it runs, reads and writes."""
+    shown = crew("tools", folder(tmp_path))
+    assert shown.returncode == 0, shown.stderr
+    blocks = {
+        text.partition(":")[0]: text for text in shown.stdout.replace("\n  ", "\t").split("\n")
+    }
+    assert blocks["greet"].startswith("greet: python, idempotent; for a, b\truns     mine.py:greet")
+    assert blocks["restart"].startswith("restart: python, idempotent, asks a person; for a\t")
+    assert "\treaches  tickets.example.com, b.example.com\t" in blocks["ticket"]
+    assert blocks["ticket"].startswith("ticket: http, read; for a")
+    assert "\truns     /usr/bin/printf %s {n}\t" in blocks["count"]
+    assert (
+        f"\treads    system, {tmp_path}\twrites   /var/tmp\tsandbox  landlock\t" in blocks["count"]
+    )
+    assert "\truns     ping\t" in blocks["PingHost"]
+    lines = [json.loads(line) for line in crew("tools", tmp_path, "--json").stdout.splitlines()]
+    assert [one["tool"] for one in lines] == [*TOOLS, "PingHost"]
+    count = lines[2]
+    assert count["writes"] == ["/var/tmp"]
+    assert count["schema_bytes"] > 20
+    assert lines[0]["agents"] == ["a", "b"]
+
+
+def test_a_call_by_hand(tmp_path: Path):
+    """Arguments by name; JSON where the schema wants it; control characters made visible."""
+    folder(tmp_path)
+    good = crew("call", tmp_path, "greet", "--arg", "name=1", "--arg", "times=2")
+    assert (good.returncode, good.stderr) == (0, "")
+    assert good.stdout == "Hello, 1!\\x1b[31mHello, 1!\\x1b[31m\n"
+    listed = crew("call", tmp_path, "count", "--arg", 'n=["a","b"]', "--json")
+    document = json.loads(listed.stdout)
+    assert (document["status"], document["output"], document["exit_code"]) == ("success", "ab", 0)
+    wrong = crew("call", tmp_path, "greet", "--arg", "nam=x")
+    assert (wrong.returncode, wrong.stdout) == (1, "")
+    assert "did you mean 'name'?" in wrong.stderr
+    unknown = crew("call", tmp_path, "gret")
+    assert (unknown.returncode, "did you mean 'greet'?" in unknown.stderr) == (2, True)
+    assert crew("call", tmp_path, "greet", "--arg", "name").returncode == 2
+
+
+def test_a_call_that_asks_a_person(tmp_path: Path):
+    """Nobody is there to ask: it is not made."""
+    folder(tmp_path)
+    asked = crew("call", tmp_path, "restart", "--arg", "name=x")
+    assert (asked.returncode, asked.stdout) == (1, "")
+    assert 'restart asks a person first: {"name":"x"}; approve it with --yes' in asked.stderr
+    assert crew("call", tmp_path, "restart", "--arg", "name=x", "--yes").returncode == 0
+
+
+def test_secrets_and_progress(tmp_path: Path):
+    """What a tool asks for is masked from then on."""
+    folder(tmp_path)
+    told = crew("call", tmp_path, "secret", MY_OWN="correct horse battery")
+    assert (told.returncode, told.stdout, told.stderr) == (0, "it is ***\n", "1 of 2 half\n")
+    missing = crew("call", tmp_path, "secret")
+    assert "the environment variable MY_OWN is not set" in missing.stderr

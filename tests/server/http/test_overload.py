@@ -1,0 +1,78 @@
+"""What starts runs is refused while the event loop of a server is late, and nothing else is."""
+
+import asyncio
+import json
+import time
+from typing import Any
+
+from prometheus_client import CollectorRegistry, Counter
+from starlette.responses import PlainTextResponse
+from starlette.types import Receive, Scope, Send
+
+from server.http.overload import MOST_AT_ONCE, STARTS, Admission, Overload
+
+SECONDS = 60.0
+
+
+def overload() -> Overload:
+    registry = CollectorRegistry()
+    return Overload(Counter("refused", "Refused.", ["reason"], registry=registry))
+
+
+def ask(watched: Overload, times: int = 1000) -> int:
+    """How many of so many starts at once may be made."""
+    return sum(watched.may_start() for _ in range(times))
+
+
+async def hold_up(watched: Overload) -> int:
+    """The loop has too much to do, again and again; how many of the last starts may be made."""
+    for _ in range(15):
+        admitted = ask(watched)
+        # what blocks the loop is what this is about
+        time.sleep(0.2)  # noqa: ASYNC251
+        await asyncio.sleep(0.051)
+    return admitted
+
+
+async def test_a_late_loop_starts_few_runs():
+    """And as many as before once it has been on time for a while."""
+    watched = overload()
+    watching = asyncio.create_task(watched.watch())
+    await asyncio.sleep(0)
+    assert ask(watched) == MOST_AT_ONCE
+    assert await hold_up(watched) <= 60
+    deadline = time.monotonic() + SECONDS
+    while ask(watched) < MOST_AT_ONCE:
+        assert time.monotonic() < deadline
+        await asyncio.sleep(0.051)
+    watching.cancel()
+
+
+async def test_only_what_starts_runs_is_refused():
+    """Not a stream that comes back, nor anything else; the answer says when to come again."""
+    watched = overload()
+    admission = Admission(PlainTextResponse("passed"), watched)
+    ask(watched)
+
+    async def status(
+        path: str, *headers: tuple[bytes, bytes]
+    ) -> tuple[int, dict[bytes, bytes], Any]:
+        sent: list[Any] = []
+        scope: Scope = {"type": "http", "method": "GET", "path": path, "headers": list(headers)}
+
+        async def send(message: Any) -> None:
+            sent.append(message)
+
+        receive: Receive = asyncio.Queue[Any]().get
+        sending: Send = send
+        await admission(scope, receive, sending)
+        return sent[0]["status"], dict(sent[0]["headers"]), sent[1]["body"]
+
+    for path in STARTS:
+        code, headers, body = await status(path)
+        assert (code, headers[b"retry-after"]) == (503, b"1")
+        assert headers[b"content-type"] == b"application/problem+json"
+        assert "try again" in json.loads(body)["detail"]
+        assert (await status(path, (b"last-event-id", b"r:1")))[0] == 200
+    for path in ("/health", "/api/crew/runs", "/api/crew/runs/r/resume", "/metrics"):
+        assert (await status(path))[0] == 200

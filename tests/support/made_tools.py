@@ -1,0 +1,64 @@
+"""Tools made of entries of tools.yaml, and called as an agent calls them."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from tools import Tool, ToolCall, ToolExecutor, ToolResult
+from tools.calls import CallEvent
+from tools.clock import SYSTEM_CLOCK, Clock
+from tools.config import ToolConfig
+from tools.context import Caller
+from tools.deadline import Limits
+from tools.guards import Guards
+from tools.kinds import ToolMaker
+
+PATIENT = Limits(sequence_seconds=50, tool_seconds=20, backoff_min_seconds=0.001)
+CALLER = Caller("run1", "agent1", "ann")
+_entry: TypeAdapter[ToolConfig] = TypeAdapter(ToolConfig)
+
+
+class MadeTool:
+    """A tool, and what its calls came to."""
+
+    def __init__(self, tool: Tool, limits: Limits, clock: Clock) -> None:
+        self.tool, self.limits = tool, limits
+        self._executor = ToolExecutor(limits, clock)
+        self.events: list[CallEvent] = []
+        self.on_event: Callable[[CallEvent], Awaitable[None]] | None = None
+        self._calls = 0
+
+    async def __call__(self, **arguments: Any) -> ToolResult:
+        """Call it."""
+        self._calls += 1
+        call = ToolCall(f"call{self._calls}", self.tool.name, arguments)
+        tools = {self.tool.name: self.tool}
+        return (await self._executor.run([call], tools, self._keep, CALLER))[0]
+
+    async def _keep(self, event: CallEvent) -> None:
+        self.events.append(event)
+        if self.on_event is not None:
+            await self.on_event(event)
+
+
+@asynccontextmanager
+async def tool_of(
+    kind: str,
+    folder: Path = Path(),
+    *,
+    limits: Limits = PATIENT,
+    clock: Clock = SYSTEM_CLOCK,
+    maker: ToolMaker | None = None,
+    **entry: Any,
+) -> AsyncIterator[MadeTool]:
+    """The tool `T` of an entry."""
+    maker = maker or ToolMaker(folder, Guards(clock))
+    tool = maker.make("T", _entry.validate_python({"kind": kind, **entry}))
+    try:
+        yield MadeTool(tool, limits, clock)
+    finally:
+        if tool.close is not None:
+            await tool.close()

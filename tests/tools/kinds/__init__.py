@@ -1,0 +1,1 @@
+"""The kinds of tools, each against real counterparts."""

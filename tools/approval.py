@@ -1,0 +1,121 @@
+"""When a person is asked before a call, and what the person may do; pure."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+OnDeadline = Literal["refuse", "wait", "fail"]
+# a longer text is not searched: a person looks at it
+MAX_SEARCHED_CHARS = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """What an argument must be; everything that is given must hold."""
+
+    # one of these
+    values: tuple[Any, ...] | None = None
+    above: float | None = None
+    below: float | None = None
+    # found anywhere in the text
+    matches: str | None = None
+    # none of these
+    other_than: tuple[Any, ...] | None = None
+
+    def holds(self, value: Any) -> bool:
+        """Whether an argument is so; what cannot be compared is, so that a person looks at it."""
+        if self.values is not None and not _is_one_of(value, self.values):
+            return False
+        if self.other_than is not None and _is_one_of(value, self.other_than):
+            return False
+        if self.matches is not None and not _is_found(self.matches, value):
+            return False
+        number = _number(value)
+        if self.above is not None and number is not None and number <= self.above:
+            return False
+        return not (self.below is not None and number is not None and number >= self.below)
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalRule:
+    """When a person is asked, and what the person may do beside approving and denying."""
+
+    # argument -> condition: all of one mapping must hold, of any of them; () always
+    when: tuple[Mapping[str, Condition], ...] = ()
+    # of a pause, until what `on_deadline` says is done; None: as long as it takes
+    deadline_seconds: float | None = None
+    on_deadline: OnDeadline = "refuse"
+    # change the arguments
+    may_edit: bool = True
+    # say what the call returns, without making it
+    may_answer: bool = False
+    # approve the same tool for the rest of the run
+    may_remember: bool = True
+
+    def applies(self, arguments: Mapping[str, Any], parameters: Mapping[str, Any]) -> bool:
+        """Whether a person is asked about a call.
+
+        Args:
+            arguments: as the model gave them.
+            parameters: the tool's schema, which has the defaults of those that were not given.
+        """
+        if not self.when:
+            return True
+        properties = parameters.get("properties", {})
+        defaults = {
+            name: schema["default"]
+            for name, schema in properties.items()
+            if isinstance(schema, dict) and "default" in schema
+        }
+        given = {**defaults, **arguments}
+        return any(
+            all(_holds(condition, name, given) for name, condition in conditions.items())
+            for conditions in self.when
+        )
+
+    @property
+    def may(self) -> tuple[str, ...]:
+        """What a person may do, in the words of clients."""
+        words = {"approve": True, "edit": self.may_edit, "deny": True, "done": self.may_answer}
+        return tuple(word for word, allowed in words.items() if allowed)
+
+
+def _holds(condition: Condition, name: str, given: Mapping[str, Any]) -> bool:
+    if name in given:
+        return condition.holds(given[name])
+    # what was not given is nothing, and so none of what it must not be
+    return condition.other_than is not None and condition == Condition(
+        other_than=condition.other_than
+    )
+
+
+def _is_one_of(value: Any, values: Sequence[Any]) -> bool:
+    return any(_is_same(value, one) for one in values)
+
+
+def _is_same(value: Any, one: Any) -> bool:
+    """Whether two values are; models write numbers as texts, and True is no 1."""
+    if isinstance(value, str) and isinstance(one, bool):
+        return value.lower() == str(one).lower()
+    if isinstance(value, str) and isinstance(one, (int, float)):
+        return _number(value) == one
+    return bool(value == one) and isinstance(value, bool) == isinstance(one, bool)
+
+
+def _is_found(pattern: str, value: Any) -> bool:
+    if isinstance(value, bool) or not isinstance(value, (str, int, float)):
+        return True
+    text = str(value)
+    return len(text) > MAX_SEARCHED_CHARS or re.search(pattern, text) is not None
+
+
+def _number(value: Any) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, (str, int, float)):
+        return None
+    try:
+        number = float(value)
+    except (ValueError, OverflowError):
+        return None
+    # not a number is neither above nor below
+    return None if number != number else number

@@ -1,0 +1,35 @@
+"""The shape of tools.yaml.
+
+`common` (the keys of every kind), `approval` (when a person is asked), `python`, `http`, `command`.
+"""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from tools.config.command import CommandTool
+from tools.config.common import CommonTool
+from tools.config.http import HttpTool
+from tools.config.python import PythonTool
+from tools.yaml_shape import Name, Shape
+
+ToolConfig = PythonTool | HttpTool | CommandTool
+ToolConfigs = dict[Name, Annotated[ToolConfig, Field(discriminator="kind")]]
+
+
+class ToolsFile(Shape):
+    """tools.yaml: the tools of a crew."""
+
+    tools: ToolConfigs
+    """Tools by name."""
+
+
+__all__ = [
+    "CommandTool",
+    "CommonTool",
+    "HttpTool",
+    "PythonTool",
+    "ToolConfig",
+    "ToolConfigs",
+    "ToolsFile",
+]

@@ -1,0 +1,91 @@
+"""When a person is asked before a call of a tool."""
+
+import re
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag
+
+from tools.approval import ApprovalRule, Condition, OnDeadline
+from tools.yaml_shape import Shape, form_of, resolve
+
+Value = Annotated[Any, BeforeValidator(resolve)]
+Scalar = Annotated[str | float | bool | None, BeforeValidator(resolve)]
+
+
+def _require_pattern(text: str) -> str:
+    try:
+        re.compile(text)
+    except re.error as error:
+        raise ValueError(f"{text!r} is no regular expression: {error}") from None
+    return text
+
+
+class ConditionConfig(Shape):
+    """What an argument must be; everything that is given must hold."""
+
+    above: float | None = None
+    """A number above this one."""
+    below: float | None = None
+    """A number below this one."""
+    matches: Annotated[str, AfterValidator(_require_pattern)] | None = None
+    """A text in which this regular expression is found."""
+    not_: Annotated[Value, Field(alias="not")] = None
+    """Anything but this value, or any of this list."""
+
+    def live(self) -> Condition:
+        """As the executor takes it."""
+        other_than = _values(self.not_) if "not_" in self.model_fields_set else None
+        return Condition(None, self.above, self.below, self.matches, other_than)
+
+
+Conditions = dict[
+    str,
+    Annotated[
+        Annotated[ConditionConfig, Tag("mapping")]
+        | Annotated[list[Value], Tag("list")]
+        | Annotated[Scalar, Tag("scalar")],
+        Discriminator(form_of),
+    ],
+]
+
+
+class ApprovalConfig(Shape):
+    """When a person is asked before a call, and what the person may do."""
+
+    when: Annotated[
+        Annotated[Conditions, Tag("mapping")] | Annotated[list[Conditions], Tag("list")],
+        Discriminator(form_of),
+    ] = []
+    """Arguments for which a person is asked: a value, a list of values, or conditions; all must
+    hold. Of a list of such mappings, one must. Always unless given."""
+    deadline_seconds: Annotated[float, Field(gt=0, le=31_536_000)] | None = None
+    """How long an answer is waited for."""
+    on_deadline: OnDeadline = "refuse"
+    """Then: `refuse` the call, `wait` on, or `fail` the run. A clock never approves."""
+    edit: bool = True
+    """Whether the person may change the arguments."""
+    answer: bool = False
+    """Whether the person may say what the call returns, without making it."""
+    remember: list[Literal["run"]] = ["run"]
+    """`run`: the person may approve the tool for the rest of the run."""
+
+    def live(self) -> ApprovalRule:
+        """As the executor takes it."""
+        given = self.when if isinstance(self.when, list) else [self.when]
+        when = tuple({name: _condition(one) for name, one in each.items()} for each in given)
+        return ApprovalRule(
+            tuple(one for one in when if one),
+            self.deadline_seconds,
+            self.on_deadline,
+            self.edit,
+            self.answer,
+            "run" in self.remember,
+        )
+
+
+def _condition(given: Any) -> Condition:
+    return given.live() if isinstance(given, ConditionConfig) else Condition(_values(given))
+
+
+def _values(given: Any) -> tuple[Any, ...]:
+    return tuple(given) if isinstance(given, list) else (given,)

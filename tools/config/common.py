@@ -1,0 +1,85 @@
+"""The keys that every kind of tool has."""
+
+from typing import Annotated
+
+from pydantic import Discriminator, Field, Tag
+
+from tools.approval import ApprovalRule
+from tools.config.approval import ApprovalConfig
+from tools.guards import BreakerLimits, CallLimits
+from tools.tool import Effect
+from tools.yaml_shape import JsonObject, Shape, form_of
+
+Seconds = Annotated[float, Field(gt=0, le=3600)]
+
+
+class LimitsConfig(Shape):
+    """How many calls of a tool may run at the same time, and begin in a second."""
+
+    max_concurrent: Annotated[int, Field(ge=1, le=10_000)] | None = None
+    """Calls that run at the same time, in one process; others wait, at most their own timeout."""
+    rate_per_second: Annotated[float, Field(gt=0, le=100_000)] | None = None
+    """Calls that begin in a second, in one process."""
+    burst: Annotated[int, Field(ge=1, le=10_000)] = 1
+    """Calls that may begin at once after a pause."""
+
+    def live(self) -> CallLimits:
+        """As the executor takes them."""
+        return CallLimits(self.max_concurrent, self.rate_per_second, self.burst)
+
+
+class BreakerConfig(Shape):
+    """When calls of a tool that does not work are refused at once."""
+
+    failures: Annotated[int, Field(ge=1, le=1000)] = 5
+    """In a row: timeouts, network errors, temporary errors, and HTTP statuses from 500 on."""
+    open_seconds: Seconds = 30
+    """Calls are refused for so long; then one is made to see whether it works again."""
+
+    def live(self) -> BreakerLimits:
+        """As the executor takes them."""
+        return BreakerLimits(self.failures, self.open_seconds)
+
+
+class CommonTool(Shape):
+    """What an entry of any kind may have."""
+
+    description: str | None = None
+    """What the model reads about the tool."""
+    parameters: JsonObject | None = None
+    """JSON schema of the arguments, which is an object's."""
+    timeout_seconds: Seconds | None = None
+    """Of one attempt; `settings.tool_execution_timeout_seconds` unless given."""
+    retries: Annotated[int, Field(ge=0, le=20)] | None = None
+    """After the first attempt; `settings.tool_retries` unless given."""
+    effect: Effect | None = None
+    """`read` and `idempotent` may be tried again; `once` never, once it may have acted."""
+    requires_approval: (
+        Annotated[
+            Annotated[ApprovalConfig, Tag("mapping")] | Annotated[bool, Tag("scalar")],
+            Discriminator(form_of),
+        ]
+        | None
+    ) = None
+    """A person must approve each call, or those that a mapping says: the run pauses before it."""
+    max_output_kb: Annotated[int, Field(ge=1, le=10_240)] = 64
+    """Of a result, x 1,024 bytes; the middle of a longer one is left out."""
+    limits: LimitsConfig | None = None
+    """How many calls may run at the same time, and begin in a second."""
+    breaker: (
+        Annotated[
+            Annotated[BreakerConfig, Tag("mapping")] | Annotated[bool, Tag("scalar")],
+            Discriminator(form_of),
+        ]
+        | None
+    ) = None
+    """When calls are refused since the tool does not work; `false`: never. On for http and mcp,
+    unless given."""
+
+    @property
+    def approval(self) -> ApprovalRule | None:
+        """When a person is asked; None: never, or as the function says."""
+        given = self.requires_approval
+        if isinstance(given, ApprovalConfig):
+            return given.live()
+        return ApprovalRule() if given else None

@@ -1,0 +1,136 @@
+"""What a handler is told of the call that it makes, and what it can tell of it."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from tools.errors import PermanentError
+
+# progress that is told, of one call
+MAX_PROGRESS = 200
+PROGRESS_SECONDS = 0.2
+
+# what became of a call beside its output: `sent` (whether anything went out), `exit_code`,
+# `http_status`, `truncated`, `refused`, `denied` (why nothing was sent)
+Facts = dict[str, bool | int | str]
+# of an environment variable by its name; raises PermanentError where it is not set
+FindSecret = Callable[[str], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who makes a sequence of calls."""
+
+    run_id: str = ""
+    agent_id: str = ""
+    # whom the run belongs to
+    user: str = ""
+    # the group in which it speaks, where calls of several agents may have the same id
+    group: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a call is."""
+
+    progress: float
+    # what `progress` is at the end, if that is known
+    total: float | None = None
+    message: str = ""
+
+
+def find_no_secret(name: str) -> str:
+    """Where there is no environment."""
+    raise PermanentError(f"the environment variable {name} is not set")
+
+
+class ToolContext:
+    """Of one call; a Python tool gets it as the parameter that has this type.
+
+    Attributes:
+        call_id: the call's.
+        run_id: the run that it is part of.
+        agent_id: the agent that made it.
+        user: whom the run belongs to.
+        group: in which the agent speaks, if it does.
+        facts: what became of the call beside its output.
+    """
+
+    def __init__(
+        self,
+        call_id: str = "",
+        run_id: str = "",
+        agent_id: str = "",
+        user: str = "",
+        group: str | None = None,
+        *,
+        monotonic: Callable[[], float] = time.monotonic,
+        find_secret: FindSecret = find_no_secret,
+    ) -> None:
+        """Of a call of which no attempt has begun.
+
+        Args:
+            call_id: see above.
+            run_id: see above.
+            agent_id: see above.
+            user: see above.
+            group: in which the agent speaks, if it does.
+            monotonic: the clock of its deadlines.
+            find_secret: what `secret` asks.
+        """
+        self.call_id, self.run_id, self.agent_id, self.user = call_id, run_id, agent_id, user
+        self.group = group
+        self.facts: Facts = {}
+        self._monotonic, self._find_secret = monotonic, find_secret
+        self._ends_at = float("inf")
+        self._tell: Callable[[Progress], None] | None = None
+        self._told, self._next_told = 0, float("-inf")
+
+    def begin(self, ends_at: float, tell: Callable[[Progress], None]) -> None:
+        """Another attempt begins.
+
+        Args:
+            ends_at: when it is ended, on the clock of deadlines.
+            tell: gets its progress.
+        """
+        self._ends_at, self._tell = ends_at, tell
+        # of the attempt before; that something was sent stays so
+        self.facts.pop("http_status", None)
+        self.facts.pop("exit_code", None)
+
+    @property
+    def key(self) -> str:
+        """The same for each attempt of this call, also after a restart, and of no other call."""
+        if self.group is None:
+            return f"{self.run_id}-{self.call_id}"
+        return f"{self.run_id}-{self.agent_id}-{self.call_id}"
+
+    @property
+    def remaining_seconds(self) -> float:
+        """Until this attempt is ended."""
+        return max(0.0, self._ends_at - self._monotonic())
+
+    def progress(self, progress: float, total: float | None = None, message: str = "") -> None:
+        """Tell how far the call is; at most 5 times a second and 200 times are told, in all."""
+        now = self._monotonic()
+        if self._tell is None or self._told >= MAX_PROGRESS or now < self._next_told:
+            return
+        self._told, self._next_told = self._told + 1, now + PROGRESS_SECONDS
+        self._tell(Progress(progress, total, message))
+
+    def secret(self, name: str) -> str:
+        """The value of an environment variable, which is masked in all that is told.
+
+        Raises:
+            PermanentError: it is not set.
+        """
+        return self._find_secret(name)
+
+    def begin_sending(self) -> None:
+        """From here on it is known whether anything goes out: nothing has yet, in this attempt."""
+        self.facts.setdefault("sent", False)
+
+    def note(self, **facts: Any) -> None:
+        """Tell what became of the call."""
+        self.facts.update(facts)

@@ -1,0 +1,85 @@
+"""An entry of tools.yaml and arguments -> argv and standard input; pure. No shell sees them."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+from tools.config.command import CommandTool
+from tools.errors import ArgumentsError, ToolDefinitionError
+from tools.places import NUL_OR_SURROGATE, PLACE, Arguments, Template, as_text
+
+# a program without a / is looked for here
+FOLDERS = ("/usr/local/bin", "/usr/bin", "/bin")
+# MAX_ARG_STRLEN of Linux, with the NUL behind it
+MAX_ARGUMENT_BYTES = 131_071
+
+
+def find_program(name: str) -> str:
+    """The path of a program.
+
+    Raises:
+        ToolDefinitionError: there is none.
+    """
+    if PLACE.search(name):
+        raise ToolDefinitionError("the program cannot be an argument", "argv", "unknown-program")
+    if "/" not in name:
+        for folder in FOLDERS:
+            if _is_program(found := f"{folder}/{name}"):
+                return found
+        text = f"there is no program {name!r} in {':'.join(FOLDERS)}; write its path"
+        raise ToolDefinitionError(text, "argv", "unknown-program")
+    if not name.startswith("/"):
+        text = f"write the whole path of {name!r}, or the program that reads it: [sh, {name}]"
+        raise ToolDefinitionError(text, "argv", "unknown-program")
+    if not _is_program(name):
+        text = f"{name} is no program that can be run here"
+        raise ToolDefinitionError(text, "argv", "unknown-program")
+    return name
+
+
+def _is_program(path: str) -> bool:
+    return Path(path).is_file() and os.access(path, os.X_OK)
+
+
+def fill_argv(config: CommandTool, program: str, arguments: Arguments) -> list[str]:
+    """The program and its arguments; an item whose argument is absent is left out.
+
+    Raises:
+        ArgumentsError: an argument cannot be one of a program.
+    """
+    filled = [program]
+    for item in config.argv[1:]:
+        if not Template(item).is_filled(arguments):
+            continue
+        whole = PLACE.fullmatch(item)
+        value = arguments[whole[1]] if whole is not None else None
+        if whole is not None and isinstance(value, list):
+            filled += [_checked(whole[1], one, config) for one in value]
+        else:
+            filled.append(Template(item).fill(arguments, lambda n, v: _checked(n, v, config)))
+    for item in filled:
+        if len(item.encode()) > MAX_ARGUMENT_BYTES:
+            raise ArgumentsError("an argument of a program is 128 KiB at most")
+    return filled
+
+
+def _checked(name: str, value: Any, config: CommandTool) -> str:
+    text = as_text(name, value, NUL_OR_SURROGATE)
+    if text.startswith(("-", "@")) and not config.dash_arguments:
+        raise ArgumentsError(
+            f"{name}: begins with {text[0]!r}, which a program may read as an option; "
+            "dash_arguments can allow it"
+        )
+    return text
+
+
+def fill_stdin(config: CommandTool, arguments: Arguments) -> bytes:
+    """What the program reads.
+
+    Raises:
+        ArgumentsError: an argument has no form as text.
+    """
+    if config.stdin is None or not Template(config.stdin).is_filled(arguments):
+        return b""
+    template = Template(config.stdin)
+    return template.fill(arguments, lambda n, v: as_text(n, v, NUL_OR_SURROGATE)).encode()

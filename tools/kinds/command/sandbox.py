@@ -1,0 +1,95 @@
+"""What a program may read, write and reach; and how it is kept to that."""
+
+import os
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from tools.config.command import CommandTool
+from tools.errors import ToolDefinitionError
+from tools.kinds.command import landlock
+from tools.kinds.command.landlock import LIST, READ, WRITE, Access
+
+SYSTEM_FOLDERS = (
+    *("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix"),
+    # where the configuration of name resolution leads
+    *("/run/systemd/resolve", "/run/resolvconf"),
+)
+# of the kernel: readings of this machine
+KERNEL_FOLDERS = ("/proc", "/sys")
+DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty")
+# of the crew's folder: where its runs are kept, and where keys are
+HIDDEN = (".crew", ".env", ".git")
+
+
+@dataclass(frozen=True, slots=True)
+class Sandbox:
+    """What confines a program."""
+
+    kind: str
+    # the crew's
+    folder: Path
+    read: tuple[Path, ...]
+    write: tuple[Path, ...]
+    network: bool
+
+    @classmethod
+    def of(cls, config: CommandTool, folder: Path) -> "Sandbox":
+        """Of an entry.
+
+        Raises:
+            ToolDefinitionError: what it asks for by name cannot be had here.
+        """
+        kind = config.sandbox
+        if kind == "auto":
+            kind = "landlock" if landlock.version() else "off"
+        if kind == "landlock" and not landlock.version():
+            text = "the kernel has no Landlock (Linux 5.13 and newer may have it)"
+            raise ToolDefinitionError(text, "sandbox", "no-sandbox")
+        if kind == "bwrap" and shutil.which("bwrap") is None:
+            text = "bwrap is not installed; install bubblewrap, or use landlock"
+            raise ToolDefinitionError(text, "sandbox", "no-sandbox")
+        read = tuple(_path(one, folder) for one in config.read)
+        write = tuple(_path(one, folder) for one in config.write)
+        return cls(kind, folder, read, write, config.network)
+
+    def rights(self, own: Path) -> Iterator[tuple[Path, Access]]:
+        """What Landlock leaves a program; `own`: the folder of its call."""
+        for name in (*SYSTEM_FOLDERS, *KERNEL_FOLDERS):
+            yield Path(name), READ
+        for name in DEVICES:
+            yield Path(name), landlock.DEVICE
+        yield self.folder, LIST
+        for path in (*self._shown(), *self.read):
+            yield path, READ
+        for path in (own, *self.write):
+            yield path, WRITE
+
+    def _shown(self) -> Iterator[Path]:
+        """What of the crew's folder is read: not what the runtime keeps there."""
+        with os.scandir(self.folder) as entries:
+            for entry in entries:
+                if not entry.name.startswith(HIDDEN):
+                    yield Path(entry.path)
+
+    def prefix(self, own: Path, cwd: Path) -> list[str]:
+        """The arguments before the program, with bubblewrap; none without it."""
+        if self.kind != "bwrap":
+            return []
+        argv = ["bwrap", "--die-with-parent", "--new-session", "--unshare-all"]
+        if self.network:
+            argv.append("--share-net")
+        argv += ["--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp"]  # noqa: S108 # its own
+        argv += ["--dir", str(self.folder)]
+        for name in SYSTEM_FOLDERS:
+            argv += ["--ro-bind-try", name, name]
+        for path in (*self._shown(), *self.read):
+            argv += ["--ro-bind-try", str(path), str(path)]
+        for path in (own, *self.write):
+            argv += ["--bind-try", str(path), str(path)]
+        return [*argv, "--chdir", str(cwd), "--"]
+
+
+def _path(text: str, folder: Path) -> Path:
+    return (folder / text).resolve()

@@ -1,0 +1,8 @@
+"""A Python function as a tool.
+
+- `reference`: a function by `file.py:name` or `package.module:name`, made a tool
+- `isolated`: a tool whose calls go to processes that are kept (`isolate: process`)
+- `process`: one such process, as its owner sees it
+- `child`: what runs in it
+- `messages`: what the two say to each other
+"""
