@@ -21,7 +21,7 @@ from crew.routing.rules import Route, Routing
 from crew.routing.signals import escape, normalize
 from tools.builtin import BUILTIN_TOOLS
 from tools.clock import Clock
-from tools.config import PythonTool
+from tools.config import OpenApiTool, PythonTool
 from tools.context import FindSecret
 from tools.deadline import Limits
 from tools.errors import ToolDefinitionError, ToolImportError
@@ -31,6 +31,7 @@ from tools.secrets import Secrets
 from tools.suggest import nearest
 from tools.texts import map_texts
 from tools.tool import Tool
+from tools.toolbox import Toolbox
 
 
 class Given(Protocol):
@@ -69,37 +70,44 @@ class Given(Protocol):
 
 def make_tools(
     files: CrewFiles, given: Sequence[Tool], maker: ToolMaker, *, imports: bool
-) -> tuple[dict[str, Tool], list[Problem]]:
-    """Every tool of a crew by name (built-in, given, of its files), and what is wrong with any.
+) -> tuple[Toolbox, list[Problem]]:
+    """Every tool of a crew (built-in, given, of its files), and what is wrong with any.
 
     With `imports`, Python tools are imported, which runs their files; else they are left out.
     """
-    tools = {**BUILTIN_TOOLS, **{tool.name: tool for tool in given}}
+    tools = Toolbox({**BUILTIN_TOOLS, **{tool.name: tool for tool in given}})
     problems: list[Problem] = []
     # modules that do not import: reported once, not for each of their tools
     failed_modules: set[str] = set()
     for name, config in files.tools.items():
         document = files.tool_files[name]
-        if name in tools:
+        if name in tools.by_name:
             kind = "a built-in tool" if name in BUILTIN_TOOLS else "a tool that the program gives"
             text = f"{name} is {kind} already; choose another name"
             problems.append(document.problem(("tools", name), "tool-twice", text, key=True))
             continue
         if isinstance(config, PythonTool) and not imports:
             continue
+        if isinstance(config, OpenApiTool) and config.document not in files.api_documents:
+            # which is a problem of its own
+            continue
         try:
-            tools[name] = maker.make(name, config)
+            made = maker.make(name, config)
         except ToolImportError as error:
             if error.module not in failed_modules:
                 failed_modules.add(error.module)
                 problems.append(_tool_problem(files, name, error))
         except ToolDefinitionError as error:
             problems.append(_tool_problem(files, name, error))
+        else:
+            for twice in tools.add(name, made):
+                text = f"{name} makes a tool {twice}, and there is one of this name already"
+                problems.append(document.problem(("tools", name), "tool-twice", text, key=True))
     return tools, problems
 
 
 def _tool_problem(files: CrewFiles, name: str, error: ToolDefinitionError) -> Problem:
-    return files.tool_files[name].problem(("tools", name, error.key), error.code, str(error))
+    return files.tool_files[name].problem(("tools", name, *error.path), error.code, str(error))
 
 
 def tool_limits(settings: CrewSettings) -> Limits:
@@ -123,7 +131,7 @@ def make_agents(
     given: Given,
     files: CrewFiles,
     routing: Routing,
-    tools: Mapping[str, Tool],
+    tools: Toolbox,
     catalog: Catalog,
 ) -> tuple[dict[str, Agent], list[Problem]]:
     """The crew's agents, and what is wrong with any.
@@ -145,7 +153,7 @@ def make_agents(
     problems: list[Problem] = []
     for agent_id in crew.agents:
         config = files.agents[agent_id]
-        own_tools = {name: tools[name] for name in config.tools}
+        own_tools = tools.named(config.tools)
         try:
             model = _model(config, catalog, given)
         except ProviderError as error:

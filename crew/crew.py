@@ -30,6 +30,7 @@ from tools.guards import Guards
 from tools.kinds import ToolMaker
 from tools.secrets import Secrets
 from tools.tool import Tool
+from tools.toolbox import Toolbox
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +47,10 @@ class RunLimits:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """What was read of a crew's files, its tools by name, and all problems, ordered by place."""
+    """What was read of a crew's files, its tools, and all problems, ordered by place."""
 
     files: CrewFiles
-    tools: Mapping[str, Tool]
+    tools: Toolbox
     problems: tuple[Problem, ...]
 
 
@@ -99,7 +100,7 @@ class Recipe:
         environment = os.environ if self.environment is None else self.environment
         find_secrets(environment, self.secrets)
         files = read_files(sources, environment, self.secrets, literals)
-        maker = ToolMaker(sources.folder, self.guards)
+        maker = ToolMaker(sources.folder, self.guards, files.api_documents)
         tools, problems = make_tools(files, self.tools, maker, imports=imports)
         found = [*files.problems, *problems, *validate(files, tools)]
         kept = without_suppressed(files.documents.values(), found)
@@ -120,7 +121,7 @@ class Recipe:
             raise ConfigurationError(checked.problems, files.texts)
         config = files.crew
         settings, limits = config.settings, tool_limits(config.settings)
-        routing = routing_of(files, checked.tools)
+        routing = routing_of(files, checked.tools.names)
         catalog = Catalog(
             config.providers,
             files.script,
@@ -137,7 +138,7 @@ class Recipe:
             name=files.name,
             config=config,
             agents=agents,
-            tools=tuple(checked.tools[name] for name in files.tools),
+            tools=tuple(checked.tools.own),
             routing=routing,
             entry_point=entry_point(files),
             limits=RunLimits(

@@ -13,7 +13,14 @@ from typing import Literal
 
 # of the problems that an entry of tools.yaml may have
 DefinitionCode = Literal[
-    "bad-value", "no-sandbox", "schema-ref", "tool-import", "unknown-program", "url-host"
+    "bad-value",
+    "no-sandbox",
+    "openapi",
+    "schema-ref",
+    "tool-import",
+    "tool-twice",
+    "unknown-program",
+    "url-host",
 ]
 
 
@@ -43,14 +50,25 @@ class PermanentError(ToolError):
 class ToolDefinitionError(ToolError):
     """No tool can be made of this entry.
 
-    `key`: the key of the entry that is wrong; `code`: of the problem.
+    `path`: the keys, and places in lists, from the entry to what is wrong; `code`: of the problem.
     """
 
     def __init__(
-        self, message: str, key: str = "function", code: DefinitionCode = "tool-import"
+        self,
+        message: str,
+        place: str | tuple[str | int, ...] = "function",
+        code: DefinitionCode = "tool-import",
     ) -> None:
+        """Of an entry.
+
+        Args:
+            message: what is wrong.
+            place: the key that is wrong, or the path to it.
+            code: of the problem.
+        """
         super().__init__(message)
-        self.key, self.code = key, code
+        self.path = (place,) if isinstance(place, str) else place
+        self.code = code
 
 
 class ToolImportError(ToolDefinitionError):
@@ -64,9 +82,9 @@ class ToolImportError(ToolDefinitionError):
 class SchemaReferenceError(ToolDefinitionError):
     """A JSON schema refers to a file or an address outside itself."""
 
-    def __init__(self, reference: str) -> None:
+    def __init__(self, reference: str, key: str = "parameters") -> None:
         super().__init__(
             f"the schema refers to {reference!r}; a schema may refer only to itself (#/…)",
-            "parameters",
+            key,
             "schema-ref",
         )

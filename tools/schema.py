@@ -138,7 +138,7 @@ class JsonSchema:
         """
         if schema.get("type", "object") != "object":
             message = f"parameters must describe an object, not {schema['type']!r}"
-            raise ToolDefinitionError(message, "parameters")
+            raise ToolDefinitionError(message, "parameters", "bad-value")
         for reference in _outside_references(schema):
             raise SchemaReferenceError(reference)
         self.parameters = {"type": "object", "properties": {}, **schema}
@@ -150,7 +150,7 @@ class JsonSchema:
         except (jsonschema_rs.ValidationError, ValueError) as error:
             message = getattr(error, "message", None) or str(error)
             text = f"parameters are no JSON schema: {message}"
-            raise ToolDefinitionError(text, "parameters") from error
+            raise ToolDefinitionError(text, "parameters", "bad-value") from error
 
     def check(self, arguments: dict[str, Any]) -> dict[str, Any]:
         """The arguments, coerced where a text stands for a number or a truth value.

@@ -7,6 +7,7 @@ from typing import Any
 
 from agents.config import AgentConfig
 from agents.providers.scripted import SCRIPT_FILE, Script
+from crew.config.api_documents import read_api_document
 from crew.config.binding import Bound, S, bind, ignored_keys
 from crew.config.crew_file import CrewConfig
 from crew.config.document import Document, YamlPath
@@ -19,7 +20,7 @@ from crew.config.environment import (
 from crew.config.problems import Problem
 from crew.config.sources import CREW_FILE, TOOLS_FILE, Sources
 from crew.config.yaml_reader import read
-from tools.config import ToolConfig, ToolsFile
+from tools.config import OpenApiTool, ToolConfig, ToolsFile
 from tools.secrets import Secrets
 
 # stands for a required text that is missing, so that the rest can be checked
@@ -48,6 +49,8 @@ class CrewFiles:
     tools: dict[str, ToolConfig] = field(default_factory=dict)
     tool_files: dict[str, Document] = field(default_factory=dict)
     script: Script | None = None
+    # OpenAPI documents that tools name, as plain data; without those that cannot be read
+    api_documents: dict[str, Any] = field(default_factory=dict)
     # gets what is read from the environment
     secrets: Secrets = field(default_factory=Secrets)
     # keys that stand in crew.yaml or tools.yaml itself, by their paths
@@ -117,6 +120,7 @@ def read_files(
         _read_crew(files, crew, environment, literals)
     if (tools := sources.find(TOOLS_FILE)) is not None:
         _read_tools(files, tools, environment, literals)
+    _read_api_documents(files)
     if (script := sources.find(SCRIPT_FILE)) is not None:
         document = _read(files, script)
         files.documents[SCRIPT_FILE] = document
@@ -238,3 +242,20 @@ def _read_tools(
             files.problems.append(document.problem(place, "tool-twice", text, key=True))
         else:
             files.tools[tool_name], files.tool_files[tool_name] = tool, document
+
+
+def _read_api_documents(files: CrewFiles) -> None:
+    for name, tool in files.tools.items():
+        if not isinstance(tool, OpenApiTool) or tool.document in files.documents:
+            continue
+        content = files.sources.files.get(tool.document)
+        if content is None:
+            text = f"there is no file {tool.document} in the crew's folder that can be read"
+            place = ("tools", name, "document")
+            files.problems.append(files.tool_files[name].problem(place, "openapi", text))
+            continue
+        document = read_api_document(tool.document, content)
+        files.documents[tool.document] = document
+        files.problems += document.problems
+        if document.data is not None:
+            files.api_documents[tool.document] = document.data

@@ -43,6 +43,7 @@ ErrorCode = Literal[
     "tool-import",
     "schema-ref",
     "url-host",
+    "openapi",
     "unknown-program",
     "no-sandbox",
     "member-twice",

@@ -6,16 +6,20 @@ import json
 import os
 import stat
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from agents.providers.scripted import SCRIPT_FILE
 from crew.config.problems import Problem
-from crew.config.yaml_reader import MAX_BYTES
+from crew.config.yaml_reader import MAX_BYTES, read
+from tools.config.openapi import DOCUMENT_ENDINGS
 
 CREW_FILE = "crew.yaml"
 TOOLS_FILE = "tools.yaml"
 ENDINGS = (".yaml", ".yml")
+# that may describe tools
+CONFIGURED = frozenset({Path(CREW_FILE).stem, Path(TOOLS_FILE).stem})
 # stands where a secret was
 NOT_KEPT = "not-kept"
 
@@ -56,7 +60,8 @@ class Sources:
     @property
     def agents(self) -> list[str]:
         """The files of the agents."""
-        return [name for name in self.files if name.startswith("agents/")]
+        names = (name for name in self.files if name.startswith("agents/"))
+        return [name for name in names if name.endswith(ENDINGS)]
 
     def to_json(self) -> str:
         """The files as JSON; only for those of a crew without errors, which are UTF-8."""
@@ -79,12 +84,16 @@ def read_sources(folder: Path) -> Sources:
     for path in _paths(folder, problems):
         name = path.relative_to(folder).as_posix()
         try:
-            _require_file(path)
-            with path.open("rb") as file:
-                files[name] = file.read(MAX_BYTES + 1)
+            files[name] = _read_file(path)
         except OSError as error:
             text = f"the file cannot be read: {error.strerror}"
             problems.append(Problem(name, 1, 1, "unreadable", text))
+    for name in _documents(files):
+        # the loader says what is wrong with one that is not there
+        with suppress(OSError, ValueError):
+            path = (folder / name).resolve()
+            if path.is_relative_to(folder.resolve()):
+                files[name] = _read_file(path)
     if not any(Path(name).stem == Path(CREW_FILE).stem for name in _top_names(files, problems)):
         problems.append(Problem(CREW_FILE, 1, 1, "no-crew", _no_crew(folder)))
     return Sources(folder, files, tuple(problems))
@@ -94,6 +103,27 @@ def _top_names(files: Mapping[str, bytes], problems: Sequence[Problem]) -> list[
     """The names of the files beside crew.yaml, also of those that cannot be read."""
     names = [*files, *(problem.file for problem in problems)]
     return [name for name in names if "/" not in name]
+
+
+def _read_file(path: Path) -> bytes:
+    """Its first bytes; raises OSError."""
+    _require_file(path)
+    with path.open("rb") as file:
+        return file.read(MAX_BYTES + 1)
+
+
+def _documents(files: Mapping[str, bytes]) -> list[str]:
+    """The OpenAPI documents that the files name."""
+    found: dict[str, None] = {}
+    for name, content in files.items():
+        if Path(name).stem in CONFIGURED and b"openapi" in content:
+            data = read(name, content).data
+            entries = data.get("tools") if isinstance(data, dict) else None
+            for entry in entries.values() if isinstance(entries, dict) else ():
+                given = entry.get("document") if isinstance(entry, dict) else None
+                if isinstance(given, str) and given.endswith(DOCUMENT_ENDINGS):
+                    found[given] = None
+    return [name for name in found if name not in files]
 
 
 def _require_file(path: Path) -> None:

@@ -105,7 +105,7 @@ def graph(
     if has_failed(checked.problems):
         raise ConfigurationError(checked.problems, files.texts)
     # whether a person is asked stands in the files; no tool is imported for it
-    routing = routing_of(files, {**checked.tools, **files.tools})
+    routing = routing_of(files, {**checked.tools.names, **files.tools})
     print(RENDERERS[form](RoutingGraph.of(routing, entry_point(files))))
 
 

@@ -156,6 +156,7 @@ def worker(
 
 
 app.add_typer(tokens.app, name="token")
+app.add_typer(tools.app, name="tools")
 app.command()(leakcheck)
 for module in (runs, files, tools, doctor, audit):
     for command in module.COMMANDS:

@@ -1,4 +1,4 @@
-"""The commands about tools: tools (what can they do), call (make one call by hand)."""
+"""The commands about tools: tools (what can they do), tools import, call (one call by hand)."""
 
 import asyncio
 import json
@@ -10,15 +10,21 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+import yaml
+from pydantic import ValidationError
 from pydantic_core import to_json
+from typer.core import TyperGroup
 
+from crew.config.api_documents import read_api_document
 from crew.crew import Crew
 from server.cli.exits import HERE, Exit, Folder, fail
 from server.cli.opening import load
 from tools.calls import CallEvent, CallProgressed, ToolCall, ToolResult
+from tools.config import OpenApiTool
 from tools.context import Caller
-from tools.errors import ToolError
+from tools.errors import ToolDefinitionError, ToolError
 from tools.executor import ToolExecutor
+from tools.kinds.openapi.entries import entries, operation_names
 from tools.suggest import nearest
 from tools.texts import visible
 from tools.tool import Tool
@@ -27,7 +33,24 @@ from tools.tool import Tool
 BY_HAND = "crew call"
 
 
-def tools(
+class _ToolsGroup(TyperGroup):
+    """`crew tools DIR` is `crew tools show DIR`."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """The arguments with the command that is meant."""
+        if not args or (args[0] not in self.commands and args[0] != "--help"):
+            args = ["show", *args]
+        return super().parse_args(ctx, args)
+
+
+app = typer.Typer(
+    help="What the crew's tools may do: `crew tools DIR`; and entries for new ones.",
+    cls=_ToolsGroup,
+)
+
+
+@app.command()
+def show(
     folder: Folder = HERE,
     as_document: Annotated[
         bool, typer.Option("--json", help="Print JSON, one tool a line.")
@@ -44,6 +67,63 @@ def tools(
             print(to_json(document).decode())
         else:
             print(visible(render(document)))
+
+
+@app.command("import")
+def import_(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="OpenAPI 3.0 or 3.1.")],
+    operations: Annotated[
+        str,
+        typer.Option(
+            metavar="A,B,...",
+            help="The operations: an operationId each, or a method and path such as "
+            "`GET /pets/{id}`; all unless given.",
+        ),
+    ] = "",
+    server: Annotated[
+        str, typer.Option(help="The URL that the paths are appended to.")
+    ] = "https://api.example.com",
+    prefix: Annotated[str, typer.Option(help="Of the tools' names.")] = "",
+) -> None:
+    """Print entries of kind http for operations of an OpenAPI document, to paste in tools.yaml.
+
+    Example: [bold]crew tools import pets.json --operations listPets --server https://pets.example[/]
+    """
+    try:
+        content = file.read_bytes()
+    except OSError as error:
+        fail(f"{file} cannot be read: {error.strerror}", Exit.USAGE)
+    document = read_api_document(file.name, content)
+    for problem in document.problems:
+        fail(f"{file}:{problem.line}: {problem.message}", Exit.USAGE)
+    wanted = [one.strip() for one in operations.split(",") if one.strip()]
+    tools: dict[str, Any] = {}
+    try:
+        for operation in wanted or operation_names(document.data):
+            try:
+                config = _api_entry(file.name, server, operation, prefix)
+                made = entries("", config, document.data)
+            except ToolDefinitionError as error:
+                if wanted:
+                    raise
+                # of all operations, those are printed that can be tools
+                print(visible(f"left out: {error}"), file=sys.stderr)
+                continue
+            for name, entry in made.items():
+                tools[name] = entry.model_dump(mode="json", exclude_unset=True)
+    except ToolDefinitionError as error:
+        fail(visible(str(error)), Exit.USAGE)
+    print(yaml.safe_dump({"tools": tools}, sort_keys=False, allow_unicode=True, width=100), end="")
+
+
+def _api_entry(document: str, server: str, operation: str, prefix: str) -> OpenApiTool:
+    """An entry of one operation; ends the command where the options make none."""
+    entry = {"kind": "openapi", "document": document, "server": server, "prefix": prefix}
+    try:
+        return OpenApiTool.model_validate({**entry, "operations": [operation]})
+    except ValidationError as error:
+        first = error.errors()[0]
+        fail(f"{'.'.join(str(part) for part in first['loc'])}: {first['msg']}", Exit.USAGE)
 
 
 def tools_of(crew: Crew) -> list[tuple[Tool, list[str]]]:
@@ -184,4 +264,4 @@ def _document(result: ToolResult) -> dict[str, Any]:
     }
 
 
-COMMANDS = (tools, call)
+COMMANDS = (call,)

@@ -1,6 +1,6 @@
 """Tools made of entries of tools.yaml, and called as an agent calls them."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from tools.context import Caller
 from tools.deadline import Limits
 from tools.guards import Guards
 from tools.kinds import ToolMaker
+from tools.toolbox import ToolSet
 
 PATIENT = Limits(sequence_seconds=50, tool_seconds=20, backoff_min_seconds=0.001)
 CALLER = Caller("run1", "agent1", "ann")
@@ -57,8 +58,31 @@ async def tool_of(
     """The tool `T` of an entry."""
     maker = maker or ToolMaker(folder, Guards(clock))
     tool = maker.make("T", _entry.validate_python({"kind": kind, **entry}))
+    assert isinstance(tool, Tool)
     try:
         yield MadeTool(tool, limits, clock)
     finally:
         if tool.close is not None:
             await tool.close()
+
+
+@asynccontextmanager
+async def tools_of(
+    kind: str,
+    folder: Path = Path(),
+    *,
+    limits: Limits = PATIENT,
+    clock: Clock = SYSTEM_CLOCK,
+    documents: Mapping[str, Any] | None = None,
+    **entry: Any,
+) -> AsyncIterator[dict[str, MadeTool]]:
+    """The tools of an entry `T` that makes several, by their names."""
+    maker = ToolMaker(folder, Guards(clock), documents or {})
+    made = maker.make("T", _entry.validate_python({"kind": kind, **entry}))
+    assert isinstance(made, ToolSet)
+    try:
+        yield {tool.name: MadeTool(tool, limits, clock) for tool in made.tools}
+    finally:
+        for tool in made.tools:
+            if tool.close is not None:
+                await tool.close()

@@ -1,6 +1,7 @@
 """The shape of tools.yaml.
 
-`common` (the keys of every kind), `approval` (when a person is asked), `python`, `http`, `command`.
+`common` (the keys of every kind), `approval` (when a person is asked), `python`, `http`, `command`,
+`openapi`.
 """
 
 from typing import Annotated
@@ -10,10 +11,13 @@ from pydantic import Field
 from tools.config.command import CommandTool
 from tools.config.common import CommonTool
 from tools.config.http import HttpTool
+from tools.config.openapi import OpenApiTool
 from tools.config.python import PythonTool
 from tools.yaml_shape import Name, Shape
 
-ToolConfig = PythonTool | HttpTool | CommandTool
+# an entry makes one tool, or several
+SingleTool = PythonTool | HttpTool | CommandTool
+ToolConfig = SingleTool | OpenApiTool
 ToolConfigs = dict[Name, Annotated[ToolConfig, Field(discriminator="kind")]]
 
 
@@ -28,7 +32,9 @@ __all__ = [
     "CommandTool",
     "CommonTool",
     "HttpTool",
+    "OpenApiTool",
     "PythonTool",
+    "SingleTool",
     "ToolConfig",
     "ToolConfigs",
     "ToolsFile",

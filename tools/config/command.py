@@ -4,13 +4,13 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from tools.config.common import CommonTool
+from tools.config.common import OneTool
 
 Sandbox = Literal["auto", "off", "landlock", "bwrap"]
 VariableName = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
 
 
-class CommandTool(CommonTool):
+class CommandTool(OneTool):
     """A program, without a shell. Its effect is `once` unless given."""
 
     synonyms: ClassVar[dict[str, str]] = {

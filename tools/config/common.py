@@ -44,10 +44,6 @@ class BreakerConfig(Shape):
 class CommonTool(Shape):
     """What an entry of any kind may have."""
 
-    description: str | None = None
-    """What the model reads about the tool."""
-    parameters: JsonObject | None = None
-    """JSON schema of the arguments, which is an object's."""
     timeout_seconds: Seconds | None = None
     """Of one attempt; `settings.tool_execution_timeout_seconds` unless given."""
     retries: Annotated[int, Field(ge=0, le=20)] | None = None
@@ -83,3 +79,12 @@ class CommonTool(Shape):
         if isinstance(given, ApprovalConfig):
             return given.live()
         return ApprovalRule() if given else None
+
+
+class OneTool(CommonTool):
+    """What an entry that describes one tool may have beside that."""
+
+    description: str | None = None
+    """What the model reads about the tool."""
+    parameters: JsonObject | None = None
+    """JSON schema of the arguments, which is an object's."""

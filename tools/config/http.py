@@ -5,10 +5,12 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag
 
-from tools.config.common import CommonTool
+from tools.config.common import OneTool
 from tools.yaml_shape import JsonObject, Shape, form_of, resolve
 
 Method = Literal["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
+# RFC 9110, 9.2.1; the others get a key by which a server may know the same call again
+SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 # RFC 9110, 5.1
 HeaderName = Annotated[str, Field(pattern=r"^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,256}$")]
 Status = Annotated[int, Field(ge=100, le=599)]
@@ -44,7 +46,7 @@ class Reached(Shape):
     """Private addresses are refused; `true` allows all, a list of networks those."""
 
 
-class HttpTool(CommonTool, Reached):
+class HttpTool(OneTool, Reached):
     """A request to an HTTP API.
 
     Its effect is `read` for GET, HEAD and OPTIONS, else `once`, unless given.

@@ -4,13 +4,13 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from tools.config.common import CommonTool
+from tools.config.common import OneTool
 
 # of an isolated process
 DEFAULT_MEMORY_MB = 1024
 
 
-class PythonTool(CommonTool):
+class PythonTool(OneTool):
     """A Python function: description and parameters are read from it unless given.
 
     Its effect is `idempotent` unless given, here or by the function.

@@ -1,24 +1,37 @@
-"""What runs a tool: `python`, `http`, `command`, and here the one place that knows them all."""
+"""What runs a tool, and here the one place that knows all kinds.
+
+`python`, `http`, `command`, `openapi`.
+"""
 
 import hashlib
 import importlib
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, assert_never
 
 from tools.approval import ApprovalRule
-from tools.config import CommandTool, HttpTool, PythonTool, ToolConfig
+from tools.config import (
+    CommandTool,
+    HttpTool,
+    OpenApiTool,
+    PythonTool,
+    SingleTool,
+    ToolConfig,
+)
 from tools.config.common import BreakerConfig
 from tools.errors import ToolDefinitionError
 from tools.guards import BreakerLimits, Guards
 from tools.kinds.command.marks import Marks
 from tools.kinds.command.tool import command_tool
 from tools.kinds.http.connections import Connections
+from tools.kinds.openapi.entries import entries
 from tools.kinds.python.isolated import isolated
 from tools.kinds.python.reference import python_tool
 from tools.suggest import nearest
 from tools.tool import Reach, Tool
+from tools.toolbox import ToolSet
 
 KIB = 1024
 
@@ -31,6 +44,8 @@ class ToolMaker:
     folder: Path
     # of all revisions of the crew
     guards: Guards
+    # OpenAPI documents by their names, as far as they can be read
+    documents: Mapping[str, Any] = field(default_factory=dict)
     connections: Connections = field(default_factory=Connections)
 
     @cached_property
@@ -38,28 +53,46 @@ class ToolMaker:
         """Of this process's calls of commands."""
         return Marks(self.folder)
 
-    def make(self, name: str, config: ToolConfig) -> Tool:
-        """The tool that an entry describes.
+    def make(self, name: str, config: ToolConfig) -> Tool | ToolSet:
+        """The tool that an entry describes, or the tools that it describes together.
 
         Raises:
             ToolDefinitionError: none can be made of it.
         """
-        tool = self._make(name, config)
+        match config:
+            case OpenApiTool():
+                made = self._api_tools(name, config)
+            case _:
+                made = [_with_entry(self._make(name, config), config)]
         limits = config.limits.live() if config.limits is not None else None
         breaker = _breaker(config)
         guard = None
         if limits is not None or breaker is not None:
+            # of the entry: what is behind it is one server, however many tools it has
             guard = self.guards.of(name, limits, breaker)
-        if tool.approval is not None:
-            _require_arguments(tool.approval, tool.parameters)
-        return replace(
-            tool,
-            max_output_bytes=config.max_output_kb * KIB,
-            guard=guard,
-            entry_hash=hashlib.sha256(config.model_dump_json().encode()).hexdigest(),
-        )
+        if (rule := config.approval) is not None:
+            _require_arguments(rule, made)
+        made = [
+            replace(tool, max_output_bytes=config.max_output_kb * KIB, guard=guard) for tool in made
+        ]
+        return ToolSet(tuple(made)) if isinstance(config, OpenApiTool) else made[0]
 
-    def _make(self, name: str, config: ToolConfig) -> Tool:
+    def _api_tools(self, name: str, config: OpenApiTool) -> list[Tool]:
+        """The tools of an OpenAPI document's operations."""
+        made = []
+        found = entries(name, config, self.documents.get(config.document))
+        for (tool_name, entry), wanted in zip(found.items(), config.operations, strict=True):
+            try:
+                tool = _with_entry(self._make(tool_name, entry), entry)
+            except ToolDefinitionError as error:
+                place = config.operations.index(wanted)
+                text = f"{config.document}: {wanted}: {error}"
+                raise ToolDefinitionError(text, ("operations", place), error.code) from error
+            reach = replace(tool.reach, kind="openapi", pin=config.document)
+            made.append(replace(tool, reach=reach))
+        return made
+
+    def _make(self, name: str, config: SingleTool) -> Tool:
         match config:
             case PythonTool():
                 return self._python_tool(name, config)
@@ -85,17 +118,23 @@ def _breaker(config: ToolConfig) -> BreakerLimits | None:
     given = config.breaker
     if isinstance(given, BreakerConfig):
         return given.live()
-    is_on = isinstance(config, HttpTool) if given is None else given
+    is_on = isinstance(config, (HttpTool, OpenApiTool)) if given is None else given
     return BreakerLimits() if is_on else None
 
 
-def _require_arguments(rule: ApprovalRule, parameters: dict[str, Any]) -> None:
-    """Each condition is on an argument that the tool has.
+def _with_entry(tool: Tool, config: SingleTool) -> Tool:
+    """The tool that knows which entry it is of."""
+    digest = hashlib.sha256(config.model_dump_json().encode()).hexdigest()
+    return replace(tool, entry_hash=digest)
+
+
+def _require_arguments(rule: ApprovalRule, made: Iterable[Tool]) -> None:
+    """Each condition is on an argument that a tool has.
 
     Raises:
         ToolDefinitionError: one is not.
     """
-    known = parameters.get("properties", {})
+    known = {key: None for tool in made for key in tool.parameters.get("properties", {})}
     for name in (name for conditions in rule.when for name in conditions):
         if name not in known:
             near = nearest(name, known)

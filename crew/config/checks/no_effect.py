@@ -1,6 +1,6 @@
 """What a crew's files configure without effect, though each key is right by itself."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
 
 from agents.config import FLAT_COST_KEYS, AgentConfig
@@ -11,13 +11,16 @@ from crew.config.loader import CrewFiles
 from crew.config.problems import Problem
 from crew.config.sources import CREW_FILE
 from tools.config import CommandTool, PythonTool, ToolConfig
+from tools.toolbox import ToolSet
 
 ISOLATED_KEYS = {"max_memory_mb", "max_cpu_seconds"}
 CONFINED_KEYS = {"read", "write", "network"}
 MODEL_KEYS = ("model", "provider", "provider_url")
 
 
-def find_no_effect(files: CrewFiles, crew: CrewConfig) -> Iterator[Problem]:
+def find_no_effect(
+    files: CrewFiles, crew: CrewConfig, sets: Mapping[str, ToolSet]
+) -> Iterator[Problem]:
     """A warning for each such key of the agents, and for tools and providers that nobody uses."""
     listed = [agent_id for agent_id in crew.agents if agent_id in files.agents]
     for agent_id in listed:
@@ -35,7 +38,9 @@ def find_no_effect(files: CrewFiles, crew: CrewConfig) -> Iterator[Problem]:
         files.is_whole(files.agent_files[agent_id].file, "tools", "primary", "backup", "provider")
         for agent_id in listed
     ):
-        yield from _unused(files, crew, [files.agents[agent_id] for agent_id in listed])
+        agents = [files.agents[agent_id] for agent_id in listed]
+        yield from _unused_tools(files, agents, sets)
+        yield from _unused_providers(files, crew, agents)
 
 
 def _no_effect(document: Document, path: YamlPath, why: str) -> Problem:
@@ -124,13 +129,21 @@ def _prompts(
                 yield document.problem((key,), "empty-variable", text)
 
 
-def _unused(files: CrewFiles, crew: CrewConfig, agents: list[AgentConfig]) -> Iterator[Problem]:
-    tools = {name for agent in agents for name in agent.tools}
+def _unused_tools(
+    files: CrewFiles, agents: list[AgentConfig], sets: Mapping[str, ToolSet]
+) -> Iterator[Problem]:
+    named = {name for agent in agents for name in agent.tools}
     for name in files.tools:
-        if name not in tools:
+        made = sets[name].tools if name in sets else ()
+        if named.isdisjoint((name, *(tool.name for tool in made))):
             text = f"no agent has the tool {name}"
             document = files.tool_files[name]
             yield document.problem(("tools", name), "unused-tool", text, key=True)
+
+
+def _unused_providers(
+    files: CrewFiles, crew: CrewConfig, agents: list[AgentConfig]
+) -> Iterator[Problem]:
     models = [model for agent in agents for model in (agent.primary or agent, agent.backup)]
     used = {model.provider for model in models if model is not None}
     document = files.crew_document

@@ -14,10 +14,10 @@ from crew.config.loader import CrewFiles
 from crew.config.problems import Problem
 from crew.config.routing_plan import entry_point, routing_of
 from crew.routing.graph import RoutingGraph
-from tools.tool import Tool
+from tools.toolbox import Toolbox
 
 
-def validate(files: CrewFiles, tools: Mapping[str, Tool]) -> list[Problem]:
+def validate(files: CrewFiles, tools: Toolbox) -> list[Problem]:
     """The problems between the files, beside those in each (`files.problems`).
 
     Args:
@@ -28,15 +28,15 @@ def validate(files: CrewFiles, tools: Mapping[str, Tool]) -> list[Problem]:
     if crew is None:
         return []
     # a tool of the files that could not be made is known all the same
-    known_tools: Mapping[str, object] = {**files.tools, **tools}
+    known_tools: Mapping[str, object] = {**files.tools, **tools.names}
     problems = [
-        *check_script(files, crew, tools),
+        *check_script(files, crew, tools.by_name),
         *check_references(files, crew),
         *check_agents(files, crew, known_tools),
         *check_prompts(files, crew),
         *check_groups(files, crew, known_tools),
         *check_signals(files, crew),
-        *find_no_effect(files, crew),
+        *find_no_effect(files, crew, tools.sets),
         *check_tools(files),
     ]
     if is_routing_whole(files, problems):

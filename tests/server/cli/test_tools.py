@@ -115,3 +115,99 @@ def test_secrets_and_progress(tmp_path: Path):
     assert (told.returncode, told.stdout, told.stderr) == (0, "it is ***\n", "1 of 2 half\n")
     missing = crew("call", tmp_path, "secret")
     assert "the environment variable MY_OWN is not set" in missing.stderr
+
+
+API = """\
+openapi: 3.1.0
+paths:
+  /users/{name}:
+    get:
+      operationId: findUser
+      parameters: [{ name: name, in: path, required: true, schema: { type: string } }]
+    delete:
+      operationId: removeUser
+      parameters: [{ name: name, in: path, required: true, schema: { type: string } }]
+  /upload:
+    post:
+      operationId: upload
+      requestBody: { required: true, content: { multipart/form-data: {} } }
+"""
+
+
+def api_folder(path: Path, **entry: Any) -> Path:
+    users = {
+        "kind": "openapi",
+        "document": "api/users.yaml",
+        "server": "https://users.example.com/v1/",
+        "operations": ["findUser", "removeUser"],
+        **entry,
+    }
+    write_crew(path, {"a": {"tools": ["users"]}}, tools={"users": users})
+    (path / "api").mkdir()
+    (path / "api" / "users.yaml").write_text(API)
+    return path
+
+
+def test_an_entry_of_several_tools(tmp_path: Path):
+    """Each is shown; an agent names them all by the entry's name."""
+    made = api_folder(tmp_path / "crew", effects={"removeUser": "idempotent"})
+    shown = [json.loads(line) for line in crew("tools", "--json", made).stdout.splitlines()]
+    told = [(one["tool"], one["kind"], one["effect"], one["agents"]) for one in shown]
+    assert told == [
+        ("users_findUser", "openapi", "read", ["a"]),
+        ("users_removeUser", "openapi", "idempotent", ["a"]),
+    ]
+    assert {(*one["reaches"], one["pin"]) for one in shown} == {
+        ("users.example.com", "api/users.yaml")
+    }
+    valid = crew("validate", "--strict", made)
+    assert (valid.returncode, valid.stderr) == (0, "")
+
+
+MISTAKES: list[tuple[dict[str, Any], str]] = [
+    ({"operations": ["findUsers"]}, "did you mean 'findUser'?"),
+    ({"document": "api/other.yaml"}, "no file api/other.yaml in the crew's folder"),
+    ({"document": "../users.yaml"}, "no file ../users.yaml in the crew's folder"),
+    ({"operations": ["upload"]}, "a body of multipart/form-data; only JSON"),
+    ({"server": "users.example.com"}, "begins with http:// or https://"),
+    ({"parameters": {}}, "unknown key 'parameters'"),
+]
+
+
+def test_mistakes_around_a_document(tmp_path: Path):
+    """Each with its place."""
+    for n, (entry, told) in enumerate(MISTAKES):
+        made = api_folder(tmp_path / str(n), **entry)
+        (tmp_path / "users.yaml").write_text(API)
+        result = crew("validate", made)
+        assert (result.returncode, told in result.stdout + result.stderr) == (1, True), result
+        assert "tools.yaml:" in result.stdout + result.stderr
+    (tmp_path / "0" / "api" / "users.yaml").write_text(API + "  x: [")
+    broken = crew("validate", tmp_path / "0")
+    assert "api/users.yaml:15" in broken.stdout + broken.stderr
+
+
+def test_operations_are_printed_as_entries(tmp_path: Path):
+    """That load, and make the same tools; those that cannot be tools are named."""
+    made = api_folder(tmp_path / "crew")
+    document = made / "api" / "users.yaml"
+    printed = crew("tools", "import", document, "--server", "https://users.example.com/v1")
+    assert (printed.returncode, "left out: users.yaml: POST /upload" in printed.stderr) == (0, True)
+    (made / "tools.yaml").write_text(printed.stdout)
+    agent = made / "agents" / "a.yaml"
+    agent.write_text(agent.read_text().replace("- users", "- findUser\n- removeUser"))
+    valid = crew("validate", "--strict", made)
+    assert (valid.returncode, valid.stderr) == (0, "")
+    shown = [json.loads(line) for line in crew("tools", "--json", made).stdout.splitlines()]
+    assert [(one["tool"], one["effect"]) for one in shown] == [
+        ("findUser", "read"),
+        ("removeUser", "once"),
+    ]
+    for arguments, told in (
+        ([document, "--operations", "upload"], "only JSON"),
+        ([document, "--operations", "none"], "no operation 'none'"),
+        ([tmp_path / "none.json"], "cannot be read"),
+        ([document, "--prefix", "a b"], "prefix"),
+    ):
+        refused = crew("tools", "import", *arguments)
+        assert (refused.returncode, told in refused.stderr) == (2, True), refused

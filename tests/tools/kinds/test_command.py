@@ -173,6 +173,6 @@ async def test_a_program_must_be_there_at_load(tmp_path: Path):
         with pytest.raises(ToolDefinitionError) as raised:
             async with tool_of("command", tmp_path, argv=argv):
                 pass
-        assert (raised.value.key, raised.value.code) == ("argv", "unknown-program"), argv
+        assert (raised.value.path, raised.value.code) == (("argv",), "unknown-program"), argv
     async with tool_of("command", tmp_path, argv=["sh", "mine.sh"]) as tool:
         assert (await tool()).output == "mine\n"

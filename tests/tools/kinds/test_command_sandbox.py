@@ -39,7 +39,7 @@ async def test_where_it_runs(tmp_path: Path):
         with pytest.raises(ToolDefinitionError) as raised:
             async with tool_of("command", crew, argv=["pwd"], cwd=cwd):
                 pass
-        assert (raised.value.key, raised.value.code) == ("cwd", "bad-value")
+        assert (raised.value.path, raised.value.code) == (("cwd",), "bad-value")
 
 
 @needs_landlock
@@ -130,7 +130,7 @@ async def test_a_sandbox_that_cannot_be_had_is_an_error(tmp_path: Path):
     with pytest.raises(ToolDefinitionError) as raised:
         async with tool_of("command", tmp_path, argv=["true"], sandbox="bwrap"):
             pass
-    assert (raised.value.key, raised.value.code) == ("sandbox", "no-sandbox")
+    assert (raised.value.path, raised.value.code) == (("sandbox",), "no-sandbox")
 
 
 @pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not here")

@@ -187,4 +187,4 @@ async def test_a_url_that_chooses_no_host_is_an_error(url: str):
     with pytest.raises(ToolDefinitionError) as raised:
         async with tool_of("http", url=url):
             pass
-    assert (raised.value.key, raised.value.code) == ("url", "url-host")
+    assert (raised.value.path, raised.value.code) == (("url",), "url-host")

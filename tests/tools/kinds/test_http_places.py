@@ -155,7 +155,7 @@ def test_no_argument_changes_another_part_of_a_body(value: Any):
             "parameters",
             "bad-value",
         ),
-        ({"parameters": {"type": "array"}}, "parameters", "tool-import"),
+        ({"parameters": {"type": "array"}}, "parameters", "bad-value"),
         (
             {"parameters": {"properties": {}, "$ref": "http://127.0.0.1/x"}},
             "parameters",
@@ -174,7 +174,7 @@ async def test_entries_that_make_no_request(
     with pytest.raises(ToolDefinitionError) as raised:
         async with tool_of("http", **entry):
             pass
-    assert (raised.value.key, raised.value.code) == (key, code)
+    assert (raised.value.path, raised.value.code) == ((key,), code)
 
 
 async def test_wrong_arguments_send_nothing():

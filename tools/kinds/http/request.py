@@ -5,7 +5,7 @@ import re
 from dataclasses import dataclass
 from urllib.parse import SplitResult, urlsplit
 
-from tools.config.http import HttpTool
+from tools.config.http import SAFE_METHODS, HttpTool
 from tools.errors import ArgumentsError, DefinitionCode, ToolDefinitionError
 from tools.kinds.http.addresses import port_of
 from tools.kinds.http.places import (
@@ -18,8 +18,6 @@ from tools.kinds.http.places import (
 )
 from tools.places import PLACE, Arguments, Template, names_in
 
-# RFC 9110, 9.2.1; the others get a key by which a server may know the same call again
-SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 # RFC 3986, 3.3 and 3.4
 URL_TEXT = re.compile(r"(%[0-9A-Fa-f]{2}|[A-Za-z0-9._~!$&'()*+,;=:@/?-])*")
 HOST = re.compile(r"[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]")

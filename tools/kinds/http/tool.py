@@ -10,13 +10,13 @@ import aiohttp
 from aiohttp import http_exceptions
 from yarl import URL
 
-from tools.config.http import HttpTool
+from tools.config.http import SAFE_METHODS, HttpTool
 from tools.context import ToolContext
 from tools.errors import PermanentError, TemporaryError
 from tools.kinds.http.addresses import Allowance, DeniedError, port_of, require_port
 from tools.kinds.http.answer import KIB, part_of, read_body, to_text
 from tools.kinds.http.connections import Connections
-from tools.kinds.http.request import SAFE_METHODS, Request, RequestPlan
+from tools.kinds.http.request import Request, RequestPlan
 from tools.places import names_in, own_parameters, require_places
 from tools.schema import JsonSchema
 from tools.secrets import SECRET_HEADER

@@ -1,0 +1,59 @@
+"""OpenAPI documents of a crew's folder: YAML or JSON -> plain data, within the limits of files."""
+
+import json
+from typing import Any
+
+from crew.config.document import Document
+from crew.config.yaml_reader import MAX_BYTES, MAX_DEPTH, MAX_NODES, read
+from tools.yaml_shape import resolve
+
+
+def read_api_document(file: str, content: bytes) -> Document:
+    """Read a document's bytes; what cannot be read is in `problems`, with `data` None."""
+    if not file.endswith(".json"):
+        document = read(file, content)
+        document.data = resolve(document.data)
+        return document
+    document = Document(file, "")
+    if len(content) > MAX_BYTES:
+        text = f"the file has more than {MAX_BYTES:,} bytes, the most that are read"
+        return document.refuse(1, 1, "too-large", text)
+    try:
+        document.text = content.decode("utf-8-sig")
+        document.data = json.loads(document.text)
+    except UnicodeDecodeError:
+        return document.refuse(1, 1, "not-utf8", "the file is no UTF-8 text; save it as UTF-8")
+    except json.JSONDecodeError as error:
+        return document.refuse(error.lineno, error.colno, "syntax", f"no JSON: {error.msg}")
+    except RecursionError:
+        return _too_deep(document)
+    return _bounded(document)
+
+
+def _bounded(document: Document) -> Document:
+    nodes, depth, level = 0, 0, [document.data]
+    while level:
+        depth, nodes = depth + 1, nodes + len(level)
+        if depth > MAX_DEPTH:
+            return _too_deep(document)
+        if nodes > MAX_NODES:
+            document.data = None
+            text = f"more than {MAX_NODES:,} values"
+            return document.refuse(1, 1, "too-many-nodes", text)
+        level = [inner for one in level for inner in _inside(one)]
+    return document
+
+
+def _inside(value: Any) -> list[Any]:
+    match value:
+        case dict():
+            return list(value.values())
+        case list():
+            return value
+        case _:
+            return []
+
+
+def _too_deep(document: Document) -> Document:
+    document.data = None
+    return document.refuse(1, 1, "too-deep", f"nested more than {MAX_DEPTH} deep")

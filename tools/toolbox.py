@@ -1,0 +1,55 @@
+"""The tools of a crew by their names, and by those of the entries that describe several."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from tools.tool import Tool
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSet:
+    """The tools of one entry, which an agent may name together by the entry's name."""
+
+    tools: tuple[Tool, ...]
+
+    @property
+    def requires_approval(self) -> bool:
+        """Whether a person is asked before some calls."""
+        return any(tool.requires_approval for tool in self.tools)
+
+
+@dataclass(slots=True)
+class Toolbox:
+    """Every tool that agents may name."""
+
+    by_name: dict[str, Tool]
+    # by the names of their entries
+    sets: dict[str, ToolSet] = field(default_factory=dict)
+    # of the crew's files, in their order
+    own: list[Tool] = field(default_factory=list)
+
+    @property
+    def names(self) -> Mapping[str, Tool | ToolSet]:
+        """What an agent's list of tools may name."""
+        return {**self.sets, **self.by_name}
+
+    def add(self, entry: str, made: Tool | ToolSet) -> Iterator[str]:
+        """Add what an entry makes; yields the names that are taken, whose tools are left out."""
+        if isinstance(made, ToolSet):
+            self.sets[entry] = made
+        for tool in made.tools if isinstance(made, ToolSet) else (made,):
+            if tool.name in self.by_name:
+                yield tool.name
+            else:
+                self.by_name[tool.name] = tool
+                self.own.append(tool)
+
+    def named(self, names: Iterable[str]) -> dict[str, Tool]:
+        """The tools of an agent's list, by their own names."""
+        found: dict[str, Tool] = {}
+        for name in names:
+            if name in self.sets:
+                found |= {tool.name: tool for tool in self.sets[name].tools}
+            else:
+                found[name] = self.by_name[name]
+        return found
