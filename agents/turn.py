@@ -31,11 +31,11 @@ from agents.model import (
 )
 from agents.text_calls import find_calls
 from tools.calls import (
-    BreakerOpened,
     CallEvent,
     CallProgressed,
     CallRetried,
     CallStarted,
+    CallWarned,
     ToolCall,
     ToolResult,
 )
@@ -190,9 +190,7 @@ class Turn:
                 await self.emit(ToolRetried(id_, name, event))
             case CallProgressed():
                 await self.emit(ToolProgressed(id_, name, group, event))
-            case BreakerOpened(tool, failures, seconds):
-                text = f"{tool} failed {failures} times in a row"
-                text = f"{text}; its calls are refused for {seconds:g} s, then one is tried"
-                await self._warn("breaker_open", text)
+            case CallWarned(code, text):
+                await self._warn(code, text)
             case ToolResult():
                 await self.emit(ToolReturned(id_, name, group, event))

@@ -21,7 +21,7 @@ from crew.routing.rules import Route, Routing
 from crew.routing.signals import escape, normalize
 from tools.builtin import BUILTIN_TOOLS
 from tools.clock import Clock
-from tools.config import OpenApiTool, PythonTool
+from tools.config import McpServer, OpenApiTool, PythonTool
 from tools.context import FindSecret
 from tools.deadline import Limits
 from tools.errors import ToolDefinitionError, ToolImportError
@@ -90,6 +90,9 @@ def make_tools(
             continue
         if isinstance(config, OpenApiTool) and config.document not in files.api_documents:
             # which is a problem of its own
+            continue
+        if isinstance(config, McpServer) and not imports and name not in files.locked:
+            # to ask for its tools is to start it
             continue
         try:
             made = maker.make(name, config)

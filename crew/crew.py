@@ -28,6 +28,7 @@ from tools.context import find_no_secret
 from tools.deadline import Limits
 from tools.guards import Guards
 from tools.kinds import ToolMaker
+from tools.kinds.mcp.servers import Servers
 from tools.secrets import Secrets
 from tools.tool import Tool
 from tools.toolbox import Toolbox
@@ -73,6 +74,8 @@ class Recipe:
     secrets: Secrets = field(default_factory=Secrets, compare=False)
     # of its tools, in all revisions of the crew
     guards: Guards = field(default_factory=lambda: Guards(SYSTEM_CLOCK), compare=False)
+    # of MCP, in all revisions of the crew
+    servers: Servers = field(default_factory=Servers, compare=False)
 
     def find_secret(self, name: str) -> str:
         """The value of an environment variable, for a tool; raises PermanentError."""
@@ -100,7 +103,13 @@ class Recipe:
         environment = os.environ if self.environment is None else self.environment
         find_secrets(environment, self.secrets)
         files = read_files(sources, environment, self.secrets, literals)
-        maker = ToolMaker(sources.folder, self.guards, files.api_documents)
+        maker = ToolMaker(
+            sources.folder,
+            self.guards,
+            files.api_documents,
+            files.locked,
+            self.servers,
+        )
         tools, problems = make_tools(files, self.tools, maker, imports=imports)
         found = [*files.problems, *problems, *validate(files, tools)]
         kept = without_suppressed(files.documents.values(), found)

@@ -104,13 +104,13 @@ class CallProgressed:
 
 
 @dataclass(frozen=True, slots=True)
-class BreakerOpened:
-    """A tool has failed so often in a row that calls of it are refused for a while."""
+class CallWarned:
+    """Something about a tool that its result does not say, or not to people."""
 
-    tool: str
-    failures: int
-    seconds: float
+    # of the warnings of a run, such as `breaker_open`
+    code: str
+    message: str
 
 
-CallEvent = CallStarted | CallRetried | CallProgressed | BreakerOpened | ToolResult
+CallEvent = CallStarted | CallRetried | CallProgressed | CallWarned | ToolResult
 EmitCallEvent = Callable[[CallEvent], Awaitable[None]]

@@ -86,6 +86,7 @@ class ToolContext:
         self._ends_at = float("inf")
         self._tell: Callable[[Progress], None] | None = None
         self._told, self._next_told = 0, float("-inf")
+        self._warnings: list[tuple[str, str]] = []
 
     def begin(self, ends_at: float, tell: Callable[[Progress], None]) -> None:
         """Another attempt begins.
@@ -130,6 +131,15 @@ class ToolContext:
     def begin_sending(self) -> None:
         """From here on it is known whether anything goes out: nothing has yet, in this attempt."""
         self.facts.setdefault("sent", False)
+
+    def warn(self, code: str, message: str) -> None:
+        """Tell people something that is no part of the result, as a warning of the run."""
+        self._warnings.append((code, message))
+
+    def take_warnings(self) -> list[tuple[str, str]]:
+        """What was told since the last time."""
+        taken, self._warnings = self._warnings, []
+        return taken
 
     def note(self, **facts: Any) -> None:
         """Tell what became of the call."""

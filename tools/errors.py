@@ -14,6 +14,7 @@ from typing import Literal
 # of the problems that an entry of tools.yaml may have
 DefinitionCode = Literal[
     "bad-value",
+    "mcp-unreachable",
     "no-sandbox",
     "openapi",
     "schema-ref",

@@ -9,12 +9,12 @@ from functools import partial
 
 from tools.calls import (
     MAX_OUTPUT_BYTES,
-    BreakerOpened,
     CallEvent,
     CallProgressed,
     CallRetried,
     CallStarted,
     CallStatus,
+    CallWarned,
     EmitCallEvent,
     ToolCall,
     ToolResult,
@@ -204,8 +204,10 @@ class _Call:
             finally:
                 breaker = turn.end()
         if breaker is not None:
-            seconds = breaker.limits.open_seconds
-            await self.emit(BreakerOpened(self.tool.name, breaker.limits.failures, seconds))
+            limits = breaker.limits
+            text = f"{self.tool.name} failed {limits.failures} times in a row; its calls are"
+            text = f"{text} refused for {limits.open_seconds:g} s, then one is tried"
+            await self.emit(CallWarned("breaker_open", text))
         return error
 
     def _outcome(self, error: Exception | None) -> Outcome:
@@ -260,6 +262,8 @@ class _Call:
             raise TimeoutError(f"no result within {seconds:.3g} s") from None
         finally:
             await progress.end()
+            for code, text in context.take_warnings():
+                await self.emit(CallWarned(code, text))
             if not task.done():
                 task.cancel()
                 _abandoned.add(task)

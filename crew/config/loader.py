@@ -7,9 +7,9 @@ from typing import Any
 
 from agents.config import AgentConfig
 from agents.providers.scripted import SCRIPT_FILE, Script
-from crew.config.api_documents import read_api_document
 from crew.config.binding import Bound, S, bind, ignored_keys
 from crew.config.crew_file import CrewConfig
+from crew.config.data_files import read_data
 from crew.config.document import Document, YamlPath
 from crew.config.environment import (
     fill_environment,
@@ -21,6 +21,7 @@ from crew.config.problems import Problem
 from crew.config.sources import CREW_FILE, TOOLS_FILE, Sources
 from crew.config.yaml_reader import read
 from tools.config import OpenApiTool, ToolConfig, ToolsFile
+from tools.kinds.mcp.lock import LOCK_FILE, Locked, from_lock
 from tools.secrets import Secrets
 
 # stands for a required text that is missing, so that the rest can be checked
@@ -51,6 +52,8 @@ class CrewFiles:
     script: Script | None = None
     # OpenAPI documents that tools name, as plain data; without those that cannot be read
     api_documents: dict[str, Any] = field(default_factory=dict)
+    # the tools of MCP servers that mcp.lock.json has, by their entries
+    locked: Locked = field(default_factory=dict)
     # gets what is read from the environment
     secrets: Secrets = field(default_factory=Secrets)
     # keys that stand in crew.yaml or tools.yaml itself, by their paths
@@ -121,6 +124,7 @@ def read_files(
     if (tools := sources.find(TOOLS_FILE)) is not None:
         _read_tools(files, tools, environment, literals)
     _read_api_documents(files)
+    _read_lock(files)
     if (script := sources.find(SCRIPT_FILE)) is not None:
         document = _read(files, script)
         files.documents[SCRIPT_FILE] = document
@@ -254,8 +258,23 @@ def _read_api_documents(files: CrewFiles) -> None:
             place = ("tools", name, "document")
             files.problems.append(files.tool_files[name].problem(place, "openapi", text))
             continue
-        document = read_api_document(tool.document, content)
+        document = read_data(tool.document, content)
         files.documents[tool.document] = document
         files.problems += document.problems
         if document.data is not None:
             files.api_documents[tool.document] = document.data
+
+
+def _read_lock(files: CrewFiles) -> None:
+    content = files.sources.files.get(LOCK_FILE)
+    if content is None:
+        return
+    document = read_data(LOCK_FILE, content)
+    files.documents[LOCK_FILE] = document
+    files.problems += document.problems
+    if document.problems:
+        return
+    try:
+        files.locked = from_lock(document.data)
+    except ValueError as error:
+        files.problems.append(document.problem((), "mcp-lock", str(error)))

@@ -44,6 +44,8 @@ ErrorCode = Literal[
     "schema-ref",
     "url-host",
     "openapi",
+    "mcp-unreachable",
+    "mcp-lock",
     "unknown-program",
     "no-sandbox",
     "member-twice",
@@ -71,6 +73,8 @@ WarningCode = Literal[
     # tools
     "private-address",
     "unconfined-command",
+    "unpinned",
+    "unguarded",
     # the script
     "script-tool",
     "script-arguments",

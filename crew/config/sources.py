@@ -14,6 +14,7 @@ from agents.providers.scripted import SCRIPT_FILE
 from crew.config.problems import Problem
 from crew.config.yaml_reader import MAX_BYTES, read
 from tools.config.openapi import DOCUMENT_ENDINGS
+from tools.kinds.mcp.lock import LOCK_FILE
 
 CREW_FILE = "crew.yaml"
 TOOLS_FILE = "tools.yaml"
@@ -136,6 +137,8 @@ def _require_file(path: Path) -> None:
 
 
 def _paths(folder: Path, problems: list[Problem]) -> Iterator[Path]:
+    if _is_there(folder / LOCK_FILE):
+        yield folder / LOCK_FILE
     for name in (CREW_FILE, TOOLS_FILE, SCRIPT_FILE):
         candidates = [folder / (Path(name).stem + ending) for ending in ENDINGS]
         found = [path for path in candidates if _is_there(path)]

@@ -16,7 +16,7 @@ GITIGNORE = ".crew/*.db*\n.crew/*.lock\n"
 def starter_files(name: str) -> dict[str, str]:
     """The files of a starter, `small` or `full`, by their names."""
     folder = STARTERS / name
-    found = sorted(path for path in folder.rglob("*") if path.suffix in (".yaml", ".py"))
+    found = sorted(path for path in folder.rglob("*") if path.suffix in (".yaml", ".py", ".json"))
     written = {
         path.relative_to(folder).as_posix(): path.read_text(encoding="utf-8") for path in found
     }

@@ -15,15 +15,22 @@ from pydantic import ValidationError
 from pydantic_core import to_json
 from typer.core import TyperGroup
 
-from crew.config.api_documents import read_api_document
-from crew.crew import Crew
+from crew.config.data_files import read_data
+from crew.config.errors import ConfigurationError
+from crew.config.problems import has_failed
+from crew.config.sources import read_sources
+from crew.config.yaml_reader import MAX_BYTES
+from crew.crew import Crew, Recipe
 from server.cli.exits import HERE, Exit, Folder, fail
 from server.cli.opening import load
 from tools.calls import CallEvent, CallProgressed, ToolCall, ToolResult
-from tools.config import OpenApiTool
+from tools.config import McpServer, OpenApiTool
 from tools.context import Caller
 from tools.errors import ToolDefinitionError, ToolError
 from tools.executor import ToolExecutor
+from tools.kinds import ToolMaker
+from tools.kinds.mcp.definitions import Definition
+from tools.kinds.mcp.lock import LOCK_FILE, to_lock
 from tools.kinds.openapi.entries import entries, operation_names
 from tools.suggest import nearest
 from tools.texts import visible
@@ -55,11 +62,17 @@ def show(
     as_document: Annotated[
         bool, typer.Option("--json", help="Print JSON, one tool a line.")
     ] = False,
+    lock: Annotated[
+        bool,
+        typer.Option("--lock", help="Write down what the MCP servers say of their tools now."),
+    ] = False,
 ) -> None:
     """Show what the crew's tools may do: where they reach, what they run, read and write.
 
     Example: [bold]crew tools examples/it-support[/]
     """
+    if lock:
+        write_lock(folder)
     crew = load(folder, None)
     for tool, agents in tools_of(crew):
         document = describe(tool, agents)
@@ -67,6 +80,46 @@ def show(
             print(to_json(document).decode())
         else:
             print(visible(render(document)))
+
+
+def write_lock(folder: Path) -> None:
+    """Ask the MCP servers of a crew for their tools, and write mcp.lock.json."""
+    recipe = Recipe()
+    sources = read_sources(folder)
+    locked = recipe.check(sources, imports=False).files.locked
+    # what is wrong with the file, or by it, is no matter when it is written anew
+    others = {name: content for name, content in sources.files.items() if name != LOCK_FILE}
+    checked = recipe.check(replace(sources, files=others), imports=False)
+    if has_failed(checked.problems):
+        raise ConfigurationError(checked.problems, checked.files.texts)
+    found: dict[str, list[Definition]] = {}
+    for name, config in checked.files.tools.items():
+        if not isinstance(config, McpServer) or not config.pin:
+            continue
+        try:
+            found[name] = ToolMaker(folder, recipe.guards).list_mcp(name, config)
+        except ToolDefinitionError as error:
+            fail(visible(recipe.secrets.mask(str(error))))
+        before = {one.name: one.digest for one in locked.get(name, ())}
+        after = {one.name: one.digest for one in found[name]}
+        for tool in sorted(before.keys() | after.keys()):
+            if before.get(tool) != after.get(tool):
+                print(visible(f"{name}: {tool} {_change(before, after, tool)}"), file=sys.stderr)
+    if not found:
+        fail("the crew has no MCP server to write down", Exit.USAGE)
+    text = to_lock(found)
+    if len(text.encode()) > MAX_BYTES:
+        fail(f"{LOCK_FILE} would have more than {MAX_BYTES:,} bytes; leave tools out by allow")
+    # whole or not at all
+    beside = folder / f".{LOCK_FILE}.new"
+    beside.write_text(text, encoding="utf-8")
+    beside.replace(folder / LOCK_FILE)
+
+
+def _change(before: Mapping[str, str], after: Mapping[str, str], tool: str) -> str:
+    if tool not in before:
+        return "is new"
+    return "is described otherwise" if tool in after else "is gone"
 
 
 @app.command("import")
@@ -93,7 +146,7 @@ def import_(
         content = file.read_bytes()
     except OSError as error:
         fail(f"{file} cannot be read: {error.strerror}", Exit.USAGE)
-    document = read_api_document(file.name, content)
+    document = read_data(file.name, content)
     for problem in document.problems:
         fail(f"{file}:{problem.line}: {problem.message}", Exit.USAGE)
     wanted = [one.strip() for one in operations.split(",") if one.strip()]

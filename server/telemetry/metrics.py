@@ -3,7 +3,7 @@
 Labels come from the configuration only.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from importlib.metadata import version
 from typing import Any, get_args
 
@@ -19,6 +19,7 @@ from crew.crew import Crew
 from crew.journal.events import Answered, Event, HandedOff, RunDone, RunFailed, status_of
 from crew.routing.graph import END
 from tools.calls import CallStatus, ToolResult
+from tools.kinds.mcp.servers import ServerStatus
 
 # a series for the time at which another one began is needed by nobody
 disable_created_metrics()  # type: ignore[no-untyped-call] # the package leaves its types out here
@@ -93,6 +94,17 @@ class Metrics:
             ("tool",),
             registry=registry,
         )
+        self.mcp_up = Gauge(
+            "crew_mcp_up",
+            "Whether an MCP server that was used is up.",
+            ("server",),
+            registry=registry,
+        )
+        self.mcp_restarts = counter(
+            "crew_mcp_restarts", "Further starts of MCP servers, and connections to them.", "server"
+        )
+        # restarts that are counted, of each server
+        self.mcp_counted: dict[str, int] = {}
         self.tool_retries = counter("crew_tool_retries", "Further attempts of tools.", "tool")
         self.stalls = counter(
             "crew_tool_stalls", "How often a tool has held up the whole process.", "tool"
@@ -229,6 +241,16 @@ class Metrics:
         """Which tools are refused now."""
         for tool, is_open in open_by_tool.items():
             self.breaker_open.labels(tool).set(is_open)
+
+    def set_mcp(self, statuses: Iterable[ServerStatus]) -> None:
+        """How the MCP servers are now."""
+        for status in statuses:
+            name = status.name
+            self.mcp_up.labels(name).set(status.state == "up")
+            more = status.restarts - self.mcp_counted.get(name, 0)
+            # one that is described anew begins to count anew
+            self.mcp_restarts.labels(name).inc(max(0, more))
+            self.mcp_counted[name] = status.restarts
 
     def count_stall(self, tool: str, seconds: float) -> None:
         """A tool has held up the whole process."""

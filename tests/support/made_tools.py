@@ -1,5 +1,6 @@
 """Tools made of entries of tools.yaml, and called as an agent calls them."""
 
+import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -78,7 +79,9 @@ async def tools_of(
 ) -> AsyncIterator[dict[str, MadeTool]]:
     """The tools of an entry `T` that makes several, by their names."""
     maker = ToolMaker(folder, Guards(clock), documents or {})
-    made = maker.make("T", _entry.validate_python({"kind": kind, **entry}))
+    config = _entry.validate_python({"kind": kind, **entry})
+    # it may ask a server of the test, which is served by this loop
+    made = await asyncio.to_thread(maker.make, "T", config)
     assert isinstance(made, ToolSet)
     try:
         yield {tool.name: MadeTool(tool, limits, clock) for tool in made.tools}

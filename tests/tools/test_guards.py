@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.support.made_tools import PATIENT, MadeTool
 from tests.support.tool_calls import moving_clock
 from tools import PermanentError, TemporaryError, Tool, VirtualClock, tool
-from tools.calls import BreakerOpened
+from tools.calls import CallWarned
 from tools.clock import Clock
 from tools.deadline import Limits
 from tools.function import Function
@@ -125,8 +125,11 @@ async def test_a_breaker_opens_tries_once_and_closes():
         call = guarded(work, clock, breaker=BreakerLimits(failures=3, open_seconds=30))
         for _ in range(3):
             assert (await call()).output == "down"
-        assert [one for one in call.events if isinstance(one, BreakerOpened)] == [
-            BreakerOpened("T", 3, 30.0)
+        assert [one for one in call.events if isinstance(one, CallWarned)] == [
+            CallWarned(
+                "breaker_open",
+                "T failed 3 times in a row; its calls are refused for 30 s, then one is tried",
+            )
         ]
         for _ in range(5):
             refused = await call()
@@ -143,7 +146,7 @@ async def test_a_breaker_opens_tries_once_and_closes():
         assert [one.status for one in await asyncio.gather(*(call() for _ in range(4)))] == [
             "success"
         ] * 4
-        opened = [one for one in call.events if isinstance(one, BreakerOpened)]
+        opened = [one for one in call.events if isinstance(one, CallWarned)]
         assert len(opened) == 1
 
 

@@ -1,7 +1,7 @@
 """The shape of tools.yaml.
 
 `common` (the keys of every kind), `approval` (when a person is asked), `python`, `http`, `command`,
-`openapi`.
+`openapi`, `mcp`.
 """
 
 from typing import Annotated
@@ -11,13 +11,15 @@ from pydantic import Field
 from tools.config.command import CommandTool
 from tools.config.common import CommonTool
 from tools.config.http import HttpTool
+from tools.config.mcp import McpServer
 from tools.config.openapi import OpenApiTool
 from tools.config.python import PythonTool
 from tools.yaml_shape import Name, Shape
 
 # an entry makes one tool, or several
 SingleTool = PythonTool | HttpTool | CommandTool
-ToolConfig = SingleTool | OpenApiTool
+SetOfTools = OpenApiTool | McpServer
+ToolConfig = SingleTool | SetOfTools
 ToolConfigs = dict[Name, Annotated[ToolConfig, Field(discriminator="kind")]]
 
 
@@ -32,8 +34,10 @@ __all__ = [
     "CommandTool",
     "CommonTool",
     "HttpTool",
+    "McpServer",
     "OpenApiTool",
     "PythonTool",
+    "SetOfTools",
     "SingleTool",
     "ToolConfig",
     "ToolConfigs",

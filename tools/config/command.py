@@ -5,12 +5,27 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from tools.config.common import OneTool
+from tools.yaml_shape import Shape
 
 Sandbox = Literal["auto", "off", "landlock", "bwrap"]
 VariableName = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
 
 
-class CommandTool(OneTool):
+class Confined(Shape):
+    """What a program may do."""
+
+    sandbox: Sandbox = "auto"
+    """What confines it: `landlock` (the kernel), `bwrap` (bubblewrap), `off`; `auto` is landlock
+    where the kernel has it."""
+    read: list[str] = []
+    """Files and folders that it may read, beside the system's and the crew's folder."""
+    write: list[str] = []
+    """Files and folders that it may write, beside a folder of each call's own."""
+    network: bool = False
+    """Whether it may use the network."""
+
+
+class CommandTool(OneTool, Confined):
     """A program, without a shell. Its effect is `once` unless given."""
 
     synonyms: ClassVar[dict[str, str]] = {
@@ -38,15 +53,6 @@ class CommandTool(OneTool):
     dash_arguments: bool = False
     """Allow arguments of the model that begin with `-` or `@`: a program may read options in
     them."""
-    sandbox: Sandbox = "auto"
-    """What confines it: `landlock` (the kernel), `bwrap` (bubblewrap), `off`; `auto` is landlock
-    where the kernel has it."""
-    read: list[str] = []
-    """Files and folders that it may read, beside the system's and the crew's folder."""
-    write: list[str] = []
-    """Files and folders that it may write, beside a folder of each call's own."""
-    network: bool = False
-    """Whether it may use the network."""
     memory_mb: Annotated[int, Field(ge=16, le=1_048_576)] = 2048
     """Of each of its processes."""
     cpu_seconds: Annotated[int, Field(ge=1, le=86_400)] | None = None

@@ -1,6 +1,6 @@
 """What runs a tool, and here the one place that knows all kinds.
 
-`python`, `http`, `command`, `openapi`.
+`python`, `http`, `command`, `openapi`, `mcp`.
 """
 
 import hashlib
@@ -15,8 +15,10 @@ from tools.approval import ApprovalRule
 from tools.config import (
     CommandTool,
     HttpTool,
+    McpServer,
     OpenApiTool,
     PythonTool,
+    SetOfTools,
     SingleTool,
     ToolConfig,
 )
@@ -26,6 +28,11 @@ from tools.guards import BreakerLimits, Guards
 from tools.kinds.command.marks import Marks
 from tools.kinds.command.tool import command_tool
 from tools.kinds.http.connections import Connections
+from tools.kinds.mcp.definitions import Definition, chosen
+from tools.kinds.mcp.lock import Locked
+from tools.kinds.mcp.plan import ServerPlan
+from tools.kinds.mcp.servers import Servers
+from tools.kinds.mcp.tool import list_now, mcp_tools
 from tools.kinds.openapi.entries import entries
 from tools.kinds.python.isolated import isolated
 from tools.kinds.python.reference import python_tool
@@ -46,6 +53,10 @@ class ToolMaker:
     guards: Guards
     # OpenAPI documents by their names, as far as they can be read
     documents: Mapping[str, Any] = field(default_factory=dict)
+    # the tools of MCP servers that are known without asking
+    locked: Locked = field(default_factory=dict)
+    # of all revisions of the crew
+    servers: Servers = field(default_factory=Servers)
     connections: Connections = field(default_factory=Connections)
 
     @cached_property
@@ -62,6 +73,8 @@ class ToolMaker:
         match config:
             case OpenApiTool():
                 made = self._api_tools(name, config)
+            case McpServer():
+                made = self._mcp_tools(name, config)
             case _:
                 made = [_with_entry(self._make(name, config), config)]
         limits = config.limits.live() if config.limits is not None else None
@@ -75,7 +88,23 @@ class ToolMaker:
         made = [
             replace(tool, max_output_bytes=config.max_output_kb * KIB, guard=guard) for tool in made
         ]
-        return ToolSet(tuple(made)) if isinstance(config, OpenApiTool) else made[0]
+        return ToolSet(tuple(made)) if isinstance(config, SetOfTools) else made[0]
+
+    def list_mcp(self, name: str, config: McpServer) -> list[Definition]:
+        """What an MCP server says of its tools now, without those that its entry leaves out.
+
+        Raises:
+            ToolDefinitionError: it cannot be asked.
+        """
+        found = list_now(ServerPlan.of(name, config, self.folder, self.marks))
+        return chosen(found, config.allow, config.deny)
+
+    def _mcp_tools(self, name: str, config: McpServer) -> list[Tool]:
+        """The tools of an MCP server."""
+        plan = ServerPlan.of(name, config, self.folder, self.marks)
+        locked = self.locked.get(name) if config.pin else None
+        known = list_now(plan) if locked is None else locked
+        return mcp_tools(config, plan, known, self.servers, is_locked=locked is not None)
 
     def _api_tools(self, name: str, config: OpenApiTool) -> list[Tool]:
         """The tools of an OpenAPI document's operations."""
@@ -118,7 +147,7 @@ def _breaker(config: ToolConfig) -> BreakerLimits | None:
     given = config.breaker
     if isinstance(given, BreakerConfig):
         return given.live()
-    is_on = isinstance(config, (HttpTool, OpenApiTool)) if given is None else given
+    is_on = isinstance(config, (HttpTool, OpenApiTool, McpServer)) if given is None else given
     return BreakerLimits() if is_on else None
 
 

@@ -11,6 +11,8 @@ from crew.config.document import Document
 from crew.config.loader import CrewFiles
 from crew.config.problems import Problem
 from crew.config.sources import CREW_FILE, TOOLS_FILE
+from tools.config import SetOfTools
+from tools.toolbox import ToolSet
 
 SHELL_TOOLS = frozenset({"ExecuteCommand", "RunCommand", "Shell", "Bash"})
 
@@ -22,6 +24,7 @@ def check_agents(
     known_tools = _known_tools(files, tools)
     named_providers = files.names_in(CREW_FILE, ("providers",))
     listed = frozenset(crew.agents)
+    unlisted = unlisted_prefixes(files, tools)
     for agent_id, agent in files.agents.items():
         document = files.agent_files[agent_id]
         if agent_id not in listed:
@@ -33,7 +36,7 @@ def check_agents(
                 yield document.problem(("id",), "unused-agent", text)
             continue
         if known_tools is not None:
-            yield from _check_tools(agent, document, known_tools)
+            yield from _check_tools(agent, document, known_tools, unlisted)
         if named_providers is not None:
             yield from _check_providers(files, agent, crew, named_providers)
         yield from _check_terminal(files, crew, agent)
@@ -50,12 +53,22 @@ def _known_tools(files: CrewFiles, tools: Mapping[str, object]) -> Collection[st
     return known
 
 
+def unlisted_prefixes(files: CrewFiles, tools: Mapping[str, object]) -> tuple[str, ...]:
+    """How the names of tools begin that an entry makes, where it could not be found out which."""
+    sets = {name: one for name, one in files.tools.items() if isinstance(one, SetOfTools)}
+    return tuple(
+        f"{name}_" if one.prefix is None else one.prefix
+        for name, one in sets.items()
+        if not isinstance(tools.get(name), ToolSet)
+    )
+
+
 def _check_tools(
-    agent: AgentConfig, document: Document, known: Collection[str]
+    agent: AgentConfig, document: Document, known: Collection[str], unlisted: tuple[str, ...]
 ) -> Iterator[Problem]:
     for place, name in enumerate(agent.tools):
         path = ("tools", place)
-        if name in known:
+        if name in known or name.startswith(unlisted):
             continue
         if name in SHELL_TOOLS:
             text = (

@@ -10,11 +10,15 @@ from crew.config.document import Document, YamlPath
 from crew.config.loader import CrewFiles
 from crew.config.problems import Problem
 from crew.config.sources import CREW_FILE
-from tools.config import CommandTool, PythonTool, ToolConfig
+from tools.config import McpServer, PythonTool, ToolConfig
+from tools.config.command import Confined
 from tools.toolbox import ToolSet
 
 ISOLATED_KEYS = {"max_memory_mb", "max_cpu_seconds"}
 CONFINED_KEYS = {"read", "write", "network"}
+# of MCP servers
+ADDRESS_KEYS = {"headers", "allow_private"}
+PROGRAM_KEYS = {"args", "env", "cwd", "sandbox", "read", "write", "network", "max_line_kb"}
 MODEL_KEYS = ("model", "provider", "provider_url")
 
 
@@ -52,9 +56,14 @@ def _tool_keys(tool: ToolConfig, document: Document, path: YamlPath) -> Iterator
     if isinstance(tool, PythonTool) and tool.isolate is None:
         for key in ISOLATED_KEYS & given:
             yield _no_effect(document, (*path, key), "isolate: process is not given")
-    if isinstance(tool, CommandTool) and tool.sandbox == "off":
+    if isinstance(tool, Confined) and tool.sandbox == "off":
         for key in CONFINED_KEYS & given:
             yield _no_effect(document, (*path, key), "sandbox is off")
+    if isinstance(tool, McpServer):
+        is_program = tool.url is None
+        for key in (ADDRESS_KEYS if is_program else PROGRAM_KEYS) & given:
+            why = "the server is a program" if is_program else "the server is an address"
+            yield _no_effect(document, (*path, key), why)
     limits = tool.limits
     if limits is not None and limits.rate_per_second is None and "burst" in limits.model_fields_set:
         why = "rate_per_second is not given"

@@ -1,8 +1,9 @@
 """The script: names and signals that nothing has, arguments that a tool refuses."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from agents.providers.scripted import SCRIPT_FILE, Rule, ScriptedCall
+from crew.config.checks.agents import unlisted_prefixes
 from crew.config.checks.prompts import BRACKETED
 from crew.config.checks.references import known_agents, unknown_name
 from crew.config.crew_file import CrewConfig
@@ -12,12 +13,10 @@ from crew.config.problems import Problem
 from crew.config.sources import CREW_FILE, TOOLS_FILE
 from crew.routing.signals import normalize
 from tools.errors import ArgumentsError
-from tools.tool import Tool
+from tools.toolbox import Toolbox
 
 
-def check_script(
-    files: CrewFiles, crew: CrewConfig, tools: Mapping[str, Tool]
-) -> Iterator[Problem]:
+def check_script(files: CrewFiles, crew: CrewConfig, tools: Toolbox) -> Iterator[Problem]:
     """The problems of script.yaml, and that it is missing where an agent needs it."""
     document = files.documents.get(SCRIPT_FILE)
     if document is None:
@@ -57,19 +56,21 @@ def _check_agents(
 def _check_call(
     document: Document,
     files: CrewFiles,
-    tools: Mapping[str, Tool],
+    tools: Toolbox,
     call: ScriptedCall,
     place: tuple[int, int],
 ) -> Iterator[Problem]:
     """A script may call wrongly on purpose, to see what a crew makes of it: a warning."""
     path = ("rules", place[0], "calls", place[1])
     named = (files.names_in(CREW_FILE, ("tools",)), files.names_in(TOOLS_FILE, ("tools",)))
-    tool = tools.get(call.tool)
+    tool = tools.by_name.get(call.tool)
     if tool is None:
         if None in named or any(call.tool in names for names in named if names is not None):
             return
+        if call.tool.startswith(unlisted_prefixes(files, tools.names)):
+            return
         text = f"the script calls {call.tool}, and there is no such tool"
-        near = document.near(call.tool, tools)
+        near = document.near(call.tool, tools.by_name)
         yield document.problem(path, "script-tool", text, suggestion=near)
         return
     if any(path == written[: len(path)] for written in files.changed.get(SCRIPT_FILE, ())):

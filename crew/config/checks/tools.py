@@ -1,33 +1,59 @@
 """What tools may do that is worth knowing before anything starts."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
+from crew.config.document import Document, YamlPath
 from crew.config.loader import CrewFiles
 from crew.config.problems import Problem
-from tools.config import CommandTool, HttpTool
+from tools.config import CommandTool, HttpTool, McpServer
+from tools.config.command import Confined
+from tools.config.http import Reached
 from tools.errors import ToolDefinitionError
 from tools.kinds.command import landlock
 from tools.kinds.http.addresses import Allowance, DeniedError
 from tools.kinds.http.request import parse_url
+from tools.toolbox import ToolSet
+
+# names that a message lists
+MAX_LISTED = 5
 
 
-def check_tools(files: CrewFiles) -> Iterator[Problem]:
-    """A warning for each HTTP tool that reaches nothing, and each command without a sandbox."""
+def check_tools(files: CrewFiles, sets: Mapping[str, ToolSet]) -> Iterator[Problem]:
+    """A warning for each tool that reaches nothing, is not confined, not pinned, or not guarded."""
     for name, tool in files.tools.items():
         document, path = files.tool_files[name], ("tools", name)
         match tool:
-            case HttpTool() if (why := _refused(tool)) is not None:
-                text = f"every call is refused: {why}"
-                yield document.problem((*path, "url"), "private-address", text)
-            case CommandTool(sandbox="auto") if not landlock.version():
+            case HttpTool(url=str(url)) | McpServer(url=str(url)):
+                if (why := _refused(url, tool)) is not None:
+                    text = f"every call is refused: {why}"
+                    yield document.problem((*path, "url"), "private-address", text)
+            case CommandTool() | McpServer() if _is_unconfined(tool):
                 text = "the command is not confined: the kernel has no Landlock"
                 yield document.problem(path, "unconfined-command", text, key=True)
+        if isinstance(tool, McpServer) and tool.pin and name not in files.locked:
+            text = "what the server says of its tools may change; pin it: crew tools DIR --lock"
+            yield document.problem(path, "unpinned", text, key=True)
+        if name in sets:
+            yield from _check_guarded(document, path, sets[name])
 
 
-def _refused(tool: HttpTool) -> str | None:
-    """Why the host that stands in the URL is refused, if it is."""
+def _is_unconfined(tool: Confined) -> bool:
+    return tool.sandbox == "auto" and not landlock.version()
+
+
+def _check_guarded(document: Document, path: YamlPath, made: ToolSet) -> Iterator[Problem]:
+    """Tools that act, which somebody else describes, and nobody approves."""
+    acting = [one.name for one in made.tools if one.effect == "once" and one.approval is None]
+    if acting:
+        listed = ", ".join(acting[:MAX_LISTED]) + (", …" if len(acting) > MAX_LISTED else "")
+        text = f"nobody is asked before these tools act, which others describe: {listed}"
+        yield document.problem(path, "unguarded", text, key=True)
+
+
+def _refused(url: str, tool: Reached) -> str | None:
+    """Why the host that stands in a URL is refused, if it is."""
     try:
-        host = parse_url(tool.url).hostname or ""
+        host = parse_url(url).hostname or ""
         Allowance.of(tool.allow_private).require_host(host)
     except DeniedError as error:
         return str(error)

@@ -30,14 +30,14 @@ def validate(files: CrewFiles, tools: Toolbox) -> list[Problem]:
     # a tool of the files that could not be made is known all the same
     known_tools: Mapping[str, object] = {**files.tools, **tools.names}
     problems = [
-        *check_script(files, crew, tools.by_name),
+        *check_script(files, crew, tools),
         *check_references(files, crew),
         *check_agents(files, crew, known_tools),
         *check_prompts(files, crew),
         *check_groups(files, crew, known_tools),
         *check_signals(files, crew),
         *find_no_effect(files, crew, tools.sets),
-        *check_tools(files),
+        *check_tools(files, tools.sets),
     ]
     if is_routing_whole(files, problems):
         graph = RoutingGraph.of(routing_of(files, known_tools), entry_point(files))

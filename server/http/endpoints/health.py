@@ -43,6 +43,10 @@ async def ready(request: Request) -> Response:
         "config": services.reloader.summary(),
         "runs_unplayable": len(services.runs.live.declined),
     }
+    down = [one.name for one in services.runs.crew.recipe.servers.statuses if one.state == "down"]
+    if down:
+        # other tools work, and so do runs without these
+        document |= {"status": "degraded", "mcp_down": down}
     if (queue := services.runs.queue) is not None:
         try:
             async with asyncio.timeout(ASK_SECONDS):
@@ -62,6 +66,7 @@ async def metrics(request: Request) -> Response:
     services = services_of(request)
     numbers, runs = services.metrics, services.runs
     numbers.set_breakers(runs.crew.recipe.guards.open)
+    numbers.set_mcp(runs.crew.recipe.servers.statuses)
     # what cannot be asked keeps its last value: a database that is away must not hide the rest
     with contextlib.suppress(StoreError, TimeoutError):
         async with asyncio.timeout(ASK_SECONDS):

@@ -93,7 +93,9 @@ class HealthAnswer(TypedDict):
 class ReadyAnswer(TypedDict):
     """Runs can be started."""
 
-    status: Literal["ready"]
+    # degraded: MCP servers are down
+    status: Literal["ready", "degraded"]
+    mcp_down: NotRequired[list[str]]
     crew: str
     config: dict[str, Any]
     runs_unplayable: int

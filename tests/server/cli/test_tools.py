@@ -5,8 +5,9 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from tests.support.commands import needs_landlock
+from tests.support.commands import needs_landlock, needs_linux
 from tests.support.crews import write_crew
+from tests.support.mcp_servers import raw_server
 from tests.support.processes import BIN, clean_environment
 
 TOOLS: dict[str, Any] = {
@@ -211,3 +212,70 @@ def test_operations_are_printed_as_entries(tmp_path: Path):
     ):
         refused = crew("tools", "import", *arguments)
         assert (refused.returncode, told in refused.stderr) == (2, True), refused
+
+
+def mcp_folder(path: Path, code: str = "", **entry: Any) -> Path:
+    path.mkdir()
+    return write_crew(
+        path, {"a": {"tools": ["notes"]}}, tools={"notes": raw_server(path, code, **entry)}
+    )
+
+
+@needs_linux
+def test_the_tools_of_a_server_are_pinned(tmp_path: Path):
+    """Written down once, they are known without the server, and not believed when they change."""
+    made = mcp_folder(tmp_path / "crew", requires_approval=True)
+    loose = crew("validate", made)
+    assert ("warning[unpinned]" in loose.stdout, loose.returncode) == (True, 0)
+    locked = crew("tools", "--lock", made)
+    assert ("notes: t is new" in locked.stderr, locked.returncode) == (True, 0), locked
+    assert "pin      locked" in locked.stdout
+    assert crew("validate", "--strict", made).returncode == 0
+    # the server is not needed any more
+    server = (made / "raw.py").read_text()
+    (made / "raw.py").write_text("import sys; sys.exit('away')")
+    assert crew("validate", "--strict", made).returncode == 0
+    away = crew("call", made, "notes_t", "--yes")
+    assert (away.returncode, "away" in away.stderr) == (1, True)
+    (made / "raw.py").write_text(server.replace('"d"', '"another"'))
+    other = crew("call", made, "notes_t", "--yes")
+    assert (other.returncode, "is described otherwise" in other.stderr) == (1, True)
+    assert "notes: t is described otherwise" in crew("tools", "--lock", made).stderr
+    called = crew("call", made, "notes_t", "--yes")
+    assert (called.returncode, called.stdout) == (0, "ok\n")
+
+
+@needs_linux
+def test_a_lock_file_that_is_none(tmp_path: Path):
+    """Is a mistake, which writing it anew mends."""
+    made = mcp_folder(tmp_path / "crew", requires_approval=True)
+    crew("tools", "--lock", made)
+    lock = made / "mcp.lock.json"
+    text = lock.read_text()
+    for wrong, told in (
+        (text.replace('"d"', '"other"'), "notes.t was changed by hand"),
+        (text.replace('"version": 1', '"version": 2'), "version"),
+        ("{", "no JSON"),
+    ):
+        lock.write_text(wrong)
+        found = crew("validate", made)
+        assert (found.returncode, told in found.stdout) == (1, True), found
+    assert crew("tools", "--lock", made).returncode == 0
+    assert lock.read_text() == text
+    none = crew("tools", "--lock", folder(tmp_path / "none"))
+    assert (none.returncode, "no MCP server" in none.stderr) == (2, True)
+
+
+@needs_linux
+def test_what_a_server_is_and_may_do(tmp_path: Path):
+    """Keys of the other form have no effect; a tool that acts unasked is a warning."""
+    made = mcp_folder(tmp_path / "crew", headers={"X-A": "b"}, pin=False)
+    found = crew("validate", made)
+    assert "headers has no effect: the server is a program" in found.stdout
+    assert "warning[unguarded]" in found.stdout
+    assert "unpinned" not in found.stdout
+    shown = json.loads(crew("tools", "--json", made).stdout)
+    assert (shown["kind"], shown["effect"], shown["pin"]) == ("mcp", "once", "not locked")
+    assert "raw.py" in shown["runs"][0]
+    graph = crew("graph", made)
+    assert graph.returncode == 0, graph

@@ -168,7 +168,7 @@ async def test_a_breaker_refuses_at_once_and_tells():
             assert (refused.status, refused.attempts) == ("error", 0)
             assert "failed 5 times in a row; try again in" in refused.output
             assert refused.facts == {"refused": True}
-            assert "BreakerOpened" in [type(event).__name__ for event in tool.events]
+            assert "CallWarned" in [type(event).__name__ for event in tool.events]
         async with tool_of("http", url=server.url, breaker=False, **HOME) as tool:
             for _ in range(6):
                 assert (await tool()).attempts == 1

@@ -6,7 +6,7 @@ import resource
 import signal
 import subprocess
 import threading
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,12 +21,33 @@ GRACE_SECONDS = 1.0
 # of what it leaves behind to close its pipes
 DRAIN_SECONDS = 0.2
 CHUNK_BYTES = 1 << 16
+# takes what a program writes
+Give = Callable[[bytes], Awaitable[None] | None]
 # a fixed script: what is run is an argument of it. Limits are there before the program is
 LIMITS_SCRIPT = (
     # a second later it is killed
     'ulimit -c 0; ulimit -d "$1"; ulimit -S -t "$2"; ulimit -H -t "$3"; ulimit -f "$4"; '
     'shift 4; exec "$@"'
 )
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramLimits:
+    """Of each process of a program."""
+
+    memory_mb: int
+    cpu_seconds: int
+    file_mb: int
+
+    def argv(self, program: list[str]) -> list[str]:
+        """What starts a program under them."""
+        limits = [
+            _at_most(resource.RLIMIT_DATA, self.memory_mb * MIB) // 1024,
+            _at_most(resource.RLIMIT_CPU, self.cpu_seconds),
+            _at_most(resource.RLIMIT_CPU, self.cpu_seconds + 1),
+            _at_most(resource.RLIMIT_FSIZE, self.file_mb * MIB) // 512,
+        ]
+        return ["/bin/sh", "-c", LIMITS_SCRIPT, "sh", *map(str, limits), *program]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,19 +62,11 @@ class Start:
     # the folder of its call
     own: Path
     sandbox: Sandbox
-    memory_mb: int
-    cpu_seconds: int
-    file_mb: int
+    limits: ProgramLimits | None = None
 
     def spawn(self) -> "subprocess.Popen[bytes]":
         """Start it; raises OSError."""
-        limits = [
-            _at_most(resource.RLIMIT_DATA, self.memory_mb * MIB) // 1024,
-            _at_most(resource.RLIMIT_CPU, self.cpu_seconds),
-            _at_most(resource.RLIMIT_CPU, self.cpu_seconds + 1),
-            _at_most(resource.RLIMIT_FSIZE, self.file_mb * MIB) // 512,
-        ]
-        limited = ["/bin/sh", "-c", LIMITS_SCRIPT, "sh", *map(str, limits), *self.argv]
+        limited = self.argv if self.limits is None else self.limits.argv(self.argv)
         argv = [*self.sandbox.prefix(self.own, self.cwd), *limited]
 
         def start() -> "subprocess.Popen[bytes]":
@@ -118,7 +131,7 @@ class Running:
         asyncio.get_running_loop().remove_reader(self._pidfd)
         self._has_ended.set()
 
-    async def read(self, on_stdout: Any, on_stderr: Any) -> int:
+    async def read(self, on_stdout: Give, on_stderr: Give) -> int:
         """Wait for its end, and give what it writes to the two as it comes.
 
         Returns:
@@ -181,13 +194,15 @@ class Running:
         return self._process.wait()
 
 
-async def _pump(pipe: IO[bytes], give: Callable[[bytes], None]) -> None:
+async def _pump(pipe: IO[bytes], give: Give) -> None:
     """Give what comes through a pipe to a function, until its end."""
     loop = asyncio.get_running_loop()
     reader = asyncio.StreamReader(limit=CHUNK_BYTES)
     transport, _ = await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), pipe)
     try:
         while chunk := await reader.read(CHUNK_BYTES):
-            give(chunk)
+            if (taken := give(chunk)) is not None:
+                # no more is read until it is taken
+                await taken
     finally:
         transport.close()

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from tools.config.command import CommandTool
+from tools.config.command import Confined
 from tools.errors import ToolDefinitionError
 from tools.kinds.command import landlock
 from tools.kinds.command.landlock import LIST, READ, WRITE, Access
@@ -35,7 +35,7 @@ class Sandbox:
     network: bool
 
     @classmethod
-    def of(cls, config: CommandTool, folder: Path) -> "Sandbox":
+    def of(cls, config: Confined, folder: Path) -> "Sandbox":
         """Of an entry.
 
         Raises:

@@ -12,7 +12,7 @@ from tools.context import ToolContext
 from tools.errors import PermanentError, ToolDefinitionError
 from tools.kinds.command.arguments import fill_argv, fill_stdin, find_program
 from tools.kinds.command.marks import VARIABLE, Marks
-from tools.kinds.command.process import Running, Start
+from tools.kinds.command.process import ProgramLimits, Running, Start
 from tools.kinds.command.sandbox import Sandbox
 from tools.output import HeadAndTail
 from tools.places import names_in, own_parameters, require_places
@@ -139,9 +139,7 @@ class _CommandCall:
                     given,
                     own,
                     self.sandbox,
-                    config.memory_mb,
-                    self._cpu_seconds(context),
-                    config.file_mb,
+                    ProgramLimits(config.memory_mb, self._cpu_seconds(context), config.file_mb),
                 )
                 return await self._run(start, context)
         finally:

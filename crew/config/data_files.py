@@ -1,4 +1,4 @@
-"""OpenAPI documents of a crew's folder: YAML or JSON -> plain data, within the limits of files."""
+"""Other files of a crew, JSON or YAML -> plain data, within the limits of files."""
 
 import json
 from typing import Any
@@ -8,8 +8,8 @@ from crew.config.yaml_reader import MAX_BYTES, MAX_DEPTH, MAX_NODES, read
 from tools.yaml_shape import resolve
 
 
-def read_api_document(file: str, content: bytes) -> Document:
-    """Read a document's bytes; what cannot be read is in `problems`, with `data` None."""
+def read_data(file: str, content: bytes) -> Document:
+    """Read a file's bytes; what cannot be read is in `problems`, with `data` None."""
     if not file.endswith(".json"):
         document = read(file, content)
         document.data = resolve(document.data)

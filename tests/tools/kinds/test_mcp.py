@@ -1,0 +1,225 @@
+"""The tools of MCP servers that are programs: results, ends, restarts."""
+
+import asyncio
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from tests.support.commands import PYTHON_FOLDERS, come, needs_linux, until_none_is_left
+from tests.support.made_tools import tools_of
+from tests.support.mcp_servers import raw_server, sdk_server
+from tools.calls import CallProgressed, CallWarned
+from tools.errors import ToolDefinitionError
+
+pytestmark = needs_linux
+
+
+async def test_a_server_of_the_sdk(tmp_path: Path):
+    """Structured results, errors, its environment, its size limits, its annotations."""
+    os.environ["A_SECRET_OF_OURS"] = "x"
+    entry = sdk_server(tmp_path, trust_annotations=True, tools={"pid": {"effect": "idempotent"}})
+    async with tools_of(**entry, folder=tmp_path) as tools:
+        assert {name: one.tool.effect for name, one in tools.items()} == {
+            **dict.fromkeys(("T_fail", "T_environment", "T_slow", "T_crash", "T_long"), "once"),
+            "T_add": "read",
+            "T_pid": "idempotent",
+        }
+        assert json.loads((await tools["T_add"](a=1, b="2")).output) == {"sum": 3}
+        refused = await tools["T_add"](a=1)
+        assert (refused.status, refused.attempts) == ("error", 0)
+        failed = await tools["T_fail"](why="no")
+        assert (failed.status, failed.facts["sent"], failed.attempts) == ("error", True, 1)
+        given = (await tools["T_environment"]()).output.splitlines()
+        assert "A_SECRET_OF_OURS" not in given
+        assert set(given) <= {
+            *("CREW_CALL", "TMPDIR", "HOME", "LANG", "LOGNAME", "PATH", "SHELL", "TERM", "TZ"),
+            *("USER", "LC_CTYPE"),
+        }
+        large = await tools["T_long"](size=1_100_000)
+        assert (large.status, "max_result_kb" in large.output) == ("error", True)
+        assert len((await tools["T_long"](size=900_000)).output) < 70_000
+    del os.environ["A_SECRET_OF_OURS"]
+    await until_none_is_left()
+
+
+async def test_a_server_that_ends_is_started_anew(tmp_path: Path):
+    """Its call has a result that says why; the next one waits for the new process."""
+    async with tools_of(**sdk_server(tmp_path), folder=tmp_path) as tools:
+        first = (await tools["T_pid"]()).output
+        ended = await tools["T_crash"]()
+        assert (ended.status, ended.attempts, ended.facts["sent"]) == ("error", 1, True)
+        assert "it ended with 7" in ended.output
+        second = (await tools["T_pid"]()).output
+        assert first != second
+        psutil.Process(int(second)).kill()
+        await come(lambda: not psutil.pid_exists(int(second)))
+        third = await tools["T_pid"]()
+        while third.status == "error":
+            third = await tools["T_pid"]()
+        assert third.output != second
+
+
+async def test_a_call_that_is_not_waited_for(tmp_path: Path):
+    """Is ended at its deadline, tells its progress before, and the server goes on."""
+    entry = sdk_server(tmp_path, tools={"slow": {"timeout_seconds": 2}}, retries=0)
+    async with tools_of(**entry, folder=tmp_path) as tools:
+        before = (await tools["T_pid"]()).output
+        late = await tools["T_slow"](file=str(tmp_path / "begun"))
+        assert late.status == "timeout"
+        progress = [e.progress for e in tools["T_slow"].events if isinstance(e, CallProgressed)]
+        assert [(one.progress, one.total, one.message) for one in progress] == [(1, 2, "half")]
+        assert (await tools["T_pid"]()).output == before
+
+
+async def test_many_calls_at_once(tmp_path: Path):
+    """Each has its own answer."""
+    async with tools_of(**sdk_server(tmp_path), folder=tmp_path) as tools:
+        results = await asyncio.gather(*(tools["T_add"](a=n, b=0) for n in range(50)))
+    assert [json.loads(result.output)["sum"] for result in results] == list(range(50))
+
+
+CALLED = "def called(request):\n    "
+# what a server does, and what a call of its tool comes to
+CALLS: list[tuple[str, str, str]] = [
+    ("def called(request):\n    text(request, 'fine')", "success", "fine"),
+    (CALLED + "os._exit(3)", "error", "it ended with 3"),
+    (CALLED + "sys.stdout.write('{\"jsonrpc\": \"2.0\"'); sys.stdout.flush(); os._exit(0)", "error", "it ended"),
+    (CALLED + "sys.stdout.write('junk\\n\\n\\x00\\n'); text(request)", "success", "ok"),
+    (CALLED + "sys.stdout.write('{\"id\": %d, \"oops\\n' % request['id']); sys.stdout.flush()", "error", "cannot be read"),
+    (CALLED + "text(request, chr(0xd800))", "error", "cannot be read"),
+    (CALLED + "sys.stdout.write('x' * 9_000_000); sys.stdout.flush(); time.sleep(60)", "error", "max_line_kb"),
+    (CALLED + "text({'id': 999}); text(request)", "success", "ok"),
+    (CALLED + "text(request); text(request, 'again')", "success", "ok"),
+    (CALLED + "result(request, content='no list')", "error", ""),
+    (CALLED + "result(request)", "error", ""),
+    (CALLED + "text(request, 'bad', isError=True)", "error", "bad"),
+    (CALLED + "result(request, content=[{'type': 'image', 'data': 'QUJD', 'mimeType': 'image/png'}])", "success", "[image/png, 1 KB]"),
+    (CALLED + "result(request, content=[], structuredContent={'a': 1})", "success", '{"a": 1}'),
+    (CALLED + "result(request, content=[{'type': 'resource_link', 'name': 'n', 'uri': 'file:///x'}])", "success", "[n: file:///x]"),
+    (CALLED + "say({'jsonrpc': '2.0', 'id': request['id'], 'error': {'code': -32602, 'message': 'no'}})", "error", "no"),
+    (CALLED + "[say({'jsonrpc': '2.0', 'method': 'notifications/message', 'params': {'level': 'info', 'data': 'x'}}) for _ in range(5000)]; text(request)", "success", "ok"),
+    (CALLED + "sys.stderr.write('e' * 5_000_000); text(request)", "success", "ok"),
+    (CALLED + "say({'jsonrpc': '2.0', 'id': 1, 'method': 'sampling/createMessage', 'params': {}}); text(request)", "success", "ok"),
+    (CALLED + "subprocess.Popen(['sleep', '600']); text(request)", "success", "ok"),
+    ("import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN)", "success", "ok"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("code", "status", "told"), CALLS, ids=lambda text: str(text)[-60:])
+async def test_what_servers_do(code: str, status: str, told: str, tmp_path: Path):
+    """A call has one result; afterwards the server, or its successor, answers; nothing is left."""
+    once = "done = os.path.exists('done')\nopen('done', 'a')\n"
+    entry = raw_server(tmp_path, once + code, timeout_seconds=15, retries=0)
+    async with tools_of(**entry, folder=tmp_path) as tools:
+        result = await tools["T_t"]()
+        assert (result.status, told in result.output) == (status, True), result
+        if status == "success":
+            again = await tools["T_t"]()
+            assert again.status == "success", again
+    await until_none_is_left()
+
+
+# what a server does at its start, and what is said of it
+STARTS: list[tuple[str, str]] = [
+    ("sys.exit('no database')", "it ended with 1: no database"),
+    ("time.sleep(600)", "it has not listed its tools within 2 s"),
+    ("def listed(request):\n    pass", "it has not listed its tools within 2 s"),
+    ("def listed(request):\n    result(request, tools=[TOOL, TOOL])", "lists the tool 't' twice"),
+    ("def listed(request):\n    result(request, tools=[], nextCursor='x')", "more than 100 pages"),
+    ("def listed(request):\n    result(request, tools=[{**TOOL, 'name': f't{n}'} for n in range(5000)])", "more than 1000 tools"),
+    ("def listed(request):\n    result(request, tools='none')", "tools"),
+    ("def listed(request):\n    say({'jsonrpc': '2.0', 'id': request['id'], 'error': {'code': 1, 'message': 'not today'}})", "not today"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("code", "told"), STARTS, ids=lambda text: str(text)[-40:])
+async def test_a_server_that_cannot_be_asked(code: str, told: str, tmp_path: Path):
+    """Is a mistake with its reason, and leaves nothing."""
+    entry = raw_server(tmp_path, code, startup_seconds=2)
+    with pytest.raises(ToolDefinitionError) as raised:
+        async with tools_of(**entry, folder=tmp_path):
+            pass
+    assert (raised.value.code, told in str(raised.value)) == ("mcp-unreachable", True), raised.value
+    await until_none_is_left()
+
+
+# what a server lists, and the code of the mistake; None: it makes tools of these names
+LISTS: list[tuple[str, dict[str, Any], Any]] = [
+    ("[{**TOOL, 'name': 'a.b/c d'}]", {}, ["T_a_b_c_d"]),
+    ("[{**TOOL, 'name': 'x' * 100}]", {}, ["T_" + "x" * 62]),
+    ("[{**TOOL, 'name': 'a.b'}, {**TOOL, 'name': 'a/b'}]", {}, "tool-twice"),
+    ("[{**TOOL, 'name': 'a.b'}, {**TOOL, 'name': 'a/b'}]", {"deny": ["a/*"]}, ["T_a_b"]),
+    ("[{**TOOL, 'name': n} for n in ('get_a', 'get_b', 'set_a')]", {"allow": ["get_*"], "prefix": ""}, ["get_a", "get_b"]),
+    ("[{**TOOL, 'inputSchema': {'type': 'object', '$ref': 'https://evil.example/x'}}]", {}, "schema-ref"),
+    ("[{**TOOL, 'inputSchema': {'type': 'object', 'properties': {'a': {'type': 'nothing'}}}}]", {}, "bad-value"),
+    ("[TOOL]", {"tools": {"other": {"effect": "read"}}}, "bad-value"),
+    ("[TOOL]", {"cwd": "nowhere"}, "bad-value"),
+    ("[TOOL]", {"command": "no-such-program"}, "unknown-program"),
+    ("[TOOL]", {"command": None}, "bad-value"),
+    ("[TOOL]", {"url": "https://mcp.example.com"}, "bad-value"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("listed", "more", "expected"), LISTS, ids=lambda one: str(one)[:50])
+async def test_what_servers_list(listed: str, more: dict[str, Any], expected: Any, tmp_path: Path):
+    """Names that providers take; what cannot be a tool is a mistake that says so."""
+    code = f"def listed(request):\n    result(request, tools={listed})"
+    entry = {**raw_server(tmp_path, code), **more}
+    if isinstance(expected, list):
+        async with tools_of(**entry, folder=tmp_path) as tools:
+            assert list(tools) == expected
+        return
+    with pytest.raises(ToolDefinitionError) as raised:
+        async with tools_of(**entry, folder=tmp_path):
+            pass
+    assert raised.value.code == expected, raised.value
+
+
+async def test_a_tool_that_is_another_one_than_it_was(tmp_path: Path):
+    """Is not called, and people are told."""
+    listed = "def listed(request):\n    n = os.path.exists('n'); open('n', 'a')\n    "
+    changed = "result(request, tools=[{**TOOL, 'description': 'other' if n else 'd'}])"
+    entry = raw_server(tmp_path, listed + changed)
+    async with tools_of(**entry, folder=tmp_path) as tools:
+        result = await tools["T_t"]()
+        assert (result.status, result.facts["sent"]) == ("error", False)
+        warned = [event for event in tools["T_t"].events if isinstance(event, CallWarned)]
+        assert [(one.code, "described otherwise" in one.message) for one in warned] == [
+            ("tool_changed", True)
+        ]
+
+
+async def test_a_server_that_does_not_come_up_again(tmp_path: Path):
+    """Calls are not made, say why, and may be tried again by any effect."""
+    code = "if os.path.exists('listed'): sys.exit('gone for good')\nopen('listed', 'a')"
+    entry = raw_server(tmp_path, code, timeout_seconds=1, retries=0, breaker=False)
+    async with tools_of(**entry, folder=tmp_path) as tools:
+        result = await tools["T_t"]()
+        assert (result.status, result.facts["sent"]) == ("error", False)
+        assert "gone for good" in result.output
+
+
+@pytest.mark.parametrize("sandbox", ["landlock", "off"])
+async def test_a_server_is_confined(sandbox: str, tmp_path: Path):
+    """By the same means as a command."""
+    secret = tmp_path / "outside" / "secret"
+    secret.parent.mkdir()
+    secret.write_text("s3cret")
+    folder = tmp_path / "crew"
+    folder.mkdir()
+    code = f"""
+def called(request):
+    try:
+        text(request, open({str(secret)!r}).read())
+    except OSError as error:
+        text(request, type(error).__name__)
+"""
+    more = {"read": PYTHON_FOLDERS} if sandbox == "landlock" else {}
+    entry = raw_server(folder, code, sandbox=sandbox, **more)
+    async with tools_of(**entry, folder=folder) as tools:
+        result = await tools["T_t"]()
+    assert result.output == ("PermissionError" if sandbox == "landlock" else "s3cret")

@@ -1,0 +1,217 @@
+"""One supervisor for each MCP server: it connects, starts it anew, and tells how it is."""
+
+import asyncio
+import importlib
+import logging
+from collections import deque
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+from tools.context import ToolContext
+from tools.errors import PermanentError
+from tools.kinds.mcp.definitions import Definition
+from tools.kinds.mcp.plan import ServerPlan
+
+log = logging.getLogger(__name__)
+
+State = Literal["idle", "starting", "up", "down"]
+FIRST_WAIT_SECONDS = 0.5
+LONGEST_WAIT_SECONDS = 30.0
+# so many failed starts within so long: down
+MAX_FAILURES = 5
+FAILURE_SECONDS = 60.0
+# a server that was up so long had started
+STEADY_SECONDS = 5.0
+# of the time of a call that waits for its server, to say why it waited
+MARGIN_SECONDS = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class ServerStatus:
+    """How a server is."""
+
+    name: str
+    state: State
+    since: datetime
+    # why it is not up
+    reason: str
+    restarts: int
+
+
+class Server:
+    """A server of this process, shared by all revisions of the crew that describe it alike."""
+
+    def __init__(self, plan: ServerPlan) -> None:
+        self.plan = plan
+        self.users = 0
+        self._link: Any = None
+        self._state: State = "idle"
+        self._since = datetime.now(UTC)
+        self._reason = ""
+        self._starts = 0
+        self._failures: deque[float] = deque(maxlen=MAX_FAILURES)
+        # in a row, of starts
+        self._failed = 0
+        self._has_served = False
+        # replaced when the state changes
+        self._news = asyncio.Event()
+        self._lost = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+
+    @property
+    def status(self) -> ServerStatus:
+        """How it is now."""
+        restarts = max(0, self._starts - 1)
+        return ServerStatus(self.plan.name, self._state, self._since, self._reason, restarts)
+
+    async def call(
+        self, definition: Definition, arguments: dict[str, Any], context: ToolContext
+    ) -> str:
+        """Call a tool when the server is up.
+
+        Raises:
+            ConnectionError: it is not, or its answer is lost.
+            PermanentError: the tool is not the one that was described, or failed.
+        """
+        context.begin_sending()
+        link = await self._up(context)
+        self._require_same(definition, link.definitions.get(definition.name), context)
+        self._has_served = True
+        try:
+            text: str = await link.call(definition.name, arguments, context)
+        except ConnectionError as error:
+            client = importlib.import_module("tools.kinds.mcp.client")
+            if isinstance(error, client.SessionEndedError):
+                self._lose("the server did not know the session any more")
+            reason = self._reason if self._lost.is_set() else str(error)
+            raise ConnectionError(f"the MCP server {self.plan.name}: {reason}") from error
+        return text
+
+    def _require_same(
+        self, known: Definition, now: Definition | None, context: ToolContext
+    ) -> None:
+        """Refuse a tool that is another one than people and models were told of."""
+        if now is not None and now.digest == known.digest:
+            return
+        what = "is gone from" if now is None else "is described otherwise by"
+        text = f"the tool {known.name} {what} the MCP server {self.plan.name}"
+        text = f"{text} since it was looked at; `crew tools DIR --lock` takes it as it is now"
+        context.warn("tool_changed", text)
+        raise PermanentError(text)
+
+    async def _up(self, context: ToolContext) -> Any:
+        if self._task is None or self._task.done():
+            self._task = asyncio.ensure_future(self._supervise())
+        with suppress(TimeoutError):
+            async with asyncio.timeout(max(0.0, context.remaining_seconds - MARGIN_SECONDS)):
+                while self._link is None and self._state != "down":
+                    await self._news.wait()
+        if self._link is not None:
+            return self._link
+        text = f"the MCP server {self.plan.name} is not up"
+        if self._state == "down":
+            text = f"{text} since {self._since:%Y-%m-%dT%H:%M:%SZ}"
+            context.warn("mcp_down", f"{text}: {self._reason}")
+        raise ConnectionError(f"{text}: {self._reason}" if self._reason else text)
+
+    async def _supervise(self) -> None:
+        """Connect, and connect anew, until it is cancelled."""
+        while True:
+            self._starts += 1
+            self._lost.clear()
+            if self._state != "down":
+                self._change("starting", self._reason)
+            began = asyncio.get_running_loop().time()
+            reason = await self._serve()
+            lasted = asyncio.get_running_loop().time() - began
+            if self._has_served or lasted > STEADY_SECONDS:
+                self._failed = 0
+                self._failures.clear()
+            self._has_served = False
+            await self._wait_to_start(reason)
+
+    async def _serve(self) -> str:
+        """Connect once; why it has ended."""
+        # takes its time to import, which the event loop should not wait for
+        client = await asyncio.to_thread(importlib.import_module, "tools.kinds.mcp.client")
+        try:
+            async with client.connected(self.plan, self._lose) as self._link:
+                self._change("up", "")
+                await self._lost.wait()
+            return self._reason
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if task is None or task.cancelling():
+                raise
+            return "the connection was cancelled from inside"
+        except Exception as error:
+            if not isinstance(error, client.ServerError):
+                log.warning("the MCP server %s", self.plan.name, exc_info=error)
+            return self._reason or str(error) or type(error).__name__
+        finally:
+            self._link = None
+
+    def _lose(self, reason: str) -> None:
+        self._link = None
+        self._reason = reason or "the connection was lost"
+        self._lost.set()
+
+    async def _wait_to_start(self, reason: str) -> None:
+        loop = asyncio.get_running_loop()
+        self._failures.append(loop.time())
+        self._failed += 1
+        is_down = len(self._failures) == MAX_FAILURES and (
+            self._state == "down" or loop.time() - self._failures[0] < FAILURE_SECONDS
+        )
+        seconds = min(LONGEST_WAIT_SECONDS, FIRST_WAIT_SECONDS * 2.0 ** (self._failed - 1))
+        if is_down:
+            seconds = LONGEST_WAIT_SECONDS
+            if self._state != "down":
+                log.warning("the MCP server %s is down: %s", self.plan.name, reason)
+        self._change("down" if is_down else "starting", reason)
+        await asyncio.sleep(seconds)
+
+    def _change(self, state: State, reason: str) -> None:
+        if state != self._state:
+            self._since = datetime.now(UTC)
+        self._state, self._reason = state, reason
+        news, self._news = self._news, asyncio.Event()
+        news.set()
+
+    async def close(self) -> None:
+        """End it."""
+        task, self._task = self._task, None
+        if task is not None:
+            task.cancel()
+            await asyncio.wait({task})
+        self._change("idle", "")
+
+
+class Servers:
+    """The MCP servers of a process."""
+
+    def __init__(self) -> None:
+        self._by_key: dict[str, Server] = {}
+
+    def lease(self, key: str, plan: ServerPlan) -> Server:
+        """The server of a description, for one more user."""
+        server = self._by_key.get(key)
+        if server is None:
+            server = self._by_key[key] = Server(plan)
+        server.users += 1
+        return server
+
+    async def release(self, key: str) -> None:
+        """One user less; the last one ends it."""
+        server = self._by_key[key]
+        server.users -= 1
+        if server.users == 0:
+            del self._by_key[key]
+            await server.close()
+
+    @property
+    def statuses(self) -> list[ServerStatus]:
+        """How those are that are used."""
+        return [server.status for server in self._by_key.values()]

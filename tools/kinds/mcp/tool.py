@@ -1,0 +1,182 @@
+"""The tools of an MCP server, of what it, or mcp.lock.json, says of them."""
+
+import importlib
+import importlib.util
+import json
+import re
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+from tools.config.mcp import McpServer, McpToolConfig
+from tools.context import ToolContext
+from tools.errors import ToolDefinitionError, ToolError
+from tools.kinds.mcp.definitions import Definition, chosen
+from tools.kinds.mcp.plan import Address, ServerPlan
+from tools.kinds.mcp.servers import Server, Servers
+from tools.schema import JsonSchema
+from tools.tool import Reach, Tool
+
+# as providers take it
+MAX_NAME = 64
+NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
+NO_SETTINGS = McpToolConfig()
+
+
+def require_installed() -> None:
+    """Raises ToolDefinitionError where the SDK is not installed."""
+    if importlib.util.find_spec("mcp") is None:
+        text = "kind mcp needs the package mcp: pip install 'crewline[mcp]'"
+        raise ToolDefinitionError(text, "kind", "tool-import")
+
+
+def list_now(plan: ServerPlan) -> list[Definition]:
+    """What a server says of its tools now; it is started for this, and ended.
+
+    Raises:
+        ToolDefinitionError: it cannot be asked.
+    """
+    require_installed()
+    client = importlib.import_module("tools.kinds.mcp.client")
+    found: list[list[Definition]] = []
+    failed: list[Exception] = []
+
+    def ask() -> None:
+        try:
+            found.append(client.list_now(plan))
+        except (client.ServerError, OSError, ToolError) as error:
+            failed.append(error)
+
+    # a loop may be running in this one
+    thread = threading.Thread(target=ask, name="crew-mcp-list")
+    thread.start()
+    thread.join()
+    if failed:
+        where = "url" if isinstance(plan.reached, Address) else "command"
+        text = f"the MCP server {plan.name} cannot be asked for its tools: {failed[0]}"
+        raise ToolDefinitionError(text, where, "mcp-unreachable")
+    return found[0]
+
+
+def mcp_tools(
+    config: McpServer,
+    plan: ServerPlan,
+    definitions: Sequence[Definition],
+    servers: Servers,
+    *,
+    is_locked: bool,
+) -> list[Tool]:
+    """The tools of a server.
+
+    Args:
+        config: its entry.
+        plan: how it is reached.
+        definitions: what is known of its tools.
+        servers: of this process.
+        is_locked: whether they are known by mcp.lock.json.
+
+    Raises:
+        ToolDefinitionError: one cannot be a tool here, or the entry names one that is not there.
+    """
+    require_installed()
+    wanted = chosen(definitions, config.allow, config.deny)
+    known = [one.name for one in wanted]
+    for name in config.tools:
+        if name not in known:
+            text = f"the server has no tool {name!r}; it has {', '.join(known[:12]) or 'none'}"
+            raise ToolDefinitionError(text, ("tools", name), "bad-value")
+    lease = _Lease(servers, config.model_dump_json(), plan)
+    prefix = f"{plan.name}_" if config.prefix is None else config.prefix
+    reach = _reach(config, plan, is_locked=is_locked)
+    made: dict[str, Tool] = {}
+    for definition in wanted:
+        name = f"{prefix}{NOT_IN_NAMES.sub('_', definition.name)}"[:MAX_NAME]
+        if name in made:
+            text = f"two tools of the server get the name {name}; leave one out by deny"
+            raise ToolDefinitionError(text, "kind", "tool-twice")
+        made[name] = _tool(name, definition, config, lease, reach)
+    return list(made.values())
+
+
+def _tool(
+    name: str, definition: Definition, config: McpServer, lease: "_Lease", reach: Reach
+) -> Tool:
+    own = config.tools.get(definition.name, NO_SETTINGS)
+    try:
+        schema = JsonSchema(definition.parameters)
+    except ToolDefinitionError as error:
+        text = f"{definition.name}: {error}; leave it out by deny: [{definition.name}]"
+        raise ToolDefinitionError(text, "kind", error.code) from error
+    by_itself = definition.effect if config.trust_annotations else "once"
+    call = _McpCall(definition, lease)
+    return Tool(
+        name=name,
+        description=own.description or definition.description or definition.name,
+        parameters=schema.parameters,
+        act=call,
+        check=schema.check,
+        timeout_seconds=own.timeout_seconds or config.timeout_seconds,
+        retries=config.retries,
+        effect=own.effect or config.effect or by_itself,
+        approval=config.approval_of(definition.name),
+        # of another definition, it is another tool to a person who has approved this one
+        entry_hash=definition.digest,
+        reach=reach,
+        show=call.show,
+        close=lease.close,
+    )
+
+
+def _reach(config: McpServer, plan: ServerPlan, *, is_locked: bool) -> Reach:
+    pin = "locked" if is_locked else "not locked"
+    reached = plan.reached
+    if isinstance(reached, Address):
+        return Reach("mcp", hosts=(reached.host,), pin=pin)
+    sandbox = reached.sandbox
+    is_off = sandbox.kind == "off"
+    return Reach(
+        "mcp",
+        hosts=("any",) if config.network or is_off else (),
+        runs=(" ".join(reached.argv),),
+        reads=("anywhere",) if is_off else ("system", str(sandbox.folder), *map(str, sandbox.read)),
+        writes=("anywhere",) if is_off else tuple(map(str, sandbox.write)),
+        sandbox=sandbox.kind,
+        pin=pin,
+    )
+
+
+class _Lease:
+    """Of one server, for the tools of one revision of a crew; taken by their first call."""
+
+    def __init__(self, servers: Servers, key: str, plan: ServerPlan) -> None:
+        self._servers, self._key, self.plan = servers, key, plan
+        self._server: Server | None = None
+
+    @property
+    def server(self) -> Server:
+        """The server."""
+        if self._server is None:
+            self._server = self._servers.lease(self._key, self.plan)
+        return self._server
+
+    async def close(self) -> None:
+        """Give it back, once."""
+        server, self._server = self._server, None
+        if server is not None:
+            await self._servers.release(self._key)
+
+
+class _McpCall:
+    """What a tool of a server does."""
+
+    def __init__(self, definition: Definition, lease: _Lease) -> None:
+        self.definition, self.lease = definition, lease
+
+    def show(self, arguments: dict[str, Any]) -> str:
+        """Server, tool and arguments, for a person."""
+        written = json.dumps(arguments, ensure_ascii=False)
+        return f"{self.lease.plan.name}: {self.definition.name}({written})"
+
+    async def __call__(self, arguments: dict[str, Any], context: ToolContext) -> str:
+        """Make a call; see `Server.call`."""
+        return await self.lease.server.call(self.definition, arguments, context)
