@@ -76,6 +76,8 @@ class Recipe:
     guards: Guards = field(default_factory=lambda: Guards(SYSTEM_CLOCK), compare=False)
     # of MCP, in all revisions of the crew
     servers: Servers = field(default_factory=Servers, compare=False)
+    # only tools that read are called
+    dry: bool = False
 
     def find_secret(self, name: str) -> str:
         """The value of an environment variable, for a tool; raises PermanentError."""
@@ -130,7 +132,10 @@ class Recipe:
             raise ConfigurationError(checked.problems, files.texts)
         config = files.crew
         settings, limits = config.settings, tool_limits(config.settings)
-        routing = routing_of(files, checked.tools.names)
+        tools = checked.tools
+        if self.dry:
+            tools = tools.without_effects(files.script.results if files.script is not None else {})
+        routing = routing_of(files, tools.names)
         catalog = Catalog(
             config.providers,
             files.script,
@@ -139,7 +144,7 @@ class Recipe:
             self.clock,
             self.secrets,
         )
-        agents, problems = make_agents(self, files, routing, checked.tools, catalog)
+        agents, problems = make_agents(self, files, routing, tools, catalog)
         if problems:
             raise ConfigurationError(problems, files.texts)
         kept = sources.without(files.literals.values())
@@ -274,6 +279,7 @@ def load_crew(
     provider: str | None = None,
     environment: Mapping[str, str] | None = None,
     clock: Clock = SYSTEM_CLOCK,
+    dry: bool = False,
 ) -> Crew:
     """The crew of a folder.
 
@@ -284,12 +290,19 @@ def load_crew(
             of crew.yaml's.
         environment: for `${NAME}`; the process's unless given.
         clock: of all its runs; a VirtualClock lets days pass at once.
+        dry: only tools that read are called; of others it is told what they would do.
 
     Raises:
         ConfigurationError: with every problem of all files.
         ProviderError: `provider` is none of the crew's.
     """
     recipe = Recipe(
-        tuple(tools), provider, environment, clock, places=Places(clock), guards=Guards(clock)
+        tuple(tools),
+        provider,
+        environment,
+        clock,
+        places=Places(clock),
+        guards=Guards(clock),
+        dry=dry,
     )
     return recipe.load(read_sources(Path(folder)))

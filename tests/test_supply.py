@@ -12,7 +12,7 @@ from packaging.requirements import Requirement
 ROOT = Path(__file__).parents[1]
 LOCK = (ROOT / "requirements.lock").read_text()
 LICENCES = (ROOT / "docs" / "project" / "licences.md").read_text()
-EXTRAS = ("", "reload", "oidc", "distributed")
+EXTRAS = ("", *(metadata.metadata("crewline").get_all("Provides-Extra") or ()))
 # that a program under the MIT licence may be installed with
 ALLOWED = (
     "MIT",

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
+from tools.dry import without_effect
 from tools.tool import Tool
 
 
@@ -43,6 +44,15 @@ class Toolbox:
             else:
                 self.by_name[tool.name] = tool
                 self.own.append(tool)
+
+    def without_effects(self, results: Mapping[str, str]) -> "Toolbox":
+        """The same for a dry run; see `without_effect`."""
+        by_name = {name: without_effect(tool, results) for name, tool in self.by_name.items()}
+        sets = {
+            name: ToolSet(tuple(by_name[tool.name] for tool in one.tools))
+            for name, one in self.sets.items()
+        }
+        return Toolbox(by_name, sets, self.own)
 
     def named(self, names: Iterable[str]) -> dict[str, Tool]:
         """The tools of an agent's list, by their own names."""

@@ -112,6 +112,8 @@ class Script(Shape):
 
     rules: list[Rule]
     """Looked at from the top."""
+    results: dict[str, str] = {}
+    """What calls return that are not made, by the tools' names: of `crew run --dry`."""
 
 
 @dataclass(frozen=True, slots=True)

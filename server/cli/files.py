@@ -3,10 +3,12 @@
 import gc
 import importlib
 import json
+import sys
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
+from pydantic import ValidationError
 
 from crew.config.errors import ConfigurationError
 from crew.config.explanations import explanations
@@ -20,8 +22,11 @@ from server.cli.explain import render_explanation, render_page
 from server.cli.json_schema import schema_of
 from server.cli.opening import hide_tokens
 from server.cli.starter import starter_files
+from server.cli.starter_from import files_from
 from server.cli.validate import offer_fixes, print_check
+from tools.errors import ToolDefinitionError
 from tools.suggest import nearest
+from tools.texts import visible
 
 # the keys of RENDERERS, and of KINDS with the API
 GraphFormat = Literal["text", "mermaid", "dot", "json"]
@@ -129,12 +134,25 @@ def init(
     full: Annotated[
         bool, typer.Option("--full", help="Write one that shows every key there is.")
     ] = False,
+    source: Annotated[
+        tuple[str, str] | None,
+        typer.Option(
+            "--from",
+            metavar="KIND SOURCE",
+            help="Write one with the tools of an API or a server: openapi FILE, "
+            "or mcp 'COMMAND ARGUMENTS' or mcp URL.",
+        ),
+    ] = None,
 ) -> None:
     """Write a small crew that runs at once, without a key.
 
     Example: [bold]crew init my-crew && crew run my-crew hello[/]
     """
     written = starter_files("full" if full else "small")
+    if source is not None:
+        if full:
+            raise typer.BadParameter("give --full or --from", param_hint="--from")
+        written = {**starter_files(None), **_files_from(*source)}
     existing = [name for name in written if (folder / name).exists()]
     if existing:
         fail(f"{folder / existing[0]} exists already; nothing was written")
@@ -145,8 +163,19 @@ def init(
     except OSError as error:
         fail(f"{error.filename}: {error.strerror}")
     query = "Our web site is slow" if full else "How is this machine?"
+    query = "What can you do?" if source is not None else query
     option = " --provider scripted" if full else ""
     print(f"Wrote {folder}. Try: crew run {folder} {query!r}{option}")
+
+
+def _files_from(kind: str, source: str) -> dict[str, str]:
+    try:
+        files, left_out = files_from(kind, source)
+    except (ToolDefinitionError, ValidationError) as error:
+        fail(visible(str(error)), Exit.USAGE)
+    for one in left_out:
+        print(visible(f"left out: {one}"), file=sys.stderr)
+    return files
 
 
 COMMANDS = (validate, explain, graph, schema, init)

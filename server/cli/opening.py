@@ -26,11 +26,11 @@ def hide_tokens() -> None:
     os.environ.pop("CREW_API_TOKENS", None)
 
 
-def load(folder: Path, provider: str | None) -> Crew:
-    """The crew of a folder; an unknown provider is a wrong option."""
+def load(folder: Path, provider: str | None, *, dry: bool = False) -> Crew:
+    """The crew of a folder; an unknown provider is a wrong option. `dry`: see `load_crew`."""
     hide_tokens()
     try:
-        return load_crew(folder, provider=provider)
+        return load_crew(folder, provider=provider, dry=dry)
     except ProviderError as error:
         raise typer.BadParameter(str(error), param_hint="--provider") from None
 

@@ -8,6 +8,7 @@ from typing import Annotated, get_args
 
 import typer
 
+from crew.backends.memory import MemoryStore
 from crew.crew import Crew
 from crew.database import open_store
 from crew.journal.query import (
@@ -64,6 +65,12 @@ def run(
             show_default=str(DEFAULT_PRIORITY),
         ),
     ] = None,
+    dry: Annotated[
+        bool,
+        typer.Option(
+            "--dry", help="Call only tools that read; show what others would do. Keeps no run."
+        ),
+    ] = False,
     retry: Annotated[
         str | None,
         typer.Option(metavar="RUN", help="Resume this crashed run at the step it crashed in."),
@@ -80,7 +87,9 @@ def run(
     _check_options(query, answer, bool(decision or decisions), retry)
     if priority is not None and (answer is not None or retry is not None):
         raise typer.BadParameter("the run has its own", param_hint="--priority")
-    crew = load(folder, provider)
+    if dry and (answer is not None or retry is not None):
+        raise typer.BadParameter("a dry run is one of its own", param_hint="--dry")
+    crew = load(folder, provider, dry=dry)
     if query or not (decision or decisions or retry):
         _check_query(query or "", crew)
     settings = ServerSettings.read(os.environ, "127.0.0.1", 0)
@@ -90,12 +99,17 @@ def run(
         asked = Resume(answer, _answer_of(query or "", decision, decisions))
     elif retry is not None:
         asked = Retry(retry)
-    database = open_for(crew, settings, folder)
-    database.store.claim_process(serves=False)
     output = Output(as_lines=as_lines)
-    runs = Runs(crew, database.store, queue=database.queue)
+    if dry:
+        runs = Runs(crew, MemoryStore(crew.clock))
+    else:
+        database = open_for(crew, settings, folder)
+        database.store.claim_process(serves=False)
+        runs = Runs(crew, database.store, queue=database.queue)
     row = asyncio.run(play(runs, asked, output))
-    if row.status == "paused" and not as_lines:
+    if row.status == "paused" and dry:
+        print("Paused; a dry run is not kept, so it ends here.", file=sys.stderr)
+    elif row.status == "paused" and not as_lines:
         option = output.view.answer_option
         text = f"Paused. Answer with: crew run {folder} --answer {row.run_id} {option}"
         print(text, file=sys.stderr)

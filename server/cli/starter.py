@@ -13,13 +13,16 @@ STARTERS = Path(__file__).parent / "starters"
 GITIGNORE = ".crew/*.db*\n.crew/*.lock\n"
 
 
-def starter_files(name: str) -> dict[str, str]:
-    """The files of a starter, `small` or `full`, by their names."""
-    folder = STARTERS / name
-    found = sorted(path for path in folder.rglob("*") if path.suffix in (".yaml", ".py", ".json"))
-    written = {
-        path.relative_to(folder).as_posix(): path.read_text(encoding="utf-8") for path in found
-    }
+def starter_files(name: str | None) -> dict[str, str]:
+    """The files of a starter, `small` or `full`, by their names; None: only those beside it."""
+    written: dict[str, str] = {}
+    if name is not None:
+        folder = STARTERS / name
+        found = (path for path in folder.rglob("*") if path.suffix in (".yaml", ".py", ".json"))
+        written = {
+            path.relative_to(folder).as_posix(): path.read_text(encoding="utf-8")
+            for path in sorted(found)
+        }
     for kind in KINDS:
         schema = json.dumps(schema_of(kind), indent=2, ensure_ascii=False)
         written[f".crew/schemas/{kind}.json"] = schema + "\n"

@@ -23,6 +23,8 @@ def check_script(files: CrewFiles, crew: CrewConfig, tools: Toolbox) -> Iterator
         if not any(problem.file == SCRIPT_FILE for problem in files.problems):
             yield from _check_missing(files, crew)
         return
+    for name in files.script.results if files.script is not None else ():
+        yield from _check_tool(document, files, tools, name, ("results", name))
     rules = files.script.rules if files.script is not None else ()
     for place, rule in enumerate(rules):
         yield from _check_agents(document, files, crew, rule, place)
@@ -53,6 +55,21 @@ def _check_agents(
             yield unknown_name(document, ("rules", place, "agent"), "agent", name, known)
 
 
+def _check_tool(
+    document: Document, files: CrewFiles, tools: Toolbox, name: str, path: YamlPath
+) -> Iterator[Problem]:
+    """A name that no tool has, or may have."""
+    named = (files.names_in(CREW_FILE, ("tools",)), files.names_in(TOOLS_FILE, ("tools",)))
+    if name in tools.by_name or None in named:
+        return
+    if any(name in names for names in named if names is not None):
+        return
+    if not name.startswith(unlisted_prefixes(files, tools.names)):
+        text = f"the script calls {name}, and there is no such tool"
+        near = document.near(name, tools.by_name)
+        yield document.problem(path, "script-tool", text, suggestion=near)
+
+
 def _check_call(
     document: Document,
     files: CrewFiles,
@@ -62,16 +79,9 @@ def _check_call(
 ) -> Iterator[Problem]:
     """A script may call wrongly on purpose, to see what a crew makes of it: a warning."""
     path = ("rules", place[0], "calls", place[1])
-    named = (files.names_in(CREW_FILE, ("tools",)), files.names_in(TOOLS_FILE, ("tools",)))
     tool = tools.by_name.get(call.tool)
     if tool is None:
-        if None in named or any(call.tool in names for names in named if names is not None):
-            return
-        if call.tool.startswith(unlisted_prefixes(files, tools.names)):
-            return
-        text = f"the script calls {call.tool}, and there is no such tool"
-        near = document.near(call.tool, tools.by_name)
-        yield document.problem(path, "script-tool", text, suggestion=near)
+        yield from _check_tool(document, files, tools, call.tool, path)
         return
     if any(path == written[: len(path)] for written in files.changed.get(SCRIPT_FILE, ())):
         # a part of the call is wrong by itself

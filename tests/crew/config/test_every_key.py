@@ -215,9 +215,14 @@ async def test_every_key_counts(
         body = (ROOT / place).read_text().partition(f"def {name}(")[2].partition("\ndef ")[0]
         assert f"{path[-1]}=" in body
     elif file == "script.yaml":
+        given: dict[str, Any] = {
+            "provider": "scripted",
+            "environment": {},
+            "dry": path[0] == "results",
+        }
         assert path[-1] in TIMED or await transcripts(
-            load_crew(folder, provider="scripted", environment={})
-        ) != await transcripts(load_crew(FULL, provider="scripted", environment={}))
+            load_crew(folder, **given)
+        ) != await transcripts(load_crew(FULL, **given))
     else:
         assert seen_of(load_crew(folder, environment={})) != seen_of(
             load_crew(FULL, environment={})
