@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass, field
 from typing import Any, Literal, overload
@@ -14,6 +15,9 @@ from tools.guards import Guard
 from tools.schema import Signature
 
 Effect = Literal["read", "idempotent", "once"]
+# of a name, as providers take it
+MAX_NAME_CHARS = 64
+NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]+")
 # checked arguments -> what a call returns
 Act = Callable[[dict[str, Any], ToolContext], Awaitable[Any]]
 
@@ -85,6 +89,11 @@ class Tool:
         if not isinstance(self.act, Function):
             raise TypeError(f"the tool {self.name} is no Python function")
         return self.act.handler(*args, **kwargs)
+
+
+def tool_name(prefix: str, words: str) -> str:
+    """A name that providers take, of what somebody else calls a tool."""
+    return f"{prefix}{NOT_IN_NAMES.sub('_', words).strip('_')}"[:MAX_NAME_CHARS]
 
 
 def tool_from(

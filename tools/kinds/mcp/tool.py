@@ -3,7 +3,6 @@
 import importlib
 import importlib.util
 import json
-import re
 import threading
 from collections.abc import Sequence
 from typing import Any
@@ -15,11 +14,8 @@ from tools.kinds.mcp.definitions import Definition, chosen
 from tools.kinds.mcp.plan import Address, ServerPlan
 from tools.kinds.mcp.servers import Server, Servers
 from tools.schema import JsonSchema
-from tools.tool import Reach, Tool
+from tools.tool import Reach, Tool, tool_name
 
-# as providers take it
-MAX_NAME = 64
-NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
 NO_SETTINGS = McpToolConfig()
 
 
@@ -90,7 +86,7 @@ def mcp_tools(
     reach = _reach(config, plan, is_locked=is_locked)
     made: dict[str, Tool] = {}
     for definition in wanted:
-        name = f"{prefix}{NOT_IN_NAMES.sub('_', definition.name)}"[:MAX_NAME]
+        name = tool_name(prefix, definition.name)
         if name in made:
             text = f"two tools of the server get the name {name}; leave one out by deny"
             raise ToolDefinitionError(text, "kind", "tool-twice")

@@ -11,11 +11,9 @@ from tools.errors import ToolDefinitionError
 from tools.kinds.openapi.document import ApiDocument, Json, Operation, mapping, wrong
 from tools.kinds.openapi.schemas import Schemas
 from tools.places import PLACE
+from tools.tool import NOT_IN_NAMES, tool_name
 
-# a tool's name, as providers take it
-MAX_NAME = 64
 MAX_DESCRIPTION = 1000
-NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]+")
 PATH_PARAMETER = re.compile(r"\{([^{}]*)\}")
 # of which a parameter says nothing (OpenAPI 3.1, 4.8.12.1)
 IGNORED_HEADERS = frozenset({"accept", "content-type", "authorization"})
@@ -47,7 +45,7 @@ def entries(name: str, config: OpenApiTool, data: Any) -> dict[str, HttpTool]:
     for place, wanted in enumerate(config.operations):
         try:
             operation = document.find(wanted)
-            tool = tool_name(prefix, operation)
+            tool = tool_name(prefix, _words(operation))
             entry = _entry(document, operation, config, wanted)
         except ToolDefinitionError as error:
             text = f"{config.document}: {error}"
@@ -68,10 +66,9 @@ def operation_names(data: Any) -> list[str]:
     return [one.id or one.place for one in ApiDocument(data).operations]
 
 
-def tool_name(prefix: str, operation: Operation) -> str:
-    """The name of an operation's tool: `<prefix>listPets`, `<prefix>get_pets_id`."""
-    words = operation.id or f"{operation.method.lower()}{operation.path}"
-    return f"{prefix}{NOT_IN_NAMES.sub('_', words).strip('_')}"[:MAX_NAME]
+def _words(operation: Operation) -> str:
+    """What an operation's tool is named after."""
+    return operation.id or f"{operation.method.lower()}{operation.path}"
 
 
 @dataclass(slots=True)
