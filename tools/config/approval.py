@@ -83,6 +83,20 @@ class ApprovalConfig(Shape):
         )
 
 
+# a mapping that says when, true for each call, false for none
+Approval = Annotated[
+    Annotated[ApprovalConfig, Tag("mapping")] | Annotated[bool, Tag("scalar")],
+    Discriminator(form_of),
+]
+
+
+def rule_of(given: ApprovalConfig | bool | None) -> ApprovalRule | None:
+    """When a person is asked; None: never, or as the function says."""
+    if isinstance(given, ApprovalConfig):
+        return given.live()
+    return ApprovalRule() if given else None
+
+
 def _condition(given: Any) -> Condition:
     return given.live() if isinstance(given, ConditionConfig) else Condition(_values(given))
 

@@ -5,7 +5,7 @@ from typing import Annotated
 from pydantic import Discriminator, Field, Tag
 
 from tools.approval import ApprovalRule
-from tools.config.approval import ApprovalConfig
+from tools.config.approval import Approval, rule_of
 from tools.guards import BreakerLimits, CallLimits
 from tools.tool import Effect
 from tools.yaml_shape import JsonObject, Shape, form_of
@@ -50,13 +50,7 @@ class CommonTool(Shape):
     """After the first attempt; `settings.tool_retries` unless given."""
     effect: Effect | None = None
     """`read` and `idempotent` may be tried again; `once` never, once it may have acted."""
-    requires_approval: (
-        Annotated[
-            Annotated[ApprovalConfig, Tag("mapping")] | Annotated[bool, Tag("scalar")],
-            Discriminator(form_of),
-        ]
-        | None
-    ) = None
+    requires_approval: Approval | None = None
     """A person must approve each call, or those that a mapping says: the run pauses before it."""
     max_output_kb: Annotated[int, Field(ge=1, le=10_240)] = 64
     """Of a result, x 1,024 bytes; the middle of a longer one is left out."""
@@ -75,10 +69,7 @@ class CommonTool(Shape):
     @property
     def approval(self) -> ApprovalRule | None:
         """When a person is asked; None: never, or as the function says."""
-        given = self.requires_approval
-        if isinstance(given, ApprovalConfig):
-            return given.live()
-        return ApprovalRule() if given else None
+        return rule_of(self.requires_approval)
 
 
 class OneTool(CommonTool):

@@ -2,16 +2,16 @@
 
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import Discriminator, Field, Tag
+from pydantic import Field
 
 from tools.approval import ApprovalRule
-from tools.config.approval import ApprovalConfig
+from tools.config.approval import Approval, rule_of
 from tools.config.command import Confined, Sandbox, VariableName
 from tools.config.common import CommonTool, Seconds
 from tools.config.http import HeaderName, Reached
 from tools.config.openapi import Prefix
 from tools.tool import Effect
-from tools.yaml_shape import Shape, form_of
+from tools.yaml_shape import Shape
 
 Glob = Annotated[str, Field(min_length=1, max_length=200)]
 Protocol = Literal["auto", "2026-07-28", "2025-11-25"]
@@ -24,13 +24,7 @@ class McpToolConfig(Shape):
     """What the model reads about it, in place of what the server says."""
     effect: Effect | None = None
     """In place of the entry's."""
-    requires_approval: (
-        Annotated[
-            Annotated[ApprovalConfig, Tag("mapping")] | Annotated[bool, Tag("scalar")],
-            Discriminator(form_of),
-        ]
-        | None
-    ) = None
+    requires_approval: Approval | None = None
     """In place of the entry's; `false`: nobody is asked."""
     timeout_seconds: Seconds | None = None
     """In place of the entry's."""
@@ -95,8 +89,4 @@ class McpServer(CommonTool, Confined, Reached):
         """When a person is asked before calls of a tool of the server; None: never."""
         own = self.tools.get(tool)
         given = own.requires_approval if own is not None else None
-        if given is None:
-            return self.approval
-        if isinstance(given, ApprovalConfig):
-            return given.live()
-        return ApprovalRule() if given else None
+        return self.approval if given is None else rule_of(given)
