@@ -3,7 +3,7 @@
 import inspect
 import re
 import typing
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from typing import Any, NotRequired
 
@@ -12,6 +12,7 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 from pydantic_core import to_jsonable_python
 from typing_extensions import TypedDict
 
+from tools.approval import ApprovalRule
 from tools.context import ToolContext
 from tools.errors import ArgumentsError, SchemaReferenceError, ToolDefinitionError
 from tools.suggest import nearest
@@ -242,3 +243,17 @@ def _coerce(value: Any, schema: Any) -> Any:
                 return value
     except ValueError:
         return value
+
+
+def require_conditions(rule: ApprovalRule, known: Collection[str]) -> None:
+    """Each condition of a rule is on an argument that is known.
+
+    Raises:
+        ToolDefinitionError: one is not.
+    """
+    for name in (name for conditions in rule.when for name in conditions):
+        if name not in known:
+            near = nearest(name, known)
+            hint = f"; did you mean {near!r}?" if near else f"; it has {', '.join(known) or 'none'}"
+            text = f"when is on an argument {name!r} that the tool does not have{hint}"
+            raise ToolDefinitionError(text, "requires_approval", "bad-value")

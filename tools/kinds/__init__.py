@@ -36,7 +36,7 @@ from tools.kinds.mcp.tool import list_now, mcp_tools
 from tools.kinds.openapi.entries import entries
 from tools.kinds.python.isolated import isolated
 from tools.kinds.python.reference import python_tool
-from tools.suggest import nearest
+from tools.schema import require_conditions
 from tools.tool import Reach, Tool
 from tools.toolbox import ToolSet
 
@@ -164,9 +164,4 @@ def _require_arguments(rule: ApprovalRule, made: Iterable[Tool]) -> None:
         ToolDefinitionError: one is not.
     """
     known = {key: None for tool in made for key in tool.parameters.get("properties", {})}
-    for name in (name for conditions in rule.when for name in conditions):
-        if name not in known:
-            near = nearest(name, known)
-            hint = f"; did you mean {near!r}?" if near else f"; it has {', '.join(known) or 'none'}"
-            text = f"when is on an argument {name!r} that the tool does not have{hint}"
-            raise ToolDefinitionError(text, "requires_approval", "bad-value")
+    require_conditions(rule, known)

@@ -158,6 +158,7 @@ LISTS: list[tuple[str, dict[str, Any], Any]] = [
     ("[{**TOOL, 'inputSchema': {'type': 'object', 'properties': {'a': {'type': 'nothing'}}}}]", {}, "bad-value"),
     ("[TOOL]", {"tools": {"other": {"effect": "read"}}}, "bad-value"),
     ("[TOOL]", {"cwd": "nowhere"}, "bad-value"),
+    ("[TOOL]", {"tools": {"t": {"requires_approval": {"when": {"x": 1}}}}}, "bad-value"),
     ("[TOOL]", {"command": "no-such-program"}, "unknown-program"),
     ("[TOOL]", {"command": None}, "bad-value"),
     ("[TOOL]", {"url": "https://mcp.example.com"}, "bad-value"),

@@ -13,7 +13,7 @@ from tools.errors import ToolDefinitionError, ToolError
 from tools.kinds.mcp.definitions import Definition, chosen
 from tools.kinds.mcp.plan import Address, ServerPlan
 from tools.kinds.mcp.servers import Server, Servers
-from tools.schema import JsonSchema
+from tools.schema import JsonSchema, require_conditions
 from tools.tool import Reach, Tool, tool_name
 
 NO_SETTINGS = McpToolConfig()
@@ -103,6 +103,13 @@ def _tool(
     except ToolDefinitionError as error:
         text = f"{definition.name}: {error}; leave it out by deny: [{definition.name}]"
         raise ToolDefinitionError(text, "kind", error.code) from error
+    rule = config.approval_of(definition.name)
+    if rule is not None and own.requires_approval is not None:
+        try:
+            require_conditions(rule, schema.parameters["properties"])
+        except ToolDefinitionError as error:
+            path = ("tools", definition.name, "requires_approval")
+            raise ToolDefinitionError(str(error), path, error.code) from error
     by_itself = definition.effect if config.trust_annotations else "once"
     call = _McpCall(definition, lease)
     return Tool(
@@ -114,7 +121,7 @@ def _tool(
         timeout_seconds=own.timeout_seconds or config.timeout_seconds,
         retries=config.retries,
         effect=own.effect or config.effect or by_itself,
-        approval=config.approval_of(definition.name),
+        approval=rule,
         # of another definition, it is another tool to a person who has approved this one
         entry_hash=definition.digest,
         reach=reach,
