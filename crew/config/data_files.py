@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from crew.config.document import Document
-from crew.config.yaml_reader import MAX_BYTES, MAX_DEPTH, MAX_NODES, read
+from crew.config.yaml_reader import MAX_DEPTH, MAX_NODES, read, read_text
 from tools.yaml_shape import resolve
 
 
@@ -14,15 +14,11 @@ def read_data(file: str, content: bytes) -> Document:
         document = read(file, content)
         document.data = resolve(document.data)
         return document
-    document = Document(file, "")
-    if len(content) > MAX_BYTES:
-        text = f"the file has more than {MAX_BYTES:,} bytes, the most that are read"
-        return document.refuse(1, 1, "too-large", text)
+    document = read_text(file, content)
+    if document.problems:
+        return document
     try:
-        document.text = content.decode("utf-8-sig")
         document.data = json.loads(document.text)
-    except UnicodeDecodeError:
-        return document.refuse(1, 1, "not-utf8", "the file is no UTF-8 text; save it as UTF-8")
     except json.JSONDecodeError as error:
         return document.refuse(error.lineno, error.colno, "syntax", f"no JSON: {error.msg}")
     except RecursionError:

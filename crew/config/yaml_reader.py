@@ -49,14 +49,9 @@ def _too_many(mark: Any) -> _TooLarge:
 
 def read(file: str, content: bytes) -> Document:
     """Read a file's bytes; what cannot be read is in `problems`, with `data` None."""
-    document = Document(file, "")
-    if len(content) > MAX_BYTES:
-        text = f"the file has more than {MAX_BYTES:,} bytes, the most that are read"
-        return document.refuse(1, 1, "too-large", text)
-    try:
-        document.text = content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        return _refuse_bytes(document, content, error)
+    document = read_text(file, content)
+    if document.problems:
+        return document
     try:
         _check_size(document.text)
         node = yaml.compose(document.text, Loader)
@@ -73,6 +68,19 @@ def read(file: str, content: bytes) -> Document:
         if not document.problems:
             text = "the file must hold `key: value` lines at the top"
             document.refuse(1, 1, "not-a-mapping", text)
+    return document
+
+
+def read_text(file: str, content: bytes) -> Document:
+    """A file's text; without data, and with the problem where it cannot be read."""
+    document = Document(file, "")
+    if len(content) > MAX_BYTES:
+        text = f"the file has more than {MAX_BYTES:,} bytes, the most that are read"
+        return document.refuse(1, 1, "too-large", text)
+    try:
+        document.text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        return _refuse_bytes(document, content, error)
     return document
 
 

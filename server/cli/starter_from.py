@@ -7,16 +7,14 @@ from typing import Any
 
 import yaml
 
-from crew.config.data_files import read_data
+from server.cli.api_file import ApiFile
 from tools.clock import SYSTEM_CLOCK
-from tools.config import McpServer, OpenApiTool
+from tools.config import McpServer
 from tools.config.http import SAFE_METHODS
 from tools.errors import ToolDefinitionError
 from tools.guards import Guards
 from tools.kinds import ToolMaker
 from tools.kinds.mcp.lock import LOCK_FILE, to_lock
-from tools.kinds.openapi.document import ApiDocument
-from tools.kinds.openapi.entries import entries
 
 NOT_IN_NAMES = re.compile(r"[^a-z0-9]+")
 # where the document names no server
@@ -45,27 +43,16 @@ def files_from(kind: str, source: str) -> tuple[Files, list[str]]:
 
 
 def _from_openapi(file: Path) -> tuple[Files, list[str]]:
-    try:
-        content = file.read_bytes()
-    except OSError as error:
-        raise ToolDefinitionError(f"{file} cannot be read: {error.strerror}") from None
-    read = read_data(file.name, content)
-    for problem in read.problems:
-        raise ToolDefinitionError(f"{file}:{problem.line}: {problem.message}")
-    document = ApiDocument(read.data)
-    name, server = _name(read.data.get("info")), _server(read.data.get("servers"))
+    document = ApiFile.read(file)
+    name, server = _name(document.data.get("info")), _server(document.data.get("servers"))
     reads: list[str] = []
     acts: list[str] = []
     left_out: list[str] = []
-    for operation in document.operations:
-        wanted = operation.id or operation.place
-        entry = {"kind": "openapi", "document": file.name, "server": server}
-        try:
-            entries(name, OpenApiTool.model_validate({**entry, "operations": [wanted]}), read.data)
-        except ToolDefinitionError as error:
-            left_out.append(str(error))
+    for operation, made in document.tools(document.operations, server, f"{name}_"):
+        if isinstance(made, ToolDefinitionError):
+            left_out.append(str(made))
         else:
-            (reads if operation.method in SAFE_METHODS else acts).append(wanted)
+            (reads if made[1].method in SAFE_METHODS else acts).append(operation)
     if not reads and not acts:
         raise ToolDefinitionError(f"{file}: no operation can be a tool")
     tools: dict[str, Any] = {}
@@ -75,7 +62,7 @@ def _from_openapi(file: Path) -> tuple[Files, list[str]]:
     if acts:
         more = {"prefix": f"{name}_", "operations": acts, "requires_approval": True}
         tools[f"{name}_acts"] = {**shared, **more}
-    return {**_crew(tools), file.name: content.decode("utf-8-sig")}, left_out
+    return {**_crew(tools), file.name: document.text}, left_out
 
 
 def _name(info: Any) -> str:

@@ -11,27 +11,18 @@ from typing import Annotated, Any
 
 import typer
 import yaml
-from pydantic import ValidationError
 from pydantic_core import to_json
 from typer.core import TyperGroup
 
-from crew.config.data_files import read_data
-from crew.config.errors import ConfigurationError
-from crew.config.problems import has_failed
-from crew.config.sources import read_sources
-from crew.config.yaml_reader import MAX_BYTES
-from crew.crew import Crew, Recipe
+from crew.crew import Crew
+from server.cli.api_file import ApiFile
 from server.cli.exits import HERE, Exit, Folder, fail
+from server.cli.lock import write_lock
 from server.cli.opening import load
 from tools.calls import CallEvent, CallProgressed, ToolCall, ToolResult
-from tools.config import McpServer, OpenApiTool
 from tools.context import Caller
 from tools.errors import ToolDefinitionError, ToolError
 from tools.executor import ToolExecutor
-from tools.kinds import ToolMaker
-from tools.kinds.mcp.definitions import Definition
-from tools.kinds.mcp.lock import LOCK_FILE, to_lock
-from tools.kinds.openapi.entries import entries, operation_names
 from tools.suggest import nearest
 from tools.texts import visible
 from tools.tool import Tool
@@ -82,46 +73,6 @@ def show(
             print(visible(render(document)))
 
 
-def write_lock(folder: Path) -> None:
-    """Ask the MCP servers of a crew for their tools, and write mcp.lock.json."""
-    recipe = Recipe()
-    sources = read_sources(folder)
-    locked = recipe.check(sources, imports=False).files.locked
-    # what is wrong with the file, or by it, is no matter when it is written anew
-    others = {name: content for name, content in sources.files.items() if name != LOCK_FILE}
-    checked = recipe.check(replace(sources, files=others), imports=False)
-    if has_failed(checked.problems):
-        raise ConfigurationError(checked.problems, checked.files.texts)
-    found: dict[str, list[Definition]] = {}
-    for name, config in checked.files.tools.items():
-        if not isinstance(config, McpServer) or not config.pin:
-            continue
-        try:
-            found[name] = ToolMaker(folder, recipe.guards).list_mcp(name, config)
-        except ToolDefinitionError as error:
-            fail(visible(recipe.secrets.mask(str(error))))
-        before = {one.name: one.digest for one in locked.get(name, ())}
-        after = {one.name: one.digest for one in found[name]}
-        for tool in sorted(before.keys() | after.keys()):
-            if before.get(tool) != after.get(tool):
-                print(visible(f"{name}: {tool} {_change(before, after, tool)}"), file=sys.stderr)
-    if not found:
-        fail("the crew has no MCP server to write down", Exit.USAGE)
-    text = to_lock(found)
-    if len(text.encode()) > MAX_BYTES:
-        fail(f"{LOCK_FILE} would have more than {MAX_BYTES:,} bytes; leave tools out by allow")
-    # whole or not at all
-    beside = folder / f".{LOCK_FILE}.new"
-    beside.write_text(text, encoding="utf-8")
-    beside.replace(folder / LOCK_FILE)
-
-
-def _change(before: Mapping[str, str], after: Mapping[str, str], tool: str) -> str:
-    if tool not in before:
-        return "is new"
-    return "is described otherwise" if tool in after else "is gone"
-
-
 @app.command("import")
 def import_(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="OpenAPI 3.0 or 3.1.")],
@@ -140,43 +91,26 @@ def import_(
 ) -> None:
     """Print entries of kind http for operations of an OpenAPI document, to paste in tools.yaml.
 
-    Example: [bold]crew tools import pets.json --operations listPets --server https://pets.example[/]
+    Example: [bold]crew tools import pets.json --operations listPets[/]
     """
-    try:
-        content = file.read_bytes()
-    except OSError as error:
-        fail(f"{file} cannot be read: {error.strerror}", Exit.USAGE)
-    document = read_data(file.name, content)
-    for problem in document.problems:
-        fail(f"{file}:{problem.line}: {problem.message}", Exit.USAGE)
     wanted = [one.strip() for one in operations.split(",") if one.strip()]
     tools: dict[str, Any] = {}
     try:
-        for operation in wanted or operation_names(document.data):
-            try:
-                config = _api_entry(file.name, server, operation, prefix)
-                made = entries("", config, document.data)
-            except ToolDefinitionError as error:
-                if wanted:
-                    raise
-                # of all operations, those are printed that can be tools
-                print(visible(f"left out: {error}"), file=sys.stderr)
-                continue
-            for name, entry in made.items():
+        document = ApiFile.read(file)
+        for _, made in document.tools(wanted or document.operations, server, prefix):
+            if not isinstance(made, ToolDefinitionError):
+                name, entry = made
                 tools[name] = entry.model_dump(mode="json", exclude_unset=True)
+            elif wanted:
+                raise made
+            else:
+                # of all operations, those are printed that can be tools
+                print(visible(f"left out: {made}"), file=sys.stderr)
     except ToolDefinitionError as error:
         fail(visible(str(error)), Exit.USAGE)
+    if not tools:
+        fail(visible(f"{file}: no operation can be a tool"), Exit.USAGE)
     print(yaml.safe_dump({"tools": tools}, sort_keys=False, allow_unicode=True, width=100), end="")
-
-
-def _api_entry(document: str, server: str, operation: str, prefix: str) -> OpenApiTool:
-    """An entry of one operation; ends the command where the options make none."""
-    entry = {"kind": "openapi", "document": document, "server": server, "prefix": prefix}
-    try:
-        return OpenApiTool.model_validate({**entry, "operations": [operation]})
-    except ValidationError as error:
-        first = error.errors()[0]
-        fail(f"{'.'.join(str(part) for part in first['loc'])}: {first['msg']}", Exit.USAGE)
 
 
 def tools_of(crew: Crew) -> list[tuple[Tool, list[str]]]:

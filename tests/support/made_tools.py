@@ -16,6 +16,7 @@ from tools.context import Caller
 from tools.deadline import Limits
 from tools.guards import Guards
 from tools.kinds import ToolMaker
+from tools.kinds.mcp.servers import Servers
 from tools.toolbox import ToolSet
 
 PATIENT = Limits(sequence_seconds=50, tool_seconds=20, backoff_min_seconds=0.001)
@@ -75,10 +76,11 @@ async def tools_of(
     limits: Limits = PATIENT,
     clock: Clock = SYSTEM_CLOCK,
     documents: Mapping[str, Any] | None = None,
+    servers: Servers | None = None,
     **entry: Any,
 ) -> AsyncIterator[dict[str, MadeTool]]:
     """The tools of an entry `T` that makes several, by their names."""
-    maker = ToolMaker(folder, Guards(clock), documents or {})
+    maker = ToolMaker(folder, Guards(clock), documents or {}, servers=servers or Servers())
     config = _entry.validate_python({"kind": kind, **entry})
     # it may ask a server of the test, which is served by this loop
     made = await asyncio.to_thread(maker.make, "T", config)

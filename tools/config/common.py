@@ -1,6 +1,6 @@
 """The keys that every kind of tool has."""
 
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from pydantic import Discriminator, Field, Tag
 
@@ -11,6 +11,7 @@ from tools.tool import Effect
 from tools.yaml_shape import JsonObject, Shape, form_of
 
 Seconds = Annotated[float, Field(gt=0, le=3600)]
+Prefix = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{0,40}$")]
 
 
 class LimitsConfig(Shape):
@@ -44,6 +45,9 @@ class BreakerConfig(Shape):
 class CommonTool(Shape):
     """What an entry of any kind may have."""
 
+    # whether a breaker is there unless given: what is behind the tool is a server
+    breaks: ClassVar[bool] = False
+
     timeout_seconds: Seconds | None = None
     """Of one attempt; `settings.tool_execution_timeout_seconds` unless given."""
     retries: Annotated[int, Field(ge=0, le=20)] | None = None
@@ -71,6 +75,14 @@ class CommonTool(Shape):
         """When a person is asked; None: never, or as the function says."""
         return rule_of(self.requires_approval)
 
+    @property
+    def breaker_limits(self) -> BreakerLimits | None:
+        """When calls are refused since the tool does not work; None: never."""
+        given = self.breaker
+        if isinstance(given, BreakerConfig):
+            return given.live()
+        return BreakerLimits() if (self.breaks if given is None else given) else None
+
 
 class OneTool(CommonTool):
     """What an entry that describes one tool may have beside that."""
@@ -79,3 +91,14 @@ class OneTool(CommonTool):
     """What the model reads about the tool."""
     parameters: JsonObject | None = None
     """JSON schema of the arguments, which is an object's."""
+
+
+class SeveralTools(CommonTool):
+    """What an entry that describes several tools may have beside that."""
+
+    prefix: Prefix | None = None
+    """Of the tools' names; the entry's name and `_` unless given."""
+
+    def prefix_of(self, entry: str) -> str:
+        """How the names of the tools begin; `entry`: the entry's name."""
+        return f"{entry}_" if self.prefix is None else self.prefix

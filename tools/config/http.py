@@ -62,6 +62,8 @@ class HttpTool(OneTool, Reached):
         "verb": "method",
     }
 
+    breaks: ClassVar[bool] = True
+
     kind: Literal["http"]
     """What runs the tool."""
     method: Method = "GET"

@@ -7,9 +7,8 @@ from pydantic import Field
 from tools.approval import ApprovalRule
 from tools.config.approval import Approval, rule_of
 from tools.config.command import Confined, Sandbox, VariableName
-from tools.config.common import CommonTool, Seconds
+from tools.config.common import Seconds, SeveralTools
 from tools.config.http import HeaderName, Reached
-from tools.config.openapi import Prefix
 from tools.tool import Effect
 from tools.yaml_shape import Shape
 
@@ -30,7 +29,7 @@ class McpToolConfig(Shape):
     """In place of the entry's."""
 
 
-class McpServer(CommonTool, Confined, Reached):
+class McpServer(SeveralTools, Confined, Reached):
     """The tools of an MCP server, which is a program (`command`) or an address (`url`).
 
     Their effect is `once` unless given, here, for one of them, or by their own annotations.
@@ -45,6 +44,8 @@ class McpServer(CommonTool, Confined, Reached):
         "exclude": "deny",
         "tool_filter": "allow",
     }
+
+    breaks: ClassVar[bool] = True
 
     kind: Literal["mcp"]
     """What runs the tools."""
@@ -68,8 +69,6 @@ class McpServer(CommonTool, Confined, Reached):
     """Which of its tools are had, by their names at the server; `*` stands for any text."""
     deny: list[Glob] = []
     """Which of those are not."""
-    prefix: Prefix | None = None
-    """Of the tools' names; the entry's name and `_` unless given."""
     tools: dict[str, McpToolConfig] = {}
     """What is otherwise for some tools, by their names at the server."""
     trust_annotations: bool = False

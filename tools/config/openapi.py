@@ -4,16 +4,15 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from tools.config.common import CommonTool
+from tools.config.common import SeveralTools
 from tools.config.http import HeaderName, Reached
 from tools.tool import Effect
 
 DOCUMENT_ENDINGS = (".json", ".yaml", ".yml")
 OperationName = Annotated[str, Field(min_length=1, max_length=500)]
-Prefix = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{0,40}$")]
 
 
-class OpenApiTool(CommonTool, Reached):
+class OpenApiTool(SeveralTools, Reached):
     """Operations of an OpenAPI document, each as an HTTP tool of its own.
 
     The effect of each is that of its method (`read` for GET, HEAD and OPTIONS, else `once`) unless
@@ -29,6 +28,8 @@ class OpenApiTool(CommonTool, Reached):
         "tools": "operations",
     }
 
+    breaks: ClassVar[bool] = True
+
     kind: Literal["openapi"]
     """What runs the tools."""
     document: Annotated[str, Field(pattern=r"^[^\\]+\.(json|ya?ml)$", max_length=500)]
@@ -40,7 +41,5 @@ class OpenApiTool(CommonTool, Reached):
     """The operations: an operationId each, or a method and path such as `GET /pets/{id}`."""
     headers: dict[HeaderName, str] = {}
     """Sent with every request, such as `Authorization`."""
-    prefix: Prefix | None = None
-    """Of the tools' names, before the operationId; the entry's name and `_` unless given."""
     effects: dict[str, Effect] = {}
     """The effect of some operations, by the names in `operations`."""

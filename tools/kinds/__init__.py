@@ -5,13 +5,12 @@
 
 import hashlib
 import importlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, assert_never
 
-from tools.approval import ApprovalRule
 from tools.config import (
     CommandTool,
     HttpTool,
@@ -22,13 +21,12 @@ from tools.config import (
     SingleTool,
     ToolConfig,
 )
-from tools.config.common import BreakerConfig
 from tools.errors import ToolDefinitionError
-from tools.guards import BreakerLimits, Guards
+from tools.guards import Guards
 from tools.kinds.command.marks import Marks
 from tools.kinds.command.tool import command_tool
 from tools.kinds.http.connections import Connections
-from tools.kinds.mcp.definitions import Definition, chosen
+from tools.kinds.mcp.definitions import Definition
 from tools.kinds.mcp.lock import Locked
 from tools.kinds.mcp.plan import ServerPlan
 from tools.kinds.mcp.servers import Servers
@@ -78,26 +76,26 @@ class ToolMaker:
             case _:
                 made = [_with_entry(self._make(name, config), config)]
         limits = config.limits.live() if config.limits is not None else None
-        breaker = _breaker(config)
+        breaker = config.breaker_limits
         guard = None
         if limits is not None or breaker is not None:
             # of the entry: what is behind it is one server, however many tools it has
             guard = self.guards.of(name, limits, breaker)
         if (rule := config.approval) is not None:
-            _require_arguments(rule, made)
+            known = {key for tool in made for key in tool.parameters.get("properties", {})}
+            require_conditions(rule, sorted(known))
         made = [
             replace(tool, max_output_bytes=config.max_output_kb * KIB, guard=guard) for tool in made
         ]
         return ToolSet(tuple(made)) if isinstance(config, SetOfTools) else made[0]
 
     def list_mcp(self, name: str, config: McpServer) -> list[Definition]:
-        """What an MCP server says of its tools now, without those that its entry leaves out.
+        """What an MCP server says of its tools now, also of those that its entry leaves out.
 
         Raises:
             ToolDefinitionError: it cannot be asked.
         """
-        found = list_now(ServerPlan.of(name, config, self.folder, self.marks))
-        return chosen(found, config.allow, config.deny)
+        return list_now(ServerPlan.of(name, config, self.folder, self.marks))
 
     def _mcp_tools(self, name: str, config: McpServer) -> list[Tool]:
         """The tools of an MCP server."""
@@ -110,12 +108,11 @@ class ToolMaker:
         """The tools of an OpenAPI document's operations."""
         made = []
         found = entries(name, config, self.documents.get(config.document))
-        for (tool_name, entry), wanted in zip(found.items(), config.operations, strict=True):
+        for place, (tool_name, entry) in enumerate(found.items()):
             try:
                 tool = _with_entry(self._make(tool_name, entry), entry)
             except ToolDefinitionError as error:
-                place = config.operations.index(wanted)
-                text = f"{config.document}: {wanted}: {error}"
+                text = f"{config.document}: {config.operations[place]}: {error}"
                 raise ToolDefinitionError(text, ("operations", place), error.code) from error
             reach = replace(tool.reach, kind="openapi", pin=config.document)
             made.append(replace(tool, reach=reach))
@@ -142,26 +139,7 @@ class ToolMaker:
         return isolated(tool, config, self.folder) if config.isolate is not None else tool
 
 
-def _breaker(config: ToolConfig) -> BreakerLimits | None:
-    """The limits of an entry's breaker, if it has one."""
-    given = config.breaker
-    if isinstance(given, BreakerConfig):
-        return given.live()
-    is_on = isinstance(config, (HttpTool, OpenApiTool, McpServer)) if given is None else given
-    return BreakerLimits() if is_on else None
-
-
 def _with_entry(tool: Tool, config: SingleTool) -> Tool:
     """The tool that knows which entry it is of."""
     digest = hashlib.sha256(config.model_dump_json().encode()).hexdigest()
     return replace(tool, entry_hash=digest)
-
-
-def _require_arguments(rule: ApprovalRule, made: Iterable[Tool]) -> None:
-    """Each condition is on an argument that a tool has.
-
-    Raises:
-        ToolDefinitionError: one is not.
-    """
-    known = {key: None for tool in made for key in tool.parameters.get("properties", {})}
-    require_conditions(rule, known)

@@ -57,7 +57,7 @@ def unlisted_prefixes(files: CrewFiles, tools: Mapping[str, object]) -> tuple[st
     """How the names of tools begin that an entry makes, where it could not be found out which."""
     sets = {name: one for name, one in files.tools.items() if isinstance(one, SetOfTools)}
     return tuple(
-        f"{name}_" if one.prefix is None else one.prefix
+        one.prefix_of(name)
         for name, one in sets.items()
         if not isinstance(tools.get(name), ToolSet)
     )

@@ -46,7 +46,7 @@ def test_a_document_is_kept_with_the_crew(name: str, tmp_path: Path):
 @pytest.mark.parametrize(
     ("text", "code", "line"),
     [
-        (b'{"openapi": "3.1.0",\n\xff}', "not-utf8", 1),
+        (b'{"openapi": "3.1.0",\n\xff}', "not-utf8", 2),
         ('{"openapi":\n "3.1.0",}', "syntax", 2),
         ("[" * 100_000, "too-deep", 1),
         ('{"a":' * 100 + "1" + "}" * 100, "too-deep", 1),

@@ -225,11 +225,18 @@ def mcp_folder(path: Path, code: str = "", **entry: Any) -> Path:
 def test_the_tools_of_a_server_are_pinned(tmp_path: Path):
     """Written down once, they are known without the server, and not believed when they change."""
     made = mcp_folder(tmp_path / "crew", requires_approval=True)
+    tools = (made / "tools.yaml").read_text()
+    # also those that are left out now
+    (made / "tools.yaml").write_text(f"{tools}    deny: [t]\n")
+    assert "notes: t is new" in crew("tools", "--lock", made).stderr
+    (made / "mcp.lock.json").rename(tmp_path / "lock")
+    (made / "tools.yaml").write_text(tools)
     loose = crew("validate", made)
     assert ("warning[unpinned]" in loose.stdout, loose.returncode) == (True, 0)
     locked = crew("tools", "--lock", made)
     assert ("notes: t is new" in locked.stderr, locked.returncode) == (True, 0), locked
     assert "pin      locked" in locked.stdout
+    assert (made / "mcp.lock.json").read_text() == (tmp_path / "lock").read_text()
     assert crew("validate", "--strict", made).returncode == 0
     # the server is not needed any more
     server = (made / "raw.py").read_text()

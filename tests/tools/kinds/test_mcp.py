@@ -14,6 +14,7 @@ from tests.support.made_tools import tools_of
 from tests.support.mcp_servers import raw_server, sdk_server
 from tools.calls import CallProgressed, CallWarned
 from tools.errors import ToolDefinitionError
+from tools.kinds.mcp.servers import Servers
 
 pytestmark = needs_linux
 
@@ -224,3 +225,20 @@ def called(request):
     async with tools_of(**entry, folder=folder) as tools:
         result = await tools["T_t"]()
     assert result.output == ("PermissionError" if sandbox == "landlock" else "s3cret")
+
+
+async def test_one_server_for_all_revisions(tmp_path: Path):
+    """Two crews' entries that are alike share a process, which ends with the last of them."""
+    servers = Servers()
+    entry = sdk_server(tmp_path)
+    shared: dict[str, Any] = {"folder": tmp_path, "servers": servers}
+    async with tools_of(**entry, **shared) as first:
+        began = (await first["T_pid"]()).output
+        async with tools_of(**entry, **shared) as second:
+            assert (await second["T_pid"]()).output == began
+        assert (await first["T_pid"]()).output == began
+        async with tools_of(**entry, **shared, startup_seconds=11) as third:
+            assert (await third["T_pid"]()).output != began
+        assert [one.state for one in servers.statuses] == ["up"]
+    assert servers.statuses == []
+    await come(lambda: not psutil.pid_exists(int(began)))

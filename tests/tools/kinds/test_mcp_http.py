@@ -18,7 +18,7 @@ from tools.errors import ToolDefinitionError
 HOME: dict[str, Any] = {"allow_private": ["127.0.0.0/8"]}
 
 
-def make_server(stateless: bool) -> MCPServer:
+def make_server() -> MCPServer:
     server = MCPServer("test", log_level="ERROR")
 
     @server.tool()
@@ -44,7 +44,7 @@ def make_server(stateless: bool) -> MCPServer:
 async def serving(port: int = 0, *, stateless: bool = False) -> AsyncIterator[int]:
     """The port of a server that runs."""
     listener = socket.create_server(("127.0.0.1", port), backlog=100)
-    app = make_server(stateless).streamable_http_app(stateless_http=stateless)
+    app = make_server().streamable_http_app(stateless_http=stateless)
     config = uvicorn.Config(app, log_level="critical", timeout_graceful_shutdown=0)
     server = uvicorn.Server(config)
     task = asyncio.create_task(server.serve(sockets=[listener]))

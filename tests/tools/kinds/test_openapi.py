@@ -16,7 +16,7 @@ from pydantic import BaseModel, Field
 
 from tests.support.made_tools import MadeTool, tools_of
 from tools.errors import ArgumentsError, ToolDefinitionError
-from tools.kinds.openapi.entries import operation_names
+from tools.kinds.openapi.document import ApiDocument
 
 DOCUMENT = "api.json"
 
@@ -80,7 +80,7 @@ async def made(
 ) -> AsyncIterator[dict[str, MadeTool]]:
     entry = {"document": DOCUMENT, "server": server, "allow_private": ["127.0.0.0/8"], **entry}
     if "operations" not in entry:
-        entry["operations"] = operation_names(document)
+        entry["operations"] = [one.id or one.place for one in ApiDocument(document).operations]
     async with tools_of("openapi", documents={DOCUMENT: document}, **entry) as tools:
         yield tools
 

@@ -2,7 +2,7 @@
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,6 +10,7 @@ from tools.config.command import Confined
 from tools.errors import ToolDefinitionError
 from tools.kinds.command import landlock
 from tools.kinds.command.landlock import LIST, READ, WRITE, Access
+from tools.tool import Reach
 
 SYSTEM_FOLDERS = (
     *("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix"),
@@ -53,6 +54,16 @@ class Sandbox:
         read = tuple(_path(one, folder) for one in config.read)
         write = tuple(_path(one, folder) for one in config.write)
         return cls(kind, folder, read, write, config.network)
+
+    def reach(self, argv: Sequence[str]) -> Reach:
+        """What a tool that runs this program may do."""
+        runs = (" ".join(argv),)
+        if self.kind == "off":
+            anywhere = ("anywhere",)
+            return Reach("command", ("any",), runs, anywhere, anywhere, self.kind)
+        reads = ("system", str(self.folder), *map(str, self.read))
+        hosts = ("any",) if self.network else ()
+        return Reach("command", hosts, runs, reads, tuple(map(str, self.write)), self.kind)
 
     def rights(self, own: Path) -> Iterator[tuple[Path, Access]]:
         """What Landlock leaves a program; `own`: the folder of its call."""

@@ -17,7 +17,7 @@ from tools.kinds.command.sandbox import Sandbox
 from tools.output import HeadAndTail
 from tools.places import names_in, own_parameters, require_places
 from tools.schema import JsonSchema
-from tools.tool import Reach, Tool
+from tools.tool import Tool
 
 PATH = "/usr/local/bin:/usr/bin:/bin"
 MAX_OUTPUT_BYTES = 64 << 20
@@ -65,23 +65,10 @@ def command_tool(name: str, config: CommandTool, folder: Path, marks: Marks) -> 
         retries=config.retries,
         effect=config.effect or "once",
         approval=config.approval,
-        reach=Reach(
-            "command",
-            hosts=("any",) if config.network or sandbox.kind == "off" else (),
-            runs=(" ".join([program, *config.argv[1:]]),),
-            reads=_reads(sandbox),
-            writes=("anywhere",) if sandbox.kind == "off" else tuple(map(str, sandbox.write)),
-            sandbox=sandbox.kind,
-        ),
+        reach=sandbox.reach([program, *config.argv[1:]]),
         show=call.show,
         close=marks.close,
     )
-
-
-def _reads(sandbox: Sandbox) -> tuple[str, ...]:
-    if sandbox.kind == "off":
-        return ("anywhere",)
-    return ("system", str(sandbox.folder), *map(str, sandbox.read))
 
 
 class _CommandCall:

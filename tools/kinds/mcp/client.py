@@ -23,7 +23,7 @@ from pydantic import ValidationError
 
 from tools.context import ToolContext
 from tools.errors import PermanentError
-from tools.kinds.mcp.definitions import MAX_PAGES, MAX_TOOLS, Definition
+from tools.kinds.mcp.definitions import MAX_PAGES, MAX_TOOLS, Definition, SessionEndedError
 from tools.kinds.mcp.door import NOT_REACHED, SESSION_GONE, Door
 from tools.kinds.mcp.plan import Address, ServerPlan
 from tools.kinds.mcp.results import to_text
@@ -33,6 +33,7 @@ from tools.kinds.mcp.stdio import program
 logging.getLogger("mcp").setLevel(logging.CRITICAL)
 logging.getLogger("client").setLevel(logging.CRITICAL)
 
+# the SDK names its older era so
 MODES = {"2025-11-25": "legacy"}
 
 
@@ -77,10 +78,6 @@ class Link:
             raise PermanentError("the tool asks its user a question, which is not offered here")
         assert isinstance(result, CallToolResult), "no extension is used"
         return to_text(result, self._plan.max_result_bytes)
-
-
-class SessionEndedError(ConnectionError):
-    """The server does not know the connection any more; nothing was done."""
 
 
 def _translated(error: MCPError, context: ToolContext) -> Exception:

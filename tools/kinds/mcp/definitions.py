@@ -14,6 +14,10 @@ MAX_TOOLS = 1000
 MAX_PAGES = 100
 
 
+class SessionEndedError(ConnectionError):
+    """The server does not know the connection any more; nothing was done."""
+
+
 @dataclass(frozen=True)
 class Definition:
     """A tool, as its server describes it."""

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from tools.context import ToolContext
 from tools.errors import PermanentError
-from tools.kinds.mcp.definitions import Definition
+from tools.kinds.mcp.definitions import Definition, SessionEndedError
 from tools.kinds.mcp.plan import ServerPlan
 
 log = logging.getLogger(__name__)
@@ -51,9 +51,8 @@ class Server:
         self._since = datetime.now(UTC)
         self._reason = ""
         self._starts = 0
-        self._failures: deque[float] = deque(maxlen=MAX_FAILURES)
-        # in a row, of starts
-        self._failed = 0
+        # when it failed or ended, in a row without a call; of more the wait is the longest
+        self._failures: deque[float] = deque(maxlen=10)
         self._has_served = False
         # replaced when the state changes
         self._news = asyncio.Event()
@@ -82,8 +81,7 @@ class Server:
         try:
             text: str = await link.call(definition.name, arguments, context)
         except ConnectionError as error:
-            client = importlib.import_module("tools.kinds.mcp.client")
-            if isinstance(error, client.SessionEndedError):
+            if isinstance(error, SessionEndedError):
                 self._lose("the server did not know the session any more")
             reason = self._reason if self._lost.is_set() else str(error)
             raise ConnectionError(f"the MCP server {self.plan.name}: {reason}") from error
@@ -123,14 +121,7 @@ class Server:
             self._lost.clear()
             if self._state != "down":
                 self._change("starting", self._reason)
-            began = asyncio.get_running_loop().time()
-            reason = await self._serve()
-            lasted = asyncio.get_running_loop().time() - began
-            if self._has_served or lasted > STEADY_SECONDS:
-                self._failed = 0
-                self._failures.clear()
-            self._has_served = False
-            await self._wait_to_start(reason)
+            await self._wait_to_start(await self._serve())
 
     async def _serve(self) -> str:
         """Connect once; why it has ended."""
@@ -138,8 +129,7 @@ class Server:
         client = await asyncio.to_thread(importlib.import_module, "tools.kinds.mcp.client")
         try:
             async with client.connected(self.plan, self._lose) as self._link:
-                self._change("up", "")
-                await self._lost.wait()
+                await self._until_lost()
             return self._reason
         except asyncio.CancelledError:
             task = asyncio.current_task()
@@ -153,19 +143,30 @@ class Server:
         finally:
             self._link = None
 
+    async def _until_lost(self) -> None:
+        """Be up, until the connection is lost."""
+        self._change("up", "")
+        self._has_served = False
+        began = asyncio.get_running_loop().time()
+        try:
+            await self._lost.wait()
+        finally:
+            lasted = asyncio.get_running_loop().time() - began
+            if self._has_served or lasted > STEADY_SECONDS:
+                self._failures.clear()
+
     def _lose(self, reason: str) -> None:
         self._link = None
         self._reason = reason or "the connection was lost"
         self._lost.set()
 
     async def _wait_to_start(self, reason: str) -> None:
-        loop = asyncio.get_running_loop()
-        self._failures.append(loop.time())
-        self._failed += 1
-        is_down = len(self._failures) == MAX_FAILURES and (
-            self._state == "down" or loop.time() - self._failures[0] < FAILURE_SECONDS
-        )
-        seconds = min(LONGEST_WAIT_SECONDS, FIRST_WAIT_SECONDS * 2.0 ** (self._failed - 1))
+        now = asyncio.get_running_loop().time()
+        self._failures.append(now)
+        recent = sum(now - moment < FAILURE_SECONDS for moment in self._failures)
+        is_down = self._state == "down" or recent >= MAX_FAILURES
+        doubled = FIRST_WAIT_SECONDS * 2.0 ** (len(self._failures) - 1)
+        seconds = min(LONGEST_WAIT_SECONDS, doubled)
         if is_down:
             seconds = LONGEST_WAIT_SECONDS
             if self._state != "down":

@@ -5,6 +5,7 @@ import importlib.util
 import json
 import threading
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from tools.config.mcp import McpServer, McpToolConfig
@@ -16,6 +17,8 @@ from tools.kinds.mcp.servers import Server, Servers
 from tools.schema import JsonSchema, require_conditions
 from tools.tool import Reach, Tool, tool_name
 
+# of a server in a message
+MAX_NAMED = 12
 NO_SETTINGS = McpToolConfig()
 
 
@@ -79,11 +82,12 @@ def mcp_tools(
     known = [one.name for one in wanted]
     for name in config.tools:
         if name not in known:
-            text = f"the server has no tool {name!r}; it has {', '.join(known[:12]) or 'none'}"
+            others = ", ".join(known[:MAX_NAMED]) or "none"
+            text = f"the server has no tool {name!r}; it has {others}"
             raise ToolDefinitionError(text, ("tools", name), "bad-value")
     lease = _Lease(servers, config.model_dump_json(), plan)
-    prefix = f"{plan.name}_" if config.prefix is None else config.prefix
-    reach = _reach(config, plan, is_locked=is_locked)
+    prefix = config.prefix_of(plan.name)
+    reach = _reach(plan, is_locked=is_locked)
     made: dict[str, Tool] = {}
     for definition in wanted:
         name = tool_name(prefix, definition.name)
@@ -130,22 +134,12 @@ def _tool(
     )
 
 
-def _reach(config: McpServer, plan: ServerPlan, *, is_locked: bool) -> Reach:
+def _reach(plan: ServerPlan, *, is_locked: bool) -> Reach:
     pin = "locked" if is_locked else "not locked"
     reached = plan.reached
     if isinstance(reached, Address):
         return Reach("mcp", hosts=(reached.host,), pin=pin)
-    sandbox = reached.sandbox
-    is_off = sandbox.kind == "off"
-    return Reach(
-        "mcp",
-        hosts=("any",) if config.network or is_off else (),
-        runs=(" ".join(reached.argv),),
-        reads=("anywhere",) if is_off else ("system", str(sandbox.folder), *map(str, sandbox.read)),
-        writes=("anywhere",) if is_off else tuple(map(str, sandbox.write)),
-        sandbox=sandbox.kind,
-        pin=pin,
-    )
+    return replace(reached.sandbox.reach(reached.argv), kind="mcp", pin=pin)
 
 
 class _Lease:

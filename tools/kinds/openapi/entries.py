@@ -40,7 +40,7 @@ def entries(name: str, config: OpenApiTool, data: Any) -> dict[str, HttpTool]:
         if key not in config.operations:
             text = f"{key!r} is none of the operations above"
             raise ToolDefinitionError(text, ("effects", key), "bad-value")
-    prefix = f"{name}_" if config.prefix is None else config.prefix
+    prefix = config.prefix_of(name)
     made: dict[str, HttpTool] = {}
     for place, wanted in enumerate(config.operations):
         try:
@@ -55,15 +55,6 @@ def entries(name: str, config: OpenApiTool, data: Any) -> dict[str, HttpTool]:
             raise ToolDefinitionError(text, ("operations", place), "tool-twice")
         made[tool] = entry
     return made
-
-
-def operation_names(data: Any) -> list[str]:
-    """The operations of a document, as `operations` names them.
-
-    Raises:
-        ToolDefinitionError: it is no OpenAPI document.
-    """
-    return [one.id or one.place for one in ApiDocument(data).operations]
 
 
 def _words(operation: Operation) -> str:
