@@ -13,11 +13,6 @@ class ToolSet:
 
     tools: tuple[Tool, ...]
 
-    @property
-    def requires_approval(self) -> bool:
-        """Whether a person is asked before some calls."""
-        return any(tool.requires_approval for tool in self.tools)
-
 
 @dataclass(slots=True)
 class Toolbox:

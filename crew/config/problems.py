@@ -51,7 +51,6 @@ ErrorCode = Literal[
     "member-twice",
     "group-name",
     "empty-group",
-    "approval-in-group",
     "signal-twice",
     "empty-signal",
     "terminal-disagreement",

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from agents.agent import Agent
@@ -17,30 +17,44 @@ from tools.secrets import Secrets
 # the same call is not asked about again after so many denials
 MAX_DENIALS = 2
 Agents = Mapping[str, Agent]
+# the ids of its agent, and its own
+CallKey = tuple[str, str]
 
 
 def find_question(
-    branches: Sequence[Branch], agents: Agents, state: RunState, secrets: Secrets
+    branches: Sequence[Branch],
+    agents: Agents,
+    state: RunState,
+    secrets: Secrets,
+    decided: Container[CallKey] = (),
 ) -> tuple[Agent, Question] | None:
     """What a person must be asked before the open calls of some branches are made, and by whom.
 
-    Calls of unknown outcome come first, those of all branches in one question.
+    Calls of unknown outcome come first. Those of all branches are in one question.
+
+    Args:
+        branches: that may go on.
+        agents: of the run.
+        state: of the run.
+        secrets: what no person is shown.
+        decided: calls about which a person was asked already.
     """
-    unknown = [
-        (agents[branch.agent_id], call)
+    undecided = [
+        (branch, agents[branch.agent_id], call)
         for branch in branches
         for call in branch.open_calls
-        if branch.started_calls.get(call.id)
+        if (branch.agent_id, call.id) not in decided
+    ]
+    unknown = [
+        (agent, call) for branch, agent, call in undecided if branch.started_calls.get(call.id)
     ]
     if unknown:
         asked = tuple(_asked(agent, call, secrets, UnknownOutcome) for agent, call in unknown)
         return unknown[0][0], UnknownOutcome(asked)
-    for branch in branches:
-        agent = agents[branch.agent_id]
-        needed = [call for call in branch.open_calls if _is_asked(call, agent, state)]
-        calls = tuple(_asked(agent, call, secrets, Approval) for call in needed)
-        if calls:
-            return agent, Approval(calls)
+    needed = [(agent, call) for _, agent, call in undecided if is_asked(call, agent, state)]
+    if needed:
+        asked = tuple(_asked(agent, call, secrets, Approval) for agent, call in needed)
+        return needed[0][0], Approval(asked)
     return None
 
 
@@ -72,7 +86,7 @@ def _asked(agent: Agent, call: ToolCall, secrets: Secrets, kind: type[Question])
     )
 
 
-def _is_asked(call: ToolCall, agent: Agent, state: RunState) -> bool:
+def is_asked(call: ToolCall, agent: Agent, state: RunState) -> bool:
     """Whether a person is asked about a call."""
     tool = agent.tools.get(call.tool)
     if call.argument_error is not None or tool is None or tool.approval is None:
@@ -92,7 +106,7 @@ def unasked_denials(branch: Branch, agent: Agent, state: RunState) -> list[ToolR
     refused = [
         call
         for call in branch.open_calls
-        if state.denials[call_key(call)] >= MAX_DENIALS and _is_asked(call, agent, state)
+        if state.denials[call_key(call)] >= MAX_DENIALS and is_asked(call, agent, state)
     ]
     text = f"Denied: a person has refused this call {MAX_DENIALS} times; do something else"
     return [ToolResult.of(call, "denied", text) for call in refused]
@@ -109,26 +123,29 @@ class ApprovedCall:
     edited: bool = False
 
 
-def calls_to_make(branch: Branch, agent: Agent, state: RunState) -> Iterator[ApprovedCall]:
-    """The open calls of a branch, as a person wants them."""
+def decided_calls(branch: Branch, state: RunState) -> Iterator[ApprovedCall]:
+    """The open calls of a branch that a person's answer is about, as the person wants them."""
     answer, question = state.decided, state.question
-    asked_about = question.calls if isinstance(question, Approval) else ()
+    if answer is None or question is None:
+        return
+    by = answer.by if isinstance(question, Approval) else None
     for call in branch.open_calls:
         edited = call.id in branch.edited_calls
-        asked = [one for one in asked_about if one.call.id == call.id and one.agent_id == agent.id]
-        tool = agent.tools.get(call.tool)
-        if answer is not None and asked:
-            single = next((one for one in answer.decisions if asked[0].is_meant(one)), None)
+        for asked in question.calls:
+            if (asked.agent_id, asked.call.id) != (branch.agent_id, call.id):
+                continue
+            single = next((one for one in answer.decisions if asked.is_meant(one)), None)
             if single is not None and single.arguments is not None:
-                call, edited = replace(call, arguments=single.arguments), True
-            yield ApprovedCall(call, answer.by, edited)
-        elif (
-            tool is not None
-            and (by := state.remembered.get((tool.name, tool.definition))) is not None
-        ):
-            yield ApprovedCall(call, by, edited)
-        else:
-            yield ApprovedCall(call, None, edited)
+                yield ApprovedCall(replace(call, arguments=single.arguments), by, edited=True)
+            else:
+                yield ApprovedCall(call, by, edited)
+
+
+def unasked_call(call: ToolCall, branch: Branch, agent: Agent, state: RunState) -> ApprovedCall:
+    """A call that nobody is asked about now."""
+    tool = agent.tools.get(call.tool)
+    by = state.remembered.get((tool.name, tool.definition)) if tool is not None else None
+    return ApprovedCall(call, by, call.id in branch.edited_calls)
 
 
 def with_edit(result: ToolResult, call: ToolCall) -> ToolResult:

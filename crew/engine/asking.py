@@ -10,10 +10,13 @@ from crew.crew import Crew
 from crew.engine.approvals import (
     Agents,
     ApprovedCall,
-    calls_to_make,
+    CallKey,
+    decided_calls,
     decisions_on,
     find_question,
+    is_asked,
     results_of_answer,
+    unasked_call,
     unasked_denials,
     with_edit,
 )
@@ -60,8 +63,8 @@ class Asking:
             record: records an event of the run.
         """
         self.crew, self.state, self.now, self.record = crew, state, now, record
-        # the calls of the main loop that are made now, by their ids
-        self._made: dict[str, ApprovedCall] = {}
+        # the calls that are made now
+        self._made: dict[CallKey, ApprovedCall] = {}
 
     def tell_answer(self) -> None:
         """Record what a person has said, as the first thing that happens after it."""
@@ -76,23 +79,29 @@ class Asking:
         Records the results of an answer.
         """
         state, agents = self.state, self.crew.agents
+        self._made = {
+            (branch.agent_id, one.call.id): one
+            for branch in branches
+            for one in decided_calls(branch, state)
+        }
         if state.decided is not None:
             if state.expired and any(
                 one.on_deadline == "fail" for one in _rules(state.question, agents)
             ):
                 text = "nobody has decided on a call in time"
                 return Overdue(f"{text} (requires_approval.on_deadline: fail)")
-            # before any of them is recorded: the last call of a branch ends the question
+            # before any of them is recorded: the last one ends the question
             results = [
                 (branch, results_of_answer(branch, state.question, state.decided, state.expired))
                 for branch in branches
             ]
             for branch, decided in results:
                 self._record_results(branch, decided)
-            return None
-        for branch in branches:
-            self._record_results(branch, unasked_denials(branch, agents[branch.agent_id], state))
-        found = find_question(branches, agents, state, self.crew.secrets)
+        else:
+            for branch in branches:
+                denied = unasked_denials(branch, agents[branch.agent_id], state)
+                self._record_results(branch, denied)
+        found = find_question(branches, agents, state, self.crew.secrets, self._made)
         if found is None:
             return None
         agent, question = found
@@ -128,22 +137,32 @@ class Asking:
         for result in results:
             self.record(ToolReturned(agent.id, agent.name, group, result))
 
-    def calls_to_make(self) -> list[ToolCall]:
-        """The open calls of the main loop, as a person wants them."""
-        main = self.state.main
-        made = list(calls_to_make(main, self.crew.agents[main.agent_id], self.state))
-        self._made = {one.call.id: one for one in made}
-        return [one.call for one in made]
+    def calls_to_make(self, branch: Branch) -> list[ToolCall] | None:
+        """The open calls of a branch, as a person wants them; None: a person has to decide first.
+
+        Only between one `ask` and the next.
+        """
+        agent = self.crew.agents[branch.agent_id]
+        calls = []
+        for call in branch.open_calls:
+            made = self._made.get((agent.id, call.id))
+            if made is None:
+                if is_asked(call, agent, self.state):
+                    return None
+                made = unasked_call(call, branch, agent, self.state)
+                self._made[agent.id, call.id] = made
+            calls.append(made.call)
+        return calls
 
     def with_approval(self, event: ToolStarted | ToolReturned) -> ToolStarted | ToolReturned:
-        """A call of the main loop with who has approved it, or with what of it was changed."""
-        if event.group is not None:
-            return event
+        """A call with who has approved it, or a result with what of its call was changed."""
         match event:
-            case ToolStarted(call=call) if (made := self._made.get(call.id)) is not None:
-                return replace(event, approved_by=made.by, edited=made.edited)
+            case ToolStarted(call=call):
+                made = self._made.get((event.agent_id, call.id))
+                if made is not None:
+                    return replace(event, approved_by=made.by, edited=made.edited)
             case ToolReturned(result=result):
-                made = self._made.get(result.call_id)
+                made = self._made.get((event.agent_id, result.call_id))
                 if made is not None and made.edited:
                     return replace(event, result=with_edit(result, made.call))
         return event

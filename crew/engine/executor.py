@@ -168,8 +168,8 @@ class CrewExecutor:
         elif main.agent_id in routing.groups:
             await self._run_group()
         elif main.calls:
-            if not self._ask([main]) and main.open_calls:
-                await self._turn(main.agent_id).act(self._asking.calls_to_make())
+            if not self._ask([main]) and (calls := self._asking.calls_to_make(main)):
+                await self._turn(main.agent_id).act(calls)
         elif state.expired:
             self._follow(decide_unanswered(routing, main.agent_id))
         elif main.answer is not None:
@@ -191,10 +191,12 @@ class CrewExecutor:
         state = self.state
         if state.group is None and self._is_out_of_rounds():
             return
-        if state.group is not None and self._ask(state.branches):
+        if self._ask(state.branches if state.group is not None else []):
             return
         group = self.crew.routing.groups[state.main.agent_id]
-        runner = GroupRunner(self.crew, group, state, self._told, self._turn, stream=self.stream)
+        runner = GroupRunner(
+            self.crew, group, state, self._asking, self._told, self._turn, stream=self.stream
+        )
         await runner.run()
 
     def _ask(self, branches: Sequence[Branch]) -> bool:

@@ -11,6 +11,7 @@ from agents.events import Warned
 from agents.marks import quote_member_marks
 from agents.turn import Turn
 from crew.crew import Crew
+from crew.engine.asking import Asking
 from crew.journal.events import Event, ParallelEnded, ParallelStarted
 from crew.journal.state import Branch, RunState
 from crew.routing.decisions import settles
@@ -33,6 +34,7 @@ class GroupRunner:
         crew: Crew,
         group: Group,
         state: RunState,
+        asking: Asking,
         emit: Callable[[Event], Awaitable[None]],
         turn: Callable[[str, str], Turn],
         *,
@@ -44,15 +46,16 @@ class GroupRunner:
             crew: the run's.
             group: the one that was entered.
             state: of the run.
+            asking: what a person decides before calls are made.
             emit: gets the group's events.
             turn: makes a turn of an agent in a group.
             stream: emit text as it is written.
         """
-        self.crew, self.group, self.state = crew, group, state
+        self.crew, self.group, self.state, self.asking = crew, group, state, asking
         self.emit, self.turn, self.stream = emit, turn, stream
 
     async def run(self) -> None:
-        """Start the group, or resume it, until its policy is met.
+        """Start the group, or resume it, until its policy is met or a person has to decide.
 
         Raises:
             GroupFailed: all members failed.
@@ -63,7 +66,9 @@ class GroupRunner:
         members = self.state.group.members
         if not any(self._settles(branch) for branch in members.values()):
             await self._run_members(members)
-        await self._end()
+        is_settled = any(self._settles(branch) for branch in members.values())
+        if is_settled or not self.state.branches:
+            await self._end()
 
     async def _run_members(self, members: Mapping[str, Branch]) -> None:
         # not asyncio's task group: on Python 3.11 one that is ended by an exception swallows a
@@ -82,7 +87,8 @@ class GroupRunner:
     async def _run_member(self, branch: Branch, group: anyio.CancelScope) -> None:
         """One member: its turns until it has an answer, fails, or runs out of time.
 
-        An answer that decides where the group leads cancels the others.
+        An answer that decides where the group leads cancels the others. Before calls on which a
+        person decides it stops, and does not end: the others go on until they have ended, or stop.
         """
         agent = self.crew.agents[branch.agent_id]
         turn = self.turn(agent.id, self.group.name)
@@ -91,7 +97,8 @@ class GroupRunner:
         try:
             async with timeout:
                 while branch.answer is None and branch.failed is None:
-                    await self._step(turn, branch)
+                    if not await self._step(turn, branch):
+                        break
         except TimeoutError:
             text = f"{agent.name} had no answer within the group's {seconds:g} s"
             await self._fail(agent, "member_timeout", text)
@@ -100,10 +107,14 @@ class GroupRunner:
         if self._settles(branch):
             group.cancel()
 
-    async def _step(self, turn: Turn, branch: Branch) -> None:
+    async def _step(self, turn: Turn, branch: Branch) -> bool:
+        """A member's next step; whether it was taken, or a person has to decide first."""
         max_rounds = self.crew.limits.max_rounds
         if branch.calls:
-            await turn.act(branch.open_calls)
+            calls = self.asking.calls_to_make(branch)
+            if calls is None:
+                return False
+            await turn.act(calls)
         elif branch.rounds - branch.speaking >= max_rounds:
             text = f"{turn.agent.name} has no answer after settings.max_rounds = {max_rounds}"
             await self._fail(turn.agent, "member_failed", text)
@@ -114,6 +125,7 @@ class GroupRunner:
                 announce=not branch.speaking,
                 stream=self.stream,
             )
+        return True
 
     async def _fail(self, agent: Agent, code: str, message: str) -> None:
         await self.emit(Warned(code, message, agent.id, agent.name, self.group.name))

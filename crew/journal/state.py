@@ -249,8 +249,15 @@ class RunState:
                     call = next(one for one in branch.calls if one.id == event.result.call_id)
                     self.denials[call_key(call)] += 1
                 branch.add_result(event.result, self.limits)
-                if not branch.open_calls:
-                    self.question, self.decided, self.expired = None, None, False
+                self._end_question()
+
+    def _end_question(self) -> None:
+        """A question is over when none of its calls is open any more."""
+        if self.question is None:
+            return
+        still_open = {(one.agent_id, call.id) for one in self.branches for call in one.open_calls}
+        if not any((one.agent_id, one.call.id) in still_open for one in self.question.calls):
+            self.question, self.decided, self.expired = None, None, False
 
     def _start(self, event: RunStarted) -> None:
         query = event.query
@@ -272,6 +279,8 @@ class RunState:
             # after a person's answer limits and order start anew; a question that only a crash
             # has raised must not change where the run goes
             self.handoffs, self.spoken, self.main.rounds = 0, set(), 0
+            for branch in self.branches:
+                branch.rounds = 0
         if self.question is not None:
             self.decided = event.answer
         elif not event.expired:
@@ -303,6 +312,8 @@ class RunState:
         self.last_answer, self.last_agent = joined, self.origin
         if self.group is not None:
             self.group.ended = True
+        # those that did not decide are asked nothing any more
+        self._end_question()
 
 
 def _message(given: HistoryMessage, event: RunStarted) -> Message:

@@ -81,7 +81,8 @@ class CommonTool(Shape):
         given = self.breaker
         if isinstance(given, BreakerConfig):
             return given.live()
-        return BreakerLimits() if (self.breaks if given is None else given) else None
+        is_on = self.breaks if given is None else given
+        return BreakerLimits() if is_on else None
 
 
 class OneTool(CommonTool):

@@ -1,9 +1,9 @@
 """The signals of each agent, compared with each other, and the members of each group."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from crew.config.checks.agents import repeated
-from crew.config.crew_file import CrewConfig, GroupConfig
+from crew.config.crew_file import CrewConfig
 from crew.config.document import YamlPath
 from crew.config.loader import CrewFiles
 from crew.config.problems import Problem
@@ -36,9 +36,7 @@ def check_signals(files: CrewFiles, crew: CrewConfig) -> Iterator[Problem]:
                     yield document.problem(path, "signal-in-signal", text)
 
 
-def check_groups(
-    files: CrewFiles, crew: CrewConfig, tools: Mapping[str, object]
-) -> Iterator[Problem]:
+def check_groups(files: CrewFiles, crew: CrewConfig) -> Iterator[Problem]:
     """Groups with wrong members or a wrong name."""
     document = files.crew_document
     for name, group in crew.routing.parallel_groups.items():
@@ -52,18 +50,3 @@ def check_groups(
         for place in repeated(group.agents):
             text = f"{group.agents[place]} is in group {name} twice"
             yield document.problem((*path, "agents", place), "member-twice", text)
-        yield from _check_approvals(files, group, path, tools)
-
-
-def _check_approvals(
-    files: CrewFiles, group: GroupConfig, path: YamlPath, tools: Mapping[str, object]
-) -> Iterator[Problem]:
-    """Tools whose calls a person must approve, which a member cannot wait for."""
-    for place, member in enumerate(group.agents):
-        agent = files.agents.get(member)
-        for tool in agent.tools if agent is not None else ():
-            if getattr(tools.get(tool), "requires_approval", None):
-                text = f"{member} has the tool {tool}, which requires approval"
-                text = f"{text}; a member of a group cannot wait for a person"
-                place_ = (*path, "agents", place)
-                yield files.crew_document.problem(place_, "approval-in-group", text)

@@ -34,7 +34,7 @@ def validate(files: CrewFiles, tools: Toolbox) -> list[Problem]:
         *check_references(files, crew),
         *check_agents(files, crew, known_tools),
         *check_prompts(files, crew),
-        *check_groups(files, crew, known_tools),
+        *check_groups(files, crew),
         *check_signals(files, crew),
         *find_no_effect(files, crew, tools.sets),
         *check_tools(files, tools.sets),

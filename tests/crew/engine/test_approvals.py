@@ -8,7 +8,7 @@ import pytest
 
 from agents.events import AgentResponded, ToolStarted
 from agents.model import Usage
-from crew import Answer, Query, Runs, SqliteStore, check, load_crew
+from crew import Answer, Query, Runs, SqliteStore, load_crew
 from crew.journal.events import HandedOff, ParallelStarted, RunStarted, encode_event
 from crew.journal.query import Decision
 from crew.journal.rows import Record, RunRow, Write
@@ -270,28 +270,6 @@ async def test_a_decision_leaves_other_members_alone(tmp_path: Path, decision: D
         answer = Answer(decision=decision, result=result)
         ended = await (await runs.resume("r1", answer)).outcome()
     assert ended.status == "completed"
-
-
-@pytest.mark.parametrize("where", ["yaml", "decorator"])
-def test_a_member_of_a_group_cannot_wait_for_a_yes(tmp_path: Path, where: str):
-    """Wherever the tool says that it needs one."""
-    folder = paying(tmp_path / "crew")
-    said = {"requires_approval": True} if where == "yaml" else {}
-    if where == "decorator":
-        (folder / "acts.py").write_text(
-            "from tools import tool\n@tool(requires_approval=True)\ndef pay(to: str) -> str:\n    return to\n"
-        )
-    write_crew(
-        folder,
-        {"a": {"tools": ["pay"]}, "b": {}},
-        RULES,
-        tools={"pay": {"kind": "python", "function": "acts.py:pay", **said}},
-        routing={
-            "parallel_groups": {"g": {"agents": ["a", "b"]}},
-            "defaults": {"a": "g", "b": None},
-        },
-    )
-    assert "approval-in-group" in [problem.code for problem in check(folder).problems]
 
 
 async def test_an_idempotent_call_is_made_again(tmp_path: Path):
