@@ -74,6 +74,8 @@ class ToolStarted:
     approved_by: str | None = None
     # that person has changed its arguments
     edited: bool = False
+    # the id of the grant by which nobody was asked; "" where there is none
+    grant: str = ""
 
 
 @dataclass(frozen=True, slots=True)

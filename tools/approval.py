@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 OnDeadline = Literal["refuse", "wait", "fail"]
+Remember = Literal["run", "always"]
 # a longer text is not searched: a person looks at it
 MAX_SEARCHED_CHARS = 10_000
 
@@ -50,8 +51,9 @@ class ApprovalRule:
     may_edit: bool = True
     # say what the call returns, without making it
     may_answer: bool = False
-    # approve the same tool for the rest of the run
-    may_remember: bool = True
+    # for how long the person may approve calls that come later: `run` all calls of the tool until
+    # the run ends, `always` the same call in all runs
+    remember: tuple[Remember, ...] = ("run",)
 
     def applies(self, arguments: Mapping[str, Any], parameters: Mapping[str, Any]) -> bool:
         """Whether a person is asked about a call.

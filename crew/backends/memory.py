@@ -9,6 +9,7 @@ from itertools import accumulate, islice
 from crew.journal.audit import AuditAction, AuditEntry
 from crew.journal.errors import LostEvents, LostRun, StoreError
 from crew.journal.events import CancelReason, RunStatus
+from crew.journal.grants import Grant
 from crew.journal.rows import (
     FIRST_EPOCH,
     MAX_PAGE_BYTES,
@@ -59,6 +60,39 @@ class MemoryAudit:
         return len(old)
 
 
+class MemoryGrants:
+    """See GrantLog."""
+
+    def __init__(self) -> None:
+        self._grants: dict[str, Grant] = {}
+
+    async def add(self, grants: Sequence[Grant]) -> None:
+        """See GrantLog."""
+        for one in grants:
+            self._grants.setdefault(one.id, one)
+
+    async def find(self, now: str, definitions: Sequence[str] | None = None) -> list[Grant]:
+        """See GrantLog."""
+        found = [
+            one
+            for one in self._grants.values()
+            if one.until > now and (definitions is None or one.definition in definitions)
+        ]
+        by_id = sorted(found, key=lambda one: one.id)
+        return sorted(by_id, key=lambda one: one.given_at, reverse=True)
+
+    async def revoke(self, grant_id: str) -> bool:
+        """See GrantLog."""
+        return self._grants.pop(grant_id, None) is not None
+
+    async def purge(self, now: str) -> int:
+        """See GrantLog."""
+        ended = [one for one in self._grants.values() if one.until <= now]
+        for one in ended:
+            del self._grants[one.id]
+        return len(ended)
+
+
 class MemoryStore:
     """Keeps runs in dictionaries."""
 
@@ -81,6 +115,7 @@ class MemoryStore:
         # how many of a run's first events are purged
         self._purged: dict[str, int] = {}
         self.audit = MemoryAudit()
+        self.grants = MemoryGrants()
 
     async def append(self, write: Write) -> AppendResult:
         """See RunLog."""

@@ -4,15 +4,19 @@ import hashlib
 import json
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 
 from agents.agent import Agent
 from crew.journal.events import Approval, AskedCall, Question, UnknownOutcome
+from crew.journal.grants import GRANT_DAYS, Grant
 from crew.journal.query import Answer, Decision
 from crew.journal.state import Branch, RunState, call_key
 from tools.approval import ApprovalRule
 from tools.calls import CallStatus, ToolCall, ToolResult
+from tools.clock import rfc3339
 from tools.errors import ToolError
 from tools.secrets import Secrets
+from tools.tool import Tool
 
 # the same call is not asked about again after so many denials
 MAX_DENIALS = 2
@@ -82,7 +86,7 @@ def _asked(agent: Agent, call: ToolCall, secrets: Secrets, kind: type[Question])
         tool.reach.kind,
         tool.parameters,
         rule.may if is_approval else UnknownOutcome.usual,
-        ("run",) if is_approval and rule.may_remember else (),
+        rule.remember if is_approval else (),
     )
 
 
@@ -121,6 +125,8 @@ class ApprovedCall:
     by: str | None = None
     # with arguments that a person has changed
     edited: bool = False
+    # the grant by which nobody was asked
+    grant: str = ""
 
 
 def decided_calls(branch: Branch, state: RunState) -> Iterator[ApprovedCall]:
@@ -139,6 +145,41 @@ def decided_calls(branch: Branch, state: RunState) -> Iterator[ApprovedCall]:
                 yield ApprovedCall(replace(call, arguments=single.arguments), by, edited=True)
             else:
                 yield ApprovedCall(call, by, edited)
+
+
+def grants_of(answer: Answer, run: RunState, now: datetime) -> list[Grant]:
+    """What an answer to a run's question approves for all runs."""
+    made = []
+    until = rfc3339(now + timedelta(days=GRANT_DAYS))
+    for asked in run.question.calls if run.question is not None else ():
+        for one in answer.decisions:
+            if one.remember != "always" or not asked.is_meant(one):
+                continue
+            given = asked.call.arguments if one.arguments is None else one.arguments
+            # the same however often it is written
+            known = f"{run.run_id} {run.pause_seq} {asked.agent_id} {asked.call.id}"
+            grant = Grant(
+                hashlib.sha256(known.encode()).hexdigest()[:16],
+                asked.call.tool,
+                asked.definition,
+                asked.agent_id,
+                {name: value for name, value in given.items() if name not in one.patterns},
+                answer.by,
+                run.run_id,
+                rfc3339(now),
+                until,
+                one.patterns,
+            )
+            made.append(grant)
+    return made
+
+
+def may_be_granted(call: ToolCall, agent: Agent, state: RunState) -> Tool | None:
+    """The tool of a call that a grant may approve, where a person would be asked else."""
+    tool = agent.tools.get(call.tool)
+    if tool is None or tool.approval is None or "always" not in tool.approval.remember:
+        return None
+    return tool if is_asked(call, agent, state) else None
 
 
 def unasked_call(call: ToolCall, branch: Branch, agent: Agent, state: RunState) -> ApprovedCall:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from agents.agent import Agent
 from agents.events import ToolReturned, ToolStarted, Warned
@@ -14,7 +14,9 @@ from crew.engine.approvals import (
     decided_calls,
     decisions_on,
     find_question,
+    grants_of,
     is_asked,
+    may_be_granted,
     results_of_answer,
     unasked_call,
     unasked_denials,
@@ -22,6 +24,7 @@ from crew.engine.approvals import (
 )
 from crew.journal.events import Answered, Question, StoredEvent
 from crew.journal.state import Branch, RunState
+from crew.journal.store import RunStore
 from tools.approval import ApprovalRule
 from tools.calls import ToolCall, ToolResult
 from tools.clock import rfc3339
@@ -51,7 +54,7 @@ class Asking:
         self,
         crew: Crew,
         state: RunState,
-        now: Callable[[], datetime],
+        store: RunStore,
         record: Callable[[StoredEvent], None],
     ) -> None:
         """Of a run.
@@ -59,24 +62,33 @@ class Asking:
         Args:
             crew: the run's.
             state: of the run; changed by its events.
-            now: the time by which pauses end.
+            store: has the grants, and the time by which pauses end.
             record: records an event of the run.
         """
-        self.crew, self.state, self.now, self.record = crew, state, now, record
+        self.crew, self.state, self.store, self.record = crew, state, store, record
         # the calls that are made now
         self._made: dict[CallKey, ApprovedCall] = {}
 
-    def tell_answer(self) -> None:
-        """Record what a person has said, as the first thing that happens after it."""
+    async def tell_answer(self) -> None:
+        """Record what a person has said, as the first thing that happens after it.
+
+        Raises:
+            StoreError: what holds for all runs cannot be kept.
+        """
         if self.state.untold is not None and self.state.status == "running":
             state, answer = self.state, self.state.untold
+            if grants := grants_of(answer, state, self.store.now()):
+                await self.store.grants.add(grants)
             decided = tuple(decisions_on(state.question, answer))
             self.record(Answered(state.pause_seq, answer, decided))
 
-    def ask(self, branches: Sequence[Branch]) -> Asked | Overdue | None:
+    async def ask(self, branches: Sequence[Branch]) -> Asked | Overdue | None:
         """What must be decided before the open calls of branches are made; None: nothing.
 
         Records the results of an answer.
+
+        Raises:
+            StoreError: the grants cannot be read.
         """
         state, agents = self.state, self.crew.agents
         self._made = {
@@ -101,6 +113,8 @@ class Asking:
             for branch in branches:
                 denied = unasked_denials(branch, agents[branch.agent_id], state)
                 self._record_results(branch, denied)
+        for branch in branches:
+            await self._apply_grants(branch)
         found = find_question(branches, agents, state, self.crew.secrets, self._made)
         if found is None:
             return None
@@ -129,7 +143,7 @@ class Asking:
     def _in(self, seconds: float | None) -> str | None:
         if seconds is None:
             return None
-        return rfc3339(self.now() + timedelta(seconds=seconds))
+        return rfc3339(self.store.now() + timedelta(seconds=seconds))
 
     def _record_results(self, branch: Branch, results: Sequence[ToolResult]) -> None:
         agent, main = self.crew.agents[branch.agent_id], self.state.main
@@ -137,11 +151,29 @@ class Asking:
         for result in results:
             self.record(ToolReturned(agent.id, agent.name, group, result))
 
-    def calls_to_make(self, branch: Branch) -> list[ToolCall] | None:
+    async def _apply_grants(self, branch: Branch) -> None:
+        """Approve the open calls of a branch that a person has approved for all runs."""
+        agent = self.crew.agents[branch.agent_id]
+        open_calls = [call for call in branch.open_calls if (agent.id, call.id) not in self._made]
+        found = [(call, may_be_granted(call, agent, self.state)) for call in open_calls]
+        wanted = [(call, tool.definition) for call, tool in found if tool is not None]
+        if not wanted:
+            return
+        now = rfc3339(self.store.now())
+        grants = await self.store.grants.find(now, [definition for _, definition in wanted])
+        for call, definition in wanted:
+            for grant in grants:
+                if grant.covers(agent.id, definition, call.arguments):
+                    edited = call.id in branch.edited_calls
+                    made = ApprovedCall(call, grant.by, edited, grant.id)
+                    self._made[agent.id, call.id] = made
+
+    async def calls_to_make(self, branch: Branch) -> list[ToolCall] | None:
         """The open calls of a branch, as a person wants them; None: a person has to decide first.
 
         Only between one `ask` and the next.
         """
+        await self._apply_grants(branch)
         agent = self.crew.agents[branch.agent_id]
         calls = []
         for call in branch.open_calls:
@@ -160,7 +192,8 @@ class Asking:
             case ToolStarted(call=call):
                 made = self._made.get((event.agent_id, call.id))
                 if made is not None:
-                    return replace(event, approved_by=made.by, edited=made.edited)
+                    by, edited, grant = made.by, made.edited, made.grant
+                    return replace(event, approved_by=by, edited=edited, grant=grant)
             case ToolReturned(result=result):
                 made = self._made.get((event.agent_id, result.call_id))
                 if made is not None and made.edited:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from crew.engine.approvals import Agents
 from crew.journal.events import AskedCall, Question
+from crew.journal.grants import fits
 from crew.journal.query import Answer, CallDecision
 
 
@@ -63,12 +64,29 @@ def _unfit(one: CallDecision, asked: AskedCall, question: Question, agents: Agen
         return f"done needs a result: what {about} has returned"
     may_remember = one.decision == "approve" and one.remember in asked.remember
     if one.remember is not None and not may_remember:
-        return f"{about} cannot be remembered: only an approval can, where the pause says so"
+        return f"{about} cannot be remembered so: only an approval can, where the pause says so"
+    if why := _wrong_patterns(one, asked):
+        return why
     if one.arguments is None:
         return None
     if one.decision != "approve" or "edit" not in may:
         return f"the arguments of {about} cannot be changed: only with an approval that may edit"
     return _wrong_edit(one, asked, agents)
+
+
+def _wrong_patterns(one: CallDecision, asked: AskedCall) -> str | None:
+    """Why no calls can be approved by these globs."""
+    if not one.patterns:
+        return None
+    if one.remember != "always":
+        return "patterns say which later calls are approved: they go with remember: always"
+    arguments = asked.call.arguments if one.arguments is None else one.arguments
+    for name, glob in one.patterns.items():
+        if name not in arguments:
+            return f"the call {one.call_id} has no argument {name!r} to give a pattern for"
+        if not fits(arguments[name], glob):
+            return f"the call {one.call_id} is itself not as the pattern for {name!r} says"
+    return None
 
 
 def _wrong_edit(one: CallDecision, asked: AskedCall, agents: Agents) -> str | None:

@@ -75,7 +75,7 @@ class CrewExecutor:
         self.crew, self.state, self.journal, self.row = crew, state, journal, row
         self.stream, self.claims = stream, claims
         self._told = MaskedEvents(crew.secrets, self.emit)
-        self._asking = Asking(crew, state, journal.now, self._record)
+        self._asking = Asking(crew, state, journal.outlets.store, self._record)
 
     async def run(self) -> RunRow:
         """Go on until the run has ended or is paused; returns the row as it then is.
@@ -87,7 +87,7 @@ class CrewExecutor:
         timeout = self.crew.clock.timeout(max(0.0, limit - self.state.active_seconds))
         try:
             async with timeout:
-                self._asking.tell_answer()
+                await self._asking.tell_answer()
                 if self.state.status == "running":
                     self._end_if_it_crashes()
                 while self.state.status == "running":
@@ -168,7 +168,7 @@ class CrewExecutor:
         elif main.agent_id in routing.groups:
             await self._run_group()
         elif main.calls:
-            if not self._ask([main]) and (calls := self._asking.calls_to_make(main)):
+            if not await self._ask([main]) and (calls := await self._asking.calls_to_make(main)):
                 await self._turn(main.agent_id).act(calls)
         elif state.expired:
             self._follow(decide_unanswered(routing, main.agent_id))
@@ -191,7 +191,7 @@ class CrewExecutor:
         state = self.state
         if state.group is None and self._is_out_of_rounds():
             return
-        if self._ask(state.branches if state.group is not None else []):
+        if await self._ask(state.branches if state.group is not None else []):
             return
         group = self.crew.routing.groups[state.main.agent_id]
         runner = GroupRunner(
@@ -199,9 +199,9 @@ class CrewExecutor:
         )
         await runner.run()
 
-    def _ask(self, branches: Sequence[Branch]) -> bool:
+    async def _ask(self, branches: Sequence[Branch]) -> bool:
         """Pause, or fail, if a person has to decide on calls first; whether it did."""
-        match self._asking.ask(branches):
+        match await self._asking.ask(branches):
             case Asked(agent, question, until):
                 self._pause(agent, question, until)
             case Overdue(message):

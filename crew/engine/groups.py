@@ -111,7 +111,7 @@ class GroupRunner:
         """A member's next step; whether it was taken, or a person has to decide first."""
         max_rounds = self.crew.limits.max_rounds
         if branch.calls:
-            calls = self.asking.calls_to_make(branch)
+            calls = await self.asking.calls_to_make(branch)
             if calls is None:
                 return False
             await turn.act(calls)

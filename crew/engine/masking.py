@@ -104,6 +104,7 @@ def masked_answer(answer: Answer, secrets: Secrets) -> Answer:
             reason=mask(one.reason),
             result=mask(one.result),
             arguments=map_texts(one.arguments, mask),
+            patterns=map_texts(one.patterns, mask),
         )
         for one in answer.decisions
     )

@@ -4,7 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-AuditAction = Literal["start", "answer", "cancel", "retry", "reload", "refused", "wrong_token"]
+AuditAction = Literal[
+    "start", "answer", "cancel", "retry", "reload", "revoke", "refused", "wrong_token"
+]
 # in place of an address: somebody on the machine itself
 LOCAL = "local"
 

@@ -114,6 +114,8 @@ def _tool_started(event: ToolStarted) -> Envelope:
     }
     if event.approved_by is not None:
         metadata |= {"approved_by": event.approved_by, "edited": event.edited}
+    if event.grant:
+        metadata["grant"] = event.grant
     content = f"[Tool] {call.tool} → Executing"
     return Envelope("tool_start", event.agent, content, event.agent_id, metadata)
 
@@ -207,6 +209,7 @@ def _decision(one: CallDecision) -> dict[str, Any]:
         "reason": one.reason or None,
         "result": one.result or None,
         "remember": one.remember,
+        "patterns": one.patterns or None,
     }
     return {key: value for key, value in known.items() if value is not None}
 

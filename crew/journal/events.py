@@ -23,7 +23,8 @@ from agents.events import (
     Warned,
 )
 from agents.model import Usage
-from crew.journal.query import Answer, CallDecision, Decision, Query, Remember
+from crew.journal.query import Answer, CallDecision, Decision, Query
+from tools.approval import Remember
 from tools.calls import ToolCall
 
 DoneReason = Literal[

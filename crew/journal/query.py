@@ -1,8 +1,10 @@
 """What a run is asked by a client, and what a person answers to its pause."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
+
+from tools.approval import Remember
 
 # all but line feed, carriage return and tab; and halves of surrogate pairs, which have no UTF-8
 CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
@@ -10,7 +12,6 @@ DEFAULT_PRIORITY = 5
 MAX_PRIORITY = 9
 Role = Literal["user", "assistant", "system"]
 Decision = Literal["approve", "deny", "retry", "skip", "done"]
-Remember = Literal["run"]
 
 
 def text_error(text: str) -> str | None:
@@ -71,8 +72,10 @@ class CallDecision:
     hash: str = ""
     # with `approve`: instead of those of the call
     arguments: dict[str, Any] | None = None
-    # with `approve`: the tool is approved for the rest of the run
+    # with `approve`: later calls are approved too
     remember: Remember | None = None
+    # with `always`: globs on the texts of arguments that may be others
+    patterns: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,5 +103,8 @@ class Answer:
     @property
     def decides(self) -> str:
         """What it decides on calls, in short; "" for one in words."""
-        each = [f"{one.call_id}={one.decision}" for one in self.decisions]
+        each = [
+            f"{one.call_id}={one.decision}{' always' * (one.remember == 'always')}"
+            for one in self.decisions
+        ]
         return ", ".join(each) or self.decision or ""

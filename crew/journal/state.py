@@ -290,7 +290,7 @@ class RunState:
     def _remember(self, answer: Answer) -> None:
         """Tools that a person approves for the rest of the run."""
         for one in answer.decisions:
-            if one.decision != "approve" or one.remember is None or self.question is None:
+            if one.decision != "approve" or one.remember != "run" or self.question is None:
                 continue
             for asked in self.question.calls:
                 if asked.is_meant(one):

@@ -11,6 +11,7 @@ from typing import Protocol
 
 from crew.journal.audit import AuditLog
 from crew.journal.events import CancelReason, RunStatus
+from crew.journal.grants import GrantLog
 from crew.journal.rows import (
     AppendResult,
     Cancellation,
@@ -217,6 +218,11 @@ class RunStore(RunLog, Cancellations, RevisionStore, Purging, Cluster, Health, P
     @property
     def audit(self) -> AuditLog:
         """Who did what."""
+        ...
+
+    @property
+    def grants(self) -> GrantLog:
+        """Approvals that outlive their run."""
         ...
 
     async def aclose(self) -> None:

@@ -133,5 +133,6 @@ async def purge_batch(runs: Runs, retention: Retention) -> bool:
     # the current revision may be purged while no run needs it
     runs.revisions.forget_kept()
     audit_before = rfc3339(now - timedelta(days=retention.audit_days))
+    await runs.store.grants.purge(rfc3339(now))
     purged = await runs.store.purge(ages) + await runs.store.audit.purge(audit_before)
     return purged > 0

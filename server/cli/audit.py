@@ -20,7 +20,9 @@ from tools.texts import visible
 ACTIONS = get_args(AuditAction)
 
 
-async def record(store: RunStore, action: AuditAction, run_id: str, detail: str = "") -> None:
+async def record(
+    store: RunStore, action: AuditAction, run_id: str | None, detail: str = ""
+) -> None:
     """Keep what a command did; raises StoreError."""
     at = rfc3339(store.now())
     await store.audit.record(AuditEntry(at, action, user_name(), LOCAL, run_id, "", detail))
@@ -49,7 +51,7 @@ def audit(
         bool, typer.Option("--json", help="Print JSON, one object a line.")
     ] = False,
 ) -> None:
-    """Show who did what, newest first: starts, answers, cancels, reloads, refusals, wrong tokens.
+    """Show who did what, newest first: starts, answers, cancels, reloads, refusals and so on.
 
     Example: [bold]crew audit examples/it-support --action answer[/]
     """

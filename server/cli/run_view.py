@@ -117,6 +117,8 @@ class RunView:
             words = ["yes"]
             if "run" in call.get("remember", ()):
                 words.append("run (yes to this tool for the rest of the run)")
+            if "always" in call.get("remember", ()):
+                words.append("always (yes to this call in all runs)")
             if "edit" in call.get("may", ()):
                 words.append('other arguments as {"JSON": …}')
             if "done" in call.get("may", ()):
@@ -135,8 +137,9 @@ class RunView:
         decision = self.decision(word)
         if decision is not None:
             return made(decision)
-        if self.question == "approval" and word.lower() == "run":
-            return made("approve", remember="run")
+        remember = next((one for one in call.get("remember", ()) if one == word.lower()), None)
+        if self.question == "approval" and remember is not None:
+            return made("approve", remember=remember)
         if self.question == "approval" and word.startswith("{"):
             return made("approve", arguments=parse_arguments(word))
         if word.startswith("="):

@@ -26,6 +26,7 @@ from server.cli.opening import Provider, load, open_for
 from server.cli.play import Output, Resume, Retry, cancel_run, play, show_runs
 from server.cli.run_view import parse_arguments
 from server.settings import ServerSettings
+from tools.approval import Remember
 
 
 def run(
@@ -53,7 +54,8 @@ def run(
             "--call",
             metavar="CALL=DECISION[=TEXT]",
             help="What --answer decides on one of several calls; TEXT: with approve other "
-            "arguments as JSON, with done its result, else why.",
+            "arguments as JSON, with done its result, else why. In place of approve: run (the "
+            "tool, for the rest of the run), always (the call, in all runs).",
         ),
     ] = None,
     priority: Annotated[
@@ -186,9 +188,12 @@ def _call_decision(text: str) -> CallDecision:
     call, _, rest = text.partition("=")
     agent_id, _, call_id = call.rpartition("/")
     word, _, more = rest.partition("=")
+    remember = next((one for one in get_args(Remember) if one == rest), None)
+    if call_id and remember is not None:
+        return CallDecision(call_id, "approve", agent_id or None, remember=remember)
     decision = next((one for one in get_args(Decision) if one == word), None)
     if not call_id or decision is None:
-        known = ", ".join(get_args(Decision))
+        known = ", ".join([*get_args(Decision), *get_args(Remember)])
         text = f"{text!r} is no decision: write CALL=DECISION with one of {known}"
         raise typer.BadParameter(text, param_hint="--call")
     if decision == "done":

@@ -105,14 +105,17 @@ function showAsked(asked) {
     asked.shown = asked.input.value;
     add(element("details", {}, element("summary", {}, "Change the arguments"), asked.input));
   }
-  if (asked.remember?.includes("run")) {
-    asked.remembers = element("input", { type: "checkbox" });
-    add(element("label", {}, asked.remembers, ` approve ${asked.tool} for the rest of this run`));
+  const later = { always: `this call of ${asked.tool} in all runs`, run: `${asked.tool} for the rest of this run` };
+  asked.boxes = {};
+  for (const [how, words] of Object.entries(later)) {
+    if (!asked.remember?.includes(how)) continue;
+    asked.boxes[how] = element("input", { type: "checkbox" });
+    add(element("label", {}, asked.boxes[how], ` approve ${words}`));
   }
 }
 
 // of the calls as they are shown here, and no others
-function decisionOn({ call_id, agent_id, hash, input, shown, remembers }, decision) {
+function decisionOn({ call_id, agent_id, hash, input, shown, boxes }, decision) {
   const made = { call_id, agent_id, hash, decision };
   if (decision === "approve" && input && input.value !== shown) {
     try {
@@ -121,7 +124,7 @@ function decisionOn({ call_id, agent_id, hash, input, shown, remembers }, decisi
       throw new Error(`the arguments are no JSON: ${error.message}`);
     }
   }
-  if (decision === "approve" && remembers?.checked) made.remember = "run";
+  if (decision === "approve") made.remember = Object.keys(boxes).find((how) => boxes[how].checked);
   return made;
 }
 

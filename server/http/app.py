@@ -27,7 +27,7 @@ from server.http import session
 from server.http.access import RequestIds
 from server.http.door import Door
 from server.http.endpoints import crew as crew_endpoints
-from server.http.endpoints import health, runs, tickets
+from server.http.endpoints import grants, health, runs, tickets
 from server.http.errors import EXCEPTION_HANDLERS
 from server.http.guard import Guard
 from server.http.openapi import document as openapi
@@ -153,7 +153,7 @@ def build_app(
         cors = Middleware(
             CORSMiddleware,
             allow_origins=sorted(settings.origins),
-            allow_methods=["GET", "POST"],
+            allow_methods=["GET", "POST", "DELETE"],
             allow_headers=CORS_REQUEST_HEADERS,
             expose_headers=CORS_RESPONSE_HEADERS,
         )
@@ -208,6 +208,8 @@ def _routes() -> list[Route | Mount]:
         Route(f"{run}/resume", needing("answer", runs.resume), methods=["POST"]),
         Route(f"{run}/cancel", needing("run", runs.cancel), methods=["POST"]),
         Route(f"{run}/retry", needing("run", runs.retry), methods=["POST"]),
+        Route(f"{API}/grants", needing("answer", grants.listing)),
+        Route(f"{API}/grants/{{grant_id}}", needing("answer", grants.revoke), methods=["DELETE"]),
         Route("/openapi.json", needing("read", openapi.show)),
         *probe_routes(),
         Mount("/console", StaticFiles(directory=CONSOLE)),

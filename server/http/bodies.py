@@ -4,11 +4,13 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from crew.journal.query import MAX_PRIORITY, Decision, Remember, text_error
+from crew.journal.query import MAX_PRIORITY, Decision, text_error
+from tools.approval import Remember
 
 MAX_HISTORY = 1000
 MAX_DECISIONS = 1000
 MAX_MESSAGE_BYTES = 100_000
+Glob = Annotated[str, Field(min_length=1, max_length=1000)]
 ID = r"^[A-Za-z0-9_-]{1,128}$"
 
 
@@ -61,7 +63,10 @@ class CallDecisionBody(Body):
     arguments: dict[str, Any] | None = None
     """With `approve`: the whole arguments to make the call with, instead of its own."""
     remember: Remember | None = None
-    """With `approve`: `run` approves the tool for the rest of the run."""
+    """With `approve`: `run` approves the tool for the rest of the run, `always` the same call in
+    all runs, for 90 days."""
+    patterns: Annotated[dict[str, Glob], Field(max_length=100)] = {}
+    """With `always`: globs on the texts of arguments that may be others."""
 
 
 class _AnswerFields(Body):

@@ -119,6 +119,7 @@ def _answer(body: QueryBody | AnswerBody, caller: Caller) -> Answer:
             one.hash,
             one.arguments,
             one.remember,
+            one.patterns,
         )
         for one in body.decisions
     )

@@ -1,11 +1,11 @@
 """When a person is asked before a call of a tool."""
 
 import re
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag
 
-from tools.approval import ApprovalRule, Condition, OnDeadline
+from tools.approval import ApprovalRule, Condition, OnDeadline, Remember
 from tools.yaml_shape import Shape, form_of, resolve
 
 Value = Annotated[Any, BeforeValidator(resolve)]
@@ -66,8 +66,9 @@ class ApprovalConfig(Shape):
     """Whether the person may change the arguments."""
     answer: bool = False
     """Whether the person may say what the call returns, without making it."""
-    remember: list[Literal["run"]] = ["run"]
-    """`run`: the person may approve the tool for the rest of the run."""
+    remember: list[Remember] = ["run"]
+    """`run`: the person may approve the tool for the rest of the run; `always`: the same call, or
+    those whose arguments are as the person says, in all runs, for 90 days."""
 
     def live(self) -> ApprovalRule:
         """As the executor takes it."""
@@ -79,7 +80,7 @@ class ApprovalConfig(Shape):
             self.on_deadline,
             self.edit,
             self.answer,
-            "run" in self.remember,
+            tuple(self.remember),
         )
 
 

@@ -22,6 +22,7 @@ from crew.backends.conformance.reading import (
 from crew.backends.conformance.upkeep import (
     a_watch_is_notified,
     acts_are_kept,
+    grants_are_kept_until_they_end,
     pauses_become_due,
     processes_know_of_each_others_listeners,
     revisions_are_kept_while_needed,
@@ -62,6 +63,8 @@ CHECKS: tuple[Callable[[RunStore], Awaitable[None]], ...] = (
     revisions_are_kept_while_needed,
     # AuditLog
     acts_are_kept,
+    # GrantLog
+    grants_are_kept_until_they_end,
     # Health
     the_store_says_whether_it_can_be_written,
     # Cluster

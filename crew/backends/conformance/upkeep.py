@@ -1,6 +1,7 @@
 """What time and other processes ask for."""
 
 import asyncio
+from dataclasses import replace
 from datetime import timedelta
 
 from crew.backends.conformance.samples import (
@@ -13,6 +14,7 @@ from crew.backends.conformance.samples import (
     sample_row,
 )
 from crew.journal.audit import AuditEntry
+from crew.journal.grants import Grant
 from crew.journal.rows import IdempotencyRecord, Newest, PurgeAges, Write
 from crew.journal.store import RunStore
 from tools.clock import rfc3339
@@ -155,3 +157,26 @@ async def acts_are_kept(store: RunStore) -> None:
     assert await store.audit.purge(DAY.format(3)) == 1
     assert await store.audit.purge(DAY.format(3)) == 0
     assert list(await store.audit.entries()) == acts[2:]
+
+
+async def grants_are_kept_until_they_end(store: RunStore) -> None:
+    """Newest first, found by their tools; each is there once, and gone when it is revoked."""
+    made = [
+        Grant(f"g{n}", "pay", definition, "a", {"to": [n, "è"]}, "ann", "r1", DAY.format(n), until)
+        for n, definition, until in (
+            (1, "old", DAY.format(4)),
+            (2, "new", DAY.format(9)),
+            (3, "new", DAY.format(9)),
+        )
+    ]
+    await store.grants.add(made)
+    await store.grants.add([replace(made[0], by="eve")])
+    now = DAY.format(3)
+    assert await store.grants.find(now) == made[::-1]
+    assert await store.grants.find(now, ["old", "none"]) == made[:1]
+    assert await store.grants.find(now, []) == []
+    assert await store.grants.find(DAY.format(4)) == made[:0:-1]
+    assert await store.grants.revoke("g3")
+    assert not await store.grants.revoke("g3")
+    assert await store.grants.purge(DAY.format(4)) == 1
+    assert await store.grants.find(now) == made[1:2]

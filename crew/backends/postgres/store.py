@@ -11,6 +11,7 @@ import asyncpg
 
 from crew.backends.postgres.audit import PostgresAudit
 from crew.backends.postgres.examination import examine, read_state
+from crew.backends.postgres.grants import PostgresGrants
 from crew.backends.postgres.server import MAX_PAYLOAD_BYTES, PostgresServer
 from crew.backends.postgres.statements import (
     ANNOUNCE,
@@ -64,6 +65,7 @@ class PostgresStore:
         """`server`: closed with this store."""
         self.server = server
         self.audit = PostgresAudit(server)
+        self.grants = PostgresGrants(server)
         # a write is finished, even if nobody waits for it
         self._writing: set[asyncio.Task[AppendResult]] = set()
 

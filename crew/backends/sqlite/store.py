@@ -14,6 +14,7 @@ from pydantic_core import to_json
 from crew.backends.sqlite.audit import SqliteAudit
 from crew.backends.sqlite.examination import examine
 from crew.backends.sqlite.file import MIGRATIONS, SqliteFile
+from crew.backends.sqlite.grants import SqliteGrants
 from crew.backends.sqlite.locks import FileLocks
 from crew.journal.errors import LostEvents, LostRun, StoreError
 from crew.journal.events import CancelReason, RunStatus
@@ -98,6 +99,7 @@ class SqliteStore:
         self._file = SqliteFile(path)
         self._locks = FileLocks(path)
         self.audit = SqliteAudit(self._file)
+        self.grants = SqliteGrants(self._file)
 
     @property
     def failing(self) -> str | None:

@@ -1,1 +1,4 @@
-"""Short functions, one for each endpoint: `runs` (start to end), `crew`, `health`, `tickets`."""
+"""Short functions, one for each endpoint.
+
+`runs` (start to end), `crew`, `health`, `tickets`, `grants`.
+"""

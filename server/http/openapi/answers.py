@@ -151,6 +151,30 @@ class CrewAnswer(TypedDict):
     config: dict[str, Any]
 
 
+class GrantAnswer(TypedDict):
+    """Calls that a person has approved for all runs."""
+
+    id: str
+    tool: str
+    # the tool's digest: of another one it is another tool
+    definition: str
+    agent_id: str
+    # what the arguments must be
+    arguments: dict[str, Any]
+    # globs on the texts of the others
+    patterns: dict[str, str]
+    by: str
+    run_id: str
+    given_at: Time
+    until: Time
+
+
+class GrantsAnswer(TypedDict):
+    """All of them, newest first."""
+
+    grants: list[GrantAnswer]
+
+
 class FieldError(TypedDict):
     """What is wrong with one field."""
 

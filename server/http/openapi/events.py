@@ -6,8 +6,9 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from crew.journal.events import DoneReason, ErrorReason
-from crew.journal.query import Decision, Remember
+from crew.journal.query import Decision
 from server.http.openapi.answers import ResultAnswer, Time, UsageAnswer
+from tools.approval import Remember
 from tools.calls import CallStatus
 
 
@@ -83,6 +84,8 @@ class ToolStartMetadata(Metadata):
     # who has approved it, and whether with other arguments
     approved_by: NotRequired[str]
     edited: NotRequired[bool]
+    # by which grant, where nobody was asked
+    grant: NotRequired[str]
 
 
 class ToolResultMetadata(Metadata):
@@ -146,6 +149,7 @@ class DecisionDocument(TypedDict):
     reason: NotRequired[str]
     result: NotRequired[str]
     remember: NotRequired[Remember]
+    patterns: NotRequired[dict[str, str]]
 
 
 class AnsweredMetadata(Metadata):

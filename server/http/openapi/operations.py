@@ -10,6 +10,7 @@ from server.http.bodies import ID, AnswerBody, QueryBody, TicketBody
 from server.http.openapi.answers import (
     AddressAnswer,
     CrewAnswer,
+    GrantsAnswer,
     HealthAnswer,
     MetricsAnswer,
     NotReadyAnswer,
@@ -23,6 +24,7 @@ from server.http.openapi.answers import (
 
 API = "/api/crew"
 RUN = f"{API}/runs/{{run_id}}"
+GRANTS = f"{API}/grants"
 JSON, SSE, TEXT = "application/json", "text/event-stream", "text/plain"
 # what every guarded address may answer
 GUARDED = (400, 401, 403, 421, 429)
@@ -167,6 +169,22 @@ OPERATIONS = (
             (RUN_ID,),
         )
         for act in ("cancel", "retry")
+    ),
+    Operation("get", GRANTS, "answer", {200: (JSON, GrantsAnswer)}, (503,)),
+    Operation(
+        "delete",
+        f"{GRANTS}/{{grant_id}}",
+        "answer",
+        {204: None},
+        (404, 503),
+        (
+            {
+                "name": "grant_id",
+                "in": "path",
+                "required": True,
+                "schema": {"type": "string", "pattern": "^[A-Za-z0-9]{1,64}$"},
+            },
+        ),
     ),
     Operation("get", "/health", None, {200: (JSON, HealthAnswer)}),
     Operation("get", "/ready", None, {200: (JSON, ReadyAnswer), 503: (JSON, NotReadyAnswer)}),

@@ -165,6 +165,18 @@ async def test_a_change_must_fit_and_stay_within_what_was_asked(
         ({"answer": True}, each("done"), "done needs a result"),
         ({"remember": []}, each("approve", remember="run"), "cannot be remembered"),
         ({}, each("deny", remember="run"), "cannot be remembered"),
+        ({}, each("approve", remember="always"), "cannot be remembered"),
+        ({}, each("approve", patterns={"to": "b*"}), "go with remember: always"),
+        (
+            {"remember": ["always"]},
+            each("approve", remember="always", patterns={"too": "b*"}),
+            "has no argument 'too'",
+        ),
+        (
+            {"remember": ["always"]},
+            each("approve", remember="always", patterns={"to": "e*"}),
+            "is itself not as the pattern for 'to' says",
+        ),
         ({}, Answer(decision="done", result="x"), "approve or deny, not done"),
     ],
 )
@@ -271,7 +283,7 @@ async def test_an_approval_of_another_call_is_refused(tmp_path: Path):
         ({"when": "bob"}, "when", "expected a mapping (`key: value` lines) or a list"),
         ({"deadline_seconds": 0}, "deadline_seconds", "greater than 0"),
         ({"on_deadline": "approve"}, "on_deadline", "'refuse', 'wait' or 'fail'"),
-        ({"remember": ["always"]}, "always", "'run'"),
+        ({"remember": ["ever"]}, "ever", "'run' or 'always'"),
         ({"deadline": 1}, "deadline:", "did you mean 'on_deadline'?"),
     ],
 )

@@ -1,0 +1,68 @@
+"""Approvals that outlive their run: `crew grants`."""
+
+import asyncio
+import os
+from typing import Annotated
+
+import typer
+from pydantic_core import to_json
+
+from crew.database import open_store
+from crew.journal.grants import Grant
+from crew.journal.store import RunStore
+from server.cli.audit import record
+from server.cli.exits import HERE, Exit, Folder, fail
+from server.settings import ServerSettings
+from tools.clock import rfc3339
+from tools.texts import visible
+
+
+def grants(
+    folder: Folder = HERE,
+    revoke: Annotated[
+        str | None, typer.Option(metavar="ID", help="End one: a person is asked again.")
+    ] = None,
+    as_document: Annotated[
+        bool, typer.Option("--json", help="Print JSON, one object a line.")
+    ] = False,
+) -> None:
+    """Show which calls a person has approved for all runs (`remember: always`), newest first.
+
+    Example: [bold]crew grants examples/it-support[/]
+    """
+    if not folder.is_dir():
+        fail(f"there is no folder {folder}")
+    url = ServerSettings.read(os.environ, "127.0.0.1", 0).database_url
+    # looking must not make a database
+    if not url and not (folder / ".crew" / "crew.db").exists():
+        if revoke is not None:
+            fail(f"there is no grant {revoke!r}", Exit.USAGE)
+        return
+    store = asyncio.run(open_store(url, folder))
+    for one in asyncio.run(_look(store, revoke)):
+        if as_document:
+            print(to_json(one).decode())
+        else:
+            print(visible(_line(one)))
+
+
+async def _look(store: RunStore, revoke: str | None) -> list[Grant]:
+    """The grants that there are; with `revoke`, one of them is ended first."""
+    try:
+        if revoke is not None:
+            if not await store.grants.revoke(revoke):
+                fail(f"there is no grant {revoke!r}", Exit.USAGE)
+            await record(store, "revoke", None, revoke)
+        return await store.grants.find(rfc3339(store.now()))
+    finally:
+        await store.aclose()
+
+
+def _line(one: Grant) -> str:
+    exact = [f"{name}={to_json(value).decode()}" for name, value in one.arguments.items()]
+    globs = [f"{name} like {glob}" for name, glob in one.patterns.items()]
+    call = f"{one.tool}({', '.join([*exact, *globs])})"
+    return f"{one.id}  {call}  of {one.agent_id}, by {one.by or '-'}, until {one.until}"
+
+
+COMMANDS = (grants,)
