@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agents.model import RequestEnded, Usage
-from tools.calls import CallProgressed, CallRetried, ToolCall, ToolResult
+from tools.calls import CallAsked, CallProgressed, CallRetried, ToolCall, ToolResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +89,16 @@ class ToolReturned:
 
 
 @dataclass(frozen=True, slots=True)
+class ToolAsked:
+    """A tool asks a person before it goes on; neither stored nor published: a pause follows."""
+
+    agent_id: str
+    agent: str
+    group: str | None
+    asked: CallAsked
+
+
+@dataclass(frozen=True, slots=True)
 class ToolRetried:
     """A tool is called again after a failed attempt; published, never stored."""
 
@@ -136,6 +146,7 @@ AgentEvent = (
     | AgentFailed
     | ToolStarted
     | ToolReturned
+    | ToolAsked
     | ToolRetried
     | ToolProgressed
     | ModelCalled

@@ -1,6 +1,6 @@
 """One agent's turn: it speaks (one model call), and it acts (the calls of its answer)."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from agents.agent import Agent
@@ -12,6 +12,7 @@ from agents.events import (
     AgentStarted,
     EmitAgentEvent,
     ModelCalled,
+    ToolAsked,
     ToolProgressed,
     ToolRetried,
     ToolReturned,
@@ -31,6 +32,7 @@ from agents.model import (
 )
 from agents.text_calls import find_calls
 from tools.calls import (
+    CallAsked,
     CallEvent,
     CallProgressed,
     CallRetried,
@@ -40,6 +42,8 @@ from tools.calls import (
     ToolResult,
 )
 from tools.context import Caller
+from tools.executor import NO_REPLIES
+from tools.forms import Reply
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,10 +103,18 @@ class Turn:
         )
         await self.emit(responded)
 
-    async def act(self, calls: Sequence[ToolCall]) -> None:
-        """Run calls of the agent's last answer and emit their results."""
+    async def act(
+        self, calls: Sequence[ToolCall], replies: Mapping[str, Reply] = NO_REPLIES
+    ) -> None:
+        """Run calls of the agent's last answer and emit their results.
+
+        Args:
+            calls: some of them.
+            replies: by their ids, what a person has said to what they asked.
+        """
         agent = self.agent
-        await agent.executor.run(calls, agent.tools, self._emit_call_event, self.caller)
+        emit = self._emit_call_event
+        await agent.executor.run(calls, agent.tools, emit, self.caller, replies)
 
     def _request(self, history: Sequence[Message], stream: bool) -> ModelRequest:
         agent = self.agent
@@ -188,6 +200,8 @@ class Turn:
                 await self.emit(ToolStarted(id_, name, group, call, timeout_seconds, once))
             case CallRetried():
                 await self.emit(ToolRetried(id_, name, event))
+            case CallAsked():
+                await self.emit(ToolAsked(id_, name, group, event))
             case CallProgressed():
                 await self.emit(ToolProgressed(id_, name, group, event))
             case CallWarned(code, text):

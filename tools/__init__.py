@@ -10,7 +10,8 @@ that block), `running` (the handlers that run now), `output` (what of an output 
 `kinds` (what runs the tools of tools.yaml), `builtin` (tools that need no entry), `config` (the
 shapes of tools.yaml), `places` (an argument in the texts of an entry), `yaml_shape` (the base of
 all shapes), `clock` (time, handed in), `suggest` (did you mean), `texts` (changed: all of a JSON
-value, and for a terminal), `secrets` (found and masked), `errors`.
+value, and for a terminal), `secrets` (found and masked), `forms` (what a tool asks a person),
+`errors`.
 """
 
 from tools.calls import ToolCall, ToolResult

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from tools.context import Facts, Progress
+from tools.forms import Form
 
 CallStatus = Literal["success", "error", "timeout", "denied"]
 
@@ -112,5 +113,15 @@ class CallWarned:
     message: str
 
 
-CallEvent = CallStarted | CallRetried | CallProgressed | CallWarned | ToolResult
+@dataclass(frozen=True, slots=True)
+class CallAsked:
+    """The tool asks a person before it goes on: the call has no result yet."""
+
+    call: ToolCall
+    forms: tuple[Form, ...]
+    # what the tool wants back
+    state: str | None
+
+
+CallEvent = CallStarted | CallRetried | CallProgressed | CallWarned | CallAsked | ToolResult
 EmitCallEvent = Callable[[CallEvent], Awaitable[None]]

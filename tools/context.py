@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tools.errors import PermanentError
+from tools.forms import Reply
 
 # progress that is told, of one call
 MAX_PROGRESS = 200
@@ -55,6 +56,7 @@ class ToolContext:
         user: whom the run belongs to.
         group: in which the agent speaks, if it does.
         facts: what became of the call beside its output.
+        reply: what a person has said to what the tool asked before (`FormsNeeded`).
     """
 
     def __init__(
@@ -67,6 +69,7 @@ class ToolContext:
         *,
         monotonic: Callable[[], float] = time.monotonic,
         find_secret: FindSecret = find_no_secret,
+        reply: Reply | None = None,
     ) -> None:
         """Of a call of which no attempt has begun.
 
@@ -78,9 +81,10 @@ class ToolContext:
             group: in which the agent speaks, if it does.
             monotonic: the clock of its deadlines.
             find_secret: what `secret` asks.
+            reply: see above.
         """
         self.call_id, self.run_id, self.agent_id, self.user = call_id, run_id, agent_id, user
-        self.group = group
+        self.group, self.reply = group, reply
         self.facts: Facts = {}
         self._monotonic, self._find_secret = monotonic, find_secret
         self._ends_at = float("inf")

@@ -9,6 +9,7 @@ from functools import partial
 
 from tools.calls import (
     MAX_OUTPUT_BYTES,
+    CallAsked,
     CallEvent,
     CallProgressed,
     CallRetried,
@@ -23,9 +24,10 @@ from tools.clock import SYSTEM_CLOCK, Clock
 from tools.context import Caller, Facts, FindSecret, Progress, ToolContext, find_no_secret
 from tools.deadline import Deadline, Limits
 from tools.errors import ArgumentsError, PermanentError, TemporaryError
+from tools.forms import FormsNeeded, Reply
 from tools.guards import Outcome, RefusedError, outcome_of
 from tools.output import serialize_output
-from tools.retry import RETRIED, ErrorClass, backoff_seconds, classify
+from tools.retry import RETRIED, backoff_seconds, classify, describe_error
 from tools.suggest import nearest
 from tools.tool import Tool
 
@@ -34,6 +36,7 @@ log = logging.getLogger(__name__)
 # Handlers that still run after their deadline; the event loop keeps only weak references to them.
 _abandoned: set["asyncio.Task[str]"] = set()
 NOBODY = Caller()
+NO_REPLIES: Mapping[str, Reply] = {}
 
 
 class ToolExecutor:
@@ -54,18 +57,28 @@ class ToolExecutor:
         tools: Mapping[str, Tool],
         emit: EmitCallEvent,
         caller: Caller = NOBODY,
+        replies: Mapping[str, Reply] = NO_REPLIES,
     ) -> list[ToolResult]:
         """Run the calls of one answer and return their results in the same order.
 
         Each result is emitted as its call ends. A tool's error is never raised; a cancellation
-        of the caller is.
+        of the caller is. A call whose tool asks a person first has no result, but a CallAsked.
+
+        Args:
+            calls: of one answer.
+            tools: the agent's.
+            emit: gets what happens.
+            caller: who makes them.
+            replies: by the ids of calls, what a person has said to what they asked.
         """
-        sequence = _Sequence(self, tools, emit, caller)
+        sequence = _Sequence(self, tools, emit, caller, replies)
         if not self.limits.parallel or len(calls) < 2:
-            return [await sequence.result(call) for call in calls]
-        async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(sequence.result(call)) for call in calls]
-        return [task.result() for task in tasks]
+            found = [await sequence.result(call) for call in calls]
+        else:
+            async with asyncio.TaskGroup() as group:
+                tasks = [group.create_task(sequence.result(call)) for call in calls]
+            found = [task.result() for task in tasks]
+        return [result for result in found if result is not None]
 
 
 class _Sequence:
@@ -77,17 +90,21 @@ class _Sequence:
         tools: Mapping[str, Tool],
         emit: EmitCallEvent,
         caller: Caller,
+        replies: Mapping[str, Reply],
     ) -> None:
         self.limits, self.clock = executor.limits, executor.clock
         self.find_secret = executor.find_secret
-        self.tools, self.emit, self.caller = tools, emit, caller
+        self.tools, self.emit, self.caller, self.replies = tools, emit, caller, replies
         self.deadline = Deadline.after(self.clock.monotonic(), self.limits)
         self.warned = False
 
-    async def result(self, call: ToolCall) -> ToolResult:
-        """The one result of a call."""
+    async def result(self, call: ToolCall) -> ToolResult | None:
+        """The one result of a call; None: its tool asks a person first."""
         started = self.clock.monotonic()
         ended = await self._execute(call)
+        if (asked := ended.asked) is not None:
+            await self.emit(CallAsked(call, asked.forms, asked.state))
+            return None
         seconds = self.clock.monotonic() - started
         tool = self.tools.get(call.tool)
         most = MAX_OUTPUT_BYTES if tool is None else tool.max_output_bytes
@@ -138,6 +155,8 @@ class _Ended:
     output: str
     attempts: int = 0
     facts: Facts = field(default_factory=dict)
+    # a person is asked first
+    asked: FormsNeeded | None = None
 
 
 class _Call:
@@ -161,6 +180,7 @@ class _Call:
             caller.group,
             monotonic=self.clock.monotonic,
             find_secret=sequence.find_secret,
+            reply=sequence.replies.get(call.id),
         )
         text = "not started: the time of this sequence of calls is used up"
         self.ended = _Ended("timeout", text, 0, self.context.facts)
@@ -223,6 +243,8 @@ class _Call:
         ended.attempts += 1
         try:
             ended.output = await self._call_in_time(seconds)
+        except FormsNeeded as asked:
+            ended.asked = asked
         except Exception as error:
             kind = classify(error)
             ended.status = "timeout" if kind == "timeout" else "error"
@@ -322,15 +344,3 @@ def _forget(task: "asyncio.Task[str]") -> None:
     if not task.cancelled():
         # marks a late error as retrieved; its call has its result already
         task.exception()
-
-
-def describe_error(error: Exception, kind: ErrorClass, seconds: float) -> str:
-    """What the model reads of a handler's error; `seconds`: the time of the attempt."""
-    try:
-        text = str(error)
-    except Exception:  # noqa: BLE001 # somebody's __str__ may raise anything
-        text = ""
-    if kind == "timeout":
-        return text or f"timed out within {seconds:.3g} s"
-    text = text or type(error).__name__
-    return f"{type(error).__name__}: {text}" if kind == "bug" else text

@@ -62,3 +62,15 @@ def backoff_seconds(retry: int, minimum: float, maximum: float, jitter: float) -
     """
     full = min(maximum, minimum * 2.0 ** min(retry, 60))
     return full * (1.0 - 0.5 * jitter)
+
+
+def describe_error(error: Exception, kind: ErrorClass, seconds: float) -> str:
+    """What the model reads of a handler's error; `seconds`: the time of the attempt."""
+    try:
+        text = str(error)
+    except Exception:  # noqa: BLE001 # somebody's __str__ may raise anything
+        text = ""
+    if kind == "timeout":
+        return text or f"timed out within {seconds:.3g} s"
+    text = text or type(error).__name__
+    return f"{type(error).__name__}: {text}" if kind == "bug" else text

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from agents.agent import Agent
-from crew.journal.events import Approval, AskedCall, Question, UnknownOutcome
+from crew.journal.events import Approval, AskedCall, Inquiry, Question, UnknownOutcome
 from crew.journal.grants import GRANT_DAYS, Grant
 from crew.journal.query import Answer, Decision
 from crew.journal.state import Branch, RunState, call_key
@@ -15,6 +15,7 @@ from tools.approval import ApprovalRule
 from tools.calls import CallStatus, ToolCall, ToolResult
 from tools.clock import rfc3339
 from tools.errors import ToolError
+from tools.forms import Reply
 from tools.secrets import Secrets
 from tools.tool import Tool
 
@@ -53,22 +54,22 @@ def find_question(
         (agent, call) for branch, agent, call in undecided if branch.started_calls.get(call.id)
     ]
     if unknown:
-        asked = tuple(_asked(agent, call, secrets, UnknownOutcome) for agent, call in unknown)
+        shown = [shown_call(agent, call, secrets) for agent, call in unknown]
+        asked = tuple(replace(one, may=UnknownOutcome.usual) for one in shown)
         return unknown[0][0], UnknownOutcome(asked)
     needed = [(agent, call) for _, agent, call in undecided if is_asked(call, agent, state)]
     if needed:
-        asked = tuple(_asked(agent, call, secrets, Approval) for agent, call in needed)
+        asked = tuple(_for_approval(agent, call, secrets) for agent, call in needed)
         return needed[0][0], Approval(asked)
     return None
 
 
-def _asked(agent: Agent, call: ToolCall, secrets: Secrets, kind: type[Question]) -> AskedCall:
+def shown_call(agent: Agent, call: ToolCall, secrets: Secrets) -> AskedCall:
+    """A call as a person is shown it, without what the person may do."""
     tool = agent.tools.get(call.tool)
     if tool is None:
-        return AskedCall(agent.id, call, may=UnknownOutcome.usual)
+        return AskedCall(agent.id, call)
     shown = json.dumps([tool.definition, call.arguments], sort_keys=True)
-    rule = tool.approval or ApprovalRule()
-    is_approval = kind is Approval
     where = ""
     if tool.show is not None:
         try:
@@ -85,9 +86,12 @@ def _asked(agent: Agent, call: ToolCall, secrets: Secrets, kind: type[Question])
         where,
         tool.reach.kind,
         tool.parameters,
-        rule.may if is_approval else UnknownOutcome.usual,
-        rule.remember if is_approval else (),
     )
+
+
+def _for_approval(agent: Agent, call: ToolCall, secrets: Secrets) -> AskedCall:
+    rule = agent.tools[call.tool].approval or ApprovalRule()
+    return replace(shown_call(agent, call, secrets), may=rule.may, remember=rule.remember)
 
 
 def is_asked(call: ToolCall, agent: Agent, state: RunState) -> bool:
@@ -127,6 +131,8 @@ class ApprovedCall:
     edited: bool = False
     # the grant by which nobody was asked
     grant: str = ""
+    # what a person has said to what its tool asked
+    reply: Reply | None = None
 
 
 def decided_calls(branch: Branch, state: RunState) -> Iterator[ApprovedCall]:
@@ -137,12 +143,13 @@ def decided_calls(branch: Branch, state: RunState) -> Iterator[ApprovedCall]:
     by = answer.by if isinstance(question, Approval) else None
     for call in branch.open_calls:
         edited = call.id in branch.edited_calls
-        for asked in question.calls:
+        for asked in question.involved:
             if (asked.agent_id, asked.call.id) != (branch.agent_id, call.id):
                 continue
             single = next((one for one in answer.decisions if asked.is_meant(one)), None)
-            if single is not None and single.arguments is not None:
-                yield ApprovedCall(replace(call, arguments=single.arguments), by, edited=True)
+            given = single.arguments if single is not None else None
+            if given is not None and isinstance(question, Approval):
+                yield ApprovedCall(replace(call, arguments=given), by, edited=True)
             else:
                 yield ApprovedCall(call, by, edited)
 
@@ -201,7 +208,7 @@ def decisions_on(question: Question | None, answer: Answer) -> Iterator[tuple[st
     """What an answer decides on each call of a question: the tool, and the decision."""
     for asked in question.calls if question is not None else ():
         single = [one.decision for one in answer.decisions if asked.is_meant(one)]
-        refusal: Decision = "deny" if isinstance(question, Approval) else "skip"
+        refusal: Decision = "skip" if isinstance(question, UnknownOutcome) else "deny"
         yield asked.call.tool, single[0] if single else answer.decision or refusal
 
 
@@ -213,7 +220,8 @@ def results_of_answer(
     Calls without a result here are made. An answer without a fitting decision is a no, and its
     text the reason; with `expired`, so is none at all in time.
     """
-    if question is None:
+    if question is None or isinstance(question, Inquiry):
+        # a tool that asks is told what the person says
         return []
     mine = [asked for asked in question.calls if asked.agent_id == branch.agent_id]
     open_ids = {call.id for call in branch.open_calls}

@@ -5,7 +5,8 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from agents.agent import Agent
-from agents.events import ToolReturned, ToolStarted, Warned
+from agents.events import ToolAsked, ToolReturned, ToolStarted, Warned
+from agents.turn import Turn
 from crew.crew import Crew
 from crew.engine.approvals import (
     Agents,
@@ -22,11 +23,13 @@ from crew.engine.approvals import (
     unasked_denials,
     with_edit,
 )
-from crew.journal.events import Answered, Question, StoredEvent
+from crew.engine.inquiries import content_of, find_inquiry, replies_to
+from crew.journal.events import Answered, Inquiry, Question, StoredEvent
+from crew.journal.query import Answer
 from crew.journal.state import Branch, RunState
 from crew.journal.store import RunStore
 from tools.approval import ApprovalRule
-from tools.calls import ToolCall, ToolResult
+from tools.calls import CallAsked, ToolResult
 from tools.clock import rfc3339
 
 
@@ -66,6 +69,8 @@ class Asking:
             record: records an event of the run.
         """
         self.crew, self.state, self.store, self.record = crew, state, store, record
+        # what tools ask, until it is a question of the run
+        self._pending: dict[CallKey, CallAsked] = {}
         # the calls that are made now
         self._made: dict[CallKey, ApprovedCall] = {}
 
@@ -96,6 +101,8 @@ class Asking:
             for branch in branches
             for one in decided_calls(branch, state)
         }
+        if isinstance(state.question, Inquiry) and state.decided is not None:
+            return self._take_content(state.question, state.decided)
         if state.decided is not None:
             if state.expired and any(
                 one.on_deadline == "fail" for one in _rules(state.question, agents)
@@ -115,7 +122,11 @@ class Asking:
                 self._record_results(branch, denied)
         for branch in branches:
             await self._apply_grants(branch)
-        found = find_question(branches, agents, state, self.crew.secrets, self._made)
+        pending, self._pending = self._pending, {}
+        secrets = self.crew.secrets
+        found = find_inquiry(branches, agents, pending, secrets) or find_question(
+            branches, agents, state, secrets, self._made
+        )
         if found is None:
             return None
         agent, question = found
@@ -126,6 +137,21 @@ class Asking:
             # what nobody knows is never decided by a clock
             return Asked(agent, question, None)
         return Asked(agent, question, self._until(agent, question))
+
+    def hear(self, event: ToolAsked) -> None:
+        """A tool asks a person before it goes on."""
+        self._pending[event.agent_id, event.asked.call.id] = event.asked
+
+    def _take_content(self, question: Inquiry, answer: Answer) -> Asked | None:
+        """Fill in the current form; what is asked next, or nothing: the calls are made then."""
+        filled = question.answered(content_of(question, answer, expired=self.state.expired))
+        if filled.current is not None:
+            agent = self.crew.agents[filled.calls[0].agent_id]
+            return Asked(agent, filled, self._until(agent, filled))
+        for key, reply in replies_to(filled).items():
+            if key in self._made:
+                self._made[key] = replace(self._made[key], reply=reply)
+        return None
 
     def until(self, agent_id: str) -> str | None:
         """When a pause of an agent is over even without an answer: RFC 3339."""
@@ -168,7 +194,7 @@ class Asking:
                     made = ApprovedCall(call, grant.by, edited, grant.id)
                     self._made[agent.id, call.id] = made
 
-    async def calls_to_make(self, branch: Branch) -> list[ToolCall] | None:
+    async def calls_to_make(self, branch: Branch) -> list[ApprovedCall] | None:
         """The open calls of a branch, as a person wants them; None: a person has to decide first.
 
         Only between one `ask` and the next.
@@ -177,13 +203,15 @@ class Asking:
         agent = self.crew.agents[branch.agent_id]
         calls = []
         for call in branch.open_calls:
+            if (agent.id, call.id) in self._pending:
+                return None
             made = self._made.get((agent.id, call.id))
             if made is None:
                 if is_asked(call, agent, self.state):
                     return None
                 made = unasked_call(call, branch, agent, self.state)
                 self._made[agent.id, call.id] = made
-            calls.append(made.call)
+            calls.append(made)
         return calls
 
     def with_approval(self, event: ToolStarted | ToolReturned) -> ToolStarted | ToolReturned:
@@ -199,6 +227,12 @@ class Asking:
                 if made is not None and made.edited:
                     return replace(event, result=with_edit(result, made.call))
         return event
+
+
+async def act(turn: Turn, calls: Sequence[ApprovedCall]) -> None:
+    """Make calls as a person wants them."""
+    replies = {one.call.id: one.reply for one in calls if one.reply is not None}
+    await turn.act([one.call for one in calls], replies)
 
 
 def _rules(question: Question | None, agents: Agents) -> Iterator[ApprovalRule]:

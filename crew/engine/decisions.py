@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 
 from crew.engine.approvals import Agents
-from crew.journal.events import AskedCall, Question
+from crew.engine.inquiries import wrong_content
+from crew.journal.events import AskedCall, Inquiry, Question
 from crew.journal.grants import fits
 from crew.journal.query import Answer, CallDecision
 
@@ -67,6 +68,8 @@ def _unfit(one: CallDecision, asked: AskedCall, question: Question, agents: Agen
         return f"{about} cannot be remembered so: only an approval can, where the pause says so"
     if why := _wrong_patterns(one, asked):
         return why
+    if isinstance(question, Inquiry) and question.current is not None:
+        return wrong_content(one, question.current[1])
     if one.arguments is None:
         return None
     if one.decision != "approve" or "edit" not in may:

@@ -10,6 +10,7 @@ from agents.events import (
     AgentFailed,
     AgentStarted,
     ModelCalled,
+    ToolAsked,
     ToolProgressed,
     ToolRetried,
     ToolReturned,
@@ -18,7 +19,7 @@ from agents.events import (
 )
 from agents.turn import Turn
 from crew.crew import Crew
-from crew.engine.asking import Asked, Asking, Overdue
+from crew.engine.asking import Asked, Asking, Overdue, act
 from crew.engine.crashes import crash
 from crew.engine.endings import ended_row
 from crew.engine.groups import GroupFailed, GroupRunner
@@ -134,6 +135,8 @@ class CrewExecutor:
         match event:
             case AgentDelta() | AgentFailed() | ModelCalled() | ToolRetried() | ToolProgressed():
                 self.journal.publish_ephemeral(event)
+            case ToolAsked():
+                self._asking.hear(event)
             case ToolStarted(once=False) if self.state.has_started(event):
                 # made again after a crash: its start was published already. One that must not
                 # be made twice is made again only by a person's word, as a new act
@@ -169,7 +172,7 @@ class CrewExecutor:
             await self._run_group()
         elif main.calls:
             if not await self._ask([main]) and (calls := await self._asking.calls_to_make(main)):
-                await self._turn(main.agent_id).act(calls)
+                await act(self._turn(main.agent_id), calls)
         elif state.expired:
             self._follow(decide_unanswered(routing, main.agent_id))
         elif main.answer is not None:

@@ -11,7 +11,7 @@ from agents.events import Warned
 from agents.marks import quote_member_marks
 from agents.turn import Turn
 from crew.crew import Crew
-from crew.engine.asking import Asking
+from crew.engine.asking import Asking, act
 from crew.journal.events import Event, ParallelEnded, ParallelStarted
 from crew.journal.state import Branch, RunState
 from crew.routing.decisions import settles
@@ -114,7 +114,7 @@ class GroupRunner:
             calls = await self.asking.calls_to_make(branch)
             if calls is None:
                 return False
-            await turn.act(calls)
+            await act(turn, calls)
         elif branch.rounds - branch.speaking >= max_rounds:
             text = f"{turn.agent.name} has no answer after settings.max_rounds = {max_rounds}"
             await self._fail(turn.agent, "member_failed", text)

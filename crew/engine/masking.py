@@ -10,6 +10,7 @@ from agents.events import (
     AgentDelta,
     AgentResponded,
     ModelCalled,
+    ToolAsked,
     ToolProgressed,
     ToolReturned,
     Warned,
@@ -71,6 +72,12 @@ def _masked(event: Event, secrets: Secrets) -> Event:
             told = progressed.progress
             masked = replace(told, message=mask(told.message))
             return replace(event, progressed=replace(progressed, progress=masked))
+        case ToolAsked(asked=asked):
+            forms = tuple(
+                replace(one, message=mask(one.message), schema=map_texts(one.schema, mask))
+                for one in asked.forms
+            )
+            return replace(event, asked=replace(asked, forms=forms))
         case Warned():
             return replace(event, message=mask(event.message))
         case _:

@@ -18,6 +18,7 @@ from crew.journal.events import (
     Answered,
     AskedCall,
     HandedOff,
+    Inquiry,
     ParallelEnded,
     ParallelStarted,
     Paused,
@@ -30,6 +31,7 @@ from crew.journal.events import (
 )
 from crew.journal.query import CallDecision
 from tools.calls import ToolCall
+from tools.forms import Form
 
 
 class Envelope(NamedTuple):
@@ -189,6 +191,11 @@ def _asked(one: AskedCall) -> dict[str, Any]:
     }
 
 
+def _form(call: AskedCall, form: Form) -> dict[str, Any]:
+    document = {"call_id": call.call.id, "message": form.message, "schema": form.schema}
+    return {**document, "url": form.url} if form.url else document
+
+
 def _answered(event: Answered) -> Envelope:
     answer = event.answer
     metadata: dict[str, Any] = {"pause_seq": event.pause_seq, "by": answer.by}
@@ -222,6 +229,8 @@ def _paused(event: Paused) -> Envelope:
         metadata["question"] = event.question.kind
         asked = event.question.calls
         metadata["calls"] = [_asked(one) for one in asked]
+        if isinstance(event.question, Inquiry) and event.question.current is not None:
+            metadata["form"] = _form(*event.question.current)
     content = f"[PAUSE:{event.agent_id}] Waiting for user input"
     return Envelope("pause", event.agent, content, event.agent_id, metadata)
 

@@ -4,7 +4,7 @@ A stored event is kept in two forms: as it is (`encode_event`), from which a run
 clients get it (`crew.journal.wire`). An ephemeral event has no number and is not stored.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal, get_args
 
 from pydantic import TypeAdapter
@@ -16,6 +16,7 @@ from agents.events import (
     AgentResponded,
     AgentStarted,
     ModelCalled,
+    ToolAsked,
     ToolProgressed,
     ToolRetried,
     ToolReturned,
@@ -26,6 +27,7 @@ from agents.model import Usage
 from crew.journal.query import Answer, CallDecision, Decision, Query
 from tools.approval import Remember
 from tools.calls import ToolCall
+from tools.forms import Filled, Form
 
 DoneReason = Literal[
     "terminal",
@@ -166,6 +168,18 @@ class AskedCall:
 
 
 @dataclass(frozen=True, slots=True)
+class AskingCall:
+    """A call whose tool asks a person before it goes on, one form after the other."""
+
+    asked: AskedCall
+    forms: tuple[Form, ...]
+    # what the tool wants back
+    state: str | None
+    # what the person has said to the first ones
+    filled: tuple[Filled, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Approval:
     """Why the run is paused: these calls need a person's approval."""
 
@@ -173,6 +187,11 @@ class Approval:
     kind: Literal["approval"] = "approval"
     # where a call does not say what the person may do
     usual: ClassVar[tuple[str, ...]] = ("approve", "deny")
+
+    @property
+    def involved(self) -> tuple[AskedCall, ...]:
+        """The calls that wait for the answer."""
+        return self.calls
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,8 +205,52 @@ class UnknownOutcome:
     kind: Literal["unknown_outcome"] = "unknown_outcome"
     usual: ClassVar[tuple[str, ...]] = ("retry", "skip", "done")
 
+    @property
+    def involved(self) -> tuple[AskedCall, ...]:
+        """The calls that wait for the answer."""
+        return self.calls
 
-Question = Approval | UnknownOutcome
+
+@dataclass(frozen=True, slots=True)
+class Inquiry:
+    """Why the run is paused: tools ask a person before they go on, one form at a time."""
+
+    waiting: tuple[AskingCall, ...]
+    kind: Literal["form"] = "form"
+    usual: ClassVar[tuple[str, ...]] = ("approve", "deny")
+
+    @property
+    def current(self) -> tuple[AskedCall, Form] | None:
+        """The form that is asked now, and whose it is; None: all are filled in."""
+        for one in self.waiting:
+            if len(one.filled) < len(one.forms):
+                return one.asked, one.forms[len(one.filled)]
+        return None
+
+    @property
+    def calls(self) -> tuple[AskedCall, ...]:
+        """The call that is asked about now."""
+        return (self.current[0],) if self.current is not None else ()
+
+    @property
+    def involved(self) -> tuple[AskedCall, ...]:
+        """The calls that wait for the answers."""
+        return tuple(one.asked for one in self.waiting)
+
+    def answered(self, content: dict[str, Any] | None) -> "Inquiry":
+        """With what the person says to the current form; None: no."""
+        assert self.current is not None, "there is one"
+        call, form = self.current
+        filled = Filled(form, content)
+        return Inquiry(
+            tuple(
+                replace(one, filled=(*one.filled, filled)) if one.asked is call else one
+                for one in self.waiting
+            )
+        )
+
+
+Question = Approval | UnknownOutcome | Inquiry
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,7 +320,7 @@ StoredEvent = (
     | RunFailed
 )
 EphemeralEvent = AgentDelta | AgentFailed | ModelCalled | ToolRetried | ToolProgressed
-Event = StoredEvent | EphemeralEvent
+Event = StoredEvent | EphemeralEvent | ToolAsked
 
 STORED_TYPES: dict[str, type[Any]] = {kind.__name__: kind for kind in get_args(StoredEvent)}
 # made when first used: most processes decode few types

@@ -17,8 +17,8 @@ from agents.messages import (
 from agents.model import Usage
 from crew.journal.events import (
     Answered,
-    Approval,
     HandedOff,
+    Inquiry,
     ParallelEnded,
     ParallelStarted,
     Paused,
@@ -30,6 +30,7 @@ from crew.journal.events import (
     RunStarted,
     RunStatus,
     StoredEvent,
+    UnknownOutcome,
     Unplayable,
     status_of,
 )
@@ -197,9 +198,8 @@ class RunState:
                 self.group = GroupState(name, members)
             case ParallelEnded(joined=joined):
                 self._end_group(joined)
-            case Paused(agent_id=agent_id, question=question):
-                self.question, self.paused_agent_id = question, agent_id
-                self.pause_seq = self.seq
+            case Paused():
+                self._pause(event)
             case RunDone(reason=reason, duration_seconds=seconds):
                 self.status, self.active_seconds = status_of(reason), seconds
             case RunFailed(reason=reason, duration_seconds=seconds):
@@ -251,12 +251,23 @@ class RunState:
                 branch.add_result(event.result, self.limits)
                 self._end_question()
 
+    def _pause(self, event: Paused) -> None:
+        self.question, self.paused_agent_id = event.question, event.agent_id
+        self.pause_seq = self.seq
+        if not isinstance(event.question, Inquiry):
+            return
+        # the calls of tools that ask have not done anything
+        for branch in self.branches:
+            for asked in event.question.involved:
+                if asked.agent_id == branch.agent_id:
+                    branch.started_calls.pop(asked.call.id, None)
+
     def _end_question(self) -> None:
         """A question is over when none of its calls is open any more."""
         if self.question is None:
             return
         still_open = {(one.agent_id, call.id) for one in self.branches for call in one.open_calls}
-        if not any((one.agent_id, one.call.id) in still_open for one in self.question.calls):
+        if not any((one.agent_id, one.call.id) in still_open for one in self.question.involved):
             self.question, self.decided, self.expired = None, None, False
 
     def _start(self, event: RunStarted) -> None:
@@ -275,7 +286,7 @@ class RunState:
         self.expired = event.expired
         self.untold = None if event.expired or not event.answer.says_something else event.answer
         self._remember(event.answer)
-        if not event.expired and (self.question is None or isinstance(self.question, Approval)):
+        if not event.expired and not isinstance(self.question, UnknownOutcome):
             # after a person's answer limits and order start anew; a question that only a crash
             # has raised must not change where the run goes
             self.handoffs, self.spoken, self.main.rounds = 0, set(), 0

@@ -20,21 +20,31 @@ COLOURS = ("cyan", "magenta", "yellow", "green", "blue")
 MAX_LINES = 8
 # of a pause that asks about calls
 PROMPTS = {
+    "form": 'fill it in as {"JSON": …}, yes if there is nothing to fill in, or no',
     "approval": "allow it? yes, or the reason why not",
     "unknown_outcome": "retry or skip",
 }
 OPTIONS = {
     "approval": "--decision approve|deny",
+    "form": "--call CALL=approve={…}, or --decision deny",
     "unknown_outcome": "--decision retry|skip|done",
+}
+ASKS = {
+    "approval": "needs your approval",
+    "form": "asks you something first",
+    "unknown_outcome": "may have acted already",
 }
 DECISIONS: dict[str, dict[str, Decision]] = {
     "approval": {"y": "approve", "yes": "approve", "approve": "approve"},
+    "form": {"y": "approve", "yes": "approve", "n": "deny", "no": "deny"},
     "unknown_outcome": {"retry": "retry", "skip": "skip"},
 }
 
 
 # what any other words decide
-REFUSALS: dict[str, Decision] = {"approval": "deny", "unknown_outcome": "skip"}
+REFUSALS: dict[str, Decision] = {"approval": "deny", "form": "deny", "unknown_outcome": "skip"}
+# whose answer may be JSON
+FILLED = frozenset({"approval", "form"})
 
 
 class RunView:
@@ -140,7 +150,7 @@ class RunView:
         remember = next((one for one in call.get("remember", ()) if one == word.lower()), None)
         if self.question == "approval" and remember is not None:
             return made("approve", remember=remember)
-        if self.question == "approval" and word.startswith("{"):
+        if self.question in FILLED and word.startswith("{"):
             return made("approve", arguments=parse_arguments(word))
         if word.startswith("="):
             return made("done", result=word[1:].strip())
@@ -199,15 +209,26 @@ class RunView:
 
     def _show_pause(self, data: Mapping[str, Any]) -> None:
         self.question = data.get("question") or ""
-        asks = "needs your approval"
-        if self.question == "unknown_outcome":
-            asks = "may have acted already"
+        asks = ASKS.get(self.question, "")
         self.calls = data.get("calls", [])
         for call in self.calls:
             known_by = f" [dim]({escape(call['call_id'])})[/]" if len(self.calls) > 1 else ""
             self._print(f"  [bold yellow]? {escape(_shown(call))} {asks}[/]{known_by}")
             if call.get("where"):
                 self._print(f"    [dim]{escape(call['where'])}[/]")
+        if form := data.get("form"):
+            self._show_form(form)
+
+    def _show_form(self, form: Mapping[str, Any]) -> None:
+        self._indented(Text(form["message"]), 4)
+        if "url" in form:
+            self._indented(Text(f"do it at {form['url']}, then say yes"), 4)
+        for name, one in form["schema"].get("properties", {}).items():
+            about = one.get("description") or one.get("title") or ""
+            known = one.get("enum") or [each.get("const") for each in one.get("oneOf", ())]
+            choices = f", one of {', '.join(map(str, known))}" if known else ""
+            told = f"{name} ({one.get('type', 'any')}{choices}) {about}".rstrip()
+            self._indented(Text(f"- {told}"), 4)
 
     def _head(self, name: str, about: str) -> None:
         colour = self.colours.setdefault(name, COLOURS[len(self.colours) % len(COLOURS)])

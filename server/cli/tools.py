@@ -19,7 +19,7 @@ from server.cli.api_file import ApiFile
 from server.cli.exits import HERE, Exit, Folder, fail
 from server.cli.lock import write_lock
 from server.cli.opening import load
-from tools.calls import CallEvent, CallProgressed, ToolCall, ToolResult
+from tools.calls import CallAsked, CallEvent, CallProgressed, ToolCall, ToolResult
 from tools.context import Caller
 from tools.errors import ToolDefinitionError, ToolError
 from tools.executor import ToolExecutor
@@ -230,10 +230,15 @@ async def _call(crew: Crew, tool: Tool, arguments: dict[str, Any]) -> ToolResult
         results = await executor.run(calls, {tool.name: tool}, _show_progress, caller)
     finally:
         await crew.aclose()
+    if not results:
+        fail("not called: the tool asks a person first, which only a run can")
     return replace(results[0], output=crew.secrets.mask(results[0].output))
 
 
 async def _show_progress(event: CallEvent) -> None:
+    if isinstance(event, CallAsked):
+        for form in event.forms:
+            print(visible(f"the tool asks: {form.message} {form.url}".rstrip()), file=sys.stderr)
     if isinstance(event, CallProgressed):
         told = event.progress
         total = f" of {told.total:g}" if told.total is not None else ""

@@ -1,5 +1,8 @@
 // The web console: starts runs, follows them, answers their pauses; a client of the public API like any other.
 
+import { formOf } from "./forms.js";
+import { element, visible } from "./page.js";
+
 const $ = (id) => document.getElementById(id);
 const api = "/api/crew";
 let current = null; // {id, status, controller}
@@ -14,12 +17,6 @@ async function call(path, options = {}) {
 
 const post = (path, body) =>
   call(path, { method: "POST", headers: { "Content-Type": "application/json" }, body: body && JSON.stringify(body) });
-
-function element(tag, properties = {}, ...children) {
-  const made = Object.assign(document.createElement(tag), properties);
-  made.append(...children);
-  return made;
-}
 
 function add(...children) {
   const list = $("events");
@@ -74,7 +71,7 @@ function show(event) {
     case "pause":
       if (current) Object.assign(current, { question: data.question, calls: data.calls, pause: data.seq });
       note(`⏸ ${agent} waits for your answer`, "warning");
-      for (const asked of data.calls ?? []) showAsked(asked);
+      for (const asked of data.calls ?? []) showAsked(asked, data.form);
       break;
     case "answered":
       note(`» ${data.by ? `${data.by}: ` : ""}${visible(content)}`);
@@ -96,7 +93,7 @@ function show(event) {
 }
 
 // every argument of a call that a person decides on; they can be changed where the tool allows it
-function showAsked(asked) {
+function showAsked(asked, form) {
   const given = JSON.stringify(asked.arguments, null, 2);
   add(element("pre", { className: "asked" }, `${asked.tool} ${visible(given)}${asked.where ? `\n${visible(asked.where)}` : ""}`));
   if (asked.may?.includes("edit")) {
@@ -104,6 +101,10 @@ function showAsked(asked) {
     asked.input.setAttribute("aria-label", `Arguments of ${asked.tool}`);
     asked.shown = asked.input.value;
     add(element("details", {}, element("summary", {}, "Change the arguments"), asked.input));
+  }
+  if (form) {
+    asked.form = formOf(form);
+    add(asked.form.node);
   }
   const later = { always: `this call of ${asked.tool} in all runs`, run: `${asked.tool} for the rest of this run` };
   asked.boxes = {};
@@ -115,7 +116,7 @@ function showAsked(asked) {
 }
 
 // of the calls as they are shown here, and no others
-function decisionOn({ call_id, agent_id, hash, input, shown, boxes }, decision) {
+function decisionOn({ call_id, agent_id, hash, input, shown, boxes, form }, decision) {
   const made = { call_id, agent_id, hash, decision };
   if (decision === "approve" && input && input.value !== shown) {
     try {
@@ -124,14 +125,9 @@ function decisionOn({ call_id, agent_id, hash, input, shown, boxes }, decision) 
       throw new Error(`the arguments are no JSON: ${error.message}`);
     }
   }
+  if (decision === "approve" && form) made.arguments = form.read();
   if (decision === "approve") made.remember = Object.keys(boxes).find((how) => boxes[how].checked);
   return made;
-}
-
-// what would hide a part of a text, or turn it around
-function visible(text) {
-  const hidden = /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
-  return text.replace(hidden, (found) => `\\u${found.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }
 
 function setStatus(status) {
@@ -139,10 +135,11 @@ function setStatus(status) {
   const paused = status === "paused";
   $("send").textContent = paused ? "Answer" : "Start";
   $("send").hidden = $("query").hidden = status === "running";
-  const [yes, no] = { approval: ["approve", "deny"], unknown_outcome: ["retry", "skip"] }[paused && current?.question] ?? [];
+  const [yes, no] = { approval: ["approve", "deny"], form: ["approve", "deny"], unknown_outcome: ["retry", "skip"] }[paused && current?.question] ?? [];
+  const words = current?.question === "form" ? { approve: "send the form", deny: "say no" } : {};
   for (const [id, decision] of [["yes", yes], ["no", no]]) {
     $(id).hidden = !decision;
-    $(id).textContent = decision ?? "";
+    $(id).textContent = words[decision] ?? decision ?? "";
     $(id).onclick = async () => {
       try {
         const decisions = (current?.calls ?? []).map((asked) => decisionOn(asked, decision));

@@ -62,6 +62,17 @@ class AskedCall(CallDocument):
     remember: list[Remember]
 
 
+class FormDocument(TypedDict):
+    """What a tool asks a person."""
+
+    call_id: str
+    message: str
+    # of what is filled in, as the arguments of an approval
+    schema: dict[str, Any]
+    # a page on which the person does it instead
+    url: NotRequired[str]
+
+
 class ResponseMetadata(Metadata):
     """An agent has spoken."""
 
@@ -136,6 +147,8 @@ class PauseMetadata(Metadata):
     paused_agent_id: str
     question: NotRequired[str]
     calls: NotRequired[list[AskedCall]]
+    # where a tool asks before it goes on
+    form: NotRequired[FormDocument]
     answer_until: NotRequired[Time]
 
 

@@ -8,12 +8,16 @@ from typing import Any
 
 import httpx2
 from mcp.client.client import Client
+from mcp.client.session import ClientRequestContext
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
 from mcp_types import (
     CONNECTION_CLOSED,
+    INVALID_PARAMS,
     PARSE_ERROR,
     CallToolResult,
+    ElicitRequestParams,
+    ElicitResult,
     Implementation,
     InputRequiredResult,
     PaginatedRequestParams,
@@ -23,8 +27,10 @@ from pydantic import ValidationError
 
 from tools.context import ToolContext
 from tools.errors import PermanentError
+from tools.forms import Reply
 from tools.kinds.mcp.definitions import MAX_PAGES, MAX_TOOLS, Definition, SessionEndedError
 from tools.kinds.mcp.door import NOT_REACHED, SESSION_GONE, Door
+from tools.kinds.mcp.forms import forms_needed, reply_again, responses_of
 from tools.kinds.mcp.plan import Address, ServerPlan
 from tools.kinds.mcp.results import to_text
 from tools.kinds.mcp.stdio import program
@@ -35,17 +41,38 @@ logging.getLogger("client").setLevel(logging.CRITICAL)
 
 # the SDK names its older era so
 MODES = {"2025-11-25": "legacy"}
+# of one call that only wants to be made again
+MAX_ROUNDS = 10
 
 
 class ServerError(Exception):
     """A server cannot be used: it does not start, or breaks the protocol."""
 
 
+class _Asking:
+    """What a server of the older era asks in the middle of a call: nobody is there to answer."""
+
+    def __init__(self) -> None:
+        # of the calls under way
+        self.contexts: set[ToolContext] = set()
+
+    async def __call__(
+        self, context: ClientRequestContext, params: ElicitRequestParams
+    ) -> ElicitResult:
+        """Decline, and tell people."""
+        for call in self.contexts:
+            text = f"the MCP server asked its user, and was told no: {params.message}"
+            call.warn("elicitation_declined", text)
+        return ElicitResult(action="decline")
+
+
 class Link:
     """A connection that is up."""
 
-    def __init__(self, plan: ServerPlan, client: Client, definitions: list[Definition]) -> None:
-        self._plan, self._client = plan, client
+    def __init__(
+        self, plan: ServerPlan, client: Client, asking: "_Asking", definitions: list[Definition]
+    ) -> None:
+        self._plan, self._client, self._asking = plan, client, asking
         self.definitions = {one.name: one for one in definitions}
 
     async def call(self, tool: str, arguments: dict[str, Any], context: ToolContext) -> str:
@@ -55,7 +82,47 @@ class Link:
             ConnectionError: there is no readable answer.
             SessionEndedError: the server does not know the connection any more.
             PermanentError: the tool failed, or asks for something that is not offered.
+            FormsNeeded: it asks a person first.
         """
+        self._asking.contexts.add(context)
+        try:
+            return await self._call(tool, arguments, context)
+        finally:
+            self._asking.contexts.discard(context)
+
+    async def _call(self, tool: str, arguments: dict[str, Any], context: ToolContext) -> str:
+        reply, forgotten = context.reply, None
+        state = reply.state if reply is not None else None
+        for _ in range(MAX_ROUNDS):
+            try:
+                result = await self._request(tool, arguments, context, reply, state)
+            except MCPError as error:
+                if error.code == INVALID_PARAMS and reply is not None and forgotten is None:
+                    # it does not know any more what it asked, and asks again
+                    forgotten, reply, state = reply, None, None
+                    continue
+                raise _translated(error, context) from error
+            if isinstance(result, CallToolResult):
+                return to_text(result, self._plan.max_result_bytes)
+            # without questions it only wants to be called again
+            reply, state = None, result.request_state
+            if result.input_requests:
+                needed = forms_needed(result)
+                reply = reply_again(needed, forgotten)
+                if reply is None:
+                    raise needed
+                # once: a second time it is not content with the answers
+                forgotten = Reply((), None)
+        raise PermanentError(f"the tool wants to be called again more than {MAX_ROUNDS} times")
+
+    async def _request(
+        self,
+        tool: str,
+        arguments: dict[str, Any],
+        context: ToolContext,
+        reply: Reply | None,
+        state: str | None,
+    ) -> CallToolResult | InputRequiredResult:
 
         async def tell(progress: float, total: float | None, message: str | None) -> None:
             context.progress(progress, total, message or "")
@@ -63,21 +130,20 @@ class Link:
         # from here on it may have acted
         context.note(sent=True)
         try:
-            result = await self._client.session.call_tool(
-                tool, arguments, progress_callback=tell, allow_input_required=True
+            return await self._client.session.call_tool(
+                tool,
+                arguments,
+                progress_callback=tell,
+                input_responses=responses_of(reply),
+                request_state=state,
+                allow_input_required=True,
             )
-        except MCPError as error:
-            raise _translated(error, context) from error
         except ValidationError as error:
             text = "the answer breaks the protocol"
             raise ConnectionError(f"{text}: {error.errors()[0]['msg']}") from error
         except RuntimeError as error:
             # the SDK's, for structured content that breaks the tool's own schema
             raise PermanentError(str(error).partition("\n")[0]) from error
-        if isinstance(result, InputRequiredResult):
-            raise PermanentError("the tool asks its user a question, which is not offered here")
-        assert isinstance(result, CallToolResult), "no extension is used"
-        return to_text(result, self._plan.max_result_bytes)
 
 
 def _translated(error: MCPError, context: ToolContext) -> Exception:
@@ -103,6 +169,7 @@ async def connected(plan: ServerPlan, on_end: Callable[[str], None]) -> AsyncIte
         ServerError: it cannot be used.
     """
     ended: list[str] = []
+    asking = _Asking()
 
     def tell_end(reason: str) -> None:
         ended.append(reason)
@@ -113,7 +180,8 @@ async def connected(plan: ServerPlan, on_end: Callable[[str], None]) -> AsyncIte
         async with AsyncExitStack() as stack:
             try:
                 async with asyncio.timeout(plan.startup_seconds):
-                    client = await stack.enter_async_context(_client(plan, tell_end, stack))
+                    made = _client(plan, tell_end, asking, stack)
+                    client = await stack.enter_async_context(made)
                     definitions = await list_tools(client)
             except TimeoutError:
                 text = f"it has not listed its tools within {plan.startup_seconds:g} s"
@@ -121,7 +189,7 @@ async def connected(plan: ServerPlan, on_end: Callable[[str], None]) -> AsyncIte
             except Exception as error:  # noqa: BLE001 # raised below, outside the SDK's tasks
                 failure = _failure(error, ended)
             else:
-                yield Link(plan, client, definitions)
+                yield Link(plan, client, asking, definitions)
     except ExceptionGroup as group:
         # of the SDK's tasks, when the connection breaks
         failure = _failure(group, ended)
@@ -146,7 +214,9 @@ def _failure(error: Exception, ended: list[str]) -> ServerError:
     return failure
 
 
-def _client(plan: ServerPlan, on_end: Callable[[str], None], stack: AsyncExitStack) -> Client:
+def _client(
+    plan: ServerPlan, on_end: Callable[[str], None], asking: _Asking, stack: AsyncExitStack
+) -> Client:
     reached = plan.reached
     transport: Any
     if isinstance(reached, Address):
@@ -164,7 +234,7 @@ def _client(plan: ServerPlan, on_end: Callable[[str], None], stack: AsyncExitSta
         transport = program(reached, plan.max_line_bytes, on_end)
     mode = MODES.get(plan.protocol, plan.protocol)
     info = Implementation(name="crewline", version="1")
-    return Client(transport, mode=mode, client_info=info, cache=None)
+    return Client(transport, mode=mode, client_info=info, cache=None, elicitation_callback=asking)
 
 
 async def list_tools(client: Client) -> list[Definition]:

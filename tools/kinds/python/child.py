@@ -20,7 +20,6 @@ from typing import Any, BinaryIO, Literal
 from tools.config.python import PythonTool
 from tools.context import Progress, ToolContext, find_no_secret
 from tools.errors import ToolDefinitionError
-from tools.executor import describe_error
 from tools.function import Function
 from tools.kinds.python.messages import (
     LENGTH,
@@ -36,7 +35,7 @@ from tools.kinds.python.messages import (
 )
 from tools.kinds.python.reference import python_tool
 from tools.output import serialize_output
-from tools.retry import ErrorClass, classify
+from tools.retry import ErrorClass, classify, describe_error
 from tools.tool import Tool
 
 MIB = 1 << 20

@@ -1,0 +1,81 @@
+"""Calls whose tools ask a person before they go on: what is asked, and what is said; pure."""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from agents.agent import Agent
+from crew.engine.approvals import Agents, CallKey, shown_call
+from crew.journal.events import AskingCall, Inquiry
+from crew.journal.query import Answer, CallDecision
+from crew.journal.state import Branch
+from tools.calls import CallAsked
+from tools.errors import ToolError
+from tools.forms import Form, Reply
+from tools.schema import JsonSchema
+from tools.secrets import Secrets
+
+
+def find_inquiry(
+    branches: Sequence[Branch],
+    agents: Agents,
+    pending: Mapping[CallKey, CallAsked],
+    secrets: Secrets,
+) -> tuple[Agent, Inquiry] | None:
+    """What tools ask about the open calls of some branches, and whose the first call is."""
+    waiting = [
+        (agents[branch.agent_id], call, pending[branch.agent_id, call.id])
+        for branch in branches
+        for call in branch.open_calls
+        if (branch.agent_id, call.id) in pending
+    ]
+    if not waiting:
+        return None
+    asking = []
+    for agent, call, asked in waiting:
+        shown = shown_call(agent, call, secrets)
+        known = [shown.hash, [[one.message, one.schema, one.url] for one in asked.forms]]
+        digest = hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()
+        shown = replace(shown, hash=digest, may=Inquiry.usual)
+        asking.append(AskingCall(shown, asked.forms, asked.state))
+    return waiting[0][0], Inquiry(tuple(asking))
+
+
+def content_of(question: Inquiry, answer: Answer, *, expired: bool) -> dict[str, Any] | None:
+    """What an answer fills into the current form; None: nothing, the person says no."""
+    if question.current is None or expired:
+        return None
+    asked, form = question.current
+    decision, given = answer.decision, {}
+    for one in answer.decisions:
+        if asked.is_meant(one):
+            decision, given = one.decision, one.arguments or {}
+    if decision != "approve":
+        return None
+    if form.url:
+        return {}
+    return JsonSchema(form.schema).check(given)
+
+
+def wrong_content(one: CallDecision, form: Form) -> str | None:
+    """Why a decision does not fit a form; None if it does."""
+    if one.decision != "approve":
+        return None if one.arguments is None else "arguments fill in a form: they go with approve"
+    if form.url:
+        text = f"there is nothing to fill in: it is done at {form.url}"
+        return text if one.arguments else None
+    try:
+        JsonSchema(form.schema).check(one.arguments or {})
+    except ToolError as error:
+        return f"the form of the call {one.call_id} is filled in by arguments: {error}"
+    return None
+
+
+def replies_to(question: Inquiry) -> dict[CallKey, Reply]:
+    """What the tools are given when all forms are filled in."""
+    return {
+        (one.asked.agent_id, one.asked.call.id): Reply(one.filled, one.state)
+        for one in question.waiting
+    }
