@@ -8,7 +8,8 @@ from typing import Literal
 
 # refused: a 4xx; rate_limited: 429; unavailable: 5xx; connection: none, or lost; timeout: no
 # answer in time; unreadable: cut off, or not what it should be; empty: neither text nor call;
-# budget: cost_limits; no_rule: the script has none that fits
+# budget: cost_limits; no_rule: the script has none that fits; breaker_open: not asked, since its
+# provider does not work
 ModelErrorCode = Literal[
     "refused",
     "rate_limited",
@@ -19,9 +20,10 @@ ModelErrorCode = Literal[
     "empty",
     "budget",
     "no_rule",
+    "breaker_open",
 ]
 RETRYABLE: frozenset[ModelErrorCode] = frozenset(
-    {"rate_limited", "unavailable", "connection", "unreadable"}
+    {"rate_limited", "unavailable", "connection", "unreadable", "breaker_open"}
 )
 
 

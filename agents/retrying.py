@@ -44,7 +44,9 @@ class Retrying:
             except ModelError as error:
                 wait = error.retry_after_seconds
                 too_long = wait is not None and wait > LONGEST_WAIT_SECONDS
-                if not error.retryable or attempt == self.retries or too_long:
+                # what a breaker refuses was waited for already
+                is_worth_it = error.retryable and error.code != "breaker_open"
+                if not is_worth_it or attempt == self.retries or too_long:
                     raise
                 if wait is None:
                     wait = self._backoff(attempt)

@@ -228,7 +228,7 @@ def _model(config: AgentConfig, catalog: Catalog, given: Given) -> Model:
     if given.provider is not None:
         model = catalog.model(ModelConfig(model=primary.model, provider=given.provider))
     elif config.backup is not None:
-        model = Fallback(catalog.model(primary), catalog.model(config.backup))
+        model = Fallback(catalog.model(primary, has_backup=True), catalog.model(config.backup))
     else:
         model = catalog.model(primary)
     if config.max_concurrent is not None:

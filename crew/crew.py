@@ -74,6 +74,8 @@ class Recipe:
     secrets: Secrets = field(default_factory=Secrets, compare=False)
     # of its tools, in all revisions of the crew
     guards: Guards = field(default_factory=lambda: Guards(SYSTEM_CLOCK), compare=False)
+    # of its providers, in all revisions of the crew
+    model_guards: Guards = field(default_factory=lambda: Guards(SYSTEM_CLOCK), compare=False)
     # of MCP, in all revisions of the crew
     servers: Servers = field(default_factory=Servers, compare=False)
     # only tools that read are called
@@ -143,6 +145,7 @@ class Recipe:
             limits.backoff_max_seconds,
             self.clock,
             self.secrets,
+            self.model_guards,
         )
         agents, problems = make_agents(self, files, routing, tools, catalog)
         if problems:
@@ -303,6 +306,7 @@ def load_crew(
         clock,
         places=Places(clock),
         guards=Guards(clock),
+        model_guards=Guards(clock),
         dry=dry,
     )
     return recipe.load(read_sources(Path(folder)))

@@ -5,6 +5,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
+from agents.breaking import Breaking
 from agents.config import ModelConfig
 from agents.endpoint import Endpoint, ProviderConfig
 from agents.errors import ProviderError
@@ -12,10 +13,14 @@ from agents.model import Model
 from agents.providers.scripted import SCRIPT_FILE, Script, Scripted
 from agents.retrying import Retrying
 from tools.clock import Clock
+from tools.config.common import limits_of
+from tools.guards import BreakerLimits, Guards
 from tools.secrets import Secrets
 
 OPENAI_URL = "https://api.openai.com/v1"
 OLLAMA_URL = "http://localhost:11434/v1"
+# an open breaker is waited for so long where there is no backup
+PATIENCE_SECONDS = 60.0
 BUILTIN_PROVIDERS = ("openai", "ollama", "scripted")
 
 
@@ -30,16 +35,21 @@ class Catalog:
         backoff_max_seconds: float,
         clock: Clock,
         secrets: Secrets,
+        guards: Guards,
     ) -> None:
-        """`secrets`: gets those of the endpoints."""
+        """`secrets`: gets those of the endpoints; `guards`: has the breakers of providers."""
         self.providers, self.script, self.clock = providers, script, clock
-        self.secrets = secrets
+        self.secrets, self.guards = secrets, guards
         self.backoff_min_seconds = backoff_min_seconds
         self.backoff_max_seconds = backoff_max_seconds
         self.clients: dict[Endpoint, Any] = {}
 
-    def model(self, config: ModelConfig) -> Model:
+    def model(self, config: ModelConfig, *, has_backup: bool = False) -> Model:
         """The model that a configuration names.
+
+        Args:
+            config: names it.
+            has_backup: whether another one is asked when it fails.
 
         Raises:
             ProviderError: there is no such provider, no key, or no script.
@@ -47,16 +57,39 @@ class Catalog:
         if config.provider == "scripted":
             if self.script is None:
                 raise ProviderError(f"provider scripted needs a {SCRIPT_FILE} beside crew.yaml")
-            retries = self.providers.get("scripted", ProviderConfig()).max_retries
-            return self._retrying(Scripted(self.script, "scripted", self.clock), retries)
+            given = self.providers.get("scripted", ProviderConfig())
+            scripted = Scripted(self.script, "scripted", self.clock)
+            limits = limits_of(given.breaker, unless_given=False)
+            model = self._breaking(scripted, "scripted", limits, has_backup)
+            return self._retrying(model, given.max_retries)
         endpoint = self.endpoint(config)
         # the openai package takes half a second to import, which no scripted crew should wait for
         openai_chat = importlib.import_module("agents.providers.openai_chat")
         if endpoint not in self.clients:
             endpoint.tell(self.secrets)
             self.clients[endpoint] = openai_chat.Client(endpoint, self.clock, self.secrets)
-        model = openai_chat.OpenAIChat(self.clients[endpoint], config.model)
+        chat = openai_chat.OpenAIChat(self.clients[endpoint], config.model)
+        given = self.providers.get(config.provider, ProviderConfig())
+        # of another address it is another one, also where they have one name
+        name = f"{config.provider} {endpoint.base_url}"
+        model = self._breaking(
+            chat, name, limits_of(given.breaker, unless_given=True), has_backup=has_backup
+        )
         return self._retrying(model, endpoint.max_retries)
+
+    def _breaking(
+        self,
+        model: Model,
+        name: str,
+        limits: BreakerLimits | None,
+        has_backup: bool,  # of a method of ours
+    ) -> Model:
+        if limits is None:
+            return model
+        breaker = self.guards.of(name, None, limits).breaker
+        assert breaker is not None, "it has limits"
+        patience = 0.0 if has_backup else PATIENCE_SECONDS
+        return Breaking(model, breaker, patience, self.clock)
 
     def _retrying(self, model: Model, retries: int) -> Model:
         shortest, longest = self.backoff_min_seconds, self.backoff_max_seconds

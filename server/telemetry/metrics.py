@@ -94,6 +94,12 @@ class Metrics:
             ("tool",),
             registry=registry,
         )
+        self.provider_breaker_open = Gauge(
+            "crew_provider_breaker_open",
+            "Whether a provider is not asked since it does not work.",
+            ("provider",),
+            registry=registry,
+        )
         self.mcp_up = Gauge(
             "crew_mcp_up",
             "Whether an MCP server that was used is up.",
@@ -237,10 +243,19 @@ class Metrics:
             case HandedOff():
                 self.handoffs.labels(event.from_, event.to, event.why).inc()
 
-    def set_breakers(self, open_by_tool: Mapping[str, bool]) -> None:
-        """Which tools are refused now."""
+    def set_breakers(
+        self, open_by_tool: Mapping[str, bool], open_by_provider: Mapping[str, bool]
+    ) -> None:
+        """Which tools are refused now, and which providers not asked."""
         for tool, is_open in open_by_tool.items():
             self.breaker_open.labels(tool).set(is_open)
+        opened: dict[str, bool] = {}
+        for name, is_open in open_by_provider.items():
+            # which may have several addresses
+            provider = name.partition(" ")[0]
+            opened[provider] = opened.get(provider, False) or is_open
+        for provider, is_open in opened.items():
+            self.provider_breaker_open.labels(provider).set(is_open)
 
     def set_mcp(self, statuses: Iterable[ServerStatus]) -> None:
         """How the MCP servers are now."""

@@ -17,6 +17,7 @@ from agents.providers.catalog import Catalog
 from agents.providers.scripted import Script, Scripted
 from tests.support.model_server import completion, http, model_server
 from tools.clock import SYSTEM_CLOCK
+from tools.guards import Guards
 from tools.secrets import Secrets
 
 
@@ -120,7 +121,13 @@ async def test_scripted_failures_go_the_way_of_real_ones(code: str):
         {"rules": [{"say": "ok", "fail": {"code": code, "times": 1, "retry_after_seconds": 0}}]}
     )
     model = Catalog(
-        {"scripted": ProviderConfig(max_retries=1)}, script, 0, 0, SYSTEM_CLOCK, Secrets()
+        {"scripted": ProviderConfig(max_retries=1)},
+        script,
+        0,
+        0,
+        SYSTEM_CLOCK,
+        Secrets(),
+        Guards(SYSTEM_CLOCK),
     ).model(ModelConfig(model="m", provider="scripted"))
     if code in ("refused", "timeout", "empty"):
         with pytest.raises(ModelError) as caught:
@@ -202,7 +209,9 @@ def test_providers_that_cannot_be_used_say_why(monkeypatch: pytest.MonkeyPatch, 
     """No key, no script, no address, no such provider."""
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
-    catalog = Catalog({"mine": ProviderConfig()}, None, 0, 0, SYSTEM_CLOCK, Secrets())
+    catalog = Catalog(
+        {"mine": ProviderConfig()}, None, 0, 0, SYSTEM_CLOCK, Secrets(), Guards(SYSTEM_CLOCK)
+    )
     for provider, said in (
         ("openai", "OPENAI_API_KEY"),
         ("scripted", "script.yaml"),
@@ -228,7 +237,7 @@ def test_where_a_model_lives(config: dict[str, str], url: str, monkeypatch: pyte
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
     assert (
-        Catalog({}, None, 0, 0, SYSTEM_CLOCK, Secrets())
+        Catalog({}, None, 0, 0, SYSTEM_CLOCK, Secrets(), Guards(SYSTEM_CLOCK))
         .endpoint(ModelConfig(model="m", **config))
         .base_url
         == url
@@ -240,7 +249,7 @@ async def test_openai_is_found_by_its_environment(monkeypatch: pytest.MonkeyPatc
     async with model_server([http(200, completion("env"))]) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         monkeypatch.setenv("OPENAI_API_KEY", "sk-env")
-        catalog = Catalog({}, None, 0, 0, SYSTEM_CLOCK, Secrets())
+        catalog = Catalog({}, None, 0, 0, SYSTEM_CLOCK, Secrets(), Guards(SYSTEM_CLOCK))
         assert (await ask(catalog.model(ModelConfig(model="m")), user("x")))[0].content == "env"
         await catalog.aclose()
     assert "sk-env" in server.headers[0]

@@ -42,6 +42,24 @@ class BreakerConfig(Shape):
         return BreakerLimits(self.failures, self.open_seconds)
 
 
+# a mapping with its limits, or whether there is one
+BreakerSetting = (
+    Annotated[
+        Annotated[BreakerConfig, Tag("mapping")] | Annotated[bool, Tag("scalar")],
+        Discriminator(form_of),
+    ]
+    | None
+)
+
+
+def limits_of(given: BreakerConfig | bool | None, *, unless_given: bool) -> BreakerLimits | None:
+    """The limits of a breaker; None: there is none."""
+    if isinstance(given, BreakerConfig):
+        return given.live()
+    is_on = unless_given if given is None else given
+    return BreakerLimits() if is_on else None
+
+
 class CommonTool(Shape):
     """What an entry of any kind may have."""
 
@@ -60,13 +78,7 @@ class CommonTool(Shape):
     """Of a result, x 1,024 bytes; the middle of a longer one is left out."""
     limits: LimitsConfig | None = None
     """How many calls may run at the same time, and begin in a second."""
-    breaker: (
-        Annotated[
-            Annotated[BreakerConfig, Tag("mapping")] | Annotated[bool, Tag("scalar")],
-            Discriminator(form_of),
-        ]
-        | None
-    ) = None
+    breaker: BreakerSetting = None
     """When calls are refused since the tool does not work; `false`: never. On for http and mcp,
     unless given."""
 
@@ -78,11 +90,7 @@ class CommonTool(Shape):
     @property
     def breaker_limits(self) -> BreakerLimits | None:
         """When calls are refused since the tool does not work; None: never."""
-        given = self.breaker
-        if isinstance(given, BreakerConfig):
-            return given.live()
-        is_on = self.breaks if given is None else given
-        return BreakerLimits() if is_on else None
+        return limits_of(self.breaker, unless_given=self.breaks)
 
 
 class OneTool(CommonTool):

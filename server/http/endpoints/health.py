@@ -65,7 +65,8 @@ async def metrics(request: Request) -> Response:
     """GET /metrics: the metrics as Prometheus text, or with `format=json` as JSON."""
     services = services_of(request)
     numbers, runs = services.metrics, services.runs
-    numbers.set_breakers(runs.crew.recipe.guards.open)
+    recipe = runs.crew.recipe
+    numbers.set_breakers(recipe.guards.open, recipe.model_guards.open)
     numbers.set_mcp(runs.crew.recipe.servers.statuses)
     # what cannot be asked keeps its last value: a database that is away must not hide the rest
     with contextlib.suppress(StoreError, TimeoutError):

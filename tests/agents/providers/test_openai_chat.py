@@ -16,6 +16,7 @@ from agents.model import ModelEvent, RequestEnded, ShownMessage, TextDelta
 from agents.providers.catalog import Catalog
 from tests.support.model_server import ModelServer, Reply, chunks, completion, http, model_server
 from tools.clock import SYSTEM_CLOCK
+from tools.guards import Guards
 from tools.secrets import Secrets
 
 SECRET = "sk-very-secret-key"
@@ -45,7 +46,9 @@ async def model_at(
             "headers": headers or {},
         }
     )
-    catalog = Catalog({"mine": config}, None, 0.001, 0.002, SYSTEM_CLOCK, Secrets())
+    catalog = Catalog(
+        {"mine": config}, None, 0.001, 0.002, SYSTEM_CLOCK, Secrets(), Guards(SYSTEM_CLOCK)
+    )
     try:
         yield catalog.model(ModelConfig(model="m", provider="mine"))
     finally:

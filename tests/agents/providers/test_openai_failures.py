@@ -16,6 +16,7 @@ from agents.providers.catalog import Catalog
 from tests.agents.providers.test_openai_chat import SECRET, _ignore, ask, model_at
 from tests.support.model_server import chunks, completion, http, model_server
 from tools.clock import SYSTEM_CLOCK
+from tools.guards import Guards
 from tools.secrets import Secrets
 
 
@@ -203,6 +204,7 @@ async def test_nobody_there_is_a_connection_error():
         0,
         SYSTEM_CLOCK,
         Secrets(),
+        Guards(SYSTEM_CLOCK),
     )
     with pytest.raises(ModelError, match=r"127\.0\.0\.1:1") as caught:
         await catalog.model(ModelConfig(model="m", provider="mine")).reply(

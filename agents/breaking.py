@@ -1,0 +1,71 @@
+"""A Model that is not asked while its provider does not work."""
+
+from dataclasses import dataclass
+
+from agents.errors import ModelError, ModelErrorCode
+from agents.model import EmitModelEvent, Model, ModelReply, ModelRequest, Notice
+from tools.clock import Clock
+from tools.guards import Breaker, Outcome, RefusedError
+
+# between two looks at a breaker that is waited for
+LOOK_SECONDS = 1.0
+# what says that a provider does not work; that it refuses a request says that it does
+OUTCOMES: dict[ModelErrorCode, Outcome] = {
+    "unavailable": "failure",
+    "connection": "failure",
+    "timeout": "failure",
+    "refused": "success",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Breaking:
+    """Asks `model` unless the breaker of its provider is open."""
+
+    model: Model
+    breaker: Breaker
+    # an open breaker is waited for so long: none where there is a backup
+    patience_seconds: float
+    clock: Clock
+
+    @property
+    def name(self) -> str:
+        """The wrapped model's."""
+        return self.model.name
+
+    @property
+    def endpoints(self) -> tuple[tuple[str, str], ...]:
+        """The wrapped model's."""
+        return self.model.endpoints
+
+    async def reply(self, request: ModelRequest, emit: EmitModelEvent) -> ModelReply:
+        """Answer, or raise ModelError."""
+        is_probe = await self._admit()
+        outcome: Outcome = "neutral"
+        try:
+            reply = await self.model.reply(request, emit)
+        except ModelError as error:
+            outcome = OUTCOMES.get(error.code, "neutral")
+            raise
+        else:
+            outcome = "success"
+            return reply
+        finally:
+            # whatever ends it: a probe that is cancelled leaves the next one to try
+            has_opened = self.breaker.tell(outcome, is_probe=is_probe)
+            if has_opened:
+                limits = self.breaker.limits
+                text = f"{self.name} failed {limits.failures} times in a row; it is not asked for"
+                await emit(Notice("breaker_open", f"{text} {limits.open_seconds:g} s"))
+
+    async def _admit(self) -> bool:
+        """Wait until the model may be asked; whether it is asked to see whether it works again."""
+        ends_at = self.clock.monotonic() + self.patience_seconds
+        while True:
+            try:
+                return self.breaker.admit()
+            except RefusedError as refused:
+                left = ends_at - self.clock.monotonic()
+                if left <= 0:
+                    raise ModelError("breaker_open", f"{self.name}: {refused}") from None
+                await self.clock.sleep(min(left, LOOK_SECONDS))
