@@ -211,9 +211,19 @@ def _unknown_key(document: Document, kind: type[Shape], path: YamlPath) -> Probl
         pass
     elif alike := document.near(key, ignored):
         text = f"{text}; go-agentic's {alike} has no effect here; remove it"
+    elif _is_end_of_text(document, path):
+        text = f"{text}: in {{ … }} a comma ends a text; put quotes around the text before it"
     else:
         text = f"{text}; known here: {', '.join(fields)}"
     return document.problem(path, "unknown-key", text, key=True, suggestion=near)
+
+
+def _is_end_of_text(document: Document, path: YamlPath) -> bool:
+    """Whether a key without a colon is what follows a comma in an unquoted text."""
+    line, column = document.key_at(document.as_written(path))
+    written = document.text.splitlines()[line - 1 : line]
+    rest = written[0][column - 1 + len(str(path[-1])) :].lstrip() if written else ""
+    return rest.startswith((",", "}"))
 
 
 def _explain_name(given: Any) -> str:

@@ -282,6 +282,15 @@ def test_a_problem_shows_its_line(tmp_path: Path):
     )
 
 
+@pytest.mark.parametrize("end", ["", ", max_rounds: 3"])
+def test_a_text_that_a_comma_cuts_off(end: str, tmp_path: Path):
+    """The remedy is told: nobody meant a key."""
+    text = f"{CREW}settings: {{organization: Acme, night shift{end}}}\n"
+    (problem,) = problems(tmp_path, crew=text)
+    assert (problem.line, problem.code) == (2, "unknown-key")
+    assert "in { … } a comma ends a text; put quotes around the text before it" in problem.message
+
+
 def test_secrets_are_not_shown(tmp_path: Path):
     """Neither a key in the file nor one from the environment."""
     text = CREW + "providers: {p: {base_url: [1], api_key: sk-written, heders: 1}}\n"
