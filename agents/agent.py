@@ -1,6 +1,6 @@
 """A live agent: its prompt, its model, its tools; built from the configuration."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,7 +9,17 @@ from agents.model import Model
 from agents.prompt import Prompt
 from tools.clock import Clock
 from tools.executor import ToolExecutor
+from tools.search import TOOL_SEARCH
 from tools.tool import Tool
+
+
+@dataclass(frozen=True, slots=True)
+class ToolDefinition:
+    """A tool in the form of chat completions."""
+
+    document: dict[str, Any]
+    # about what it takes of the context window
+    tokens: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,10 +35,10 @@ class Agent:
     prompt: Prompt
     model: Model
     tools: Mapping[str, Tool]
-    # the tools as models are sent them; none where they are called in text
-    tool_definitions: tuple[dict[str, Any], ...]
-    # about what the definitions take of the context window
-    tool_definition_tokens: int
+    # the tools as models are sent them, by name; none where they are called in text
+    tool_definitions: Mapping[str, ToolDefinition]
+    # there are too many to be sent all: it has a tool that finds them
+    searches_tools: bool
     tool_call_mode: ToolCallMode
     # how to call them in text, for a model that turns out to have no native calls
     text_call_hint: str
@@ -44,3 +54,10 @@ class Agent:
     context_trim_percent: float
     allow_client_system: bool
     clock: Clock
+
+    def shown_tools(self, found: Sequence[str]) -> list[ToolDefinition]:
+        """The tools that a model is sent; `found`: the names of those it has found so far."""
+        if not self.searches_tools:
+            return list(self.tool_definitions.values())
+        names = (TOOL_SEARCH, *found)
+        return [self.tool_definitions[name] for name in names if name in self.tool_definitions]

@@ -58,7 +58,13 @@ class Turn:
     emit: EmitAgentEvent
 
     async def speak(
-        self, history: Sequence[Message], *, round: int, announce: bool, stream: bool
+        self,
+        history: Sequence[Message],
+        *,
+        round: int,
+        announce: bool,
+        stream: bool,
+        found: Sequence[str] = (),
     ) -> None:
         """Ask the model once and emit its answer.
 
@@ -67,6 +73,7 @@ class Turn:
             round: the number of this model call.
             announce: emit `AgentStarted` first (not when a step is made again).
             stream: emit the text as it is written.
+            found: the tools that it has found, where it is not shown all.
 
         Raises:
             ModelError: the model, and its backup if it has one, failed for good.
@@ -77,7 +84,8 @@ class Turn:
             await self.emit(AgentStarted(agent.id, agent.name, self.group, round, name))
         started = agent.clock.monotonic()
         try:
-            reply = await agent.model.reply(self._request(history, stream), self._emit_model_event)
+            request = self._request(history, stream, found)
+            reply = await agent.model.reply(request, self._emit_model_event)
         except ModelError as error:
             await self.emit(AgentFailed(agent.id, agent.name, error.code))
             raise
@@ -116,8 +124,10 @@ class Turn:
         emit = self._emit_call_event
         await agent.executor.run(calls, agent.tools, emit, self.caller, replies)
 
-    def _request(self, history: Sequence[Message], stream: bool) -> ModelRequest:
-        agent = self.agent
+    def _request(
+        self, history: Sequence[Message], stream: bool, found: Sequence[str]
+    ) -> ModelRequest:
+        agent, shown = self.agent, self.agent.shown_tools(found)
         system = ShownMessage({"role": "system", "content": agent.prompt.text()})
         conversation = show_history(
             history,
@@ -125,13 +135,13 @@ class Turn:
             client_system=agent.allow_client_system,
             escape=agent.escape_signals,
         )
-        fixed_tokens = estimate_tokens(system.wire) + agent.tool_definition_tokens
+        fixed_tokens = estimate_tokens(system.wire) + sum(one.tokens for one in shown)
         window, trim = agent.context_window_tokens, agent.context_trim_percent
         fitted = fit(conversation, window, trim, fixed_tokens)
         return ModelRequest(
             agent.id,
             [system, *fitted],
-            agent.tool_definitions,
+            tuple(one.document for one in shown),
             agent.temperature,
             agent.top_p,
             agent.max_tokens,

@@ -4,7 +4,9 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, Protocol
 
-from agents.agent import Agent
+from pydantic_core import to_json
+
+from agents.agent import Agent, ToolDefinition
 from agents.budget import Budget, DailyUsage
 from agents.config import AgentConfig, ModelConfig
 from agents.errors import ProviderError
@@ -27,11 +29,15 @@ from tools.deadline import Limits
 from tools.errors import ToolDefinitionError, ToolImportError
 from tools.executor import ToolExecutor
 from tools.kinds import ToolMaker
+from tools.search import search_tool
 from tools.secrets import Secrets
 from tools.suggest import nearest
 from tools.texts import map_texts
 from tools.tool import Tool
 from tools.toolbox import Toolbox
+
+# of the tools of an agent, as JSON: with more it is given a tool that finds them
+MAX_SHOWN_CHARS = 20_000
 
 
 class Given(Protocol):
@@ -165,6 +171,12 @@ def make_agents(
             problems.append(document.problem(("provider",), "provider", text))
             continue
         definitions = _tool_definitions(config, own_tools, given.secrets)
+        searches = _searches(settings, definitions)
+        callable_tools = own_tools
+        if searches:
+            finder = search_tool(own_tools.values())
+            callable_tools = {finder.name: finder, **own_tools}
+            definitions = _tool_definitions(config, callable_tools, given.secrets)
         routes = routing.routes.get(agent_id, ())
         terminal = is_terminal(files, agent_id)
         agents[agent_id] = Agent(
@@ -174,9 +186,9 @@ def make_agents(
             description=config.description,
             prompt=_prompt(config, settings, own_tools, routes, terminal, given),
             model=model,
-            tools=own_tools,
+            tools=callable_tools,
             tool_definitions=definitions,
-            tool_definition_tokens=sum(len(str(one)) // 4 for one in definitions),
+            searches_tools=searches,
             tool_call_mode=config.tool_call_mode,
             text_call_hint=_text_call_hint(config, own_tools),
             max_calls=settings.max_calls_per_answer,
@@ -205,20 +217,28 @@ def _require_provider(name: str, catalog: Catalog) -> None:
 
 def _tool_definitions(
     config: AgentConfig, tools: Mapping[str, Tool], secrets: Secrets
-) -> tuple[dict[str, Any], ...]:
+) -> dict[str, ToolDefinition]:
     """The tools in the form of chat completions; none for calls in text."""
     if config.tool_call_mode == "text":
-        return ()
-    definitions = []
+        return {}
+    definitions = {}
     for tool in tools.values():
         function = {
             "name": tool.name,
             "description": tool.description,
             "parameters": tool.parameters,
         }
-        shown = map_texts(function, secrets.mask)
-        definitions.append({"type": "function", "function": shown})
-    return tuple(definitions)
+        shown = {"type": "function", "function": map_texts(function, secrets.mask)}
+        definitions[tool.name] = ToolDefinition(shown, len(str(shown)) // 4)
+    return definitions
+
+
+def _searches(settings: CrewSettings, definitions: Mapping[str, ToolDefinition]) -> bool:
+    """Whether an agent is to find its tools, instead of being shown them all."""
+    if settings.tool_search == "auto":
+        chars = sum(len(to_json(one.document).decode()) for one in definitions.values())
+        return chars > MAX_SHOWN_CHARS
+    return settings.tool_search == "always" and bool(definitions)
 
 
 def _model(config: AgentConfig, catalog: Catalog, given: Given) -> Model:

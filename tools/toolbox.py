@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from tools.dry import without_effect
+from tools.search import TOOL_SEARCH
 from tools.tool import Tool
 
 
@@ -34,7 +35,7 @@ class Toolbox:
         if isinstance(made, ToolSet):
             self.sets[entry] = made
         for tool in made.tools if isinstance(made, ToolSet) else (made,):
-            if tool.name in self.by_name:
+            if tool.name in self.by_name or tool.name == TOOL_SEARCH:
                 yield tool.name
             else:
                 self.by_name[tool.name] = tool

@@ -115,6 +115,9 @@ class CrewSettings(Shape):
     """Calls that one answer may make; more are the model's mistake."""
     parallel_tool_calls: bool = False
     """Run one answer's calls all at once."""
+    tool_search: Literal["auto", "always", "never"] = "auto"
+    """Whether agents get a tool that finds their tools, instead of all of them; `auto`: those whose
+    tools take more than 20,000 characters. Not for `tool_call_mode: text`."""
     route_hints: Literal["auto", "always", "never"] = "auto"
     """Signals that are added to an agent's prompt: those it does not mention, all, or none."""
     sse_keep_alive_seconds: Annotated[float, Field(gt=0, le=3600)] = 30

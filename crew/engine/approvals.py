@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from agents.agent import Agent
+from crew.journal.branches import Branch
 from crew.journal.events import Approval, AskedCall, Inquiry, Question, UnknownOutcome
 from crew.journal.grants import GRANT_DAYS, Grant
 from crew.journal.query import Answer, Decision
-from crew.journal.state import Branch, RunState, call_key
+from crew.journal.state import RunState, call_key
 from tools.approval import ApprovalRule
 from tools.calls import CallStatus, ToolCall, ToolResult
 from tools.clock import rfc3339

@@ -24,9 +24,10 @@ from crew.engine.approvals import (
     with_edit,
 )
 from crew.engine.inquiries import content_of, find_inquiry, replies_to
+from crew.journal.branches import Branch
 from crew.journal.events import Answered, Inquiry, Question, StoredEvent
 from crew.journal.query import Answer
-from crew.journal.state import Branch, RunState
+from crew.journal.state import RunState
 from crew.journal.store import RunStore
 from tools.approval import ApprovalRule
 from tools.calls import CallAsked, ToolResult

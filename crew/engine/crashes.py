@@ -2,7 +2,8 @@
 
 from crew.crew import Crew
 from crew.engine.approvals import find_question
-from crew.journal.state import Branch, RunState
+from crew.journal.branches import Branch
+from crew.journal.state import RunState
 
 
 def crash(state: RunState, crew: Crew, claims: int) -> str | None:

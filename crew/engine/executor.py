@@ -24,6 +24,7 @@ from crew.engine.crashes import crash
 from crew.engine.endings import ended_row
 from crew.engine.groups import GroupFailed, GroupRunner
 from crew.engine.masking import MaskedEvents
+from crew.journal.branches import Branch
 from crew.journal.events import (
     SYSTEM,
     CancelReason,
@@ -39,7 +40,7 @@ from crew.journal.events import (
     Unplayable,
 )
 from crew.journal.rows import RunRow
-from crew.journal.state import Branch, RunState
+from crew.journal.state import RunState
 from crew.journal.writer import Journal
 from crew.routing.decisions import decide, decide_group, decide_unanswered, deciding_member
 from crew.routing.steps import Finish, Fork, Handoff, NextStep, Pause, Reason
@@ -183,6 +184,7 @@ class CrewExecutor:
                 round=main.rounds + (not main.speaking),
                 announce=not main.speaking,
                 stream=self.stream,
+                found=state.found_tools.get(main.agent_id, ()),
             )
 
     def _turn(self, agent_id: str, group: str | None = None) -> Turn:

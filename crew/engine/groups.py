@@ -12,8 +12,9 @@ from agents.marks import quote_member_marks
 from agents.turn import Turn
 from crew.crew import Crew
 from crew.engine.asking import Asking, act
+from crew.journal.branches import Branch
 from crew.journal.events import Event, ParallelEnded, ParallelStarted
-from crew.journal.state import Branch, RunState
+from crew.journal.state import RunState
 from crew.routing.decisions import settles
 from crew.routing.steps import Group
 
@@ -124,6 +125,7 @@ class GroupRunner:
                 round=branch.rounds + (not branch.speaking),
                 announce=not branch.speaking,
                 stream=self.stream,
+                found=self.state.found_tools.get(branch.agent_id, ()),
             )
         return True
 

@@ -8,9 +8,9 @@ from typing import Any
 
 from agents.agent import Agent
 from crew.engine.approvals import Agents, CallKey, shown_call
+from crew.journal.branches import Branch
 from crew.journal.events import AskingCall, Inquiry
 from crew.journal.query import Answer, CallDecision
-from crew.journal.state import Branch
 from tools.calls import CallAsked
 from tools.errors import ToolError
 from tools.forms import Form, Reply

@@ -13,6 +13,7 @@ from crew.config.problems import Problem
 from crew.config.sources import CREW_FILE, TOOLS_FILE
 from crew.routing.signals import normalize
 from tools.errors import ArgumentsError
+from tools.search import TOOL_SEARCH
 from tools.toolbox import Toolbox
 
 
@@ -80,6 +81,10 @@ def _check_call(
     """A script may call wrongly on purpose, to see what a crew makes of it: a warning."""
     path = ("rules", place[0], "calls", place[1])
     tool = tools.by_name.get(call.tool)
+    searches = files.crew is not None and files.crew.settings.tool_search != "never"
+    if call.tool == TOOL_SEARCH and searches:
+        # which agents have it, that have many tools, is not known here
+        return
     if tool is None:
         yield from _check_tool(document, files, tools, call.tool, path)
         return

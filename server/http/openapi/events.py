@@ -119,6 +119,8 @@ class ToolResultMetadata(Metadata):
     refused: NotRequired[bool]
     # why nothing may be sent there
     denied: NotRequired[str]
+    # the names of the tools that tool_search has found
+    found: NotRequired[str]
 
 
 class HandoffMetadata(TypedDict("HandoffMetadata", {"from": str})):

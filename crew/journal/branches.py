@@ -1,0 +1,92 @@
+"""The conversations of a run, as they stand between two steps."""
+
+from dataclasses import dataclass, field
+
+from agents.events import AgentResponded, AgentStarted, ToolStarted
+from agents.messages import AgentMessage, Message, ToolMessage, ToolOutput
+from tools.calls import ToolCall, ToolResult
+from tools.deadline import Limits
+from tools.output import truncate_outputs
+
+
+@dataclass(slots=True)
+class Branch:
+    """One conversation: the run's own, or that of a member of a group."""
+
+    agent_id: str
+    history: list[Message]
+    rounds: int = 0
+    # agent_start was published and its answer is not there yet
+    speaking: bool = False
+    # the calls of the last answer that have no results message yet
+    calls: tuple[ToolCall, ...] = ()
+    native: bool = True
+    results: dict[str, ToolResult] = field(default_factory=dict)
+    # calls whose start was published, and whether they must not be made twice
+    started_calls: dict[str, bool] = field(default_factory=dict)
+    # calls whose arguments a person has changed
+    edited_calls: set[str] = field(default_factory=set)
+    # the last answer, when it calls no tools and nothing has followed from it
+    answer: str | None = None
+    failed: str | None = None
+
+    @property
+    def open_calls(self) -> list[ToolCall]:
+        """The calls without a result."""
+        return [call for call in self.calls if call.id not in self.results]
+
+    def start(self, event: AgentStarted) -> None:
+        """The agent is about to speak."""
+        self.speaking, self.rounds = True, event.round
+
+    def respond(self, event: AgentResponded) -> None:
+        """The agent has spoken."""
+        message = AgentMessage(
+            event.agent_id, event.agent, event.content, event.calls, event.native, event.extra
+        )
+        self.history.append(message)
+        self.speaking, self.calls, self.native = False, event.calls, event.native
+        self.results, self.started_calls, self.edited_calls = {}, {}, set()
+        self.answer = None if event.calls else event.content
+
+    def begin_call(self, event: ToolStarted) -> None:
+        """A call is made, maybe with arguments that a person has changed."""
+        call = event.call
+        self.started_calls[call.id] = event.once
+        if event.edited:
+            self.edited_calls.add(call.id)
+            self.calls = tuple(call if one.id == call.id else one for one in self.calls)
+
+    def add_result(self, result: ToolResult, limits: Limits) -> None:
+        """A call has its result; the last one completes the message that the model is sent."""
+        self.results[result.call_id] = result
+        self.started_calls.pop(result.call_id, None)
+        if self.open_calls:
+            return
+        results = [self.results[call.id] for call in self.calls]
+        texts = truncate_outputs(results, limits.output_chars, limits.total_output_chars)
+        pairs = zip(results, texts, strict=True)
+        outputs = tuple(ToolOutput(r.call_id, r.tool, r.status, text) for r, text in pairs)
+        self.history.append(ToolMessage(self.agent_id, outputs, self.native))
+        self.calls, self.results = (), {}
+
+
+@dataclass(slots=True)
+class GroupState:
+    """A group that was entered."""
+
+    name: str
+    members: dict[str, Branch] = field(default_factory=dict)
+    ended: bool = False
+
+    @property
+    def answers(self) -> dict[str, str]:
+        """The members' answers, without those that failed or have not ended."""
+        members = self.members.items()
+        return {agent_id: one.answer for agent_id, one in members if one.answer is not None}
+
+    @property
+    def failed(self) -> dict[str, str]:
+        """The members that failed, with the code of their warning."""
+        members = self.members.items()
+        return {agent_id: one.failed for agent_id, one in members if one.failed is not None}
