@@ -1,6 +1,7 @@
 """A Python function as a tool.
 
 - `reference`: a function by `file.py:name` or `package.module:name`, made a tool
+- `siblings`: what its file may import beside itself
 - `isolated`: a tool whose calls go to processes that are kept (`isolate: process`)
 - `process`: one such process, as its owner sees it
 - `child`: what runs in it

@@ -11,6 +11,7 @@ from typing import Any
 
 from tools.config.python import PythonTool
 from tools.errors import ToolDefinitionError, ToolImportError
+from tools.kinds.python.siblings import package_of
 from tools.schema import JsonSchema
 from tools.tool import Tool, tool_from
 
@@ -87,7 +88,7 @@ def load_reference(reference: str, folder: Path) -> Any:
         # what a module prints must not get between the lines of a command's output
         with contextlib.redirect_stdout(sys.stderr):
             if place.endswith(".py"):
-                module = _import_file(_inside(folder, place))
+                module = _import_file(_inside(folder, place), folder)
             else:
                 module = importlib.import_module(place)
             if not hasattr(module, attribute):
@@ -100,6 +101,9 @@ def load_reference(reference: str, folder: Path) -> Any:
         beside = not place.endswith(".py") and "." not in place
         if beside and (folder / f"{place}.py").is_file():
             reason += f"; for the file beside crew.yaml write {place}.py:{attribute}"
+        missing = error.name if isinstance(error, ModuleNotFoundError) else None
+        if place.endswith(".py") and (folder / place).with_name(f"{missing}.py").is_file():
+            reason += f"; for the file beside {place} write: from . import {missing}"
         raise ToolImportError(place, reason) from error
 
 
@@ -115,12 +119,13 @@ def _inside(folder: Path, place: str) -> Path:
     return path
 
 
-def _import_file(path: Path) -> ModuleType:
+def _import_file(path: Path, folder: Path) -> ModuleType:
     if not path.is_file():
         raise ToolDefinitionError(f"there is no file {path.name} in {path.parent.name}/")
     name = f"crew_file_{path.stem}_{abs(hash(str(path))):x}"
     module = ModuleType(name)
     module.__file__ = str(path)
+    module.__package__ = package_of(path, lambda file: _inside(folder, str(file)))
     # dataclasses and typing look their module up by name while it runs
     sys.modules[name] = module
     try:
