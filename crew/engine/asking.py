@@ -103,7 +103,10 @@ class Asking:
             for one in decided_calls(branch, state)
         }
         if isinstance(state.question, Inquiry) and state.decided is not None:
-            return self._take_content(state.question, state.decided)
+            involved = [(one.agent_id, one.call.id) for one in state.question.involved]
+            # a tool that asks again has had what was said
+            if not any(key in self._pending for key in involved):
+                return self._take_content(state.question, state.decided)
         if state.decided is not None:
             if state.expired and any(
                 one.on_deadline == "fail" for one in _rules(state.question, agents)

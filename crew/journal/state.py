@@ -161,7 +161,7 @@ class RunState:
                 branch.begin_call(event)
                 if once:
                     # an approval holds for one act
-                    self.question = self.decided = None
+                    self.question, self.decided, self.expired = None, None, False
             case ToolReturned():
                 if event.result.status == "denied":
                     call = next(one for one in branch.calls if one.id == event.result.call_id)

@@ -17,6 +17,7 @@ from crew.runs.errors import ChangedCall, WrongDecision
 from tests.support.crews import Played, write_crew
 from tools import Tool, ToolContext, tool
 from tools.forms import Filled, Form, FormsNeeded, Reply
+from tools.tool import Effect
 
 DAY = {"type": "object", "properties": {"day": {"type": "string"}}, "required": ["day"]}
 SEATS = {"type": "object", "properties": {"seats": {"type": "integer"}}, "required": ["seats"]}
@@ -33,10 +34,10 @@ class Desk:
         self.replies: list[Reply] = []
         self.calls = 0
 
-    def tool(self, **settings: Any) -> Tool:
+    def tool(self, effect: Effect = "once", **settings: Any) -> Tool:
         """Asks one round after the other, and each again where it is called without a reply."""
 
-        @tool(name="book", effect="once", **settings)
+        @tool(name="book", effect=effect, **settings)
         async def book(city: str, context: ToolContext) -> str:
             """Book a seat."""
             self.calls += 1
@@ -98,14 +99,15 @@ async def test_a_form_is_filled_in(tmp_path: Path):
     assert told.of("answered")[0]["metadata"]["decisions"][0]["arguments"] == {"day": "Monday"}
 
 
-async def test_several_forms(tmp_path: Path):
+@pytest.mark.parametrize("effect", ["read", "idempotent", "once"])
+async def test_several_forms(tmp_path: Path, effect: Effect):
     """One after the other; a tool may ask again when it has its answers."""
     desk = Desk(
         (Form("day", "Which day?", DAY), Form("seats", "How many?", SEATS)),
         (Form("page", "Log in", DAY, "https://example.com/login"),),
     )
     answers = (fill(day="Monday"), fill(seats="2"), Answer(decision="approve"))
-    told = await run(folder_of(tmp_path), desk.tool(), *answers)
+    told = await run(folder_of(tmp_path), desk.tool(effect), *answers)
     forms = [one["metadata"]["form"] for one in told.of("pause")]
     assert [one["message"] for one in forms] == ["Which day?", "How many?", "Log in"]
     assert forms[2]["url"] == "https://example.com/login"
@@ -125,17 +127,19 @@ async def test_a_person_says_no(tmp_path: Path, answer: Answer):
     assert told.row.status == "completed"
 
 
-async def test_nobody_answers_in_time(tmp_path: Path):
+@pytest.mark.parametrize("effect", ["read", "once"])
+async def test_nobody_answers_in_time(tmp_path: Path, effect: Effect):
     """That is a no."""
     desk = Desk((Q,))
     settings = {"wait_timeout_seconds": 60}
     folder = folder_of(tmp_path, routing={"agent_behaviors": {"a": settings}})
     store = MemoryStore()
-    told = await run(folder, desk.tool(), store=store)
+    told = await run(folder, desk.tool(effect), store=store)
     assert told.of("pause")[0]["metadata"]["answer_until"]
-    runs = Runs(load_crew(folder, tools=[desk.tool()]), store)
+    runs = Runs(load_crew(folder, tools=[desk.tool(effect)]), store)
     await runs.expire(told.row)
-    assert (await runs.outcome(told.row.run_id)).status == "completed"
+    # the agent reads what the tool makes of it
+    assert (await runs.outcome(told.row.run_id)).answer == "booked Hue"
     assert desk.replies == [Reply((Filled(Q, None),), "1")]
 
 
