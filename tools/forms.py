@@ -15,6 +15,8 @@ class Form:
     schema: dict[str, Any]
     # where the person does it, instead of filling in anything; "" where it is filled in
     url: str = ""
+    # of what the tool asked, before secrets were masked in it
+    digest: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -71,7 +71,7 @@ def search_tool(tools: Iterable[Tool]) -> Tool:
     index = ToolIndex(tools)
 
     async def find(arguments: dict[str, Any], context: ToolContext) -> str:
-        found = index.find(arguments["query"], arguments.get("limit", 5))
+        found = index.find(arguments["query"], int(arguments.get("limit", 5)))
         context.note(**{FOUND: " ".join(tool.name for tool in found)})
         if not found:
             return "No tool fits. Try other words."

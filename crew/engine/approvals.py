@@ -3,12 +3,13 @@
 import hashlib
 import json
 from collections.abc import Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from agents.agent import Agent
 from crew.journal.branches import Branch
-from crew.journal.events import Approval, AskedCall, Inquiry, Question, UnknownOutcome
+from crew.journal.decided import ApprovedCall, decision_on, is_made
+from crew.journal.events import Approval, AskedCall, Question, UnknownOutcome
 from crew.journal.grants import GRANT_DAYS, Grant
 from crew.journal.query import Answer, Decision
 from crew.journal.state import RunState, call_key
@@ -16,7 +17,6 @@ from tools.approval import ApprovalRule
 from tools.calls import CallStatus, ToolCall, ToolResult
 from tools.clock import rfc3339
 from tools.errors import ToolError
-from tools.forms import Reply
 from tools.secrets import Secrets
 from tools.tool import Tool
 
@@ -121,45 +121,13 @@ def unasked_denials(branch: Branch, agent: Agent, state: RunState) -> list[ToolR
     return [ToolResult.of(call, "denied", text) for call in refused]
 
 
-@dataclass(frozen=True, slots=True)
-class ApprovedCall:
-    """A call as it is made, and who has approved it."""
-
-    call: ToolCall
-    # None: nobody was asked
-    by: str | None = None
-    # with arguments that a person has changed
-    edited: bool = False
-    # the grant by which nobody was asked
-    grant: str = ""
-    # what a person has said to what its tool asked
-    reply: Reply | None = None
-
-
-def decided_calls(branch: Branch, state: RunState) -> Iterator[ApprovedCall]:
-    """The open calls of a branch that a person's answer is about, as the person wants them."""
-    answer, question = state.decided, state.question
-    if answer is None or question is None:
-        return
-    by = answer.by if isinstance(question, Approval) else None
-    for call in branch.open_calls:
-        edited = call.id in branch.edited_calls
-        for asked in question.involved:
-            if (asked.agent_id, asked.call.id) != (branch.agent_id, call.id):
-                continue
-            single = next((one for one in answer.decisions if asked.is_meant(one)), None)
-            given = single.arguments if single is not None else None
-            if given is not None and isinstance(question, Approval):
-                yield ApprovedCall(replace(call, arguments=given), by, edited=True)
-            else:
-                yield ApprovedCall(call, by, edited)
-
-
-def grants_of(answer: Answer, run: RunState, now: datetime) -> list[Grant]:
-    """What an answer to a run's question approves for all runs."""
+def grants_of(
+    question: Question, answer: Answer, run: RunState, owner: str, now: datetime
+) -> list[Grant]:
+    """What an answer to a question of a run approves for all runs of its owner."""
     made = []
     until = rfc3339(now + timedelta(days=GRANT_DAYS))
-    for asked in run.question.calls if run.question is not None else ():
+    for asked in question.calls:
         for one in answer.decisions:
             if one.remember != "always" or not asked.is_meant(one):
                 continue
@@ -177,6 +145,7 @@ def grants_of(answer: Answer, run: RunState, now: datetime) -> list[Grant]:
                 rfc3339(now),
                 until,
                 one.patterns,
+                owner,
             )
             made.append(grant)
     return made
@@ -214,17 +183,29 @@ def decisions_on(question: Question | None, answer: Answer) -> Iterator[tuple[st
 
 
 def results_of_answer(
-    branch: Branch, question: Question | None, answer: Answer, expired: bool
+    branch: Branch,
+    question: Question,
+    answer: Answer,
+    expired: bool,
+    waiting: Container[CallKey],
 ) -> list[ToolResult]:
     """The results that a person's answer gives to the open calls of the question.
 
-    Calls without a result here are made. An answer without a fitting decision is a no, and its
-    text the reason; with `expired`, so is none at all in time.
+    Calls without a result here are made, or asked about again. An answer without a fitting decision
+    is a no, and its text the reason; with `expired`, so is none at all in time.
+
+    Args:
+        branch: whose calls.
+        question: an approval, or about unknown outcomes.
+        answer: the person's, or what stands for it.
+        expired: nobody has answered in time.
+        waiting: calls whose own time is not over.
     """
-    if question is None or isinstance(question, Inquiry):
-        # a tool that asks is told what the person says
-        return []
-    mine = [asked for asked in question.calls if asked.agent_id == branch.agent_id]
+    mine = [
+        asked
+        for asked in question.calls
+        if asked.agent_id == branch.agent_id and (asked.agent_id, asked.call.id) not in waiting
+    ]
     open_ids = {call.id for call in branch.open_calls}
     still_open = [one for one in mine if one.call.id in open_ids]
     results = [_result_of(one, question, answer, expired) for one in still_open]
@@ -235,24 +216,20 @@ def _result_of(
     asked: AskedCall, question: Question, answer: Answer, expired: bool
 ) -> ToolResult | None:
     """What a person's answer makes of one call; None: it is made."""
-    single = [one for one in answer.decisions if asked.is_meant(one)]
-    decision, reason, result = answer.decision, answer.text, answer.result
-    if single:
-        decision, reason, result = single[0].decision, single[0].reason, single[0].result
+    if is_made(asked, question, answer):
+        return None
+    one = decision_on(asked, answer)
     status: CallStatus
-    match question, decision:
-        case (Approval(), "approve") | (UnknownOutcome(), "retry"):
-            return None
-        case _, "done":
-            status, output = "success", result
-        case Approval(), _:
-            status = "denied"
-            denial = "Denied without an answer" if expired else "Denied by a person"
-            output = _with_reason(denial, reason)
-        case UnknownOutcome(), _:
-            status = "error"
-            text = "Interrupted; whether it acted is not known. Not made again"
-            output = _with_reason(text, reason)
+    if one.decision == "done":
+        status, output = "success", one.result
+    elif isinstance(question, Approval):
+        status = "denied"
+        denial = "Denied without an answer" if expired else "Denied by a person"
+        output = _with_reason(denial, one.reason)
+    else:
+        status = "error"
+        text = "Interrupted; whether it acted is not known. Not made again"
+        output = _with_reason(text, one.reason)
     return ToolResult.of(asked.call, status, output)
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from math import inf
 
 from agents.agent import Agent
 from agents.events import ToolAsked, ToolReturned, ToolStarted, Warned
@@ -10,9 +11,7 @@ from agents.turn import Turn
 from crew.crew import Crew
 from crew.engine.approvals import (
     Agents,
-    ApprovedCall,
     CallKey,
-    decided_calls,
     decisions_on,
     find_question,
     grants_of,
@@ -23,15 +22,20 @@ from crew.engine.approvals import (
     unasked_denials,
     with_edit,
 )
-from crew.engine.inquiries import content_of, find_inquiry, replies_to
+from crew.engine.inquiries import find_inquiry
 from crew.journal.branches import Branch
-from crew.journal.events import Answered, Inquiry, Question, StoredEvent
+from crew.journal.decided import ApprovedCall
+from crew.journal.errors import StoreError
+from crew.journal.events import Answered, AskedCall, Inquiry, Question, StoredEvent
 from crew.journal.query import Answer
 from crew.journal.state import RunState
 from crew.journal.store import RunStore
 from tools.approval import ApprovalRule
 from tools.calls import CallAsked, ToolResult
 from tools.clock import rfc3339
+
+# how often it is tried to keep a grant, and how long after each time
+KEEP_TRIES, KEEP_SECONDS = 60, 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +63,7 @@ class Asking:
         crew: Crew,
         state: RunState,
         store: RunStore,
+        owner: str,
         record: Callable[[StoredEvent], None],
     ) -> None:
         """Of a run.
@@ -67,55 +72,64 @@ class Asking:
             crew: the run's.
             state: of the run; changed by its events.
             store: has the grants, and the time by which pauses end.
+            owner: whose the run is.
             record: records an event of the run.
         """
-        self.crew, self.state, self.store, self.record = crew, state, store, record
+        self.crew, self.state, self.store, self.owner = crew, state, store, owner
+        self.record = record
         # what tools ask, until it is a question of the run
         self._pending: dict[CallKey, CallAsked] = {}
         # the calls that are made now
         self._made: dict[CallKey, ApprovedCall] = {}
 
     async def tell_answer(self) -> None:
-        """Record what a person has said, as the first thing that happens after it.
+        """Record what a person has said, as the first thing that happens after it."""
+        state = self.state
+        if state.untold is None or state.status != "running":
+            return
+        question, answer = state.untold
+        if question is not None and not await self._keep_grants(question, answer):
+            text = "what was approved for all runs could not be kept: it will be asked about again"
+            self.record(Warned("grant_lost", text))
+        self.record(Answered(state.pause_seq, answer, tuple(decisions_on(question, answer))))
 
-        Raises:
-            StoreError: what holds for all runs cannot be kept.
-        """
-        if self.state.untold is not None and self.state.status == "running":
-            state, answer = self.state, self.state.untold
-            if grants := grants_of(answer, state, self.store.now()):
-                await self.store.grants.add(grants)
-            decided = tuple(decisions_on(state.question, answer))
-            self.record(Answered(state.pause_seq, answer, decided))
+    async def _keep_grants(self, question: Question, answer: Answer) -> bool:
+        """Keep what an answer approves for all runs; whether that was done, in a minute."""
+        made = grants_of(question, answer, self.state, self.owner, self.store.now())
+        for _ in range(KEEP_TRIES if made else 0):
+            try:
+                await self.store.grants.add(made)
+            except StoreError:
+                await self.crew.clock.sleep(KEEP_SECONDS)
+            else:
+                return True
+        return not made
 
     async def ask(self, branches: Sequence[Branch]) -> Asked | Overdue | None:
         """What must be decided before the open calls of branches are made; None: nothing.
 
         Records the results of an answer.
-
-        Raises:
-            StoreError: the grants cannot be read.
         """
         state, agents = self.state, self.crew.agents
+        if isinstance(state.question, Inquiry):
+            agent = agents[state.question.calls[0].agent_id]
+            return Asked(agent, state.question, self.until(agent.id))
         self._made = {
-            (branch.agent_id, one.call.id): one
+            (branch.agent_id, call_id): one
             for branch in branches
-            for one in decided_calls(branch, state)
+            for call_id, one in branch.decided.items()
         }
-        if isinstance(state.question, Inquiry) and state.decided is not None:
-            involved = [(one.agent_id, one.call.id) for one in state.question.involved]
-            # a tool that asks again has had what was said
-            if not any(key in self._pending for key in involved):
-                return self._take_content(state.question, state.decided)
-        if state.decided is not None:
+        if state.decided is not None and state.question is not None:
             if state.expired and any(
-                one.on_deadline == "fail" for one in _rules(state.question, agents)
+                one.on_deadline == "fail" for _, one in _rules(state.question, agents)
             ):
                 text = "nobody has decided on a call in time"
                 return Overdue(f"{text} (requires_approval.on_deadline: fail)")
             # before any of them is recorded: the last one ends the question
+            asked, answer, expired = state.question, state.decided, state.expired
+            waiting = self._still_waiting(asked) if expired else set()
             results = [
-                (branch, results_of_answer(branch, state.question, state.decided, state.expired))
+                (branch, results_of_answer(branch, asked, answer, expired, waiting))
                 for branch in branches
             ]
             for branch, decided in results:
@@ -146,29 +160,31 @@ class Asking:
         """A tool asks a person before it goes on."""
         self._pending[event.agent_id, event.asked.call.id] = event.asked
 
-    def _take_content(self, question: Inquiry, answer: Answer) -> Asked | None:
-        """Fill in the current form; what is asked next, or nothing: the calls are made then."""
-        filled = question.answered(content_of(question, answer, expired=self.state.expired))
-        if filled.current is not None:
-            agent = self.crew.agents[filled.calls[0].agent_id]
-            return Asked(agent, filled, self._until(agent, filled))
-        for key, reply in replies_to(filled).items():
-            if key in self._made:
-                self._made[key] = replace(self._made[key], reply=reply)
-        return None
-
     def until(self, agent_id: str) -> str | None:
         """When a pause of an agent is over even without an answer: RFC 3339."""
         return self._in(self.crew.routing.wait_seconds.get(agent_id))
 
     def _until(self, agent: Agent, question: Question) -> str | None:
         """When a question about calls is: as their tools say, else as their agent does."""
-        rules = _rules(question, self.crew.agents)
-        given = [one for one in rules if one.deadline_seconds is not None]
-        if not given:
+        if isinstance(question, Inquiry):
             return self.until(agent.id)
-        seconds = [one.deadline_seconds for one in given if one.on_deadline != "wait"]
-        return self._in(min((one for one in seconds if one is not None), default=None))
+        rules = [rule for _, rule in _rules(question, self.crew.agents)]
+        if all(one.deadline_seconds is None for one in rules):
+            return self.until(agent.id)
+        return self._in(_first_deadline(rules))
+
+    def _still_waiting(self, question: Question) -> set[CallKey]:
+        """The calls of an overdue question whose own time is not over: they are asked again."""
+        rules = list(_rules(question, self.crew.agents))
+        first = _first_deadline([rule for _, rule in rules])
+        if first is None:
+            # it was the agent's own time
+            return set()
+        return {
+            (asked.agent_id, asked.call.id)
+            for asked, rule in rules
+            if rule.on_deadline == "wait" or (rule.deadline_seconds or inf) > first
+        }
 
     def _in(self, seconds: float | None) -> str | None:
         if seconds is None:
@@ -190,7 +206,12 @@ class Asking:
         if not wanted:
             return
         now = rfc3339(self.store.now())
-        grants = await self.store.grants.find(now, [definition for _, definition in wanted])
+        try:
+            found_grants = await self.store.grants.find(now, [one for _, one in wanted])
+        except StoreError:
+            # a person is asked then
+            return
+        grants = [one for one in found_grants if one.owner == self.owner]
         for call, definition in wanted:
             for grant in grants:
                 if grant.covers(agent.id, definition, call.arguments):
@@ -239,10 +260,16 @@ async def act(turn: Turn, calls: Sequence[ApprovedCall]) -> None:
     await turn.act([one.call for one in calls], replies)
 
 
-def _rules(question: Question | None, agents: Agents) -> Iterator[ApprovalRule]:
-    """The rules of the tools that a question asks about."""
+def _first_deadline(rules: Sequence[ApprovalRule]) -> float | None:
+    """When the first of them is over, in seconds; None: no clock ends the wait."""
+    given = [one.deadline_seconds for one in rules if one.on_deadline != "wait"]
+    return min((one for one in given if one is not None), default=None)
+
+
+def _rules(question: Question | None, agents: Agents) -> Iterator[tuple[AskedCall, ApprovalRule]]:
+    """The calls that a question asks about, and the rules of their tools."""
     for asked in question.calls if question is not None else ():
         agent = agents.get(asked.agent_id)
         tool = agent.tools.get(asked.call.tool) if agent is not None else None
         if tool is not None and tool.approval is not None:
-            yield tool.approval
+            yield asked, tool.approval

@@ -77,7 +77,7 @@ class CrewExecutor:
         self.crew, self.state, self.journal, self.row = crew, state, journal, row
         self.stream, self.claims = stream, claims
         self._told = MaskedEvents(crew.secrets, self.emit)
-        self._asking = Asking(crew, state, journal.outlets.store, self._record)
+        self._asking = Asking(crew, state, journal.outlets.store, row.owner, self._record)
 
     async def run(self) -> RunRow:
         """Go on until the run has ended or is paused; returns the row as it then is.

@@ -4,16 +4,15 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 from agents.agent import Agent
 from crew.engine.approvals import Agents, CallKey, shown_call
 from crew.journal.branches import Branch
 from crew.journal.events import AskingCall, Inquiry
-from crew.journal.query import Answer, CallDecision
+from crew.journal.query import CallDecision
 from tools.calls import CallAsked
 from tools.errors import ToolError
-from tools.forms import Form, Reply
+from tools.forms import Form
 from tools.schema import JsonSchema
 from tools.secrets import Secrets
 
@@ -43,22 +42,6 @@ def find_inquiry(
     return waiting[0][0], Inquiry(tuple(asking))
 
 
-def content_of(question: Inquiry, answer: Answer, *, expired: bool) -> dict[str, Any] | None:
-    """What an answer fills into the current form; None: nothing, the person says no."""
-    if question.current is None or expired:
-        return None
-    asked, form = question.current
-    decision, given = answer.decision, {}
-    for one in answer.decisions:
-        if asked.is_meant(one):
-            decision, given = one.decision, one.arguments or {}
-    if decision != "approve":
-        return None
-    if form.url:
-        return {}
-    return JsonSchema(form.schema).check(given)
-
-
 def wrong_content(one: CallDecision, form: Form) -> str | None:
     """Why a decision does not fit a form; None if it does."""
     if one.decision != "approve":
@@ -71,11 +54,3 @@ def wrong_content(one: CallDecision, form: Form) -> str | None:
     except ToolError as error:
         return f"the form of the call {one.call_id} is filled in by arguments: {error}"
     return None
-
-
-def replies_to(question: Inquiry) -> dict[CallKey, Reply]:
-    """What the tools are given when all forms are filled in."""
-    return {
-        (one.asked.agent_id, one.asked.call.id): Reply(one.filled, one.state)
-        for one in question.waiting
-    }

@@ -74,7 +74,12 @@ def _masked(event: Event, secrets: Secrets) -> Event:
             return replace(event, progressed=replace(progressed, progress=masked))
         case ToolAsked(asked=asked):
             forms = tuple(
-                replace(one, message=mask(one.message), schema=map_texts(one.schema, mask))
+                replace(
+                    one,
+                    message=mask(one.message),
+                    schema=map_texts(one.schema, mask),
+                    url=mask(one.url),
+                )
                 for one in asked.forms
             )
             return replace(event, asked=replace(asked, forms=forms))

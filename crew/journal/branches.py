@@ -1,11 +1,15 @@
 """The conversations of a run, as they stand between two steps."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from agents.events import AgentResponded, AgentStarted, ToolStarted
 from agents.messages import AgentMessage, Message, ToolMessage, ToolOutput
+from crew.journal.decided import ApprovedCall, decision_on, is_made
+from crew.journal.events import Approval, AskedCall, Question
+from crew.journal.query import Answer
 from tools.calls import ToolCall, ToolResult
 from tools.deadline import Limits
+from tools.forms import Reply
 from tools.output import truncate_outputs
 
 
@@ -26,6 +30,11 @@ class Branch:
     started_calls: dict[str, bool] = field(default_factory=dict)
     # calls whose arguments a person has changed
     edited_calls: set[str] = field(default_factory=set)
+    # calls that were approved when they last started, by whom, and by which grant
+    approved_by: dict[str, tuple[str, str]] = field(default_factory=dict)
+    # calls that a person wants made: until the start of one that must not be made twice, else
+    # until its result
+    decided: dict[str, ApprovedCall] = field(default_factory=dict)
     # the last answer, when it calls no tools and nothing has followed from it
     answer: str | None = None
     failed: str | None = None
@@ -47,20 +56,53 @@ class Branch:
         self.history.append(message)
         self.speaking, self.calls, self.native = False, event.calls, event.native
         self.results, self.started_calls, self.edited_calls = {}, {}, set()
+        self.approved_by, self.decided = {}, {}
         self.answer = None if event.calls else event.content
 
     def begin_call(self, event: ToolStarted) -> None:
         """A call is made, maybe with arguments that a person has changed."""
         call = event.call
         self.started_calls[call.id] = event.once
+        if event.once:
+            # an approval holds for one act
+            self.decided.pop(call.id, None)
+        if event.approved_by is not None:
+            self.approved_by[call.id] = (event.approved_by, event.grant)
         if event.edited:
             self.edited_calls.add(call.id)
             self.calls = tuple(call if one.id == call.id else one for one in self.calls)
+
+    def decide(self, question: Question, answer: Answer) -> None:
+        """A person has decided on calls: some are to be made."""
+        for asked in question.involved:
+            found = [call for call in self.open_calls if call.id == asked.call.id]
+            if asked.agent_id != self.agent_id or not found:
+                continue
+            if is_made(asked, question, answer):
+                self.decided[asked.call.id] = self._as_decided(found[0], asked, question, answer)
+                # what nobody knew, a person has answered for
+                self.started_calls.pop(asked.call.id, None)
+
+    def _as_decided(
+        self, call: ToolCall, asked: AskedCall, question: Question, answer: Answer
+    ) -> ApprovedCall:
+        if not isinstance(question, Approval):
+            return self.again(call)
+        given = decision_on(asked, answer).arguments
+        if given is None:
+            return ApprovedCall(call, answer.by, call.id in self.edited_calls)
+        return ApprovedCall(replace(call, arguments=given), answer.by, edited=True)
+
+    def again(self, call: ToolCall, reply: Reply | None = None) -> ApprovedCall:
+        """A call that was made before, as it was approved then."""
+        by, grant = self.approved_by.get(call.id, (None, ""))
+        return ApprovedCall(call, by, call.id in self.edited_calls, grant, reply)
 
     def add_result(self, result: ToolResult, limits: Limits) -> None:
         """A call has its result; the last one completes the message that the model is sent."""
         self.results[result.call_id] = result
         self.started_calls.pop(result.call_id, None)
+        self.decided.pop(result.call_id, None)
         if self.open_calls:
             return
         results = [self.results[call.id] for call in self.calls]

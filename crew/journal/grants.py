@@ -28,6 +28,8 @@ class Grant:
     until: str
     # argument -> glob on its text
     patterns: dict[str, str] = field(default_factory=dict)
+    # whose runs it holds for
+    owner: str = ""
 
     def covers(self, agent_id: str, definition: str, arguments: Mapping[str, Any]) -> bool:
         """Whether a call is one of these."""

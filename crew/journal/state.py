@@ -14,6 +14,7 @@ from agents.messages import (
 )
 from agents.model import Usage
 from crew.journal.branches import Branch, GroupState
+from crew.journal.decided import content_of
 from crew.journal.events import (
     Answered,
     HandedOff,
@@ -36,6 +37,7 @@ from crew.journal.events import (
 from crew.journal.query import Answer, HistoryMessage, Query
 from tools.calls import ToolCall
 from tools.deadline import Limits
+from tools.forms import Reply
 from tools.search import FOUND, MAX_FOUND, TOOL_SEARCH
 
 # The codes of the warning by which a member of a group fails.
@@ -72,10 +74,10 @@ class RunState:
     paused_agent_id: str = ""
     # nobody has answered in time, and nothing has followed from it yet
     expired: bool = False
-    # the answer to a question about calls, until they have their results
+    # the answer to a question about calls, until those that are not made have their results
     decided: Answer | None = None
-    # an answer of a person that no event tells yet
-    untold: Answer | None = None
+    # an answer of a person that no event tells yet, and what was asked
+    untold: tuple[Question | None, Answer] | None = None
     # tools that a person has approved for this run, by name and definition, and who did
     remembered: dict[tuple[str, str], str] = field(default_factory=dict)
     # by agent: the tools that it has found by `tool_search`, in that order
@@ -104,6 +106,7 @@ class RunState:
             case Warned(code=code, group=str(), agent_id=str() as agent_id):
                 if code in MEMBER_CODES:
                     self._branch(agent_id, event.group).failed = code
+                    self._end_question()
             case Warned() | Unplayable():
                 pass
             case Answered():
@@ -160,7 +163,6 @@ class RunState:
             case ToolStarted(once=once):
                 branch.begin_call(event)
                 if once:
-                    # an approval holds for one act
                     self.question, self.decided, self.expired = None, None, False
             case ToolReturned():
                 if event.result.status == "denied":
@@ -175,8 +177,12 @@ class RunState:
         if event.result.tool != TOOL_SEARCH:
             return
         known = self.found_tools.get(event.agent_id, ())
-        names = dict.fromkeys([*known, *str(event.result.facts.get(FOUND, "")).split()])
-        self.found_tools[event.agent_id] = tuple(names)[-MAX_FOUND:]
+        found = str(event.result.facts.get(FOUND, "")).split()
+        names = list(dict.fromkeys([*known, *found]))
+        # what was found just now is shown, wherever it stands
+        for name in [one for one in names if one not in found][: max(0, len(names) - MAX_FOUND)]:
+            names.remove(name)
+        self.found_tools[event.agent_id] = tuple(names)
 
     def _pause(self, event: Paused) -> None:
         self.question, self.paused_agent_id = event.question, event.agent_id
@@ -211,7 +217,8 @@ class RunState:
             event.answer.deltas,
         )
         self.expired = event.expired
-        self.untold = None if event.expired or not event.answer.says_something else event.answer
+        says_something = event.answer.says_something and not event.expired
+        self.untold = (self.question, event.answer) if says_something else None
         self._remember(event.answer)
         if not event.expired and not isinstance(self.question, UnknownOutcome):
             # after a person's answer limits and order start anew; a question that only a crash
@@ -219,11 +226,28 @@ class RunState:
             self.handoffs, self.spoken, self.main.rounds = 0, set(), 0
             for branch in self.branches:
                 branch.rounds = 0
-        if self.question is not None:
+        if isinstance(self.question, Inquiry):
+            self._fill_in(self.question, event)
+        elif self.question is not None:
             self.decided = event.answer
+            for branch in self.branches:
+                branch.decide(self.question, event.answer)
         elif not event.expired:
             self.main.answer = None
             self.main.history.append(UserMessage(event.answer.text))
+
+    def _fill_in(self, question: Inquiry, event: RunResumed) -> None:
+        """The current form is filled in; when all are, the calls are to be made with that."""
+        content = content_of(question, event.answer, expired=event.expired)
+        filled = question.answered(content)
+        # the next one is asked, if there is one
+        self.question, self.expired = filled if filled.current is not None else None, False
+        for one in filled.waiting if self.question is None else ():
+            for branch in self.branches:
+                for call in branch.open_calls:
+                    if (branch.agent_id, call.id) == (one.asked.agent_id, one.asked.call.id):
+                        reply = Reply(one.filled, one.state)
+                        branch.decided[call.id] = branch.again(call, reply)
 
     def _remember(self, answer: Answer) -> None:
         """Tools that a person approves for the rest of the run."""

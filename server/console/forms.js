@@ -11,7 +11,8 @@ export function formOf({ message, schema, url }) {
   }
   const fields = Object.entries(schema.properties ?? {}).map(([name, one]) => [name, one, inputOf(one)]);
   for (const [name, one, input] of fields) {
-    input.required = (schema.required ?? []).includes(name);
+    // a box that is not ticked, and a list without items, are answers too
+    input.required = (schema.required ?? []).includes(name) && !["boolean", "array"].includes(one.type);
     const about = one.description ? ` (${visible(one.description)})` : "";
     node.append(element("label", {}, `${visible(one.title ?? name)}${about} `, input));
   }

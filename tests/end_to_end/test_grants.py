@@ -10,7 +10,8 @@ from tests.support.fleet import events
 from tests.support.processes import BIN, clean_environment, client, serving
 
 ANN, BOT = "secret-of-ann-0123456789", "secret-of-bot-0123456789"
-TOKENS = f"ann+read+run+answer:{ANN},bot+read+run:{BOT}"
+EVE = "secret-of-eve-0123456789"
+TOKENS = f"ann+read+run+answer:{ANN},bot+read+run+answer:{BOT},eve+read+run:{EVE}"
 RULES: list[dict[str, Any]] = [
     {"after": "pay", "say": "{{result.pay}}"},
     {"say": "", "calls": [{"tool": "pay", "arguments": {"to": "bob"}}]},
@@ -32,11 +33,12 @@ def crew(*arguments: Any) -> "subprocess.CompletedProcess[str]":
 
 
 def test_over_http(tmp_path: Path):
-    """Given by who may answer, seen and ended by the same; who ended it is in the audit."""
+    """Given by who may answer, for its own runs, seen and ended by it; the audit says who did."""
     with serving(paying(tmp_path), CREW_API_TOKENS=TOKENS) as server:
         ann = client(server, headers={"Authorization": f"Bearer {ANN}"})
         bot = client(server, headers={"Authorization": f"Bearer {BOT}"})
-        with ann, bot:
+        eve = client(server, headers={"Authorization": f"Bearer {EVE}"})
+        with ann, bot, eve:
             assert ann.get("/api/crew/grants").json() == {"grants": []}
             run_id = ann.post("/api/crew/run", json={"query": "go"}).json()["run_id"]
             decision = {"call_id": "call_1_1", "decision": "approve", "remember": "always"}
@@ -44,21 +46,24 @@ def test_over_http(tmp_path: Path):
             wrong = {**body, "decisions": [{**decision, "patterns": {"to": ""}}]}
             assert ann.post("/api/crew/run", json=wrong).status_code == 400
             assert ann.post("/api/crew/run", json=body).json()["status"] == "completed"
-            # of whoever's run
-            later = bot.post("/api/crew/run", json={"query": "go"}).json()
+            later = ann.post("/api/crew/run", json={"query": "go"}).json()
             assert (later["status"], later["answer"]) == ("completed", "paid bob")
+            # of another owner's runs nothing was said
+            assert bot.post("/api/crew/run", json={"query": "go"}).json()["status"] == "paused"
             (grant,) = ann.get("/api/crew/grants").json()["grants"]
             assert (grant["tool"], grant["by"], grant["run_id"]) == ("pay", "ann", run_id)
-            (started,) = [e for e in events(bot, later["run_id"]) if e["type"] == "tool_start"]
+            (started,) = [e for e in events(ann, later["run_id"]) if e["type"] == "tool_start"]
             assert started["metadata"]["grant"] == grant["id"]
             address = f"/api/crew/grants/{grant['id']}"
-            assert bot.get("/api/crew/grants").status_code == 403
-            assert bot.delete(address).status_code == 403
+            assert bot.get("/api/crew/grants").json() == {"grants": []}
+            assert bot.delete(address).status_code == 404
+            assert eve.get("/api/crew/grants").status_code == 403
+            assert eve.delete(address).status_code == 403
             assert ann.delete("/api/crew/grants/none").status_code == 404
             assert ann.delete("/api/crew/grants/%00").status_code == 404
             assert ann.delete(address).status_code == 204
             assert ann.delete(address).status_code == 404
-            again = bot.post("/api/crew/run", json={"query": "go"}).json()
+            again = ann.post("/api/crew/run", json={"query": "go"}).json()
             assert again["status"] == "paused"
     entries = [json.loads(line) for line in crew("audit", tmp_path, "--json").stdout.splitlines()]
     told = {one["action"]: one for one in entries}

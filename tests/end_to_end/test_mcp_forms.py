@@ -58,6 +58,8 @@ def of(**field):
 ASKS = [
     {"q": {"method": "sampling/createMessage", "params": {"messages": [], "maxTokens": 1}}},
     of(type="nothing"),
+    of(type="object", properties={}),
+    form(requestedSchema={"type": "object", "properties": {"x": True}}),
     of(**{"$ref": "http://a.example/"}),
     form(mode="url", url="file:///etc/passwd"),
     {f"q{n}": form(requestedSchema=PLAIN)["q"] for n in range(21)},
@@ -188,7 +190,7 @@ def test_what_is_asked_and_is_no_form(tmp_path: Path):
     """Is an error of the call: other requests, broken schemas, addresses that are no pages."""
     folder = folder_of(tmp_path, pin=False, retries=0, effect="read")
     (folder / "desk.py").write_text(WRONG)
-    calls = [{"tool": "desk_book", "arguments": {"n": n}} for n in range(7)]
+    calls = [{"tool": "desk_book", "arguments": {"n": n}} for n in range(9)]
     rules = [{"turn": n + 1, "say": "", "calls": [call]} for n, call in enumerate(calls)]
     script = {"rules": [*rules, {"say": "done"}]}
     (folder / "script.yaml").write_text(json.dumps(script))
@@ -200,13 +202,12 @@ def test_what_is_asked_and_is_no_form(tmp_path: Path):
         ]
     said = (
         "sampling/createMessage",
-        "no form",
-        "no form",
+        *["no form"] * 4,
         "no web page",
         "20",
         "bytes",
         "10 times",
     )
-    assert [one["status"] for one in results] == ["error"] * 7
+    assert [one["status"] for one in results] == ["error"] * 9
     for one, part in zip(results, said, strict=True):
         assert part in one["output"], one

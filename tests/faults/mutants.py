@@ -92,7 +92,7 @@ MUTANTS = (
     ),
     Mutant(
         "an intent that is forgotten",
-        "crew/journal/state.py",
+        "crew/journal/branches.py",
         "self.started_calls[call.id] = event.once",
         "self.started_calls[call.id] = False",
     ),

@@ -5,9 +5,11 @@ from dataclasses import asdict
 from starlette.requests import Request
 from starlette.responses import Response
 
+from crew.journal.grants import Grant
 from server.http.errors import HttpProblem
 from server.http.requests import parse_parameters
 from server.http.responses import JsonResponse
+from server.http.rights import caller_of
 from server.http.services import services_of
 from tools.clock import rfc3339
 
@@ -15,18 +17,23 @@ from tools.clock import rfc3339
 async def listing(request: Request) -> Response:
     """GET /api/crew/grants: the approvals that outlive their run, newest first."""
     parse_parameters(request, frozenset())
-    store = services_of(request).runs.store
-    found = await store.grants.find(rfc3339(store.now()))
-    return JsonResponse({"grants": [asdict(one) for one in found]})
+    return JsonResponse({"grants": [asdict(one) for one in await _own(request)]})
 
 
 async def revoke(request: Request) -> Response:
     """DELETE /api/crew/grants/{id}: end one; 204."""
     services, grant_id = services_of(request), request.path_params["grant_id"]
-    # no store is asked for what cannot be an id
-    if not grant_id.isalnum() or not grant_id.isascii():
+    if grant_id not in [one.id for one in await _own(request)]:
         raise HttpProblem(404, "there is no such grant")
     if not await services.runs.store.grants.revoke(grant_id):
+        # another one was faster
         raise HttpProblem(404, "there is no such grant")
     await services.auditor.record(request, "revoke", detail=grant_id)
     return Response(status_code=204)
+
+
+async def _own(request: Request) -> list[Grant]:
+    """Those that are there for the caller, as runs are."""
+    store, caller = services_of(request).runs.store, caller_of(request)
+    found = await store.grants.find(rfc3339(store.now()))
+    return [one for one in found if caller.sees(one.owner)]

@@ -164,6 +164,8 @@ class GrantAnswer(TypedDict):
     # globs on the texts of the others
     patterns: dict[str, str]
     by: str
+    # whose runs it holds for
+    owner: str
     run_id: str
     given_at: Time
     until: Time

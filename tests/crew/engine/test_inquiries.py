@@ -1,5 +1,6 @@
 """Tools that ask a person before they go on: the run pauses, and the tool gets what is said."""
 
+import asyncio
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +16,7 @@ from crew.journal.rows import Write
 from crew.journal.store import RunStore
 from crew.runs.errors import ChangedCall, WrongDecision
 from tests.support.crews import Played, write_crew
-from tools import Tool, ToolContext, tool
+from tools import Tool, ToolContext, VirtualClock, tool
 from tools.forms import Filled, Form, FormsNeeded, Reply
 from tools.tool import Effect
 
@@ -226,6 +227,49 @@ async def test_members_of_a_group(tmp_path: Path):
         "Tuesday",
     }
     assert (told.row.answer, desk.calls) == ("the end", 4)
+
+
+async def test_a_member_that_fails_with_its_form(tmp_path: Path):
+    """Holds up nobody: another member is asked about its own call."""
+
+    @tool(name="book", effect="read", timeout_seconds=600)
+    async def book(city: str, context: ToolContext) -> str:
+        """Book, if it ever answers."""
+        if context.reply is None:
+            raise FormsNeeded((Q,), None)
+        await asyncio.Event().wait()
+        return city
+
+    @tool(name="pay", requires_approval=True)
+    async def pay() -> str:
+        """Pay."""
+        return "paid"
+
+    rules = [
+        {"agent": "b", "say": "", "calls": [BOOK]},
+        {"agent": "c", "after": "pay", "say": "{{result.pay}}"},
+        {"agent": "c", "say": "", "calls": ["pay"]},
+        {"say": "all"},
+    ]
+    group = {"agents": ["b", "c"], "wait_for_all": True, "timeout_seconds": 10, "next_agent": "z"}
+    routing = {"parallel_groups": {"g": group}, "defaults": {"a": "g", "z": None}}
+    agents = {"a": {}, "b": {"tools": ["book"]}, "c": {"tools": ["pay"]}, "z": {}}
+    folder = write_crew(tmp_path, agents, rules, routing=routing)
+    clock = VirtualClock()
+    crew = load_crew(folder, tools=[book, pay], clock=clock)
+    async with Runs(crew, MemoryStore(clock)) as runs:
+        moving = asyncio.create_task(clock.run())
+        run = await runs.start(Query("go"))
+        for answer in (fill("b", day="Monday"), Answer(decision="approve")):
+            assert (await run.outcome()).status == "paused"
+            run = await runs.resume(run.id, answer)
+        assert (await run.outcome()).status == "completed"
+        moving.cancel()
+        told = [json.loads(one.encoded) async for one in runs.stored(run.id)]
+    asked = [one["metadata"]["question"] for one in told if one["type"] == "pause"]
+    assert asked == ["form", "approval"]
+    (ended,) = [one["metadata"] for one in told if one["type"] == "parallel_end"]
+    assert (ended["agents"], ended["failed"]) == (["c"], ["b"])
 
 
 # of each round, of each of its forms: whether it is filled in

@@ -95,6 +95,11 @@ async def test_no_more_than_twenty(tmp_path: Path):
         before, after = shown(server)[1], shown(server)[2]
     assert (len(before), len(after), after[-1]) == (21, 21, "t25")
     assert after[1:-1] == before[2:]
+    again = answers(find("act", limit=20), find(f"{thing(0)} {thing(25)} {thing(26)}"))
+    async with model_server(again) as server:
+        await play(crew_of(tmp_path, server.url, many(30), tool_search="always"), "x")
+        assert {"t0", "t25", "t26"} < set(shown(server)[2])
+        assert len(shown(server)[2]) == 21
     assert told.of("tool_result")[-1]["metadata"]["status"] == "success"
 
 

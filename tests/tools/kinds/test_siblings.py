@@ -57,6 +57,16 @@ async def test_a_file_that_is_changed(tmp_path: Path):
         assert (await first()).output == "one 2"
 
 
+async def test_an_import_that_comes_late(tmp_path: Path):
+    """Has what was there when the tool was loaded."""
+    folder = folder_of(tmp_path)
+    late = "def act() -> str:\n    from .helpers import SAID\n    return SAID\n"
+    (folder / "acts.py").write_text(late)
+    async with tool_of("python", folder, function="acts.py:act") as made:
+        (folder / "helpers.py").write_text(HELPERS.replace("one", "two"))
+        assert (await made()).output == "one"
+
+
 async def test_two_crews(tmp_path: Path):
     """Have their own, also where they are called alike."""
     one, two = folder_of(tmp_path / "one"), folder_of(tmp_path / "two")

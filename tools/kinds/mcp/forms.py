@@ -3,6 +3,7 @@
 https://modelcontextprotocol.io/specification/2026-07-28/client/elicitation
 """
 
+import hashlib
 import json
 from typing import Any
 
@@ -20,6 +21,8 @@ from tools.schema import JsonSchema
 
 MAX_FORMS = 20
 MAX_FORM_BYTES = 65_536
+# of the types of JSON
+FIELDS = frozenset({"string", "number", "integer", "boolean"})
 NOTHING: dict[str, Any] = {"type": "object", "properties": {}}
 
 
@@ -48,17 +51,35 @@ def _form(key: str, request: ElicitRequest) -> Form:
     if isinstance(params, ElicitRequestURLParams):
         if not params.url.startswith(("https://", "http://")):
             raise PermanentError("the tool sends its user to an address that is no web page")
-        return Form(key, params.message, NOTHING, params.url)
+        return _form_of(key, params.message, NOTHING, params.url)
     try:
-        JsonSchema(params.requested_schema)
+        properties = JsonSchema(params.requested_schema).parameters["properties"]
     except ToolDefinitionError as error:
         raise PermanentError(f"what the tool asks its user is no form: {error}") from error
-    return Form(key, params.message, params.requested_schema)
+    for name, one in properties.items():
+        if not isinstance(one, dict) or not _is_field(one):
+            raise PermanentError(f"what the tool asks its user is no form: {name} is no field")
+    return _form_of(key, params.message, params.requested_schema)
+
+
+def _is_field(schema: dict[str, Any]) -> bool:
+    """Whether a value is a text, a number, a truth value, or a list of texts."""
+    items = schema.get("items")
+    if schema.get("type") == "array":
+        return isinstance(items, dict) and items.get("type", "string") == "string"
+    return schema.get("type", "string") in FIELDS
+
+
+def _form_of(key: str, message: str, schema: dict[str, Any], url: str = "") -> Form:
+    known = json.dumps([key, message, schema, url], sort_keys=True)
+    return Form(key, message, schema, url, hashlib.sha256(known.encode()).hexdigest())
 
 
 def reply_again(needed: FormsNeeded, reply: Reply | None) -> Reply | None:
     """The reply to a server that has forgotten its questions, and asks the same ones again."""
-    if reply is None or tuple(one.form for one in reply.filled) != needed.forms:
+    if reply is None or [one.form.digest for one in reply.filled] != [
+        one.digest for one in needed.forms
+    ]:
         return None
     return Reply(reply.filled, needed.state)
 
@@ -70,7 +91,7 @@ def responses_of(reply: Reply | None) -> InputResponses | None:
     found: InputResponses = {}
     for one in reply.filled:
         # of a page there is nothing to send but that it was done
-        content = one.content or None
+        content = one.content if not one.form.url else None
         action = "decline" if one.content is None else "accept"
         found[one.form.key] = ElicitResult.model_validate({"action": action, "content": content})
     return found

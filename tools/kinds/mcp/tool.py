@@ -1,5 +1,6 @@
 """The tools of an MCP server, of what it, or mcp.lock.json, says of them."""
 
+import hashlib
 import importlib
 import importlib.util
 import json
@@ -126,8 +127,8 @@ def _tool(
         retries=config.retries,
         effect=own.effect or config.effect or by_itself,
         approval=rule,
-        # of another definition, it is another tool to a person who has approved this one
-        entry_hash=definition.digest,
+        # of another server, or described otherwise, it is another tool to who has approved this one
+        entry_hash=hashlib.sha256(f"{lease.key} {definition.digest}".encode()).hexdigest(),
         reach=reach,
         show=call.show,
         close=lease.close,
@@ -146,21 +147,21 @@ class _Lease:
     """Of one server, for the tools of one revision of a crew; taken by their first call."""
 
     def __init__(self, servers: Servers, key: str, plan: ServerPlan) -> None:
-        self._servers, self._key, self.plan = servers, key, plan
+        self._servers, self.key, self.plan = servers, key, plan
         self._server: Server | None = None
 
     @property
     def server(self) -> Server:
         """The server."""
         if self._server is None:
-            self._server = self._servers.lease(self._key, self.plan)
+            self._server = self._servers.lease(self.key, self.plan)
         return self._server
 
     async def close(self) -> None:
         """Give it back, once."""
         server, self._server = self._server, None
         if server is not None:
-            await self._servers.release(self._key)
+            await self._servers.release(self.key)
 
 
 class _McpCall:

@@ -8,7 +8,7 @@ with an earlier revision keep theirs.
 import hashlib
 import sys
 from collections.abc import Callable, Sequence
-from importlib.abc import InspectLoader, MetaPathFinder
+from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from importlib.util import spec_from_loader
 from pathlib import Path
@@ -17,22 +17,24 @@ from types import ModuleType
 PREFIX = "crew_folder_"
 # raises ToolDefinitionError for a file that may not be loaded
 Check = Callable[[Path], Path]
+# by the names of their modules, with what is in them
+Files = dict[str, tuple[Path, bytes]]
 
 
 def package_of(file: Path, check: Check) -> str:
     """The name of the package that a tool file is in; it is made if need be."""
     folder = file.parent
     digest = hashlib.sha256(str(folder).encode())
-    for one in sorted(folder.glob("*.py")):
-        if one.is_file():
-            digest.update(one.name.encode() + b"\0" + hashlib.sha256(one.read_bytes()).digest())
+    files = {one: one.read_bytes() for one in sorted(folder.glob("*.py")) if one.is_file()}
+    for one, content in files.items():
+        digest.update(one.name.encode() + b"\0" + hashlib.sha256(content).digest())
     name = f"{PREFIX}{digest.hexdigest()[:16]}"
     if name not in sys.modules:
         package = ModuleType(name)
         # of no folder: the finder below is asked for what is in it
         package.__path__ = []
         sys.modules[name] = package
-        _finder.add(name, folder, check)
+        _finder.add(name, {one.stem: (one, content) for one, content in files.items()}, check)
     return name
 
 
@@ -40,11 +42,11 @@ class _Finder(MetaPathFinder):
     """Finds the modules of these packages."""
 
     def __init__(self) -> None:
-        self._folders: dict[str, tuple[Path, Check]] = {}
+        self._packages: dict[str, tuple[Files, Check]] = {}
 
-    def add(self, package: str, folder: Path, check: Check) -> None:
+    def add(self, package: str, files: Files, check: Check) -> None:
         """Know one more."""
-        self._folders[package] = (folder, check)
+        self._packages[package] = (files, check)
         if self not in sys.meta_path:
             sys.meta_path.append(self)
 
@@ -56,29 +58,24 @@ class _Finder(MetaPathFinder):
     ) -> ModuleSpec | None:
         """The module of a name, if it is in one of the packages."""
         package, _, name = fullname.rpartition(".")
-        if package not in self._folders:
+        files, check = self._packages.get(package, ({}, None))
+        if name not in files or check is None:
             return None
-        folder, check = self._folders[package]
-        file = folder / f"{name}.py"
-        if not file.is_file():
-            return None
-        return spec_from_loader(fullname, _Loader(check(file)), origin=str(file))
+        file, content = files[name]
+        return spec_from_loader(fullname, _Loader(check(file), content), origin=str(file))
 
 
-class _Loader(InspectLoader):
-    """Runs a file; without a cache, which knows a file by its size and whole second."""
+class _Loader(Loader):
+    """Runs what was in a file when its package was made, also where that is asked for later."""
 
-    def __init__(self, file: Path) -> None:
-        self._file = file
-
-    def get_source(self, fullname: str) -> str:  # of the import system
-        """The text of the file."""
-        return self._file.read_text(encoding="utf-8")
+    def __init__(self, file: Path, content: bytes) -> None:
+        self._file, self._content = file, content
 
     def exec_module(self, module: ModuleType) -> None:
         """Run it."""
         module.__file__ = str(self._file)
-        super().exec_module(module)
+        code = compile(self._content, self._file, "exec")
+        exec(code, module.__dict__)  # noqa: S102 # the operator's own file
 
 
 _finder = _Finder()
