@@ -120,14 +120,17 @@ class Asking:
             for call_id, one in branch.decided.items()
         }
         if state.decided is not None and state.question is not None:
-            if state.expired and any(
-                one.on_deadline == "fail" for _, one in _rules(state.question, agents)
-            ):
+            asked, answer, expired = state.question, state.decided, state.expired
+            waiting = self._still_waiting(asked) if expired else set()
+            overdue = [
+                rule
+                for one, rule in _rules(asked, agents)
+                if (one.agent_id, one.call.id) not in waiting
+            ]
+            if expired and any(rule.on_deadline == "fail" for rule in overdue):
                 text = "nobody has decided on a call in time"
                 return Overdue(f"{text} (requires_approval.on_deadline: fail)")
             # before any of them is recorded: the last one ends the question
-            asked, answer, expired = state.question, state.decided, state.expired
-            waiting = self._still_waiting(asked) if expired else set()
             results = [
                 (branch, results_of_answer(branch, asked, answer, expired, waiting))
                 for branch in branches

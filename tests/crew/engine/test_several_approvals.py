@@ -90,3 +90,21 @@ async def test_calls_with_times_of_their_own(tmp_path: Path):
     asked = [[call["tool"] for call in one["calls"]] for one in pauses]
     assert asked == [["soon", "late", "never"], ["late", "never"], ["never"]]
     assert (row.status, paid(folder)) == ("completed", ["never"])
+
+
+async def test_a_time_that_would_end_the_run(tmp_path: Path):
+    """Only when it is over itself."""
+    times = {"soon": (60, "refuse"), "late": (90, "fail")}
+    tools = {
+        name: {"requires_approval": {"deadline_seconds": seconds, "on_deadline": way}}
+        for name, (seconds, way) in times.items()
+    }
+    folder = paying(tmp_path / "crew", [(name, name) for name in times], **tools)
+    async with Runs(load_crew(folder), MemoryStore()) as runs:
+        run = await runs.start(Query("pay"))
+        await run.outcome()
+        statuses = []
+        for _ in range(2):
+            await runs.expire(await runs.row(run.id))
+            statuses.append((await runs.outcome(run.id)).status)
+    assert statuses == ["paused", "failed"]
