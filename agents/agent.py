@@ -37,8 +37,6 @@ class Agent:
     tools: Mapping[str, Tool]
     # the tools as models are sent them, by name; none where they are called in text
     tool_definitions: Mapping[str, ToolDefinition]
-    # there are too many to be sent all: it has a tool that finds them
-    searches_tools: bool
     tool_call_mode: ToolCallMode
     # how to call them in text, for a model that turns out to have no native calls
     text_call_hint: str
@@ -56,8 +54,8 @@ class Agent:
     clock: Clock
 
     def shown_tools(self, found: Sequence[str]) -> list[ToolDefinition]:
-        """The tools that a model is sent; `found`: the names of those it has found so far."""
-        if not self.searches_tools:
+        """The tools that a model is sent: all, or the one that finds them and those of `found`."""
+        if TOOL_SEARCH not in self.tool_definitions:
             return list(self.tool_definitions.values())
         names = (TOOL_SEARCH, *found)
         return [self.tool_definitions[name] for name in names if name in self.tool_definitions]

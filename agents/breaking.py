@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from agents.errors import ModelError, ModelErrorCode
-from agents.model import EmitModelEvent, Model, ModelReply, ModelRequest, Notice
+from agents.model import Around, EmitModelEvent, Model, ModelReply, ModelRequest, Notice
 from tools.clock import Clock
 from tools.guards import Breaker, Outcome, RefusedError
 
@@ -19,7 +19,7 @@ OUTCOMES: dict[ModelErrorCode, Outcome] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Breaking:
+class Breaking(Around):
     """Asks `model` unless the breaker of its provider is open."""
 
     model: Model
@@ -27,16 +27,6 @@ class Breaking:
     # an open breaker is waited for so long: none where there is a backup
     patience_seconds: float
     clock: Clock
-
-    @property
-    def name(self) -> str:
-        """The wrapped model's."""
-        return self.model.name
-
-    @property
-    def endpoints(self) -> tuple[tuple[str, str], ...]:
-        """The wrapped model's."""
-        return self.model.endpoints
 
     async def reply(self, request: ModelRequest, emit: EmitModelEvent) -> ModelReply:
         """Answer, or raise ModelError."""

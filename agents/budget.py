@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from agents.config import CostLimits
 from agents.errors import ModelError
 from agents.history import estimate_tokens
-from agents.model import EmitModelEvent, Model, ModelReply, ModelRequest, Notice
+from agents.model import Around, EmitModelEvent, Model, ModelReply, ModelRequest, Notice
 from tools.clock import Clock
 
 DAY_SECONDS = 86_400
@@ -22,22 +22,12 @@ class DailyUsage:
     warned: set[str] = field(default_factory=set)
 
 
-class Budget:
+class Budget(Around):
     """Prices every answer; over a limit it refuses (`block_on_cost_exceed`) or warns once a day."""
 
     def __init__(self, model: Model, limits: CostLimits, usage: DailyUsage, clock: Clock) -> None:
         """`usage`: of the agent, shared by all revisions of the crew."""
         self.model, self.limits, self.usage, self.clock = model, limits, usage, clock
-
-    @property
-    def name(self) -> str:
-        """The wrapped model's."""
-        return self.model.name
-
-    @property
-    def endpoints(self) -> tuple[tuple[str, str], ...]:
-        """The wrapped model's."""
-        return self.model.endpoints
 
     async def reply(self, request: ModelRequest, emit: EmitModelEvent) -> ModelReply:
         """Answer with the cost in its usage, or raise ModelError("budget")."""

@@ -119,3 +119,21 @@ class Model(Protocol):
     async def reply(self, request: ModelRequest, emit: EmitModelEvent) -> ModelReply:
         """Answer a request, or raise ModelError."""
         ...
+
+
+class Around:
+    """A Model around another one, whose name and endpoints it has."""
+
+    __slots__ = ()
+
+    model: Model
+
+    @property
+    def name(self) -> str:
+        """The wrapped model's."""
+        return self.model.name
+
+    @property
+    def endpoints(self) -> tuple[tuple[str, str], ...]:
+        """The wrapped model's."""
+        return self.model.endpoints

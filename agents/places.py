@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Protocol
 
-from agents.model import EmitModelEvent, Model, ModelReply, ModelRequest
+from agents.model import Around, EmitModelEvent, Model, ModelReply, ModelRequest
 from tools.clock import Clock
 
 # a lease is kept for so long after its process was heard last, and kept so often
@@ -82,22 +82,12 @@ class Places:
             await leases.keep_place(holder, LEASE_SECONDS)
 
 
-class Limited:
+class Limited(Around):
     """A Model that waits for a place before it asks."""
 
     def __init__(self, model: Model, limit: int, places: Places) -> None:
         """`limit`: model calls of the agent at the same time."""
         self.model, self.limit, self.places = model, limit, places
-
-    @property
-    def name(self) -> str:
-        """The wrapped model's."""
-        return self.model.name
-
-    @property
-    def endpoints(self) -> tuple[tuple[str, str], ...]:
-        """The wrapped model's."""
-        return self.model.endpoints
 
     async def reply(self, request: ModelRequest, emit: EmitModelEvent) -> ModelReply:
         """Answer when there is a place; raises ModelError."""

@@ -4,7 +4,7 @@ import random
 from dataclasses import dataclass, replace
 
 from agents.errors import ModelError
-from agents.model import EmitModelEvent, Model, ModelReply, ModelRequest, Notice
+from agents.model import Around, EmitModelEvent, Model, ModelReply, ModelRequest, Notice
 from tools.clock import Clock
 from tools.retry import backoff_seconds
 
@@ -13,7 +13,7 @@ LONGEST_WAIT_SECONDS = 60.0
 
 
 @dataclass(frozen=True, slots=True)
-class Retrying:
+class Retrying(Around):
     """Asks `model` up to `retries` times more.
 
     The wait is `Retry-After` or, without one, doubled each time, with jitter.
@@ -24,16 +24,6 @@ class Retrying:
     backoff_min_seconds: float
     backoff_max_seconds: float
     clock: Clock
-
-    @property
-    def name(self) -> str:
-        """The wrapped model's."""
-        return self.model.name
-
-    @property
-    def endpoints(self) -> tuple[tuple[str, str], ...]:
-        """The wrapped model's."""
-        return self.model.endpoints
 
     async def reply(self, request: ModelRequest, emit: EmitModelEvent) -> ModelReply:
         """Answer, or raise the last try's ModelError."""

@@ -29,7 +29,7 @@ from tools.deadline import Limits
 from tools.errors import ToolDefinitionError, ToolImportError
 from tools.executor import ToolExecutor
 from tools.kinds import ToolMaker
-from tools.search import search_tool
+from tools.search import TOOL_SEARCH, search_tool
 from tools.secrets import Secrets
 from tools.suggest import nearest
 from tools.texts import map_texts
@@ -171,12 +171,10 @@ def make_agents(
             problems.append(document.problem(("provider",), "provider", text))
             continue
         definitions = _tool_definitions(config, own_tools, given.secrets)
-        searches = _searches(settings, definitions)
-        callable_tools = own_tools
-        if searches:
-            finder = search_tool(own_tools.values())
-            callable_tools = {finder.name: finder, **own_tools}
-            definitions = _tool_definitions(config, callable_tools, given.secrets)
+        finders = {}
+        if _searches(settings, definitions):
+            finders = {TOOL_SEARCH: search_tool(own_tools.values())}
+            definitions |= _tool_definitions(config, finders, given.secrets)
         routes = routing.routes.get(agent_id, ())
         terminal = is_terminal(files, agent_id)
         agents[agent_id] = Agent(
@@ -186,9 +184,8 @@ def make_agents(
             description=config.description,
             prompt=_prompt(config, settings, own_tools, routes, terminal, given),
             model=model,
-            tools=callable_tools,
+            tools={**finders, **own_tools},
             tool_definitions=definitions,
-            searches_tools=searches,
             tool_call_mode=config.tool_call_mode,
             text_call_hint=_text_call_hint(config, own_tools),
             max_calls=settings.max_calls_per_answer,

@@ -9,9 +9,9 @@ from datetime import datetime, timedelta
 from agents.agent import Agent
 from crew.journal.branches import Branch
 from crew.journal.decided import ApprovedCall, decision_on, is_made
-from crew.journal.events import Approval, AskedCall, Question, UnknownOutcome
 from crew.journal.grants import GRANT_DAYS, Grant
 from crew.journal.query import Answer, Decision
+from crew.journal.questions import Approval, AskedCall, Question, UnknownOutcome
 from crew.journal.state import RunState, call_key
 from tools.approval import ApprovalRule
 from tools.calls import CallStatus, ToolCall, ToolResult
@@ -115,7 +115,7 @@ def unasked_denials(branch: Branch, agent: Agent, state: RunState) -> list[ToolR
     refused = [
         call
         for call in branch.open_calls
-        if state.denials[call_key(call)] >= MAX_DENIALS and is_asked(call, agent, state)
+        if is_asked(call, agent, state) and state.denials[call_key(call)] >= MAX_DENIALS
     ]
     text = f"Denied: a person has refused this call {MAX_DENIALS} times; do something else"
     return [ToolResult.of(call, "denied", text) for call in refused]
@@ -174,12 +174,10 @@ def with_edit(result: ToolResult, call: ToolCall) -> ToolResult:
     return replace(result, output=note + result.output, output_chars=chars)
 
 
-def decisions_on(question: Question | None, answer: Answer) -> Iterator[tuple[str, Decision]]:
+def decisions_on(question: Question, answer: Answer) -> Iterator[tuple[str, Decision]]:
     """What an answer decides on each call of a question: the tool, and the decision."""
-    for asked in question.calls if question is not None else ():
-        single = [one.decision for one in answer.decisions if asked.is_meant(one)]
-        refusal: Decision = "skip" if isinstance(question, UnknownOutcome) else "deny"
-        yield asked.call.tool, single[0] if single else answer.decision or refusal
+    for asked in question.calls:
+        yield asked.call.tool, decision_on(asked, question, answer).decision
 
 
 def results_of_answer(
@@ -218,7 +216,7 @@ def _result_of(
     """What a person's answer makes of one call; None: it is made."""
     if is_made(asked, question, answer):
         return None
-    one = decision_on(asked, answer)
+    one = decision_on(asked, question, answer)
     status: CallStatus
     if one.decision == "done":
         status, output = "success", one.result

@@ -26,8 +26,9 @@ from crew.engine.inquiries import find_inquiry
 from crew.journal.branches import Branch
 from crew.journal.decided import ApprovedCall
 from crew.journal.errors import StoreError
-from crew.journal.events import Answered, AskedCall, Inquiry, Question, StoredEvent
+from crew.journal.events import Answered, StoredEvent
 from crew.journal.query import Answer
+from crew.journal.questions import AskedCall, Inquiry, Question
 from crew.journal.state import RunState
 from crew.journal.store import RunStore
 from tools.approval import ApprovalRule
@@ -91,7 +92,8 @@ class Asking:
         if question is not None and not await self._keep_grants(question, answer):
             text = "what was approved for all runs could not be kept: it will be asked about again"
             self.record(Warned("grant_lost", text))
-        self.record(Answered(state.pause_seq, answer, tuple(decisions_on(question, answer))))
+        decided = tuple(decisions_on(question, answer)) if question is not None else ()
+        self.record(Answered(state.pause_seq, answer, decided))
 
     async def _keep_grants(self, question: Question, answer: Answer) -> bool:
         """Keep what an answer approves for all runs; whether that was done, in a minute."""

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 from crew.engine.approvals import Agents
 from crew.engine.inquiries import wrong_content
-from crew.journal.events import AskedCall, Inquiry, Question
 from crew.journal.grants import fits
 from crew.journal.query import Answer, CallDecision
+from crew.journal.questions import AskedCall, Inquiry, Question
 
 
 def wrong_decision(answer: Answer, question: Question | None, agents: Agents) -> str | None:

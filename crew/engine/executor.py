@@ -33,12 +33,12 @@ from crew.journal.events import (
     Event,
     HandedOff,
     Paused,
-    Question,
     RunDone,
     RunFailed,
     StoredEvent,
     Unplayable,
 )
+from crew.journal.questions import Question
 from crew.journal.rows import RunRow
 from crew.journal.state import RunState
 from crew.journal.writer import Journal

@@ -8,8 +8,8 @@ from dataclasses import replace
 from agents.agent import Agent
 from crew.engine.approvals import Agents, CallKey, shown_call
 from crew.journal.branches import Branch
-from crew.journal.events import AskingCall, Inquiry
 from crew.journal.query import CallDecision
+from crew.journal.questions import AskingCall, Inquiry
 from tools.calls import CallAsked
 from tools.errors import ToolError
 from tools.forms import Form

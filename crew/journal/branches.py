@@ -5,8 +5,8 @@ from dataclasses import dataclass, field, replace
 from agents.events import AgentResponded, AgentStarted, ToolStarted
 from agents.messages import AgentMessage, Message, ToolMessage, ToolOutput
 from crew.journal.decided import ApprovedCall, decision_on, is_made
-from crew.journal.events import Approval, AskedCall, Question
 from crew.journal.query import Answer
+from crew.journal.questions import Approval, AskedCall, Question
 from tools.calls import ToolCall, ToolResult
 from tools.deadline import Limits
 from tools.forms import Reply
@@ -88,7 +88,7 @@ class Branch:
     ) -> ApprovedCall:
         if not isinstance(question, Approval):
             return self.again(call)
-        given = decision_on(asked, answer).arguments
+        given = decision_on(asked, question, answer).arguments
         if given is None:
             return ApprovedCall(call, answer.by, call.id in self.edited_calls)
         return ApprovedCall(replace(call, arguments=given), answer.by, edited=True)

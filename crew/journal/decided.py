@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Any
 
-from crew.journal.events import AskedCall, Inquiry, Question
-from crew.journal.query import Answer, CallDecision, Decision
+from crew.journal.query import Answer, CallDecision
+from crew.journal.questions import AskedCall, Inquiry, Question
 from tools.calls import ToolCall
 from tools.forms import Reply
 from tools.schema import JsonSchema
@@ -25,19 +25,18 @@ class ApprovedCall:
     reply: Reply | None = None
 
 
-def decision_on(asked: AskedCall, answer: Answer) -> CallDecision:
-    """What an answer says on a call: by itself, or as on all; words alone decide nothing."""
+def decision_on(asked: AskedCall, question: Question, answer: Answer) -> CallDecision:
+    """What an answer says on a call: by itself, or as on all; words alone are a no."""
     for one in answer.decisions:
         if asked.is_meant(one):
             return one
-    decision: Decision = answer.decision or "deny"
+    decision = answer.decision or question.refusal
     return CallDecision(asked.call.id, decision, reason=answer.text, result=answer.result)
 
 
 def is_made(asked: AskedCall, question: Question, answer: Answer) -> bool:
-    """Whether a call is made after an answer to an approval or to an unknown outcome."""
-    wanted = {"approval": "approve", "unknown_outcome": "retry"}.get(question.kind)
-    return decision_on(asked, answer).decision == wanted
+    """Whether an answer wants a call to be made."""
+    return decision_on(asked, question, answer).decision == question.made_by
 
 
 def content_of(question: Inquiry, answer: Answer, *, expired: bool) -> dict[str, Any] | None:
@@ -45,9 +44,8 @@ def content_of(question: Inquiry, answer: Answer, *, expired: bool) -> dict[str,
     if question.current is None or expired:
         return None
     asked, form = question.current
-    one = decision_on(asked, answer)
-    if one.decision != "approve":
+    if not is_made(asked, question, answer):
         return None
     if form.url:
         return {}
-    return JsonSchema(form.schema).check(one.arguments or {})
+    return JsonSchema(form.schema).check(decision_on(asked, question, answer).arguments or {})

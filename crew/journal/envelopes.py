@@ -16,9 +16,7 @@ from agents.model import Usage
 from crew.journal.events import (
     SYSTEM,
     Answered,
-    AskedCall,
     HandedOff,
-    Inquiry,
     ParallelEnded,
     ParallelStarted,
     Paused,
@@ -30,6 +28,7 @@ from crew.journal.events import (
     Unplayable,
 )
 from crew.journal.query import CallDecision
+from crew.journal.questions import AskedCall, Inquiry
 from tools.calls import ToolCall
 from tools.forms import Form
 

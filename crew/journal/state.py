@@ -18,11 +18,9 @@ from crew.journal.decided import content_of
 from crew.journal.events import (
     Answered,
     HandedOff,
-    Inquiry,
     ParallelEnded,
     ParallelStarted,
     Paused,
-    Question,
     RunDone,
     RunFailed,
     RunResumed,
@@ -30,11 +28,11 @@ from crew.journal.events import (
     RunStarted,
     RunStatus,
     StoredEvent,
-    UnknownOutcome,
     Unplayable,
     status_of,
 )
 from crew.journal.query import Answer, HistoryMessage, Query
+from crew.journal.questions import Inquiry, Question, UnknownOutcome
 from tools.calls import ToolCall
 from tools.deadline import Limits
 from tools.forms import Reply

@@ -9,11 +9,10 @@ from typing import Annotated, get_args
 
 import typer
 
-from crew.database import open_store
 from crew.journal.audit import LOCAL, AuditAction, AuditEntry
 from crew.journal.store import RunStore
-from server.cli.exits import HERE, Folder, fail
-from server.settings import ServerSettings
+from server.cli.exits import HERE, Folder
+from server.cli.opening import open_to_look
 from tools.clock import rfc3339
 from tools.texts import visible
 
@@ -58,13 +57,8 @@ def audit(
     wanted = next((one for one in ACTIONS if one == action), None)
     if action is not None and wanted is None:
         raise typer.BadParameter(f"is one of {', '.join(ACTIONS)}", param_hint="--action")
-    if not folder.is_dir():
-        fail(f"there is no folder {folder}")
-    url = ServerSettings.read(os.environ, "127.0.0.1", 0).database_url
-    # looking must not make a database
-    if not url and not (folder / ".crew" / "crew.db").exists():
+    if (store := open_to_look(folder)) is None:
         return
-    store = asyncio.run(open_store(url, folder))
     for entry in asyncio.run(_read(store, limit, wanted, run_id)):
         if as_document:
             print(json.dumps(asdict(entry), ensure_ascii=False))

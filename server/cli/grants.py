@@ -1,18 +1,16 @@
 """Approvals that outlive their run: `crew grants`."""
 
 import asyncio
-import os
 from typing import Annotated
 
 import typer
 from pydantic_core import to_json
 
-from crew.database import open_store
 from crew.journal.grants import Grant
 from crew.journal.store import RunStore
 from server.cli.audit import record
 from server.cli.exits import HERE, Exit, Folder, fail
-from server.settings import ServerSettings
+from server.cli.opening import open_to_look
 from tools.clock import rfc3339
 from tools.texts import visible
 
@@ -30,15 +28,10 @@ def grants(
 
     Example: [bold]crew grants examples/it-support[/]
     """
-    if not folder.is_dir():
-        fail(f"there is no folder {folder}")
-    url = ServerSettings.read(os.environ, "127.0.0.1", 0).database_url
-    # looking must not make a database
-    if not url and not (folder / ".crew" / "crew.db").exists():
+    if (store := open_to_look(folder)) is None:
         if revoke is not None:
             fail(f"there is no grant {revoke!r}", Exit.USAGE)
         return
-    store = asyncio.run(open_store(url, folder))
     for one in asyncio.run(_look(store, revoke)):
         if as_document:
             print(to_json(one).decode())

@@ -9,7 +9,9 @@ import typer
 
 from agents.errors import ProviderError
 from crew.crew import Crew, load_crew
-from crew.database import CONNECTIONS, Database, open_database
+from crew.database import CONNECTIONS, Database, open_database, open_store
+from crew.journal.store import RunStore
+from server.cli.exits import fail
 from server.settings import ServerSettings
 from tools.kinds.command.marks import end_orphans
 
@@ -33,6 +35,20 @@ def load(folder: Path, provider: str | None, *, dry: bool = False) -> Crew:
         return load_crew(folder, provider=provider, dry=dry)
     except ProviderError as error:
         raise typer.BadParameter(str(error), param_hint="--provider") from None
+
+
+def open_to_look(folder: Path) -> RunStore | None:
+    """The store of a folder's runs, for who only looks; None: there are none, and none is made.
+
+    Raises:
+        StoreError: it cannot be opened.
+    """
+    if not folder.is_dir():
+        fail(f"there is no folder {folder}")
+    url = ServerSettings.read(os.environ, "127.0.0.1", 0).database_url
+    if not url and not (folder / ".crew" / "crew.db").exists():
+        return None
+    return asyncio.run(open_store(url, folder))
 
 
 def open_for(crew: Crew, settings: ServerSettings, folder: Path) -> Database:

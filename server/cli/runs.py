@@ -10,7 +10,6 @@ import typer
 
 from crew.backends.memory import MemoryStore
 from crew.crew import Crew
-from crew.database import open_store
 from crew.journal.query import (
     DEFAULT_PRIORITY,
     MAX_PRIORITY,
@@ -22,7 +21,7 @@ from crew.journal.query import (
 )
 from crew.runs.runs import Runs
 from server.cli.exits import HERE, Exit, Folder, exit_code_of, fail
-from server.cli.opening import Provider, load, open_for
+from server.cli.opening import Provider, load, open_for, open_to_look
 from server.cli.play import Output, Resume, Retry, cancel_run, play, show_runs
 from server.cli.run_view import parse_arguments
 from server.settings import ServerSettings
@@ -134,13 +133,8 @@ def runs(
 
     Example: [bold]crew runs examples/it-support[/]
     """
-    if not folder.is_dir():
-        fail(f"there is no folder {folder}")
-    url = ServerSettings.read(os.environ, "127.0.0.1", 0).database_url
     found = run_id is None
-    # looking must not make a database
-    if url or (folder / ".crew" / "crew.db").exists():
-        store = asyncio.run(open_store(url, folder))
+    if (store := open_to_look(folder)) is not None:
         found = asyncio.run(show_runs(store, run_id, as_document=as_document))
     if not found:
         fail(f"there is no run {run_id}")

@@ -6,8 +6,8 @@ import pytest
 
 from crew import Answer, MemoryStore, Query, Runs, load_crew
 from crew.engine.decisions import wrong_decision
-from crew.journal.events import Approval, AskedCall, Question, UnknownOutcome
 from crew.journal.query import Decision
+from crew.journal.questions import Approval, AskedCall, Question, UnknownOutcome
 from crew.runs.errors import WrongDecision
 from tests.support.crews import write_crew
 from tools import ToolCall

@@ -1,5 +1,6 @@
 """Approvals that outlive their run: whose calls they cover, how long, and what ends them."""
 
+import asyncio
 import json
 from dataclasses import replace
 from datetime import timedelta
@@ -11,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crew import Answer, MemoryStore, Query, Runs, load_crew
+from crew.journal.errors import StoreError
 from crew.journal.grants import Grant
 from crew.journal.query import CallDecision
 from crew.journal.rows import Write
@@ -22,7 +24,7 @@ ACTS = """
 from pathlib import Path
 LEDGER = Path(__file__).parent / "ledger"
 
-def pay(to: str, amount: int = 10) -> str:
+async def pay(to: str, amount: int = 10) -> str:
     '''Pay someone.'''
     with LEDGER.open("a") as out:
         out.write(f"{to} {amount}\\n")
@@ -145,6 +147,38 @@ async def test_a_process_that_ends_when_it_has_an_answer(tmp_path: Path, was_kep
     assert told.count("answered") == 1
     (grant,) = await store.grants.find("")
     assert (grant.by, grant.arguments) == ("ann", {"to": "bob"})
+
+
+class Away:
+    """Grants that cannot be asked for; the rest of the store works."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    async def _fail(self, *_: object) -> Any:
+        self.asked += 1
+        raise StoreError("away")
+
+    add = find = revoke = purge = _fail
+
+
+async def test_grants_that_cannot_be_asked_for(tmp_path: Path):
+    """A person is asked; what cannot be kept is told, and the run goes on."""
+    folder = paying(tmp_path / "crew")
+    clock = VirtualClock()
+    store = MemoryStore(clock)
+    away = Away()
+    store.grants = away  # type: ignore[assignment]
+    moving = asyncio.create_task(clock.run())
+    runs = Runs(load_crew(folder, clock=clock), store)
+    begun = await runs.start(Query("pay"))
+    assert ((await begun.outcome()).status, away.asked) == ("paused", 1)
+    row = await (await runs.resume(begun.id, always())).outcome()
+    moving.cancel()
+    told = [one async for one in runs.stored(begun.id)]
+    assert row.status == "completed"
+    assert [one.metadata["code"] for one in told if one.type == "warning"] == ["grant_lost"]
+    assert away.asked > 50
 
 
 values = st.recursive(

@@ -10,16 +10,9 @@ from agents.messages import ToolMessage
 from agents.model import Usage
 from crew import Answer, MemoryStore, Query, Run, Runs, load_crew
 from crew.engine.decisions import wrong_decision
-from crew.journal.events import (
-    Approval,
-    AskedCall,
-    HandedOff,
-    ParallelStarted,
-    RunStarted,
-    UnknownOutcome,
-    encode_event,
-)
+from crew.journal.events import HandedOff, ParallelStarted, RunStarted, encode_event
 from crew.journal.query import CallDecision
+from crew.journal.questions import Approval, AskedCall, UnknownOutcome
 from crew.journal.rows import Record, RunRow, Write
 from crew.runs.errors import WrongDecision
 from tests.support.crews import write_crew

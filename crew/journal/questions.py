@@ -1,0 +1,127 @@
+"""What a pause asks a person about the calls of tools."""
+
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Literal
+
+from crew.journal.query import CallDecision, Decision
+from tools.approval import Remember
+from tools.calls import ToolCall
+from tools.forms import Filled, Form
+
+
+@dataclass(frozen=True, slots=True)
+class AskedCall:
+    """A call that a person decides on, and the agent that made it."""
+
+    agent_id: str
+    call: ToolCall
+    # of the tool's definition and the arguments; "" in events of earlier versions
+    hash: str = ""
+    # the tool's digest, and its effect
+    definition: str = ""
+    effect: str = ""
+    # method and URL, or argv, filled in; "" where there is nothing more to show
+    where: str = ""
+    # the kind of its entry
+    source: str = ""
+    schema: dict[str, Any] = field(default_factory=dict)
+    # what the person may do: approve, deny, edit, done; retry, skip, done
+    may: tuple[str, ...] = ()
+    remember: tuple[Remember, ...] = ()
+
+    def is_meant(self, decision: CallDecision) -> bool:
+        """Whether a decision is about this call."""
+        return decision.call_id == self.call.id and decision.agent_id in (None, self.agent_id)
+
+
+@dataclass(frozen=True, slots=True)
+class AskingCall:
+    """A call whose tool asks a person before it goes on, one form after the other."""
+
+    asked: AskedCall
+    forms: tuple[Form, ...]
+    # what the tool wants back
+    state: str | None
+    # what the person has said to the first ones
+    filled: tuple[Filled, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Approval:
+    """Why the run is paused: these calls need a person's approval."""
+
+    calls: tuple[AskedCall, ...]
+    kind: Literal["approval"] = "approval"
+    # where a call does not say what the person may do
+    usual: ClassVar[tuple[str, ...]] = ("approve", "deny")
+    # by which decision a call is made, and what words that decide nothing come to
+    made_by: ClassVar[Decision] = "approve"
+    refusal: ClassVar[Decision] = "deny"
+
+    @property
+    def involved(self) -> tuple[AskedCall, ...]:
+        """The calls that wait for the answer."""
+        return self.calls
+
+
+@dataclass(frozen=True, slots=True)
+class UnknownOutcome:
+    """Why the run is paused: these calls had started when the process died.
+
+    Whether they acted is not known, so they are not made again without a person's word.
+    """
+
+    calls: tuple[AskedCall, ...]
+    kind: Literal["unknown_outcome"] = "unknown_outcome"
+    usual: ClassVar[tuple[str, ...]] = ("retry", "skip", "done")
+    made_by: ClassVar[Decision] = "retry"
+    refusal: ClassVar[Decision] = "skip"
+
+    @property
+    def involved(self) -> tuple[AskedCall, ...]:
+        """The calls that wait for the answer."""
+        return self.calls
+
+
+@dataclass(frozen=True, slots=True)
+class Inquiry:
+    """Why the run is paused: tools ask a person before they go on, one form at a time."""
+
+    waiting: tuple[AskingCall, ...]
+    kind: Literal["form"] = "form"
+    usual: ClassVar[tuple[str, ...]] = ("approve", "deny")
+    made_by: ClassVar[Decision] = "approve"
+    refusal: ClassVar[Decision] = "deny"
+
+    @property
+    def current(self) -> tuple[AskedCall, Form] | None:
+        """The form that is asked now, and whose it is; None: all are filled in."""
+        for one in self.waiting:
+            if len(one.filled) < len(one.forms):
+                return one.asked, one.forms[len(one.filled)]
+        return None
+
+    @property
+    def calls(self) -> tuple[AskedCall, ...]:
+        """The call that is asked about now."""
+        return (self.current[0],) if self.current is not None else ()
+
+    @property
+    def involved(self) -> tuple[AskedCall, ...]:
+        """The calls that wait for the answers."""
+        return tuple(one.asked for one in self.waiting)
+
+    def answered(self, content: dict[str, Any] | None) -> "Inquiry":
+        """With what the person says to the current form; None: no."""
+        assert self.current is not None, "there is one"
+        call, form = self.current
+        filled = Filled(form, content)
+        return Inquiry(
+            tuple(
+                replace(one, filled=(*one.filled, filled)) if one.asked is call else one
+                for one in self.waiting
+            )
+        )
+
+
+Question = Approval | UnknownOutcome | Inquiry
