@@ -4,16 +4,21 @@ from pathlib import Path
 from typing import Any
 
 from tests.support.crews import write_crew
+from tests.support.mcp_servers import raw_server
+
+# a run that harms nobody may be in several processes when these are killed
+MAX_RECOVERIES = 6
+
 
 ACTS = '''
-import ctypes, json, os, re, signal, urllib.request
+import ctypes, os, signal
 from tests.faults.crashing import reach
+from . import witness
 
 
 def _act(kind, about):
-    body = json.dumps({"kind": kind, "key": re.search(r"run-[0-9]+", about)[0]}).encode()
     reach("before_dispatch")
-    urllib.request.urlopen(urllib.request.Request(os.environ["LEDGER"], body), timeout=10).read()
+    witness.act(kind, about)
     reach("after_dispatch")
     return kind
 
@@ -42,11 +47,56 @@ def end(about: str) -> str:
 '''
 
 
+# used by the module above, by a command and by an MCP server
+WITNESS = """
+import json, os, sys, urllib.request
+
+
+def act(kind, about):
+    body = json.dumps({"kind": kind, "about": about}).encode()
+    urllib.request.urlopen(urllib.request.Request(os.environ["LEDGER"], body), timeout=10).read()
+
+
+if __name__ == "__main__":
+    act(*sys.argv[1:])
+    print("ok")
+"""
+
+
+MCP_SERVER = """
+import witness
+
+TOOL["inputSchema"] = {"type": "object", "properties": {"about": {"type": "string"}}, "required": ["about"]}
+
+def called(request):
+    witness.act("once", request["params"]["arguments"]["about"])
+    text(request)
+"""
+
+
 TOOLS = {
     "look": {"kind": "python", "function": "acts.py:look", "effect": "read"},
     "note": {"kind": "python", "function": "acts.py:note", "effect": "idempotent"},
     "pay": {"kind": "python", "function": "acts.py:pay", "effect": "once"},
     "end": {"kind": "python", "function": "acts.py:end"},
+    "mark": {
+        "kind": "command",
+        "description": "Write what may be written twice.",
+        "argv": ["python3", "witness.py", "idempotent", "{about}"],
+        "effect": "idempotent",
+        "env": {"LEDGER": "${LEDGER}"},
+        "network": True,
+    },
+    # its server keeps the keys of its calls
+    "charge": {
+        "kind": "http",
+        "description": "Pay by a server that knows keys.",
+        "method": "POST",
+        "url": "${LEDGER}",
+        "body": {"kind": "keyed", "about": "{about}"},
+        "effect": "once",
+        "allow_private": True,
+    },
 }
 
 
@@ -57,12 +107,13 @@ RULES: list[dict[str, Any]] = [
     {"agent": "a", "say": 'look("{{heard}}")'},
     {"agent": "b", "after": "pay", "say": "b has paid {{heard}}"},
     {"agent": "b", "say": 'pay("{{heard}}")'},
-    {"agent": "c", "after": "note", "say": "c has noted {{heard}}"},
-    {"agent": "c", "say": 'note("{{heard}}")'},
+    {"agent": "c", "after": "desk_t", "say": "c has told {{heard}}"},
+    {"agent": "c", "after": "mark", "say": 'desk_t("{{heard}}")'},
+    {"agent": "c", "say": 'mark("{{heard}}")'},
     {"agent": "d", "hears": "go on", "say": "{{heard}} we go [E]"},
     {"agent": "d", "say": "what now?"},
-    {"agent": "e", "after": "pay", "say": "paid, and done"},
-    {"agent": "e", "say": 'pay("{{heard}}")'},
+    {"agent": "e", "after": "charge", "say": "paid, and done"},
+    {"agent": "e", "say": 'charge("{{heard}}")'},
 ]
 
 
@@ -74,20 +125,24 @@ ROUTING = {
 
 
 def crew(folder: Path) -> Path:
-    """Tools of every effect, a group, a pause, in every run."""
+    """Tools of every kind and effect, a group, a pause, in every run."""
     agents: dict[str, Any] = {
         "a": {"tools": ["look", "note", "end"]},
         "b": {"tools": ["pay"]},
-        "c": {"tools": ["note"]},
+        "c": {"tools": ["mark", "desk"]},
         "d": {},
     }
-    agents["e"] = {"tools": ["pay"], "is_terminal": True}
+    agents["e"] = {"tools": ["charge"], "is_terminal": True}
     settings = {
         "disconnect_grace_seconds": -1,
         "max_rounds": 20,
         "tool_result_timeout_seconds": 60,
         "tool_execution_timeout_seconds": 30,
+        "max_recoveries": MAX_RECOVERIES,
     }
-    write_crew(folder, agents, RULES, TOOLS, routing=ROUTING, settings=settings)
+    folder.mkdir()
+    desk = raw_server(folder, MCP_SERVER, env={"LEDGER": "${LEDGER}"}, pin=False)
+    write_crew(folder, agents, RULES, TOOLS | {"desk": desk}, routing=ROUTING, settings=settings)
     (folder / "acts.py").write_text(ACTS)
+    (folder / "witness.py").write_text(WITNESS)
     return folder

@@ -32,6 +32,10 @@ AT_ONCE = 4
 PATIENCE_SECONDS = 120.0
 
 
+# effects of a run that nothing befalls
+NEEDED = {"read": 1, "idempotent": 2, "once": 2, "keyed": 1}
+
+
 class Harness:
     """Processes to which faults happen, and the clients that never give up."""
 
@@ -55,7 +59,7 @@ class Harness:
     def run(self, faults: int, runs: int = 0, *, restarts: bool = False) -> Report:
         """Until so many faults have been survived, and every run has ended; at least so many `runs`."""
         ledger = subprocess.Popen(
-            [sys.executable, Path(__file__).with_name("ledger.py")],
+            [sys.executable, Path(__file__).with_name("ledger.py"), str(self.seed)],
             stdout=subprocess.PIPE,
             text=True,
         )
@@ -266,7 +270,7 @@ class Harness:
             told = Counter(w["metadata"]["code"] for w in history.of("warning"))
             report.unknown += told["unknown_outcome"]
             report.cut_short += told["events_lost"]
-            for kind, needed in (("read", 1), ("idempotent", 2), ("once", 2)):
+            for kind, needed in NEEDED.items():
                 made = counted[(kind, history.key)]
                 report.effects[kind] += made
                 report.twice[kind] += max(0, made - needed)
@@ -275,6 +279,8 @@ class Harness:
             # an act whose intent the database has lost is made again
             if made > allowed and not self.hazards.forgetful:
                 report.wrong.append(f"{history.key}: paid {made} times, {allowed} allowed")
+            if counted[("keyed", history.key)] > 1 and not self.hazards.forgetful:
+                report.wrong.append(f"{history.key}: paid again under another key")
         known = [h.run_id for h in self.histories if h.run_id]
         if len(set(known)) != len(known):
             report.wrong.append("two clients have one run")

@@ -6,8 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
-# as the crew's settings have it
-MAX_RECOVERIES = 3
+from tests.faults.acting_crew import MAX_RECOVERIES
 
 
 @dataclass
@@ -71,7 +70,7 @@ class Report:
         received = ", ".join(f"{kind} {times}" for kind, times in self.faults.items())
         twice = ", ".join(
             f"{kind} {self.twice[kind]} of {self.effects[kind]}"
-            for kind in ("read", "idempotent", "once")
+            for kind in ("read", "idempotent", "once", "keyed")
         )
         return (
             f"faults {self.faults.total()} ({received}), runs {self.runs} ({self.poison} that end their process, each claimed {self.poison_claims} times at most), lost {self.lost}, forgotten by the database {self.forgotten} and in part {self.cut_short}, holes {self.holes}, made again: {twice}; "
@@ -115,6 +114,14 @@ def wrong_in(history: History) -> list[str]:
     ]
     if set(calls) != set(results):
         wrong.append("not every call has its result")
+    # a call that may have acted is asked about: a person alone leaves it without its own result
+    failed = [
+        e["metadata"]
+        for e in events
+        if e["type"] == "tool_result" and e["metadata"]["status"] != "success"
+    ]
+    if len(failed) > history.decided["skip"]:
+        wrong.append(f"calls failed without a person's word: {failed}")
     starts = Counter(e["metadata"]["call_id"] for e in events if e["type"] == "tool_start")
     retried = history.decided["retry"]
     if sum(times - 1 for times in starts.values()) > retried:

@@ -179,6 +179,12 @@ MUTANTS = (
         "return cls.decode(record.seq, record.public.replace('Z\"', '+00:00\"'))",
     ),
     Mutant(
+        "a key that is another for each request",
+        "tools/kinds/http/request.py",
+        'headers["Idempotency-Key"] = key',
+        'headers["Idempotency-Key"] = f"{key}-{id(headers)}"',
+    ),
+    Mutant(
         "an epoch that is not compared",
         "crew/backends/postgres/statements.py",
         "WITH held AS (SELECT FROM crew_runs WHERE run_id = $1 AND epoch = $2 AND",

@@ -1,5 +1,6 @@
 """The processes that are killed, frozen and stopped: one server, or a server and workers around a database."""
 
+import json
 import os
 import random
 import signal
@@ -7,6 +8,7 @@ import socket
 import subprocess
 import sys
 import time
+import urllib.request
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -99,6 +101,7 @@ class Processes:
         self.kills, self.restarts = kills, restarts
         roles = ["serve", "worker", "worker"] if self.postgres is not None else ["serve"]
         self.all = [self._start(role, place) for place, role in enumerate(roles)]
+        self._name_victims()
 
     def look(self) -> None:
         """See to what is due and to what has ended; to be called all the time."""
@@ -112,6 +115,7 @@ class Processes:
             if one.ended:
                 self._ended(one)
                 self.all[place] = self._start(one.role, place)
+                self._name_victims()
         if self.network is not None and not self.calm and (trouble := self.network.look()):
             self.last_fault = time.monotonic()
             self.faults[trouble] += 1
@@ -131,6 +135,7 @@ class Processes:
     def settle(self) -> None:
         """No further faults: what is to be hit still is started anew."""
         self.calm = True
+        self._name_victims()
         if self.network is not None:
             self.network.calm()
         for place, one in enumerate(self.all):
@@ -142,6 +147,13 @@ class Processes:
         """Kill it."""
         one.process.kill()
         one.process.wait()
+
+    def _name_victims(self) -> None:
+        """Tell the ledger whom it may kill: all that make calls, while there are to be kills."""
+        callers = self.all if self.postgres is None else self.all[1:]
+        victims = [one.process.pid for one in callers] if self.kills and not self.calm else []
+        request = urllib.request.Request(self.ledger, json.dumps(victims).encode(), method="PUT")
+        urllib.request.urlopen(request, timeout=10).close()
 
     def _start(self, role: str, place: int) -> Process:
         point = ""
