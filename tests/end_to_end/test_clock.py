@@ -1,6 +1,5 @@
 """Clocks that jump under a server, or are days off; of several machines the database's decides."""
 
-import threading
 import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -18,12 +17,34 @@ pytestmark = [needs_faketime, pytest.mark.timeout(120)]
 
 def test_a_clock_that_jumps(tmp_path: Path):
     """Deadlines, durations, streams and the order of events do not care; the process lives, and ends in time."""
-    rules = [
-        {"turn": 5, "say": "there"},
-        {"say": "", "calls": ["GetSystemInfo"], "delay_seconds": 0.5},
-    ]
-    folder = write_crew(tmp_path / "crew", {"a": {"tools": ["GetSystemInfo"]}}, rules)
     jumps = tmp_path / "jumps"
+    days = ("+1d", "-1d", "+400d", "+0")
+    rules = [
+        {
+            "turn": turn,
+            "say": "",
+            "calls": [{"tool": "jump", "arguments": {"to": to}}],
+            "delay_seconds": 0.5,
+        }
+        for turn, to in enumerate(days, 1)
+    ]
+    tools = {
+        "jump": {
+            "kind": "python",
+            "function": "clocks.py:jump",
+        }
+    }
+    folder = write_crew(
+        tmp_path / "crew", {"a": {"tools": ["jump"]}}, [*rules, {"say": "there"}], tools
+    )
+    code = f"""
+import pathlib
+
+def jump(to: str) -> None:
+    '''Set the clock.'''
+    pathlib.Path({str(jumps)!r}).write_text(to)
+"""
+    (folder / "clocks.py").write_text(code)
     jumps.write_text("+0")
     faked = {
         "LD_PRELOAD": str(LIBRARY),
@@ -32,20 +53,11 @@ def test_a_clock_that_jumps(tmp_path: Path):
         "FAKETIME_NO_CACHE": "1",
     }
     with serving(folder, **faked) as server, client(server) as http:
-        received: list[str] = []
         began = time.monotonic()
-        reading = threading.Thread(
-            target=lambda: received.append(http.post("/api/crew/stream", json={"query": "x"}).text)
-        )
-        reading.start()
-        for jump in ("+1d", "-1d", "+400d"):
-            reading.join(0.6)
-            jumps.write_text(jump)
-        reading.join()
+        events = sse(http.post("/api/crew/stream", json={"query": "x"}).text)
         taken = time.monotonic() - began
-        events = sse(received[0])
         assert [event["metadata"]["seq"] for event in events] == list(range(1, len(events) + 1))
-        assert len({event["timestamp"][:10] for event in events}) > 2
+        assert len({event["timestamp"][:10] for event in events}) == 4
         assert events[-1]["metadata"]["reason"] == "no_next_agent"
         assert 2 <= events[-1]["metadata"]["duration_seconds"] <= taken
         jumps.write_text("-400d")

@@ -198,7 +198,7 @@ async def test_a_tool_that_is_another_one_than_it_was(tmp_path: Path):
 async def test_a_server_that_does_not_come_up_again(tmp_path: Path):
     """Calls are not made, say why, and may be tried again by any effect."""
     code = "if os.path.exists('listed'): sys.exit('gone for good')\nopen('listed', 'a')"
-    entry = raw_server(tmp_path, code, timeout_seconds=1, retries=0, breaker=False)
+    entry = raw_server(tmp_path, code, timeout_seconds=5, retries=0, breaker=False)
     async with tools_of(**entry, folder=tmp_path) as tools:
         result = await tools["T_t"]()
         assert (result.status, result.facts["sent"]) == ("error", False)

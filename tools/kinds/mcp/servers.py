@@ -25,7 +25,7 @@ FAILURE_SECONDS = 60.0
 # a server that was up so long had started
 STEADY_SECONDS = 5.0
 # of the time of a call that waits for its server, to say why it waited
-MARGIN_SECONDS = 0.05
+MARGIN_SHARE = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ class Server:
         if self._task is None or self._task.done():
             self._task = asyncio.ensure_future(self._supervise())
         with suppress(TimeoutError):
-            async with asyncio.timeout(max(0.0, context.remaining_seconds - MARGIN_SECONDS)):
+            async with asyncio.timeout(max(0.0, context.remaining_seconds * (1 - MARGIN_SHARE))):
                 while self._link is None and self._state != "down":
                     await self._news.wait()
         if self._link is not None:
