@@ -23,12 +23,12 @@ from crew.journal.query import DEFAULT_PRIORITY, MAX_PRIORITY
 
 log = logging.getLogger(__name__)
 
-Scope = Literal["read", "run", "answer", "admin"]
+Scope = Literal["read", "run", "answer", "hook", "admin"]
 SCOPES: tuple[Scope, ...] = get_args(Scope)
 # what a named token may do unless it says otherwise: its own runs, nobody else's
 OWN_SCOPES: frozenset[Scope] = frozenset({"read", "run", "answer"})
 NAME = r"[A-Za-z0-9._-]{1,64}"
-HEAD = re.compile(rf"({NAME})(?:@([0-9]))?((?:\+(?:read|run|answer|admin))*)")
+HEAD = re.compile(rf"({NAME})(?:@([0-9]))?((?:\+(?:{'|'.join(SCOPES)}))*)")
 HEAD_HELP = (
     "TOKEN, NAME:TOKEN, NAME@PRIORITY:TOKEN or NAME+SCOPE+SCOPE:TOKEN; a name has 1 to 64 letters, "
     f"digits, dots, dashes or underscores, a priority is 0 to 9, a scope one of {', '.join(SCOPES)}"

@@ -11,7 +11,7 @@ tools by name), `threads` (for handlers that block), `running` (the handlers tha
 (tools that need no entry), `config` (the shapes of tools.yaml), `places` (an argument in the texts
 of an entry), `yaml_shape` (the base of all shapes), `clock` (time, handed in), `suggest` (did you
 mean), `texts` (changed: all of a JSON value, and for a terminal), `secrets` (found and masked),
-`forms` (what a tool asks a person), `errors`.
+`forms` (what a tool asks a person), `json_pointer`, `errors`.
 """
 
 from tools.calls import ToolCall, ToolResult

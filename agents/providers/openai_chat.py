@@ -10,6 +10,7 @@ import re
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from email.utils import parsedate_to_datetime
+from http import HTTPStatus
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -87,6 +88,20 @@ class Client:
         self.usage_in_streams = True
         # models that have refused tools
         self.without_native_calls: set[str] = set()
+
+    async def probe(self, seconds: float) -> str | None:
+        """Why the endpoint cannot be used, as its list of models shows; None where it answers."""
+        try:
+            await self.openai.with_options(timeout=seconds).models.list()
+        except (openai.AuthenticationError, openai.PermissionDeniedError) as error:
+            return f"{self.place} refuses the key ({error.status_code})"
+        except openai.APIStatusError as error:
+            # one without such a list answers all the same
+            known = error.status_code < HTTPStatus.INTERNAL_SERVER_ERROR
+            return None if known else f"{self.place} answers with {error.status_code}"
+        except (openai.OpenAIError, ValueError) as error:
+            return f"{self.place} does not answer: {error}"
+        return None
 
     async def aclose(self) -> None:
         """Close the connections."""

@@ -10,6 +10,7 @@ from crew.journal.audit import AuditAction, AuditEntry
 from crew.journal.errors import LostEvents, LostRun, StoreError
 from crew.journal.events import CancelReason, RunStatus
 from crew.journal.grants import Grant
+from crew.journal.listing import ALL_RUNS, RunFilter, is_wanted, listed_answer
 from crew.journal.rows import (
     FIRST_EPOCH,
     MAX_PAGE_BYTES,
@@ -26,7 +27,6 @@ from crew.journal.rows import (
     RunRow,
     StatusDiffers,
     Write,
-    listed_answer,
 )
 from crew.journal.watch import Watch
 from tools.clock import SYSTEM_CLOCK, Clock, rfc3339
@@ -188,17 +188,19 @@ class MemoryStore:
 
     async def rows(
         self,
-        status: RunStatus | None = None,
+        wanted: RunFilter = ALL_RUNS,
         limit: int = 50,
         after: str | None = None,
-        owner: str | None = None,
+        *,
+        oldest_first: bool = False,
     ) -> list[RunRow]:
         """See RunLog."""
-        newest_first = sorted(self._rows, reverse=True)
-        rows = [self._rows[run_id] for run_id in newest_first if after is None or run_id < after]
-        wanted = [row for row in rows if status is None or row.status == status]
-        found = [row for row in wanted if owner is None or row.owner == owner][:limit]
-        return [replace(row, answer=listed_answer(row.answer)) for row in found]
+        in_order = sorted(self._rows, reverse=not oldest_first)
+        if after is not None:
+            in_order = [one for one in in_order if (one > after if oldest_first else one < after)]
+        found = (self._rows[run_id] for run_id in in_order)
+        page = islice((row for row in found if is_wanted(row, wanted)), limit)
+        return [replace(row, answer=listed_answer(row.answer)) for row in page]
 
     async def count(self, status: RunStatus) -> int:
         """See RunLog."""

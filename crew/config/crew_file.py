@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from agents.endpoint import ProviderConfig
+from crew.config.hooks import HookConfig
 from tools.config import ToolConfigs
 from tools.yaml_shape import Name, Shape
 
@@ -234,3 +235,5 @@ class CrewConfig(Shape):
     """OpenAI-compatible endpoints by name; `openai`, `ollama` and `scripted` are built in."""
     tools: ToolConfigs = {}
     """As in tools.yaml."""
+    hooks: dict[Name, HookConfig] = {}
+    """What other programs may POST to start a run, by name."""

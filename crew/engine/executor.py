@@ -86,7 +86,8 @@ class CrewExecutor:
             StoreError: the store failed; the run stays as it was stored last.
         """
         limit = self.crew.limits.timeout_seconds
-        timeout = self.crew.clock.timeout(max(0.0, limit - self.state.active_seconds))
+        used = self.state.active_seconds - self.state.retried_at_seconds
+        timeout = self.crew.clock.timeout(max(0.0, limit - used))
         try:
             async with timeout:
                 await self._asking.tell_answer()

@@ -1,8 +1,9 @@
 """What a run says, how it is written down, and the state that follows from it.
 
 Modules, in reading order: `query` (what is asked and answered), `questions` (what a pause asks
-about calls), `events` (all that can happen), `watch` (notices of other processes), `rows`, `audit`,
-`grants` (approvals that outlive their run) and `store` (what every store promises), `envelopes` and
-`wire` (events as clients get them), `writer` (number, store, publish), `decided` (what an answer
-decides), `branches` and `state` (folded from events), `replay` (a stored run's state), `errors`.
+about calls), `events` (all that can happen), `watch` (notices of other processes), `rows`,
+`listing` (which runs are wanted), `audit`, `grants` (approvals that outlive their run) and `store`
+(what every store promises), `envelopes` and `wire` (events as clients get them), `writer` (number,
+store, publish), `decided` (what an answer decides), `branches` and `state` (folded from events),
+`replay` (a stored run's state), `errors`.
 """

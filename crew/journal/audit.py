@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 AuditAction = Literal[
-    "start", "answer", "cancel", "retry", "reload", "revoke", "refused", "wrong_token"
+    "start", "answer", "cancel", "retry", "fork", "reload", "revoke", "refused", "wrong_token"
 ]
 # in place of an address: somebody on the machine itself
 LOCAL = "local"

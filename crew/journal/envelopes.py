@@ -68,7 +68,8 @@ def _run_resumed(event: RunResumed) -> Envelope:
 
 
 def _run_retried(event: RunRetried) -> Envelope:
-    return _start(event, {"resumed": True, "retried": True})
+    forked = {"forked_from": event.forked_from} if event.forked_from else {}
+    return _start(event, {"resumed": True, "retried": True, **forked})
 
 
 def _start(event: RunStarted | RunResumed | RunRetried, adds: dict[str, Any]) -> Envelope:

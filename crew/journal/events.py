@@ -102,6 +102,8 @@ class RunRetried:
     agent_id: str
     agent: str
     request_id: str
+    # "RUN:N": the events before this one are a copy of that run's first N
+    forked_from: str = ""
 
 
 @dataclass(frozen=True, slots=True)

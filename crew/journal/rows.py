@@ -16,10 +16,6 @@ FIRST_EPOCH = 1
 MAX_PAGE_BYTES = 1 << 20
 
 
-# of an answer in a list
-MAX_LISTED_BYTES = 1000
-
-
 @dataclass(frozen=True, slots=True)
 class RunRow:
     """A run as lists and results show it. Times are RFC 3339, UTC."""
@@ -173,14 +169,6 @@ class Cancellation:
 
     row: RunRow
     reason: CancelReason
-
-
-def listed_answer(answer: str | None) -> str | None:
-    """An answer as lists have it: its beginning, of up to MAX_LISTED_BYTES."""
-    encoded = (answer or "").encode()
-    if len(encoded) <= MAX_LISTED_BYTES:
-        return answer
-    return encoded[: MAX_LISTED_BYTES - len("…".encode())].decode(errors="ignore") + "…"
 
 
 @dataclass(frozen=True, slots=True)

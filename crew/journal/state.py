@@ -66,6 +66,8 @@ class RunState:
     usage: Usage = field(default_factory=Usage)
     # until the newest event that was replayed
     active_seconds: float = 0.0
+    # how much of that was used up when the run was retried: its time counts anew from there
+    retried_at_seconds: float = 0.0
     question: Question | None = None
     # the number of the newest `pause` event, and the agent that it belongs to
     pause_seq: int | None = None
@@ -100,7 +102,7 @@ class RunState:
             case RunResumed():
                 self._resume(event)
             case RunRetried(request_id=request_id):
-                self.status, self.request_id = "running", request_id
+                self._retry(request_id)
             case Warned(code=code, group=str(), agent_id=str() as agent_id):
                 if code in MEMBER_CODES:
                     self._branch(agent_id, event.group).failed = code
@@ -233,6 +235,27 @@ class RunState:
         elif not event.expired:
             self.main.answer = None
             self.main.history.append(UserMessage(event.answer.text))
+
+    def _retry(self, request_id: str) -> None:
+        """A person wants the step that failed to be taken again."""
+        self.status, self.request_id = "running", request_id
+        self.retried_at_seconds = self.active_seconds
+        if self.expired and self.question is not None:
+            # nobody decided in time: it is asked again
+            self.question, self.decided, self.expired = None, None, False
+        if self.group is not None and not self.group.answers:
+            self._retry_members(self.group)
+
+    def _retry_members(self, group: GroupState) -> None:
+        """All members of a group have failed: each goes on where it was."""
+        if group.ended:
+            # the joined answers, of which there were none
+            self.main.history.pop()
+            group.ended = False
+        for branch in group.members.values():
+            if branch.failed is not None and not branch.speaking:
+                branch.rounds = 0
+            branch.failed = None
 
     def _fill_in(self, question: Inquiry, event: RunResumed) -> None:
         """The current form is filled in; when all are, the calls are to be made with that."""

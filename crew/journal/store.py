@@ -12,6 +12,7 @@ from typing import Protocol
 from crew.journal.audit import AuditLog
 from crew.journal.events import CancelReason, RunStatus
 from crew.journal.grants import GrantLog
+from crew.journal.listing import ALL_RUNS, RunFilter
 from crew.journal.rows import (
     AppendResult,
     Cancellation,
@@ -62,18 +63,19 @@ class RunLog(Protocol):
 
     async def rows(
         self,
-        status: RunStatus | None = None,
+        wanted: RunFilter = ALL_RUNS,
         limit: int = 50,
         after: str | None = None,
-        owner: str | None = None,
+        *,
+        oldest_first: bool = False,
     ) -> list[RunRow]:
         """Rows, newest first (run ids begin with their time), with `listed_answer`s.
 
         Args:
-            status: only those with it.
+            wanted: only those.
             limit: so many at most.
             after: the last run_id seen.
-            owner: only those of one.
+            oldest_first: the other way round.
         """
         ...
 

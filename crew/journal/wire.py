@@ -1,7 +1,7 @@
 """Events as clients get them: one envelope, typed until it is sent, encoded once for all."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pydantic_core import from_json, to_json
@@ -87,6 +87,13 @@ def _encoded(
     }
     encoded = to_json(document, inf_nan_mode="null").decode()
     return RunEvent(type_, seq, agent, content, timestamp, metadata, encoded)
+
+
+def record_of_run(record: Record, run_id: str) -> Record:
+    """A stored event as another run's: a copy, but for the run that it names."""
+    public = from_json(record.public)
+    public["metadata"]["run_id"] = run_id
+    return replace(record, public=to_json(public, inf_nan_mode="null").decode())
 
 
 def gap(row: RunRow, first: int, last: int) -> RunEvent:

@@ -13,6 +13,7 @@ from crew.config.errors import LostConfiguration
 from crew.crew import Crew
 from crew.journal.errors import StoreError, StoreUnavailable
 from crew.journal.events import CancelReason, Unplayable
+from crew.journal.listing import RunFilter
 from crew.journal.replay import PAGE, replay
 from crew.journal.rows import RunRow
 from crew.journal.state import RunState
@@ -57,7 +58,7 @@ class RunClaimer:
     async def find(self) -> None:
         """Find the runs that are `running` in the store, to be claimed by `recover`."""
         after: str | None = None
-        while rows := await self.store.rows("running", PAGE, after):
+        while rows := await self.store.rows(RunFilter("running"), PAGE, after):
             after = rows[-1].run_id
             # one whose files were not kept is resumed only by a crew of its name
             crew = self.factory.revisions.current

@@ -4,7 +4,8 @@ CrewError
 ├── UnknownRun       there is no run of this id
 ├── UnknownAgent     the crew has no agent of this id
 ├── NotPaused        the run does not wait for an answer, or another answer came first
-├── NotRetryable     the run has not crashed, or its events are no longer kept
+├── NotRetryable     the run has not failed, or its events are no longer kept
+├── NotForkable      the run has no such event, or had ended there
 ├── ChangedCall      a decision is on another call than the one that is asked about
 ├── WrongDecision    the decision does not fit what the pause asks
 ├── AlreadyStarted   a request with the same idempotency key has started something; `record` has it
@@ -36,6 +37,10 @@ class NotPaused(CrewError):
 
 class NotRetryable(CrewError):
     """The run cannot be retried."""
+
+
+class NotForkable(CrewError):
+    """The run cannot be forked from that event."""
 
 
 class ChangedCall(CrewError):

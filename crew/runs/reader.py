@@ -86,6 +86,14 @@ class RunReader:
             raise UnknownRun(run_id)
         return row
 
+    async def pause_of(self, row: RunRow) -> RunEvent | None:
+        """The `pause` event that a run waits in; None if it waits for nobody."""
+        if row.pause_seq is None:
+            return None
+        records = await self.store.records(row.run_id, row.pause_seq - 1, 1)
+        event = RunEvent.of_record(records[0]) if records else None
+        return event if event is not None and event.type == "pause" else None
+
     async def outcome(self, run_id: str) -> RunRow:
         """Wait until a run has ended or is paused, wherever it is played.
 

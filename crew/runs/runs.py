@@ -17,6 +17,7 @@ from crew.runs.cancellation import RunCanceller
 from crew.runs.capacity import Slots, capacity_of
 from crew.runs.claims import RunClaimer
 from crew.runs.factory import RunFactory
+from crew.runs.forks import RunForker
 from crew.runs.live import LiveRuns
 from crew.runs.queue import Queue
 from crew.runs.reader import RunReader
@@ -56,6 +57,7 @@ class Runs:
         self._limit()
         self._reader = RunReader(self.live)
         self._starter = RunStarter(factory)
+        self._forker = RunForker(factory, self._starter)
         self._claimer = RunClaimer(factory)
         self._canceller = RunCanceller(factory, self._starter, self._claimer)
 
@@ -190,7 +192,7 @@ class Runs:
         return await self._claimer.decline(run_id, why, epoch)
 
     async def retry(self, run_id: str, request_id: str = "") -> Run:
-        """Resume a crashed run (`reason: crashed`) at the step that it crashed in.
+        """Go on with a failed run at the step that failed.
 
         Args:
             run_id: the run.
@@ -201,6 +203,27 @@ class Runs:
             LostConfiguration: what it was started with makes no crew here any more.
         """
         return await self._starter.retry(run_id, request_id)
+
+    async def fork(self, run_id: str, after: int, request_id: str = "", owner: str = "") -> str:
+        """Begin another run with a copy of this one's first events, and go on from there.
+
+        What those events record is not made again; what came after them in the other run has
+        happened, and may happen once more. A run that waited for a person there waits again.
+
+        Args:
+            run_id: the run.
+            after: the number of the last event that is copied.
+            request_id: published with the segment.
+            owner: whose the new run is.
+
+        Returns:
+            The id of the new run.
+
+        Raises:
+            UnknownRun, NotForkable, Draining, StoreError
+            LostConfiguration: what it was started with makes no crew here any more.
+        """
+        return await self._forker.fork(run_id, after, request_id, owner)
 
     async def find_left(self) -> None:
         """Find the runs that are `running` in the store and not alive here.
@@ -249,6 +272,10 @@ class Runs:
             UnknownRun, StoreError
         """
         return await self._reader.outcome(run_id)
+
+    async def pause_of(self, row: RunRow) -> RunEvent | None:
+        """The `pause` event that a run waits in; None if it waits for nobody. Raises StoreError."""
+        return await self._reader.pause_of(row)
 
     async def last_seq(self, run_id: str) -> int:
         """The number of a run's newest event; raises UnknownRun, StoreError."""

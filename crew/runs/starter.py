@@ -168,25 +168,26 @@ class RunStarter:
         """Resume a paused run only to end it; it needs no crew of its own."""
         return await self._resume_locked(run_id, Answer(), request_id, None, ends=reason)
 
-    async def retry(self, run_id: str, request_id: str = "") -> Run:
-        """Resume a crashed run at the step that it crashed in. See `Runs.retry`."""
+    async def retry(self, run_id: str, request_id: str = "", forked_from: str = "") -> Run:
+        """Go on with a failed run at the step that failed. See `Runs.retry`."""
         # what is started is done, even if the caller goes away meanwhile
-        retrying = self._retry_locked(run_id, request_id)
+        retrying = self._retry_locked(run_id, request_id, forked_from)
         return await asyncio.shield(asyncio.ensure_future(retrying))
 
-    async def _retry_locked(self, run_id: str, request_id: str) -> Run:
+    async def _retry_locked(self, run_id: str, request_id: str, forked_from: str) -> Run:
         async with self.factory.lock(run_id):
             row = await self._open_row(run_id)
-            if (row.status, row.reason) != ("failed", "crashed"):
+            if row.status != "failed":
                 reason = f" ({row.reason})" if row.reason else ""
-                text = f"run {run_id} is {row.status}{reason}; only a crashed run can be retried"
+                text = f"run {run_id} is {row.status}{reason}; only a failed run can be retried"
                 raise NotRetryable(text)
             kept = await self.store.records(run_id, 0, 1)
             if not kept or kept[0].seq != 1:
                 raise NotRetryable(f"the events of run {run_id} are no longer kept")
             crew, state = await self.factory.load(row, or_current=False)
             agent_id = state.main.agent_id
-            event = RunRetried(row.crew, agent_id, crew.name_of(agent_id), request_id)
+            name = crew.name_of(agent_id)
+            event = RunRetried(row.crew, agent_id, name, request_id, forked_from)
             running = row.resumed(request_id)
             run = self.factory.make(crew, running, state, stream=state.deltas)
             await self._begin(run, event, running, "failed", None)

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import resource
 from pathlib import Path
 from typing import Annotated
 
@@ -9,16 +10,20 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
+from crew.config.errors import ConfigurationError
 from crew.config.problems import has_failed
-from crew.crew import check
+from crew.crew import Crew, check
 from crew.database import open_store
 from crew.errors import CrewError
 from crew.journal.rows import Finding
 from server.cli.exits import HERE, Exit, Folder
-from server.cli.opening import hide_tokens
+from server.cli.opening import hide_tokens, load
 from server.settings import ServerSettings
 from tools.texts import visible
 
+# fewer are soon used up by streams
+FEW_DESCRIPTORS = 4096
+PROBE_SECONDS = 5.0
 MARKS = {
     "ok": "[green]✓[/]",
     "note": "[dim]·[/]",
@@ -33,13 +38,16 @@ def doctor(
         bool, typer.Option("--database", help="Look only at the database.")
     ] = False,
 ) -> None:
-    """Look at a crew's files and its database, and say what may lose or refuse runs.
+    """Look at a crew's files, providers, script and database, and say what may lose or refuse runs.
 
-    Ends with 1 where something must be mended first.
+    Asks each provider for its models, with its key. Ends with 1 where something must be mended
+    first.
 
     Example: [bold]crew doctor examples/it-support --database[/]
     """
-    findings = [] if database else [_files(folder)]
+    findings = [] if database else [_files(folder), _descriptors()]
+    if findings and findings[0].level != "error":
+        findings += _crew(folder)
     findings += asyncio.run(_database(folder))
     console = Console(highlight=False)
     for one in findings:
@@ -58,6 +66,58 @@ def _files(folder: Path) -> Finding:
     if has_failed(problems):
         return Finding("error", f"{text}: see crew validate {folder}")
     return Finding("warning" if problems else "ok", text)
+
+
+def _descriptors() -> Finding:
+    """Each stream takes a file descriptor of the process."""
+    most, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    text = f"a process may have {most} file descriptors open"
+    if 0 <= most < FEW_DESCRIPTORS:
+        return Finding("warning", f"{text}: that many streams; raise it by `ulimit -n`")
+    return Finding("ok", text)
+
+
+def _crew(folder: Path) -> list[Finding]:
+    """What only shows when the crew is made: its keys and programs, its providers, its script."""
+    try:
+        crew = load(folder, None)
+    except ConfigurationError as error:
+        return [Finding("error", problem.message) for problem in error.problems]
+    except CrewError as error:
+        return [Finding("error", str(error))]
+    findings = [Finding("ok", "its keys are there, and the programs that its tools need")]
+    return findings + _script(crew) + asyncio.run(_providers(crew))
+
+
+def _script(crew: Crew) -> list[Finding]:
+    """The signals that no rule of the script says, so that `crew run` never takes their way."""
+    if crew.catalog.script is None:
+        return []
+    said = {agent_id: set[str]() for agent_id in crew.agents}
+    for rule in crew.catalog.script.rules:
+        for agent_id in rule.agent or crew.agents:
+            if agent_id in said:
+                routes = crew.routing.find_routes(agent_id, rule.say)
+                said[agent_id] |= {route.signal.text for route in routes}
+    ways = [(agent, route) for agent, routes in crew.routing.routes.items() for route in routes]
+    never = [
+        f"{agent} {way.signal.text}" for agent, way in ways if way.signal.text not in said[agent]
+    ]
+    if never:
+        return [Finding("note", f"script.yaml never says {', '.join(never)}")]
+    return [Finding("ok", f"script.yaml says every signal ({len(ways)})")]
+
+
+async def _providers(crew: Crew) -> list[Finding]:
+    findings = []
+    try:
+        for endpoint, client in crew.catalog.clients.items():
+            wrong = await client.probe(PROBE_SECONDS)
+            text = crew.secrets.mask(wrong or f"{client.place} answers")
+            findings.append(Finding("error" if wrong else "ok", f"{endpoint.provider}: {text}"))
+    finally:
+        await crew.aclose()
+    return findings
 
 
 async def _database(folder: Path) -> list[Finding]:

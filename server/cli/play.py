@@ -1,7 +1,6 @@
 """A run in the terminal, from the query to the answer; and the runs that are kept."""
 
 import asyncio
-import contextlib
 import json
 import os
 import sys
@@ -14,6 +13,8 @@ import anyio
 from rich.console import Console
 
 from crew.errors import CrewError
+from crew.journal.events import RunStatus
+from crew.journal.listing import RunFilter
 from crew.journal.query import Answer, CallDecision, Decision, Query
 from crew.journal.rows import RunRow
 from crew.journal.store import RunStore
@@ -34,6 +35,7 @@ LISTED_KEYS = ("run_id", "status", "reason", "started_at", "query")
 # how long another process may take to end a run, and between two looks
 CANCEL_SECONDS = 10.0
 LOOK_SECONDS = 0.1
+WATCH_SECONDS = 1.0
 NO_WORKER = "crew: no worker is at work; the run waits for one: start `crew worker DIR` beside this"
 
 
@@ -47,7 +49,7 @@ class Resume:
 
 @dataclass(frozen=True, slots=True)
 class Retry:
-    """A crashed run is to be resumed."""
+    """A failed run is to be taken up again."""
 
     run_id: str
 
@@ -76,6 +78,16 @@ class Output:
                 sys.stdout.flush()
 
     @contextmanager
+    def live(self) -> Iterator[None]:
+        """Show who is at work, while a segment goes on."""
+        if not self.as_lines:
+            self.view.live.begin()
+        try:
+            yield
+        finally:
+            self.view.live.end()
+
+    @contextmanager
     def _until_reader_is_gone(self) -> Iterator[None]:
         try:
             yield
@@ -89,7 +101,7 @@ async def play(runs: Runs, asked: Query | Resume | Retry, output: Output) -> Run
 
     Args:
         runs: the crew and its store; both are closed at the end.
-        asked: the query, the answer to a paused run, or a crashed run.
+        asked: the query, the answer to a paused run, or a failed run.
         output: prints the events.
 
     Returns:
@@ -102,6 +114,7 @@ async def play(runs: Runs, asked: Query | Resume | Retry, output: Output) -> Run
         started: Run | None = None
         try:
             started = await _start(runs, asked, deltas=deltas)
+            output.view.query = asked.text if isinstance(asked, Query) else ""
             await _warn_without_worker(runs)
             while True:
                 row = await _show_segment(runs, started, output)
@@ -126,14 +139,15 @@ async def _start(runs: Runs, asked: Query | Resume | Retry, *, deltas: bool) -> 
         run = await runs.start(replace(asked, deltas=deltas))
         await record(runs.store, "start", run.id)
         return run
+    run_id = await find_run(runs.store, asked.run_id)
     if isinstance(asked, Retry):
-        run = await runs.retry(asked.run_id)
+        run = await runs.retry(run_id)
         await record(runs.store, "retry", run.id)
         return run
     answer = replace(asked.answer, deltas=deltas)
     if answer.decision is None and not answer.decisions:
-        answer = replace(answer, decision=await _decision(runs, asked.run_id, answer.text))
-    return await _resume(runs, asked.run_id, answer)
+        answer = replace(answer, decision=await _decision(runs, run_id, answer.text))
+    return await _resume(runs, run_id, answer)
 
 
 async def _resume(runs: Runs, run_id: str, answer: Answer) -> Run:
@@ -151,12 +165,13 @@ async def _warn_without_worker(runs: Runs) -> None:
 
 
 async def _show_segment(runs: Runs, started: Run, output: Output) -> RunRow:
-    async for event in runs.follow(started.id, started.before):
-        if event is None:
-            continue
-        output.show(event)
-        if event.ends_segment:
-            break
+    with output.live():
+        async for event in runs.follow(started.id, started.before):
+            if event is None:
+                continue
+            output.show(event)
+            if event.ends_segment:
+                break
     if started.is_played_here:
         return await started.outcome()
     return await runs.row(started.id)
@@ -224,6 +239,7 @@ async def cancel_run(runs: Runs, run_id: str) -> bool:
     """
     clock = runs.crew.clock
     async with runs:
+        run_id = await find_run(runs.store, run_id)
         await runs.cancel(run_id)
         await record(runs.store, "cancel", run_id)
         try:
@@ -243,22 +259,60 @@ async def _decision(runs: Runs, run_id: str, text: str) -> Decision | None:
     return view.decision(text)
 
 
-async def show_runs(store: RunStore, run_id: str | None, *, as_document: bool) -> bool:
-    """Print the newest runs, or one with its events; False if there is no such run."""
+async def show_run(store: RunStore, run_id: str, *, as_document: bool) -> None:
+    """Print a run with its events; raises UnknownRun."""
     output = Output(as_lines=as_document)
     try:
-        if run_id is None:
-            for row in await store.rows():
-                _print_row(row, as_document=as_document)
-            return True
         reader = RunReader(LiveRuns(store, SYSTEM_CLOCK))
-        with contextlib.suppress(UnknownRun):
-            async for event in reader.stored(run_id):
-                output.show(event)
-            return True
-        return False
+        row = await reader.row(await find_run(store, run_id))
+        output.view.query = row.query
+        async for event in reader.stored(row.run_id):
+            output.show(event)
     finally:
         await store.aclose()
+
+
+async def list_runs(
+    store: RunStore, status: RunStatus | None, *, as_document: bool, watch: bool
+) -> None:
+    """Print the newest runs; with `watch`, those that are new or have changed, until Ctrl-C."""
+    shown: dict[str, RunRow] = {}
+    try:
+        while True:
+            rows = await store.rows(RunFilter(status))
+            for row in rows if not watch else reversed(rows):
+                if shown.get(row.run_id) != row:
+                    shown[row.run_id] = row
+                    _print_row(row, as_document=as_document)
+            if not watch:
+                return
+            sys.stdout.flush()
+            await asyncio.sleep(WATCH_SECONDS)
+    finally:
+        await store.aclose()
+
+
+async def find_run(store: RunStore, text: str) -> str:
+    """The id of the run that a person means: by its id, the beginning of it, or `last`.
+
+    Raises:
+        UnknownRun: there is none, or there are several.
+    """
+    if text == "last":
+        newest = await store.rows(limit=1)
+        if not newest:
+            raise UnknownRun(text)
+        return newest[0].run_id
+    if await store.row(text) is not None:
+        return text
+    # newest first, from behind all that begin so
+    near = await store.rows(limit=2, after=f"{text}~") if text else []
+    found = [row.run_id for row in near if row.run_id.startswith(text)]
+    if len(found) > 1:
+        raise UnknownRun(f"{text}…: several runs begin so")
+    if not found:
+        raise UnknownRun(text)
+    return found[0]
 
 
 def _print_row(row: RunRow, *, as_document: bool) -> None:

@@ -13,6 +13,7 @@ from rich.text import Text
 
 from crew.journal.query import CallDecision, Decision
 from crew.journal.wire import RunEvent
+from server.cli.live import LiveLines
 from tools.texts import map_texts, visible
 
 COLOURS = ("cyan", "magenta", "yellow", "green", "blue")
@@ -23,11 +24,6 @@ PROMPTS = {
     "form": 'fill it in as {"JSON": …}, yes if there is nothing to fill in, or no',
     "approval": "allow it? yes, or the reason why not",
     "unknown_outcome": "retry or skip",
-}
-OPTIONS = {
-    "approval": "--decision approve|deny",
-    "form": "--call CALL=approve={…}, or --decision deny",
-    "unknown_outcome": "--decision retry|skip|done",
 }
 ASKS = {
     "approval": "needs your approval",
@@ -52,9 +48,14 @@ class RunView:
 
     def __init__(self, console: Console) -> None:
         self.console = console
+        # what the run is asked
+        self.query = ""
         self.colours: dict[str, str] = {}
         # an answer is being written piece by piece
         self.writing = False
+        self.live = LiveLines(console)
+        # the member of a group whose lines come now
+        self.lane = ""
         # what the newest pause asks; "" for an agent's own words
         self.question = ""
         # the calls that it asks about
@@ -69,8 +70,11 @@ class RunView:
             metadata=map_texts(event.metadata, visible),
         )
         data = event.metadata
-        if self.writing and event.type != "agent_delta":
-            self.console.print()
+        self.live.follow(event)
+        if self.live.partial and event.type != "agent_delta":
+            self._body(self.live.partial)
+            self.live.partial = ""
+        self.lane = event.agent if data.get("group") else ""
         match event.type:
             case "agent_start" | "agent_delta" | "agent_response":
                 self._show_agent(event)
@@ -81,7 +85,7 @@ class RunView:
             case "parallel_start" | "parallel_end":
                 word = "starts" if event.type == "parallel_start" else "has ended"
                 members = ", ".join(data["agents"])
-                self._print(f"  [bold]⑂ {escape(event.content)} {word}[/] [dim]({members})[/]")
+                self._print(f"  [bold]∥ {escape(event.content)} {word}[/] [dim]({members})[/]")
             case "warning":
                 code = data["code"]
                 self._print(f"  [yellow]⚠ {escape(event.content)}[/] [dim]({code})[/]")
@@ -96,6 +100,9 @@ class RunView:
                 self._print(f"\n[bold]» {escape(event.content)}[/]{by}")
             case "start":
                 self.question, self.calls = "", ()
+                if not data["resumed"]:
+                    self._print(f"[dim]{escape(data['crew'])}, run {data['run_id']}[/]")
+                    self._indented(Text(f"» {visible(self.query)}", style="bold"), 0)
             case "pause":
                 self._show_pause(data)
             case "done":
@@ -106,11 +113,6 @@ class RunView:
     def prompt(self) -> str:
         """What to ask the person at a pause."""
         return f"[bold]{PROMPTS.get(self.question, '')}> [/]"
-
-    @property
-    def answer_option(self) -> str:
-        """How the newest pause is answered on the command line."""
-        return OPTIONS.get(self.question, '"…"')
 
     def decision(self, text: str) -> Decision | None:
         """What an answer decides; None: words for the agent, or a no with its reason."""
@@ -157,21 +159,29 @@ class RunView:
         return made(REFUSALS[self.question], reason=text)
 
     def _print(self, markup: str) -> None:
-        self.console.print(markup, highlight=False)
+        # a terminal wraps lines; what reads a pipe wants them whole
+        whole = not self.console.is_terminal
+        self.console.print(f"{self._lead()}{markup}", highlight=False, soft_wrap=whole)
+
+    def _lead(self) -> str:
+        """Before each line of a group's member, since the members work at the same time."""
+        return f"  [{self._colour(self.lane)}]{escape(self.lane)}[/] │" if self.lane else ""
+
+    def _colour(self, name: str) -> str:
+        return self.colours.setdefault(name, COLOURS[len(self.colours) % len(COLOURS)])
 
     def _show_agent(self, event: RunEvent) -> None:
         data, model = event.metadata, event.metadata.get("model")
-        if event.type == "agent_response" and data["group"]:
-            # members speak at the same time: each answer under its own name
-            self._head(event.agent, f"in {data['group']}, {model}")
-            self._body(event.content)
-        elif data["group"]:
-            return
+        if data["group"]:
+            # members speak at the same time: what each says, in one piece
+            if event.type == "agent_response" and event.content.strip():
+                self._body(event.content)
         elif event.type == "agent_start":
             self._head(event.agent, f"round {data['round']}, {model}")
         elif event.type == "agent_delta":
-            text = escape(event.content)
-            self.console.print(text, end="", soft_wrap=True, highlight=False)
+            *lines, self.live.partial = f"{self.live.partial}{event.content}".split("\n")
+            for line in lines:
+                self._body(line)
         elif not self.writing and event.content.strip():
             self._body(event.content)
 
@@ -231,19 +241,19 @@ class RunView:
             self._indented(Text(f"- {told}"), 4)
 
     def _head(self, name: str, about: str) -> None:
-        colour = self.colours.setdefault(name, COLOURS[len(self.colours) % len(COLOURS)])
-        self._print(f"\n[bold {colour}]● {escape(name)}[/] [dim]({escape(about)})[/]")
+        self._print(f"\n[bold {self._colour(name)}]● {escape(name)}[/] [dim]({escape(about)})[/]")
 
     def _body(self, text: str) -> None:
         self._indented(Text(text.rstrip()), 2)
 
     def _indented(self, text: Text, by: int) -> None:
         """A terminal gets lines wrapped within the indentation; anything else gets them whole."""
-        if self.console.is_terminal:
+        lead = self._lead()
+        if self.console.is_terminal and not lead:
             self.console.print(Padding(text, (0, 0, 0, by)))
             return
-        lines = "\n".join(" " * by + line for line in text.plain.splitlines())
-        self.console.print(lines, soft_wrap=True, markup=False)
+        for line in text.plain.splitlines():
+            self._print(" " * by + escape(line))
 
     def _show_end(self, data: Mapping[str, Any]) -> None:
         usage = data["usage"]

@@ -1,15 +1,16 @@
-"""The commands about runs: run, runs, cancel."""
+"""The commands about runs: run, runs, retry, cancel."""
 
 import asyncio
 import os
 import sys
 from pathlib import Path
-from typing import Annotated, get_args
+from typing import Annotated, NoReturn, get_args
 
 import typer
 
 from crew.backends.memory import MemoryStore
 from crew.crew import Crew
+from crew.journal.events import RunStatus
 from crew.journal.query import (
     DEFAULT_PRIORITY,
     MAX_PRIORITY,
@@ -21,8 +22,9 @@ from crew.journal.query import (
 )
 from crew.runs.runs import Runs
 from server.cli.exits import HERE, Exit, Folder, exit_code_of, fail
+from server.cli.hints import answer_commands
 from server.cli.opening import Provider, load, open_for, open_to_look
-from server.cli.play import Output, Resume, Retry, cancel_run, play, show_runs
+from server.cli.play import Output, Resume, Retry, cancel_run, list_runs, play, show_run
 from server.cli.run_view import parse_arguments
 from server.settings import ServerSettings
 from tools.approval import Remember
@@ -34,14 +36,17 @@ def run(
     ],
     query: Annotated[
         str | None,
-        typer.Argument(metavar="QUERY", help="What to ask the crew.", show_default=False),
+        typer.Argument(
+            metavar="QUERY", help="What to ask the crew; - reads it from stdin.", show_default=False
+        ),
     ] = None,
     as_lines: Annotated[
         bool, typer.Option("--json", help="Print the events as JSON, one a line.")
     ] = False,
     provider: Provider = None,
     answer: Annotated[
-        str | None, typer.Option(metavar="RUN", help="QUERY is the answer to this paused run.")
+        str | None,
+        typer.Option(metavar="RUN", help="QUERY is the answer to this paused run: id, or last."),
     ] = None,
     decision: Annotated[
         Decision | None,
@@ -72,10 +77,6 @@ def run(
             "--dry", help="Call only tools that read; show what others would do. Keeps no run."
         ),
     ] = False,
-    retry: Annotated[
-        str | None,
-        typer.Option(metavar="RUN", help="Resume this crashed run at the step it crashed in."),
-    ] = None,
 ) -> None:
     """Run a crew in the terminal and show its events as they come; asks you at a pause.
 
@@ -85,36 +86,74 @@ def run(
     Example: [bold]crew run examples/it-support "Kiểm tra máy này"[/]
     """
     decisions = tuple(_call_decision(text) for text in calls or ())
-    _check_options(query, answer, bool(decision or decisions), retry)
-    if priority is not None and (answer is not None or retry is not None):
+    _check_options(query, answer, bool(decision or decisions))
+    if priority is not None and answer is not None:
         raise typer.BadParameter("the run has its own", param_hint="--priority")
-    if dry and (answer is not None or retry is not None):
+    if dry and answer is not None:
         raise typer.BadParameter("a dry run is one of its own", param_hint="--dry")
     crew = load(folder, provider, dry=dry)
-    if query or not (decision or decisions or retry):
+    if query == "-":
+        query = _read_query(crew)
+    if query or not (decision or decisions):
         _check_query(query or "", crew)
-    settings = ServerSettings.read(os.environ, "127.0.0.1", 0)
     rank = DEFAULT_PRIORITY if priority is None else priority
-    asked: Query | Resume | Retry = Query(query or "", priority=rank)
+    asked: Query | Resume = Query(query or "", priority=rank)
     if answer is not None:
         asked = Resume(answer, _answer_of(query or "", decision, decisions))
-    elif retry is not None:
-        asked = Retry(retry)
-    output = Output(as_lines=as_lines)
     if dry:
-        runs = Runs(crew, MemoryStore(crew.clock))
-    else:
-        database = open_for(crew, settings, folder)
-        database.store.claim_process(serves=False)
-        runs = Runs(crew, database.store, queue=database.queue)
+        _play(Runs(crew, MemoryStore(crew.clock)), asked, folder, as_lines=as_lines, is_kept=False)
+    _play(_open(crew, folder), asked, folder, as_lines=as_lines)
+
+
+def retry(
+    run_id: Annotated[
+        str, typer.Argument(metavar="RUN", help="The run: its id, the beginning of it, or last.")
+    ],
+    folder: Folder = HERE,
+    as_lines: Annotated[
+        bool, typer.Option("--json", help="Print the events as JSON, one a line.")
+    ] = False,
+) -> None:
+    """Go on with a failed run at the step that failed; ends as `crew run` does.
+
+    Example: [bold]crew retry last examples/it-support[/]
+    """
+    _play(_open(load(folder, None), folder), Retry(run_id), folder, as_lines=as_lines)
+
+
+def _open(crew: Crew, folder: Path) -> Runs:
+    database = open_for(crew, ServerSettings.read(os.environ, "127.0.0.1", 0), folder)
+    database.store.claim_process(serves=False)
+    return Runs(crew, database.store, queue=database.queue)
+
+
+def _play(
+    runs: Runs, asked: Query | Resume | Retry, folder: Path, *, as_lines: bool, is_kept: bool = True
+) -> NoReturn:
+    """Play, say how a pause is answered, and end the command."""
+    output = Output(as_lines=as_lines)
     row = asyncio.run(play(runs, asked, output))
-    if row.status == "paused" and dry:
+    if row.status == "paused" and not is_kept:
         print("Paused; a dry run is not kept, so it ends here.", file=sys.stderr)
     elif row.status == "paused" and not as_lines:
-        option = output.view.answer_option
-        text = f"Paused. Answer with: crew run {folder} --answer {row.run_id} {option}"
-        print(text, file=sys.stderr)
+        view = output.view
+        print("Paused. To answer:", file=sys.stderr)
+        for command in answer_commands(folder, row.run_id, view.question, view.calls):
+            print(f"  {command}", file=sys.stderr)
     raise typer.Exit(exit_code_of(row))
+
+
+def _read_query(crew: Crew) -> str:
+    """What stdin has; no more than a query may have is read."""
+    limit = int(crew.config.settings.max_input_size_kb * 1000)
+    # a character has up to four bytes; one more shows that there is more
+    content = sys.stdin.buffer.read(4 * limit + 1)
+    if len(content) > 4 * limit:
+        fail(f"QUERY has more than {limit:,} characters", Exit.USAGE)
+    try:
+        return content.decode().rstrip("\n")
+    except UnicodeDecodeError:
+        fail("QUERY: stdin is not valid UTF-8", Exit.USAGE)
 
 
 def runs(
@@ -122,9 +161,15 @@ def runs(
     run_id: Annotated[
         str | None,
         typer.Argument(
-            metavar="RUN", help="Show this run with its events.", show_default="list the newest"
+            metavar="RUN",
+            help="Show this run with its events: its id, the beginning of it, or last.",
+            show_default="list the newest",
         ),
     ] = None,
+    status: Annotated[RunStatus | None, typer.Option(help="List only those with it.")] = None,
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Go on, and print runs as they change.")
+    ] = False,
     as_document: Annotated[
         bool, typer.Option("--json", help="Print JSON, one object a line.")
     ] = False,
@@ -133,11 +178,15 @@ def runs(
 
     Example: [bold]crew runs examples/it-support[/]
     """
-    found = run_id is None
-    if (store := open_to_look(folder)) is not None:
-        found = asyncio.run(show_runs(store, run_id, as_document=as_document))
-    if not found:
-        fail(f"there is no run {run_id}")
+    if run_id is not None and (status is not None or watch):
+        raise typer.BadParameter("it is of the list; give no RUN with it", param_hint="--status")
+    store = open_to_look(folder)
+    if run_id is not None:
+        if store is None:
+            fail(f"there is no run {run_id}")
+        asyncio.run(show_run(store, run_id, as_document=as_document))
+    elif store is not None:
+        asyncio.run(list_runs(store, status, as_document=as_document, watch=watch))
 
 
 def cancel(
@@ -151,26 +200,19 @@ def cancel(
 
     Example: [bold]crew cancel 019a8b6d40f2c0ffee examples/it-support[/]
     """
-    crew = load(folder, None)
-    settings = ServerSettings.read(os.environ, "127.0.0.1", 0)
-    database = open_for(crew, settings, folder)
-    database.store.claim_process(serves=False)
-    ended = asyncio.run(cancel_run(Runs(crew, database.store, queue=database.queue), run_id))
+    ended = asyncio.run(cancel_run(_open(load(folder, None), folder), run_id))
     if not ended:
         print(f"crew: run {run_id}: its process has been asked to end it", file=sys.stderr)
         raise typer.Exit(Exit.PAUSED)
     print(f"Cancelled {run_id}.")
 
 
-def _check_options(query: str | None, answer: str | None, decides: bool, retry: str | None) -> None:
+def _check_options(query: str | None, answer: str | None, decides: bool) -> None:
     """Refuse what does not go together."""
-    if retry is not None and (query is not None or answer is not None or decides):
-        text = "it goes on by itself: give no QUERY, --answer or --decision with it"
-        raise typer.BadParameter(text, param_hint="--retry")
     if decides and answer is None:
         text = "it decides on the calls of a paused run: give its id with --answer"
         raise typer.BadParameter(text, param_hint="--decision")
-    if query is None and not decides and retry is None:
+    if query is None and not decides:
         text = "say what to ask the crew"
         if answer is not None:
             text = "give the answer in words, or a --decision"
@@ -224,4 +266,4 @@ def _check_query(query: str, crew: Crew) -> None:
         fail(f"QUERY {error}", Exit.USAGE)
 
 
-COMMANDS = (run, runs, cancel)
+COMMANDS = (run, runs, retry, cancel)

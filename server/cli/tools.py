@@ -19,6 +19,7 @@ from server.cli.api_file import ApiFile
 from server.cli.exits import HERE, Exit, Folder, fail
 from server.cli.lock import write_lock
 from server.cli.opening import load
+from server.http.responses import described_tool, tools_of
 from tools.calls import CallAsked, CallEvent, CallProgressed, ToolCall, ToolResult
 from tools.context import Caller
 from tools.errors import ToolDefinitionError, ToolError
@@ -66,7 +67,7 @@ def show(
         write_lock(folder)
     crew = load(folder, None)
     for tool, agents in tools_of(crew):
-        document = describe(tool, agents)
+        document = described_tool(tool, agents)
         if as_document:
             print(to_json(document).decode())
         else:
@@ -111,38 +112,6 @@ def import_(
     if not tools:
         fail(visible(f"{file}: no operation can be a tool"), Exit.USAGE)
     print(yaml.safe_dump({"tools": tools}, sort_keys=False, allow_unicode=True, width=100), end="")
-
-
-def tools_of(crew: Crew) -> list[tuple[Tool, list[str]]]:
-    """The tools that agents of a crew have, then those that none has; with the agents' ids."""
-    users: dict[str, list[str]] = {}
-    found: dict[str, Tool] = {}
-    for agent_id, agent in crew.agents.items():
-        for name, tool in agent.tools.items():
-            found[name] = tool
-            users.setdefault(name, []).append(agent_id)
-    found |= {tool.name: tool for tool in crew.tools if tool.name not in found}
-    return [(tool, users.get(name, [])) for name, tool in found.items()]
-
-
-def describe(tool: Tool, agents: list[str]) -> dict[str, Any]:
-    """What a tool is and may do, as JSON."""
-    reach = tool.reach
-    return {
-        "tool": tool.name,
-        "kind": reach.kind,
-        "agents": agents,
-        "description": tool.description,
-        "effect": tool.effect,
-        "requires_approval": tool.requires_approval,
-        "reaches": reach.hosts,
-        "runs": reach.runs,
-        "reads": reach.reads,
-        "writes": reach.writes,
-        "sandbox": reach.sandbox,
-        "pin": reach.pin,
-        "schema_bytes": len(to_json(tool.parameters)),
-    }
 
 
 def render(document: Mapping[str, Any]) -> str:

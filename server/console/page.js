@@ -1,7 +1,18 @@
-// What the modules of the console share: elements, and text that hides nothing.
+// What the modules of the console share: elements, text that hides nothing, times and numbers.
+
+import { locale, t } from "./words.js";
 
 export function element(tag, properties = {}, ...children) {
   const made = Object.assign(document.createElement(tag), properties);
+  made.append(...children);
+  return made;
+}
+
+const SVG = "http://www.w3.org/2000/svg";
+
+export function shape(tag, attributes = {}, ...children) {
+  const made = document.createElementNS(SVG, tag);
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
   made.append(...children);
   return made;
 }
@@ -10,4 +21,48 @@ export function element(tag, properties = {}, ...children) {
 export function visible(text) {
   const hidden = /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
   return text.replace(hidden, (found) => `\\u${found.charCodeAt(0).toString(16).padStart(4, "0")}`);
+}
+
+export const json = (value) => visible(JSON.stringify(value, null, 2));
+
+// a button that tells what went wrong beside itself
+export function button(text, act, properties = {}) {
+  const made = element("button", { type: "button", ...properties }, text);
+  const wrong = element("span", { className: "error", role: "alert" });
+  made.onclick = async () => {
+    made.disabled = true;
+    wrong.remove();
+    try {
+      await act();
+    } catch (error) {
+      wrong.textContent = ` ${error.message}`;
+      made.after(wrong);
+    } finally {
+      made.disabled = false;
+    }
+  };
+  return made;
+}
+
+export const link = (href, ...children) => element("a", { href }, ...children);
+
+export const chip = (status) => element("span", { className: `chip ${status}` }, t(status));
+
+export function seconds(value) {
+  if (value < 1) return `${Math.round(value * 1000)} ms`;
+  if (value < 10) return `${value.toFixed(1)} s`;
+  if (value < 60) return `${Math.round(value)} s`;
+  const minutes = Math.floor(value / 60);
+  if (minutes < 60) return `${minutes} min ${Math.round(value % 60)} s`;
+  return minutes < 2880 ? `${Math.floor(minutes / 60)} h ${minutes % 60} min` : `${Math.floor(minutes / 1440)} d`;
+}
+
+export const age = (time) => seconds(Math.max(0, (Date.now() - new Date(time)) / 1000));
+
+export const clock = (time) =>
+  element("time", { dateTime: time, title: time }, new Date(time).toLocaleString(locale, { dateStyle: "short", timeStyle: "medium" }));
+
+export function spent(usage) {
+  const tokens = `${usage.total_tokens.toLocaleString(locale)} ${t("tokens")}`;
+  return usage.cost_usd ? `${tokens} · $${usage.cost_usd.toFixed(4)}` : tokens;
 }

@@ -27,13 +27,13 @@ from server.http import session
 from server.http.access import RequestIds
 from server.http.door import Door
 from server.http.endpoints import crew as crew_endpoints
-from server.http.endpoints import grants, health, runs, tickets
+from server.http.endpoints import grants, health, hooks, lists, runs, tickets
 from server.http.errors import EXCEPTION_HANDLERS
 from server.http.guard import Guard
 from server.http.openapi import document as openapi
 from server.http.overload import Admission, Overload
 from server.http.pace import Limits
-from server.http.rights import needing
+from server.http.rights import needing, require
 from server.http.services import Services
 from server.identity import Oidc
 from server.settings import ServerSettings, SettingsError
@@ -44,6 +44,8 @@ API = "/api/crew"
 # how often a replica looks whether there are workers
 LOOK_SECONDS = 5.0
 CONSOLE = Path(__file__).parent.parent / "console"
+# of the console, each with its own address
+PAGES = ("/", "/runs", "/runs/{run_id}", "/inbox", "/crew")
 CONSOLE_HEADERS = {
     "Content-Security-Policy": (
         "default-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
@@ -194,20 +196,23 @@ async def _log_missing_workers(queue: Queue) -> None:
 def _routes() -> list[Route | Mount]:
     run = f"{API}/runs/{{run_id}}"
     return [
-        Route("/", _console),
+        *(Route(path, _console) for path in PAGES),
         Route(session.SESSION, session.begin, methods=["POST"]),
-        # these two start, answer or read, and look at the scope themselves
+        # those that start or answer look at the scope themselves
         Route(f"{API}/stream", runs.stream, methods=["GET", "POST"]),
         Route(f"{API}/run", runs.run, methods=["POST"]),
         Route(API, needing("read", crew_endpoints.show)),
         Route(f"{API}/reload", needing("admin", crew_endpoints.reload), methods=["POST"]),
         Route(f"{API}/tickets", tickets.make, methods=["POST"]),
-        Route(f"{API}/runs", needing("read", runs.listing)),
+        Route(f"{API}/inbox", needing("read", lists.inbox)),
+        Route(f"{API}/runs", _runs, methods=["GET", "POST"]),
         Route(run, needing("read", runs.show)),
         Route(f"{run}/events", needing("read", runs.events)),
         Route(f"{run}/resume", needing("answer", runs.resume), methods=["POST"]),
         Route(f"{run}/cancel", needing("run", runs.cancel), methods=["POST"]),
         Route(f"{run}/retry", needing("run", runs.retry), methods=["POST"]),
+        Route(f"{run}/fork", needing("run", runs.fork), methods=["POST"]),
+        Route(f"{API}/hooks/{{name}}", needing("hook", hooks.receive), methods=["POST"]),
         Route(f"{API}/grants", needing("answer", grants.listing)),
         Route(f"{API}/grants/{{grant_id}}", needing("answer", grants.revoke), methods=["DELETE"]),
         Route("/openapi.json", needing("read", openapi.show)),
@@ -225,6 +230,19 @@ def probe_routes() -> list[Route]:
     ]
 
 
+async def _runs(request: Request) -> Response:
+    """GET, POST /api/crew/runs: runs, newest first; or start one: 202, and its address.
+
+    GET takes `status`, `agent_id`, `text` (a part of the query), `since` and `until` (of the start:
+    a time, UTC, or its beginning), `limit` (50) and `after` (a run_id; `next` of the page before).
+    POST takes a StartBody, and may have an `Idempotency-Key`.
+    """
+    if request.method == "POST":
+        return await runs.start(request)
+    require(request, "read")
+    return await lists.listing(request)
+
+
 async def _console(request: Request) -> Response:
-    """GET /: the web console."""
+    """GET /, /runs, /runs/{id}, /inbox, /crew: a page of the web console."""
     return FileResponse(CONSOLE / "index.html", headers=CONSOLE_HEADERS)

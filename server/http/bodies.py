@@ -12,6 +12,9 @@ MAX_DECISIONS = 1000
 MAX_MESSAGE_BYTES = 100_000
 Glob = Annotated[str, Field(min_length=1, max_length=1000)]
 ID = r"^[A-Za-z0-9_-]{1,128}$"
+# of a day in UTC, or its beginning
+_CLOCK = r"([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\.[0-9]{1,6})?Z"
+TIME = rf"[0-9]{{4}}(-(0[1-9]|1[0-2])(-(0[1-9]|[12][0-9]|3[01])(T{_CLOCK})?)?)?"
 
 
 def _check_text(text: str) -> str:
@@ -82,19 +85,26 @@ class _AnswerFields(Body):
     """The pause that is answered: the `seq` of its event."""
 
 
-class QueryBody(_AnswerFields):
-    """What starts a run, or, with `run_id`, answers its pause."""
+class StartBody(Body):
+    """What starts a run."""
 
     query: Annotated[Text, Field(min_length=1)]
     """What is asked or answered."""
     history: Annotated[list[HistoryMessageBody], Field(max_length=MAX_HISTORY)] = []
     """What was said before this run."""
-    run_id: Annotated[str, Field(pattern=ID)] | None = None
-    """The paused run that is answered."""
     resume_agent_id: Annotated[str, Field(pattern=ID)] | None = None
     """The agent that starts, instead of the entry point."""
     priority: Annotated[int, Field(ge=0, le=MAX_PRIORITY)] | None = None
     """Where runs wait, higher ones go first; up to the token's, 5 unless given."""
+    deltas: bool = False
+    """Publish the text of agents as it is written."""
+
+
+class QueryBody(StartBody, _AnswerFields):
+    """What starts a run, or, with `run_id`, answers its pause."""
+
+    run_id: Annotated[str, Field(pattern=ID)] | None = None
+    """The paused run that is answered."""
 
 
 class TicketBody(Body):
@@ -102,6 +112,13 @@ class TicketBody(Body):
 
     run_id: Annotated[str, Field(pattern=ID)] | None = None
     """The run whose events are read; not given: one run is started."""
+
+
+class ForkBody(Body):
+    """Where a run is forked."""
+
+    after: Annotated[int, Field(ge=1, lt=2**53, strict=True)]
+    """The `seq` of the last event that the new run has too."""
 
 
 class AnswerBody(_AnswerFields):

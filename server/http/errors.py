@@ -17,6 +17,7 @@ from crew.runs.errors import (
     Draining,
     KeyReused,
     MayHaveBegun,
+    NotForkable,
     NotPaused,
     NotRetryable,
     RunEnded,
@@ -27,6 +28,8 @@ from crew.runs.errors import (
 )
 from server.http.responses import JsonResponse
 
+# problems of one request that are listed
+MAX_PROBLEMS = 20
 log = logging.getLogger(__name__)
 
 DRAINING = "this server is going down; try again at another one, or in a moment"
@@ -156,6 +159,7 @@ EXCEPTION_HANDLERS: Mapping[Any, Callable[[Request, Exception], Awaitable[Respon
     WrongDecision: _answer_wrong_decision,
     NotPaused: _with_status(409),
     ChangedCall: _with_status(409),
+    NotForkable: _with_status(409),
     NotRetryable: _with_status(409),
     RunEnded: _with_status(409),
     TooManyWait: _answer_too_many,
@@ -168,3 +172,12 @@ EXCEPTION_HANDLERS: Mapping[Any, Callable[[Request, Exception], Awaitable[Respon
     HTTPException: _answer_http_error,
     Exception: _answer_mistake,
 }
+
+
+def bad_request(problems: list[tuple[str, str]]) -> HttpProblem:
+    """A 400 that lists (field, what is wrong with it)."""
+    listed = [(field[:80], message) for field, message in problems[:MAX_PROBLEMS]]
+    detail = "; ".join(f"{field}: {message}" for field, message in listed)
+    if len(problems) > len(listed):
+        detail = f"{detail}; and {len(problems) - len(listed)} more"
+    return HttpProblem(400, detail, listed)

@@ -129,7 +129,7 @@ class Guard:
 
     def _ask(self, headers: Headers, path: str) -> Response:
         if not path.startswith(GUARDED) and "text/html" in headers.get("accept", ""):
-            return ask_for_token()
+            return ask_for_token(path=path)
         raise HttpProblem(401, UNAUTHORIZED, headers={"WWW-Authenticate": "Bearer"})
 
 

@@ -2,10 +2,8 @@
 
 import hashlib
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
-from urllib.parse import parse_qsl
 
 from pydantic import ValidationError
 from pydantic_core import from_json, to_json
@@ -21,19 +19,14 @@ from crew.journal.query import (
     IdempotencyKey,
     Query,
 )
-from server.http.bodies import AnswerBody, Body, QueryBody
-from server.http.errors import HttpProblem
+from server.http.bodies import AnswerBody, Body, QueryBody, StartBody
+from server.http.errors import HttpProblem, bad_request
+from server.http.parameters import TICKET, parse_flag, parse_parameters
 from server.http.rights import caller_of
 from server.http.strict_json import parse_json
 from server.tokens import Caller, Ticket
 
-# problems of one request that are listed
-MAX_PROBLEMS = 20
-# of a query string
-MAX_PARAMETERS = 100
-EVENT_ID = re.compile(r"(?:([A-Za-z0-9_-]{1,128}):)?(\d{1,15})")
 KEY = re.compile(r'"[!#-~ ]{1,255}"|[!#-~]{1,255}')
-TICKET = "ticket"
 IDEMPOTENCY_KEY = "idempotency_key"
 STREAM_PARAMETERS = frozenset(
     {"q", "run_id", "resume_agent_id", "priority", "deltas", IDEMPOTENCY_KEY, TICKET}
@@ -72,12 +65,26 @@ async def parse_run_request(
     else:
         data = _from_url(request)
     body = _check(QueryBody, data)
-    _check_length(body.query, settings)
     if body.run_id is not None:
+        _check_length(body.query, settings)
         return ResumeRequest(body.run_id, _answer_of(body, caller))
     if body.decision is not None or body.decisions or body.result or body.pause is not None:
         field = "decision" if body.pause is None else "pause"
         raise bad_request([(field, "answers a paused run; give its run_id")])
+    return _start_of(body, settings, agents, caller)
+
+
+async def parse_start(
+    request: Request, settings: CrewSettings, agents: frozenset[str], caller: Caller
+) -> StartRequest:
+    """What a POST of `/api/crew/runs` asks; raises HttpProblem with every problem."""
+    return _start_of(await parse_body(request, settings, StartBody), settings, agents, caller)
+
+
+def _start_of(
+    body: StartBody, settings: CrewSettings, agents: frozenset[str], caller: Caller
+) -> StartRequest:
+    _check_length(body.query, settings)
     start = body.resume_agent_id
     if start is not None and start not in agents:
         raise bad_request([("resume_agent_id", f"there is no agent {start!r}")])
@@ -89,7 +96,7 @@ async def parse_run_request(
     return StartRequest(Query(body.query, history, start, body.deltas, priority))
 
 
-def _priority(body: QueryBody, caller: Caller) -> int:
+def _priority(body: StartBody, caller: Caller) -> int:
     if body.priority is None:
         return min(DEFAULT_PRIORITY, caller.max_priority)
     if body.priority > caller.max_priority:
@@ -216,55 +223,6 @@ async def require_no_body(request: Request, settings: CrewSettings, what: str) -
         raise bad_request([("body", f"{what} takes none")])
 
 
-def parse_parameters(request: Request, known: frozenset[str]) -> dict[str, str]:
-    """The query string's parameters, each at most once; `ticket` is always allowed.
-
-    Raises:
-        HttpProblem: one is unknown, given twice, or not UTF-8.
-    """
-    query_string = request.scope["query_string"].decode("latin-1")
-    try:
-        pairs = parse_qsl(
-            query_string, keep_blank_values=True, errors="strict", max_num_fields=MAX_PARAMETERS
-        )
-    except UnicodeDecodeError:
-        raise bad_request([("query string", "is not valid UTF-8")]) from None
-    except ValueError as error:
-        raise bad_request([("query string", str(error))]) from None
-    given: dict[str, str] = {}
-    problems: list[tuple[str, str]] = []
-    names = ", ".join(sorted(known - {TICKET}))
-    for key, value in pairs:
-        if key not in known and key != TICKET:
-            problems.append((key, f"is unknown; known: {names}"))
-        elif key in given:
-            problems.append((key, "is given twice"))
-        given[key] = value
-    if problems:
-        raise bad_request(problems)
-    return given
-
-
-def parse_flag(given: Mapping[str, str], name: str) -> bool:
-    """A parameter that is 0 or 1, 0 unless given; raises HttpProblem."""
-    if given.get(name, "0") not in ("0", "1"):
-        raise bad_request([(name, "is 0 or 1")])
-    return given.get(name) == "1"
-
-
-def parse_event_id(text: str, run_id: str | None, field: str) -> tuple[str, int]:
-    """(run_id, n) of `run:n`, or of `n` where the run is known; raises HttpProblem."""
-    found = EVENT_ID.fullmatch(text)
-    if found is None or (found[1] is None and run_id is None):
-        wrong = f"{text[:80]!r} is no event id; it looks like <run_id>:<number>"
-        raise bad_request([(field, wrong)])
-    if run_id is not None and found[1] not in (None, run_id):
-        raise bad_request([(field, f"{text[:80]!r} is of another run")])
-    named = found[1] or run_id
-    assert named is not None, "one of the two is there"
-    return named, int(found[2])
-
-
 def _from_url(request: Request) -> dict[str, Any]:
     given = parse_parameters(request, STREAM_PARAMETERS)
     data: dict[str, Any] = {}
@@ -333,12 +291,3 @@ def _message(kind: str, message: str) -> str:
             return message.removeprefix("Value error, ")
         case _:
             return message[:1].lower() + message[1:]
-
-
-def bad_request(problems: list[tuple[str, str]]) -> HttpProblem:
-    """A 400 that lists (field, what is wrong with it)."""
-    listed = [(field[:80], message) for field, message in problems[:MAX_PROBLEMS]]
-    detail = "; ".join(f"{field}: {message}" for field, message in listed)
-    if len(problems) > len(listed):
-        detail = f"{detail}; and {len(problems) - len(listed)} more"
-    return HttpProblem(400, detail, listed)

@@ -8,8 +8,10 @@ from starlette.responses import Response
 
 from crew.config.problems import Problem
 from crew.crew import Crew
+from crew.journal.envelopes import usage_of
 from crew.journal.rows import RunRow
-from crew.journal.wire import result_of
+from crew.journal.wire import RunEvent, result_of
+from tools import Tool
 
 RUN_KEYS = (
     "run_id",
@@ -17,9 +19,11 @@ RUN_KEYS = (
     "query",
     "reason",
     "answer",
+    "agent_id",
     "started_at",
     "ended_at",
     "paused_agent_id",
+    "paused_until",
 )
 
 
@@ -35,19 +39,30 @@ class JsonResponse(Response):
 
 def listed_run(row: RunRow) -> dict[str, Any]:
     """A run, as lists show it."""
-    return {key: getattr(row, key) for key in RUN_KEYS}
-
-
-def whole_run(row: RunRow) -> dict[str, Any]:
-    """A run with its result."""
     return {
-        **listed_run(row),
+        **{key: getattr(row, key) for key in RUN_KEYS},
+        "usage": usage_of(row.usage),
+        "duration_seconds": round(row.duration_seconds, 6),
+    }
+
+
+def waiting_run(row: RunRow, pause: RunEvent | None) -> dict[str, Any]:
+    """A run with what it asks a person: what its `pause` event has; None where it asks nothing."""
+    waiting = None
+    if pause is not None:
+        waiting = {**pause.metadata, "agent": pause.agent, "since": pause.timestamp}
+    return {**listed_run(row), "waiting": waiting}
+
+
+def whole_run(row: RunRow, pause: RunEvent | None) -> dict[str, Any]:
+    """A run with its result, and what it asks a person."""
+    return {
+        **waiting_run(row, pause),
         **result_of(row),
         "crew": row.crew,
         "request_id": row.request_id,
         "owner": row.owner,
         "priority": row.priority,
-        "paused_until": row.paused_until,
         # by which an answer may name the pause
         "pause": row.pause_seq,
     }
@@ -76,8 +91,17 @@ def whole_crew(crew: Crew, *, prompts: bool) -> dict[str, Any]:
             for edge in crew.graph.edges
         ],
         "limits": config.settings.model_dump(),
+        "hooks": {name: hook.model_dump() for name, hook in config.hooks.items()},
         "warnings": [warning(problem) for problem in crew.warnings],
+        "tools": [described_tool(tool, agents) for tool, agents in tools_of(crew)],
+        "providers": _providers(crew),
     }
+
+
+def _providers(crew: Crew) -> list[dict[str, Any]]:
+    """Whether each provider that was asked in this process answers, as its breaker knows."""
+    is_open = crew.recipe.model_guards.open
+    return [{"name": name, "answers": not is_open[name]} for name in sorted(is_open)]
 
 
 def _agent(crew: Crew, agent_id: str, *, prompts: bool) -> dict[str, Any]:
@@ -108,6 +132,38 @@ def _agent(crew: Crew, agent_id: str, *, prompts: bool) -> dict[str, Any]:
     if prompts:
         document["system_prompt"] = agent.prompt.text()
     return document
+
+
+def tools_of(crew: Crew) -> list[tuple[Tool, list[str]]]:
+    """The tools that agents of a crew have, then those that none has; with the agents' ids."""
+    users: dict[str, list[str]] = {}
+    found: dict[str, Tool] = {}
+    for agent_id, agent in crew.agents.items():
+        for name, tool in agent.tools.items():
+            found[name] = tool
+            users.setdefault(name, []).append(agent_id)
+    found |= {tool.name: tool for tool in crew.tools if tool.name not in found}
+    return [(tool, users.get(name, [])) for name, tool in found.items()]
+
+
+def described_tool(tool: Tool, agents: list[str]) -> dict[str, Any]:
+    """What a tool is and may do, as JSON."""
+    reach = tool.reach
+    return {
+        "tool": tool.name,
+        "kind": reach.kind,
+        "agents": agents,
+        "description": tool.description,
+        "effect": tool.effect,
+        "requires_approval": tool.requires_approval,
+        "reaches": reach.hosts,
+        "runs": reach.runs,
+        "reads": reach.reads,
+        "writes": reach.writes,
+        "sandbox": reach.sandbox,
+        "pin": reach.pin,
+        "schema_bytes": len(to_json(tool.parameters)),
+    }
 
 
 def warning(problem: Problem) -> dict[str, Any]:

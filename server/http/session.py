@@ -1,5 +1,8 @@
 """The console's way in: a link with the token, or a form; then a cookie."""
 
+import base64
+import hashlib
+import re
 from html import escape
 from urllib.parse import parse_qs
 
@@ -10,10 +13,22 @@ from server.http.door import Door
 
 SESSION = "/session"
 COOKIE = "crew_token"
+# where a person may have been on the way to: a page of the console
+PAGE_PATH = re.compile(r"/(runs(/[A-Za-z0-9_-]{1,128})?|inbox|crew)?")
 MAX_BYTES = 10_000
+# the console's own style needs the token
+STYLE = """
+:root { color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif; }
+main { max-width: 26rem; margin: 15vh auto; padding: 0 1rem; }
+h1 { font-size: 1.3rem; }
+input { width: 100%; box-sizing: border-box; }
+input, button { font: inherit; padding: .5rem .7rem; margin: .3rem 0 .8rem; }
+[role="alert"] { color: light-dark(#b42318, #f97066); }
+"""
+_HASH = base64.b64encode(hashlib.sha256(STYLE.encode()).digest()).decode()
 HEADERS = {
     "Content-Security-Policy": (
-        "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; "
+        f"default-src 'none'; style-src 'sha256-{_HASH}'; img-src 'self'; form-action 'self'; "
         "frame-ancestors 'none'; base-uri 'none'"
     ),
     "Cache-Control": "no-store",
@@ -25,12 +40,14 @@ PAGE = """<!doctype html>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>crew console</title>
+<style>{style}</style>
 <main>
 <h1>This server needs a token</h1>
 <p role="alert">{problem}</p>
 <form method="post" action="/session">
 <label for="token">Token</label>
 <input id="token" name="token" type="password" autocomplete="current-password" required autofocus>
+<input name="next" type="hidden" value="{path}">
 <button>Open the console</button>
 </form>
 </main>
@@ -38,14 +55,16 @@ PAGE = """<!doctype html>
 """
 
 
-def ask_for_token(problem: str = "") -> Response:
-    """A page with a form."""
-    return HTMLResponse(PAGE.format(problem=escape(problem)), 401, headers=HEADERS)
+def ask_for_token(problem: str = "", path: str = "/") -> Response:
+    """A page with a form; it leads on to a page of the console."""
+    text = PAGE.format(style=STYLE, problem=escape(problem), path=escape(path))
+    return HTMLResponse(text, 401, headers=HEADERS)
 
 
-def open_session(secret: str, *, is_secure: bool) -> Response:
-    """To the console, with the token in a cookie that no script can read."""
-    answer = RedirectResponse("/", 303, headers={"Cache-Control": "no-store"})
+def open_session(secret: str, path: str = "/", *, is_secure: bool) -> Response:
+    """To a page of the console, with the token in a cookie that no script can read."""
+    to = path if PAGE_PATH.fullmatch(path) else "/"
+    answer = RedirectResponse(to, 303, headers={"Cache-Control": "no-store"})
     # lax: a link in a mail leads to the console, while what acts is no navigation
     answer.set_cookie(COOKIE, secret, httponly=True, samesite="lax", secure=is_secure)
     return answer
@@ -58,9 +77,10 @@ async def begin(request: Request) -> Response:
         content += piece
         if len(content) > MAX_BYTES:
             return ask_for_token("This is no token.")
-    # what separates fields is not in a token
-    given = parse_qs(content.decode("latin-1").partition("&")[0]).get("token", [""])[0].strip()
+    # the page's own two fields; what separates fields is not in a token
+    fields = parse_qs("&".join(content.decode("latin-1").split("&")[:2]))
+    given, path = (fields.get(name, [""])[0].strip() for name in ("token", "next"))
     door: Door = request.app.state.door
     if await door.show(given, request) is None:
-        return ask_for_token("This is none of the server's tokens.")
-    return open_session(given, is_secure=request.url.scheme == "https")
+        return ask_for_token("This is none of the server's tokens.", path)
+    return open_session(given, path, is_secure=request.url.scheme == "https")

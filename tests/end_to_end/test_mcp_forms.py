@@ -132,17 +132,17 @@ def test_in_the_console(browser: Browser, tmp_path: Path):
         page.goto(server.url)
         page.fill("#query", "go")
         page.click("#send")
-        form = page.locator("#events .form")
+        form = page.locator(".talk .form")
         expect(form).to_contain_text("When in Hue?")
-        expect(page.locator("#yes")).to_have_text("send the form")
-        page.click("#yes")
-        expect(page.locator("#events")).not_to_contain_text("window")
+        expect(page.locator("[name=approve]")).to_have_text("send the form")
+        page.click("[name=approve]")
+        expect(page.locator(".talk")).not_to_contain_text("window")
         form.get_by_label("Day").fill("Monday")
         form.get_by_label("Seats").fill("3")
         form.get_by_label("Window").check()
         form.get_by_label("Meal").select_option("noodles")
-        page.click("#yes")
-        expect(page.locator("#events")).to_contain_text("3 in Hue on Monday, noodles, window True")
+        page.click("[name=approve]")
+        expect(page.locator(".talk")).to_contain_text("3 in Hue on Monday, noodles, window True")
 
 
 def test_on_the_command_line(tmp_path: Path):

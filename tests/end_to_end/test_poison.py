@@ -95,7 +95,7 @@ def check_retried(http: httpx2.Client, run_id: str) -> None:
     assert received[-1]["metadata"]["answer"] == "it is up again"
     again = http.post(f"/api/crew/runs/{run_id}/retry")
     assert again.status_code == 409
-    assert "only a crashed run can be retried" in again.json()["detail"]
+    assert "only a failed run can be retried" in again.json()["detail"]
 
 
 def is_over(server: ServerProcess, http: httpx2.Client) -> bool:

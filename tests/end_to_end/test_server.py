@@ -72,9 +72,13 @@ def test_a_run_as_one_document(server: ServerProcess):
         "query",
         "reason",
         "answer",
+        "agent_id",
         "started_at",
         "ended_at",
         "paused_agent_id",
+        "paused_until",
+        "usage",
+        "duration_seconds",
     }
     assert listed["next"] == listed["runs"][0]["run_id"]
 

@@ -4,9 +4,12 @@ import contextlib
 import os
 import shutil
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+from tests.support.processes import ServerProcess
 
 CHROMIUM = (
     shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -14,6 +17,8 @@ CHROMIUM = (
 if CHROMIUM is None and os.environ.get("CI"):
     raise AssertionError("CI needs Chromium: .ci/run installs it")
 NEEDS_CHROMIUM = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium on this machine")
+# a busy machine is slow
+expect.set_options(timeout=30_000)
 OPTIONS = [
     "--no-sandbox",
     "--disable-gpu",
@@ -32,3 +37,31 @@ def opened_browser() -> Iterator[Browser]:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=OPTIONS)
         yield browser
         browser.close()
+
+
+@contextlib.contextmanager
+def opened_page(browser: Browser, **context: Any) -> Iterator[Page]:
+    """A page in English unless said, on which no script and no request may break."""
+    opened = browser.new_context(**{"locale": "en-US", **context})
+    page, broken = opened.new_page(), list[str]()
+    page.on("pageerror", lambda error: broken.append(str(error)))
+    # what the server answers while it is away, or to a wrong answer, is no mistake of the page
+    page.on(
+        "console",
+        lambda said: (
+            broken.append(said.text)
+            if said.type == "error" and "Failed to load resource" not in said.text
+            else None
+        ),
+    )
+    yield page
+    opened.close()
+    assert broken == [], broken
+
+
+def begin(page: Page, server: ServerProcess, query: str) -> None:
+    """Start a run in the console; its page opens."""
+    page.goto(server.url)
+    page.fill("#query", query)
+    page.click("#send")
+    page.wait_for_url("**/runs/*")

@@ -82,7 +82,8 @@ class ModelServer:
             while head := await reader.readuntil(b"\r\n\r\n"):
                 text = head.decode()
                 length = re.search(r"content-length: (\d+)", text, re.IGNORECASE)
-                request = json.loads(await reader.readexactly(int(length[1]) if length else 0))
+                body = await reader.readexactly(int(length[1]) if length else 0)
+                request = json.loads(body or b"{}")
                 self.headers.append(text)
                 self.asked.append(request)
                 answer = self.reply(request)

@@ -59,8 +59,13 @@ def start_server(
     log = folder / f"{command}-{next(STARTED)}.log"
     with log.open("w") as out:
         arguments: list[str | Path] = [BIN / "crew", command, folder, "--port", "0", *options]
+        measured = {key: os.environ[key] for key in os.environ if key.startswith("COVERAGE_")}
         process = subprocess.Popen(
-            arguments, stderr=out, stdout=out, text=True, env=clean_environment(**environment)
+            arguments,
+            stderr=out,
+            stdout=out,
+            text=True,
+            env=clean_environment(**measured, **environment),
         )
     with log.open() as lines:
         ended = False
@@ -97,11 +102,12 @@ def send_to_all(pid: int, kind: signal.Signals) -> None:
 
 
 def clean_environment(**more: str) -> dict[str, str]:
-    """This process's environment without what would change a crew's behaviour."""
-    kept = {
-        key: value for key, value in os.environ.items() if not key.startswith(("CREW_", "OPENAI_"))
-    }
-    return kept | more
+    """This process's environment without what would change a crew's behaviour.
+
+    Nor is coverage measured, which costs a third of a short command; of servers it is.
+    """
+    left_out = ("CREW_", "OPENAI_", "COVERAGE_")
+    return {key: value for key, value in os.environ.items() if not key.startswith(left_out)} | more
 
 
 def sse(text: str) -> list[dict[str, Any]]:

@@ -6,6 +6,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag
 
 from tools.config.common import OneTool
+from tools.json_pointer import POINTER
 from tools.yaml_shape import JsonObject, Shape, form_of, resolve
 
 Method = Literal["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
@@ -32,7 +33,7 @@ class Expected(Shape):
 
     status: Annotated[list[Status], Field(min_length=1)] | None = None
     """The good ones; 200 to 299 unless given."""
-    pointer: Annotated[str, Field(pattern=r"^(/([^~]|~[01])*)?$")] | None = None
+    pointer: Annotated[str, Field(pattern=f"^{POINTER}$")] | None = None
     """The part of a JSON answer that is handed back (RFC 6901), such as `/data/0/name`."""
 
 

@@ -1,8 +1,10 @@
 """What is written is read, listed, and refused where it must be."""
 
 import asyncio
+from typing import Any
 
 from crew.backends.conformance.samples import (
+    DAY,
     LOOK_SECONDS,
     PATIENCE_SECONDS,
     begin,
@@ -13,8 +15,8 @@ from crew.backends.conformance.samples import (
 )
 from crew.journal.errors import LostEvents, StoreError
 from crew.journal.events import RunStatus
+from crew.journal.listing import MAX_LISTED_BYTES, RunFilter
 from crew.journal.rows import (
-    MAX_LISTED_BYTES,
     MAX_PAGE_BYTES,
     Appended,
     IdempotencyRecord,
@@ -103,10 +105,34 @@ async def rows_of_an_owner_are_listed_alone(store: RunStore) -> None:
     for n in range(6):
         row = sample_row(f"r{n}", owner="a" if n % 2 else "b")
         await store.append(Write(row.run_id, sample_records(1, 1), row))
-    assert [row.run_id for row in await store.rows(owner="a")] == ["r5", "r3", "r1"]
-    page = await store.rows("running", limit=1, after="r5", owner="a")
+    assert [row.run_id for row in await store.rows(RunFilter(owner="a"))] == ["r5", "r3", "r1"]
+    page = await store.rows(RunFilter("running", "a"), limit=1, after="r5")
     assert [row.run_id for row in page] == ["r3"]
-    assert await store.rows("paused", owner="a") == await store.rows(owner="nobody") == []
+    assert await store.rows(RunFilter("paused", "a")) == []
+    assert await store.rows(RunFilter(owner="nobody")) == []
+
+
+async def rows_are_found_by_what_they_have(store: RunStore) -> None:
+    """By a part of the query, by agent and by time; oldest first if that is wanted."""
+    queries = ("Disk FULL on db-1", "đĩa đầy 100%", "all good", "disk_full")
+    for n, query in enumerate(queries):
+        more: dict[str, Any] = {"query": query, "agent_id": f"a{n % 2}"}
+        more["started_at"] = DAY.format(n + 1)
+        await begin(store, f"r{n}", status="paused", **more)
+
+    async def found(wanted: RunFilter, **page: Any) -> list[str]:
+        return [row.run_id for row in await store.rows(wanted, **page)]
+
+    assert await found(RunFilter(text="disk full")) == ["r0"]
+    assert await found(RunFilter(text="đầy 100%")) == ["r1"]
+    assert await found(RunFilter(text="DISK_f")) == ["r3"]
+    assert await found(RunFilter(text="%")) == ["r1"]
+    assert await found(RunFilter(agent_id="a1")) == ["r3", "r1"]
+    assert await found(RunFilter(since=DAY.format(2), until=DAY.format(4))) == ["r2", "r1"]
+    assert await found(RunFilter("paused", agent_id="a0", text="good")) == ["r2"]
+    assert await found(RunFilter("running")) == []
+    assert await found(RunFilter("paused"), limit=2, oldest_first=True) == ["r0", "r1"]
+    assert await found(RunFilter("paused"), after="r1", oldest_first=True) == ["r2", "r3"]
 
 
 async def rows_are_listed_newest_first(store: RunStore) -> None:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from agents.model import Usage
 from crew.journal.errors import LostRun
 from crew.journal.events import RunStatus
+from crew.journal.listing import RunFilter
 from crew.journal.rows import Appended, Record, RunRow, Write
 from crew.journal.store import RunStore
 
@@ -47,7 +48,7 @@ async def epoch_of(store: RunStore, write: Write) -> int:
 
 async def run_ids(store: RunStore, status: RunStatus | None = None) -> list[str]:
     """The runs that are listed."""
-    return [row.run_id for row in await store.rows(status)]
+    return [row.run_id for row in await store.rows(RunFilter(status))]
 
 
 async def is_lost(store: RunStore, write: Write) -> bool:

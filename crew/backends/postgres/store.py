@@ -9,6 +9,7 @@ from typing import Any
 
 import asyncpg
 
+from crew.backends.listing import select_rows
 from crew.backends.postgres.audit import PostgresAudit
 from crew.backends.postgres.examination import examine, read_state
 from crew.backends.postgres.grants import PostgresGrants
@@ -32,8 +33,8 @@ from crew.backends.postgres.statements import (
 from crew.backends.postgres.writing import ROW, begin, go_on, idempotency_record, is_written
 from crew.journal.errors import StoreError
 from crew.journal.events import CancelReason, RunStatus
+from crew.journal.listing import ALL_RUNS, RunFilter, listed_answer
 from crew.journal.rows import (
-    MAX_LISTED_BYTES,
     MAX_PAGE_BYTES,
     Appended,
     AppendResult,
@@ -46,14 +47,18 @@ from crew.journal.rows import (
     Record,
     RunRow,
     Write,
-    listed_answer,
 )
 from crew.journal.watch import Watch
 
 # of a process's queue, besides the store's
 QUEUE_CONNECTIONS = 2
-# greater than every run_id
-AFTER_ALL = "~"
+TESTS = {
+    "owner": "owner = {}",
+    "agent_id": "row::json ->> 'agent_id' = {}",
+    "text": "position(lower({}) in lower(row::json ->> 'query')) > 0",
+    "since": "(row::json ->> 'started_at') COLLATE \"C\" >= {}",
+    "until": "(row::json ->> 'started_at') COLLATE \"C\" < {}",
+}
 
 
 class PostgresStore:
@@ -141,19 +146,16 @@ class PostgresStore:
 
     async def rows(
         self,
-        status: RunStatus | None = None,
+        wanted: RunFilter = ALL_RUNS,
         limit: int = 50,
         after: str | None = None,
-        owner: str | None = None,
+        *,
+        oldest_first: bool = False,
     ) -> list[RunRow]:
         """See RunLog."""
-        # the status is part of the text, so that the index of open runs can be used
-        wanted = f"status = '{status}' AND " if status is not None else ""
-        sql = f"SELECT row, left(answer, $3) FROM crew_runs WHERE {wanted}run_id < $1"  # noqa: S608 # a Literal
-        values: tuple[object, ...] = (after or AFTER_ALL, limit, MAX_LISTED_BYTES + 1)
-        if owner is not None:
-            sql, values = f"{sql} AND owner = $4", (*values, owner)
-        sql = f"{sql} ORDER BY run_id DESC LIMIT $2"
+        sql, values = select_rows(
+            "crew_runs", TESTS, "$", wanted, limit, after, oldest_first=oldest_first
+        )
         async with self.server.connection() as connection:
             found = await connection.fetch(sql, *values)
         return [_row(row, listed_answer(answer)) for row, answer in found]

@@ -164,6 +164,8 @@ def _set_outcomes(outcomes: list[tuple[_Job, Any]]) -> None:
 
 
 def _prepare(connection: sqlite3.Connection, path: Path) -> None:
+    # its own lower() knows ASCII alone
+    connection.create_function("casefold", 1, str.casefold, deterministic=True)
     connection.execute("PRAGMA journal_mode = WAL")
     # a checkpoint waits for the disk: not after every 4 MB
     connection.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}")

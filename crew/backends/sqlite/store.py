@@ -11,6 +11,7 @@ from pathlib import Path
 from pydantic import TypeAdapter
 from pydantic_core import to_json
 
+from crew.backends.listing import select_rows
 from crew.backends.sqlite.audit import SqliteAudit
 from crew.backends.sqlite.examination import examine
 from crew.backends.sqlite.file import MIGRATIONS, SqliteFile
@@ -18,9 +19,9 @@ from crew.backends.sqlite.grants import SqliteGrants
 from crew.backends.sqlite.locks import FileLocks
 from crew.journal.errors import LostEvents, LostRun, StoreError
 from crew.journal.events import CancelReason, RunStatus
+from crew.journal.listing import ALL_RUNS, RunFilter, listed_answer
 from crew.journal.rows import (
     FIRST_EPOCH,
-    MAX_LISTED_BYTES,
     MAX_PAGE_BYTES,
     Appended,
     AppendResult,
@@ -35,15 +36,19 @@ from crew.journal.rows import (
     RunRow,
     StatusDiffers,
     Write,
-    listed_answer,
 )
 from crew.journal.watch import Watch
 from tools.clock import SYSTEM_CLOCK, Clock, rfc3339
 
-# greater than every run_id
-AFTER_ALL = "~"
 ROW: TypeAdapter[RunRow] = TypeAdapter(RunRow)
 
+TESTS = {
+    "owner": "row ->> 'owner' = {}",
+    "agent_id": "row ->> 'agent_id' = {}",
+    "text": "instr(casefold(row ->> 'query'), casefold({})) > 0",
+    "since": "row ->> 'started_at' >= {}",
+    "until": "row ->> 'started_at' < {}",
+}
 UPSERT_RUN = """
 INSERT INTO runs (run_id, status, row, answer, revision, ended_at, paused_until, last_seq, epoch)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
@@ -147,19 +152,16 @@ class SqliteStore:
 
     async def rows(
         self,
-        status: RunStatus | None = None,
+        wanted: RunFilter = ALL_RUNS,
         limit: int = 50,
         after: str | None = None,
-        owner: str | None = None,
+        *,
+        oldest_first: bool = False,
     ) -> list[RunRow]:
         """See RunLog."""
-        # the status is part of the text, so that the index of open runs can be used
-        wanted = f"status = '{status}' AND " if status is not None else ""
-        sql = f"SELECT row, substr(answer, 1, ?) FROM runs WHERE {wanted}run_id < ?"  # noqa: S608 # a Literal
-        values: tuple[object, ...] = (MAX_LISTED_BYTES + 1, after or AFTER_ALL)
-        if owner is not None:
-            sql, values = f"{sql} AND row ->> 'owner' = ?", (*values, owner)
-        sql, values = f"{sql} ORDER BY run_id DESC LIMIT ?", (*values, limit)
+        sql, values = select_rows(
+            "runs", TESTS, "?", wanted, limit, after, oldest_first=oldest_first
+        )
         found = await self._file.do(lambda c: c.execute(sql, values).fetchall())
         return [_row(row, listed_answer(answer)) for row, answer in found]
 

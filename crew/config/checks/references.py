@@ -138,6 +138,8 @@ def _named_agents(crew: CrewConfig) -> Iterator[tuple[YamlPath, str | None, bool
     yield ("entry_point",), crew.entry_point, False
     for place, name in enumerate(crew.settings.client_start_agents):
         yield ("settings", "client_start_agents", place), name, False
+    for name, hook in crew.hooks.items():
+        yield ("hooks", name, "agent"), hook.agent, False
     for section in ("signals", "defaults", "agent_behaviors"):
         for name in getattr(routing, section):
             yield ("routing", section, name), name, True

@@ -1,4 +1,5 @@
 """Short functions, one for each endpoint.
 
-`runs` (start to end), `crew`, `health`, `tickets`, `grants`.
+`runs` (start to end), `lists` (of runs, and of those that wait for a person), `crew`, `health`,
+`tickets`, `grants`, `hooks` (alerts that start runs).
 """

@@ -4,7 +4,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from server.http.errors import HttpProblem
-from server.http.requests import parse_flag, parse_parameters, require_no_body
+from server.http.parameters import parse_flag, parse_parameters
+from server.http.requests import require_no_body
 from server.http.responses import JsonResponse, warning, whole_crew
 from server.http.services import services_of
 from tools.texts import map_texts

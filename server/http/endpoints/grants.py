@@ -7,7 +7,7 @@ from starlette.responses import Response
 
 from crew.journal.grants import Grant
 from server.http.errors import HttpProblem
-from server.http.requests import parse_parameters
+from server.http.parameters import parse_parameters
 from server.http.responses import JsonResponse
 from server.http.rights import caller_of
 from server.http.services import services_of

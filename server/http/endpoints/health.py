@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 from crew.journal.errors import StoreError
 from server.http.errors import RETRY_AFTER, HttpProblem
-from server.http.requests import parse_parameters
+from server.http.parameters import parse_parameters
 from server.http.responses import JsonResponse
 from server.http.services import services_of
 

@@ -1,38 +1,36 @@
-"""Runs: started, resumed, followed, listed, cancelled."""
+"""Runs: started, resumed, followed, cancelled."""
 
 import asyncio
-import re
 from dataclasses import dataclass
-from typing import Any, get_args
+from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
 
 from crew.journal.errors import StoreUnavailable
-from crew.journal.events import RunStatus
 from crew.journal.rows import RunRow
 from crew.journal.wire import result_in, result_of
 from crew.runs.errors import AlreadyStarted, UnknownRun
 from crew.runs.run import Run
+from server.http.bodies import ForkBody
 from server.http.errors import RETRY_AFTER, HttpProblem
+from server.http.parameters import parse_event_id, parse_flag, parse_parameters
 from server.http.requests import (
     ResumeRequest,
+    RunRequest,
     StartRequest,
-    bad_request,
     idempotency_key,
     owned_key,
     parse_answer,
-    parse_event_id,
-    parse_flag,
-    parse_parameters,
+    parse_body,
     parse_run_request,
+    parse_start,
     require_no_body,
     ticket_key,
 )
 from server.http.responses import (
     JsonResponse,
     accepted,
-    listed_run,
     run_address,
     whole_run,
 )
@@ -43,7 +41,6 @@ from server.http.sse import EventStream, cannot_read
 LAST_EVENT_ID = "Last-Event-ID"
 # of a request whose like has started what it asks for before
 REPLAYED = {"Idempotency-Replayed": "true"}
-MAX_LISTED = 500
 CLIENT_GONE = 499
 
 
@@ -113,34 +110,19 @@ async def run(request: Request) -> Response:
             ended.cancel()
 
 
-async def listing(request: Request) -> Response:
-    """GET /api/crew/runs: runs, newest first.
-
-    Takes `status`, `limit` (50) and `after` (a run_id; the `next` of the page before).
-    """
-    given = parse_parameters(request, frozenset({"status", "limit", "after"}))
-    status, limit, after = given.get("status"), given.get("limit", "50"), given.get("after")
-    known = get_args(RunStatus)
-    wanted = next((one for one in known if one == status), None)
-    if status is not None and wanted is None:
-        raise bad_request([("status", f"is one of {', '.join(known)}")])
-    if not re.fullmatch(r"[0-9]{1,3}", limit) or not 1 <= int(limit) <= MAX_LISTED:
-        raise bad_request([("limit", f"is a number from 1 to {MAX_LISTED}")])
-    runs = services_of(request).runs
-    if after is not None:
-        await own_run(request, after)
-    caller = caller_of(request)
-    owner = None if "admin" in caller.scopes else caller.owner
-    rows = await runs.store.rows(wanted, int(limit) + 1, after, owner)
-    page = rows[: int(limit)]
-    next_id = page[-1].run_id if len(rows) > len(page) else None
-    return JsonResponse({"runs": [listed_run(row) for row in page], "next": next_id})
+async def start(request: Request) -> Response:
+    """Start a run; 202 with its address."""
+    services = services_of(request)
+    agents, caller = frozenset(services.runs.crew.agents), caller_of(request)
+    asked = await parse_start(request, services.settings, agents, caller)
+    started = await _started(request, asked)
+    return accepted(started.run_id, REPLAYED if started.replayed else None)
 
 
 async def show(request: Request) -> Response:
-    """GET /api/crew/runs/{id}: one run with its result."""
+    """GET /api/crew/runs/{id}: one run with its result, and what it waits for."""
     row = await own_run(request, request.path_params["run_id"])
-    return JsonResponse(whole_run(row))
+    return JsonResponse(whole_run(row, await services_of(request).runs.pause_of(row)))
 
 
 async def events(request: Request) -> EventStream | Response:
@@ -192,13 +174,27 @@ async def cancel(request: Request) -> Response:
 
 
 async def retry(request: Request) -> Response:
-    """POST /api/crew/runs/{id}/retry: resume a crashed run at the step it crashed in; 202."""
+    """POST /api/crew/runs/{id}/retry: go on with a failed run at the step that failed; 202."""
     services, run_id = services_of(request), request.path_params["run_id"]
     await own_run(request, run_id)
     await require_no_body(request, services.settings, "retry")
     await services.runs.retry(run_id, request.state.request_id)
     await services.auditor.record(request, "retry", run_id)
     return accepted(run_id)
+
+
+async def fork(request: Request) -> Response:
+    """POST /api/crew/runs/{id}/fork: begin another run with its first events; 202.
+
+    Takes a ForkBody. The answer has the address of the new run.
+    """
+    services, run_id = services_of(request), request.path_params["run_id"]
+    await own_run(request, run_id)
+    body = await parse_body(request, services.settings, ForkBody)
+    owner, request_id = caller_of(request).owner, request.state.request_id
+    new_id = await services.runs.fork(run_id, body.after, request_id, owner)
+    await services.auditor.record(request, "fork", new_id, f"{run_id}:{body.after}")
+    return accepted(new_id)
 
 
 def _refuse_head(request: Request) -> None:
@@ -210,11 +206,16 @@ def _refuse_head(request: Request) -> None:
 
 async def _start(request: Request) -> Started:
     """Start or resume what a request asks for."""
-    services, request_id = services_of(request), request.state.request_id
-    runs = services.runs
-    agents = frozenset(runs.crew.agents)
-    caller = caller_of(request)
+    services = services_of(request)
+    agents, caller = frozenset(services.runs.crew.agents), caller_of(request)
     asked = await parse_run_request(request, services.settings, agents, caller)
+    return await _started(request, asked)
+
+
+async def _started(request: Request, asked: RunRequest) -> Started:
+    """Start or resume a run."""
+    services, request_id = services_of(request), request.state.request_id
+    runs, caller = services.runs, caller_of(request)
     try:
         match asked:
             case StartRequest(query):

@@ -41,15 +41,48 @@ class ListedRun(TypedDict):
     query: str
     reason: str | None
     answer: str | None
+    agent_id: str | None
     started_at: Time
     ended_at: Time | None
     paused_agent_id: str | None
+    paused_until: Time | None
+    usage: UsageAnswer
+    duration_seconds: float
 
 
 class RunsAnswer(TypedDict):
     """Runs, newest first."""
 
     runs: list[ListedRun]
+    next: str | None
+
+
+class WaitingAnswer(TypedDict):
+    """What a run asks a person: the metadata of its `pause` event."""
+
+    run_id: str
+    seq: int
+    agent_id: str
+    paused_agent_id: str
+    # the name of who asks
+    agent: str
+    since: Time
+    answer_until: NotRequired[Time]
+    question: NotRequired[str]
+    calls: NotRequired[list[dict[str, Any]]]
+    form: NotRequired[dict[str, Any]]
+
+
+class WaitingRun(ListedRun):
+    """A run that waits for a person."""
+
+    waiting: WaitingAnswer | None
+
+
+class InboxAnswer(TypedDict):
+    """Runs that wait for a person, oldest first."""
+
+    runs: list[WaitingRun]
     next: str | None
 
 
@@ -66,6 +99,7 @@ class RunAnswer(ResultAnswer):
     priority: int
     paused_until: Time | None
     pause: int | None
+    waiting: WaitingAnswer | None
 
 
 class AddressAnswer(TypedDict):
@@ -74,6 +108,12 @@ class AddressAnswer(TypedDict):
     run_id: str
     url: str
     events: str
+
+
+class IgnoredAnswer(TypedDict):
+    """Nothing was started, and why."""
+
+    ignored: str
 
 
 class TicketAnswer(TypedDict):
@@ -137,6 +177,13 @@ class EdgeAnswer(TypedDict("EdgeAnswer", {"from": str})):
     label: str
 
 
+class ProviderAnswer(TypedDict):
+    """A provider of models that was asked in this process."""
+
+    name: str
+    answers: bool
+
+
 class CrewAnswer(TypedDict):
     """The crew: its agents, routing and limits, without secrets."""
 
@@ -147,7 +194,11 @@ class CrewAnswer(TypedDict):
     groups: dict[str, dict[str, Any]]
     routing: list[EdgeAnswer]
     limits: dict[str, Any]
+    hooks: dict[str, dict[str, Any]]
     warnings: list[WarningAnswer]
+    # what each may do
+    tools: list[dict[str, Any]]
+    providers: list[ProviderAnswer]
     config: dict[str, Any]
 
 

@@ -28,6 +28,7 @@ class StartMetadata(Metadata):
     request_id: str
     resumed: bool
     retried: NotRequired[bool]
+    forked_from: NotRequired[str]
     expired: NotRequired[bool]
 
 

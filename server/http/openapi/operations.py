@@ -6,12 +6,14 @@ from typing import Any, get_args
 
 from crew.journal.events import RunStatus
 from crew.journal.query import MAX_PRIORITY
-from server.http.bodies import ID, AnswerBody, QueryBody, TicketBody
+from server.http.bodies import ID, TIME, AnswerBody, ForkBody, QueryBody, StartBody, TicketBody
 from server.http.openapi.answers import (
     AddressAnswer,
     CrewAnswer,
     GrantsAnswer,
     HealthAnswer,
+    IgnoredAnswer,
+    InboxAnswer,
     MetricsAnswer,
     NotReadyAnswer,
     ReadyAnswer,
@@ -75,6 +77,10 @@ RUN_ID = {
 }
 # 1 to 500
 LIMIT = "^([1-9][0-9]?|[1-4][0-9]{2}|500)$"
+PAGE = (
+    _query("limit", "So many at most; 50 unless given.", pattern=LIMIT),
+    _query("after", "The `next` of the page before.", pattern=ID),
+)
 STREAM: dict[int, tuple[str, Any] | None] = {200: (SSE, None)}
 STARTS = (409, 413, 415, 422, 503)
 
@@ -117,6 +123,9 @@ OPERATIONS = (
         body=TicketBody,
     ),
     Operation(
+        "post", f"{API}/runs", "run", {202: (JSON, AddressAnswer)}, STARTS, (KEY,), StartBody
+    ),
+    Operation(
         "get",
         f"{API}/runs",
         "read",
@@ -124,14 +133,18 @@ OPERATIONS = (
         (404, 503),
         (
             _query("status", "Only those with it.", enum=list(get_args(RunStatus))),
+            _query("agent_id", "Only those in which it spoke last, or asks.", pattern=ID),
             _query(
-                "limit",
-                "So many at most; 50 unless given.",
-                pattern=LIMIT,
+                "text",
+                "Only those with it in their query, in whatever case.",
+                pattern="^[^\\u0000]{0,200}$",
             ),
-            _query("after", "The `next` of the page before.", pattern=ID),
+            _query("since", "Only those started then or later.", pattern=f"^{TIME}$"),
+            _query("until", "Only those started before.", pattern=f"^{TIME}$"),
+            *PAGE,
         ),
     ),
+    Operation("get", f"{API}/inbox", "read", {200: (JSON, InboxAnswer)}, (404, 503), PAGE),
     Operation("get", RUN, "read", {200: (JSON, RunAnswer)}, (404, 503), (RUN_ID,)),
     Operation(
         "get",
@@ -169,6 +182,31 @@ OPERATIONS = (
             (RUN_ID,),
         )
         for act in ("cancel", "retry")
+    ),
+    Operation(
+        "post",
+        f"{RUN}/fork",
+        "run",
+        {202: (JSON, AddressAnswer)},
+        (404, 409, 413, 415, 503),
+        (RUN_ID,),
+        ForkBody,
+    ),
+    Operation(
+        "post",
+        f"{API}/hooks/{{name}}",
+        "hook",
+        {202: (JSON, AddressAnswer), 200: (JSON, IgnoredAnswer)},
+        (404, 413, 415, 422, 503),
+        (
+            {
+                "name": "name",
+                "in": "path",
+                "required": True,
+                "schema": {"type": "string", "pattern": ID},
+            },
+        ),
+        dict[str, Any],
     ),
     Operation("get", GRANTS, "answer", {200: (JSON, GrantsAnswer)}, (503,)),
     Operation(

@@ -19,6 +19,7 @@ from crew.backends.postgres.queue import JobQueue
 from crew.backends.postgres.schema import prepare, prepare_queue
 from crew.backends.postgres.server import PostgresServer
 from crew.backends.postgres.store import PostgresStore
+from crew.journal.listing import RunFilter
 from crew.journal.query import IdempotencyKey
 from crew.journal.rows import Capacity, RunRow, Write
 from crew.journal.store import RunStore
@@ -238,7 +239,7 @@ async def test_who_waits_counts_as_nothing(tmp_path: Path):
         await asyncio.sleep(0)
     reasons = Counter(one.reason for one in await store.rows())
     assert reasons["crashed"] <= 1
-    waiting = await store.rows("running")
+    waiting = await store.rows(RunFilter("running"))
     await runs.cancel(waiting[0].run_id)
     assert (await runs.row(waiting[0].run_id)).duration_seconds < 1
     async with runs:

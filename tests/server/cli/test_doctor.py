@@ -1,5 +1,6 @@
 """`crew doctor`: what is good, what may lose or refuse runs, and what must be mended first."""
 
+import asyncio
 import sqlite3
 import subprocess
 from pathlib import Path
@@ -8,6 +9,7 @@ import psycopg
 import pytest
 
 from tests.support.crews import write_crew
+from tests.support.model_server import http, model_server
 from tests.support.postgres import Postgres, needs_postgres
 from tests.support.processes import BIN, clean_environment
 
@@ -100,3 +102,47 @@ def test_settings_of_a_server(postgres: Postgres, tmp_path: Path, setting: str, 
     assert found.returncode == 1
     assert "✗ error: fsync is off" in found.stdout
     assert "✓ ok" not in found.stdout
+
+
+async def examined(folder: Path, url: str) -> str:
+    """What doctor says of a crew whose provider is at this address."""
+    providers = {"mine": {"base_url": url, "api_key": "sk-doctor-0123456789"}}
+    rules = [{"agent": "b", "say": "[ONE]"}]
+    signals = {"b": [{"signal": "[ONE]", "target": None}, {"signal": "[TWO]", "target": None}]}
+    agents = {"a": {"provider": "mine", "handoff_targets": ["b"]}, "b": {}}
+    write_crew(folder, agents, rules, providers=providers, routing={"signals": signals})
+    found = await asyncio.to_thread(doctor, folder)
+    assert "sk-doctor" not in found.stdout + found.stderr
+    assert (found.returncode == 1) == ("✗" in found.stdout)
+    return found.stdout
+
+
+async def test_providers_are_asked(tmp_path: Path):
+    """With their key: one that answers, also without a list of models; refuses; fails; is away."""
+    answers = {
+        200: "mine: http://127.0.0.1",
+        404: "answers",
+        401: "refuses the key (401)",
+        500: "answers with 500",
+    }
+    for status, told in answers.items():
+        body = {"object": "list", "data": []} if status == 200 else {"error": {"message": "no"}}
+        async with model_server([http(status, body)]) as server:
+            shown = await examined(tmp_path, server.url)
+            assert told in shown
+            assert (f"ok: mine: {server.url} answers" in shown) == (status in (200, 404))
+            assert "GET /v1/models" in server.headers[0]
+            assert "sk-doctor-0123456789" in server.headers[0]
+    assert f"{server.url} does not answer" in await examined(tmp_path, server.url)
+
+
+async def test_the_script_is_looked_at(tmp_path: Path):
+    """Which signals it never says; and what a person must set first."""
+    async with model_server([http(200, {"object": "list", "data": []})]) as server:
+        shown = await examined(tmp_path, server.url)
+    assert "note: script.yaml never says b [TWO]" in shown
+    assert "ok: its keys are there" in shown
+    assert "file descriptors" in shown
+    folder = write_crew(tmp_path / "keyless", {"a": {"provider": "openai"}})
+    found = doctor(folder)
+    assert (found.returncode, "set OPENAI_API_KEY" in found.stdout) == (1, True)

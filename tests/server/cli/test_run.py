@@ -134,7 +134,7 @@ def test_a_call_is_decided_later(tmp_path: Path, words: list[str], received: str
     folder = write_crew(tmp_path, {"a": {"tools": ["pay"]}}, rules, tools=tools)
     (folder / "acts.py").write_text("def pay(to: str) -> str:\n    return f'paid {to}'\n")
     paused = crew("run", folder, "go")
-    assert "--decision approve|deny" in paused.stderr
+    assert "--decision approve\n" in paused.stderr
     assert (
         received
         in crew(

@@ -1,64 +1,98 @@
 """The web console and the page of forty lines, in a real browser."""
 
+import os
+import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import httpx2
-from playwright.sync_api import Browser, expect
+import pytest
+from playwright.sync_api import Browser, Page, expect
 
-from tests.support.browser import NEEDS_CHROMIUM
+from tests.support.browser import NEEDS_CHROMIUM, begin, opened_page
 from tests.support.crews import ROOT, copy_example, write_crew
-from tests.support.processes import clean_environment, client, serving
+from tests.support.processes import clean_environment, client, serving, start_server
 
 pytestmark = NEEDS_CHROMIUM
 
 
-def test_a_run_with_a_pause(browser: Browser, tmp_path: Path):
-    """Asked, paused, answered, done; then found again in the list of runs; nothing on the page breaks."""
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    """A page of a person who reads English, on which nothing breaks."""
+    with opened_page(browser) as opened:
+        yield opened
+
+
+def test_a_run_with_a_pause(page: Page, tmp_path: Path):
+    """Asked, paused, answered, done; its address shows all of it again, and the list finds it."""
     with serving(copy_example("it-support", tmp_path)) as server:
-        page = browser.new_page()
-        broken: list[str] = []
-        page.on("pageerror", lambda error: broken.append(str(error)))
-        page.on(
-            "console",
-            lambda message: broken.append(message.text) if message.type == "error" else None,
-        )
         page.goto(server.url)
         expect(page.locator("h1")).to_have_text("it-support")
-        expect(page.locator("#agents li")).to_have_count(3)
         page.fill("#query", "máy chậm")
         page.click("#send")
-        expect(page.locator("#send")).to_have_text("Answer")
-        page.fill("#query", "máy này, từ sáng nay")
+        expect(page.locator(".chip")).to_have_text("paused")
+        page.get_by_label("Your answer").fill("máy này, từ sáng nay")
         page.keyboard.press("Enter")
-        expect(page.locator(".done")).to_contain_text("terminal")
-        expect(page.locator("#events")).to_contain_text("CPU usage")
-        expect(page.locator("#runs button")).to_have_count(1)
+        expect(page.locator(".note.done")).to_contain_text("terminal")
+        expect(page.locator(".talk")).to_contain_text("CPU usage")
+        expect(page.locator(".chip")).to_have_text("completed")
+        spoken = page.locator(".talk .speech").all_inner_texts()
         page.reload()
-        page.click("#runs button")
-        expect(page.locator(".done")).to_contain_text("terminal")
-        expect(page.locator("#events .speech")).to_have_count(7)
-        assert broken == []
+        expect(page.locator(".note.done")).to_contain_text("terminal")
+        assert page.locator(".talk .speech").all_inner_texts() == spoken
+        page.get_by_role("link", name="Runs").click()
+        page.fill("[name=text]", "MÁY")
+        page.locator("table.runs a").click()
+        expect(page.locator(".note.done")).to_contain_text("terminal")
+        page.go_back()
+        page.select_option("[name=status]", "failed")
+        expect(page.locator("table.runs")).to_have_text("No runs.")
 
 
-def test_a_yes_is_a_button(browser: Browser, tmp_path: Path):
-    """The call that needs it is named."""
-    with serving(copy_example("pausing", tmp_path)) as server:
-        page = browser.new_page()
+def test_a_run_is_shown_whole(page: Page, tmp_path: Path):
+    """Members of a group in lanes, ways with their line, the graph lit, a bar for each call, raw events."""
+    with serving(copy_example("on-call", tmp_path)) as server:
         page.goto(server.url)
-        page.fill("#query", "A table, please")
+        page.fill("#query", "the site is slow")
         page.click("#send")
-        expect(page.locator("#send")).to_have_text("Answer")
-        page.fill("#query", "four")
-        page.click("#send")
-        expect(page.locator("#yes")).to_have_text("approve")
-        page.click("#yes")
-        expect(page.locator("#events")).to_contain_text("table for 4")
+        expect(page.locator(".asking")).to_contain_text("restart")
+        assert re.fullmatch(r"/runs/[0-9a-f]{32}", urlsplit(page.url).path)
+        for lane, tool in (("host", "GetCPUUsage"), ("network", "ResolveDNS")):
+            expect(page.locator(f".lanes ol[aria-label={lane}]")).to_contain_text(tool)
+        expect(page.locator(".note.way").first).to_contain_text(re.compile(r"crew\.yaml:\d+"))
+        expect(page.locator(".graph .way.taken")).to_have_count(3)
+        expect(page.locator(".graph .node.visited")).to_have_count(5)
+        bars = page.locator(".waterfall li").all_inner_texts()
+        assert sum("tokens" in bar for bar in bars) == 8
+        expect(page.locator(".waterfall .bar.wait")).to_have_count(1)
+        page.locator(".tool summary").first.click()
+        expect(page.locator(".tool pre[aria-label=Output]").first).to_contain_text("CPU usage")
+        page.get_by_text("Raw events").click()
+        expect(page.locator(".raw")).to_contain_text('"type": "handoff"')
 
 
-def test_what_is_approved_is_shown(browser: Browser, tmp_path: Path):
-    """Every argument, with what would hide a part of it; it is denied by a button."""
+@pytest.mark.skipif("CREW_PICTURES" not in os.environ, reason="CREW_PICTURES=1 writes the picture")
+def test_the_picture_of_the_documentation(browser: Browser, tmp_path: Path):
+    """A run's page, in docs/images."""
+    size = {"width": 1280, "height": 800}
+    with (
+        serving(copy_example("on-call", tmp_path)) as server,
+        opened_page(browser, viewport=size) as page,
+    ):
+        begin(page, server, "the site is slow")
+        page.locator("[name=approve]").click()
+        expect(page.locator(".note.done")).to_be_visible()
+        page.reload()
+        expect(page.locator(".note.done")).to_be_visible()
+        page.evaluate("scrollTo(0, 0)")
+        page.screenshot(path=ROOT / "docs" / "images" / "run.png")
+
+
+def test_what_is_approved_is_shown(page: Page, tmp_path: Path):
+    """Every argument, with what would hide a part of it; it is denied with a reason."""
     arguments = {"to": "bob\u202egnp.exe", "amount": 10, "note": "x\u0007y"}
     tools = {"pay": {"kind": "python", "function": "acts.py:pay", "requires_approval": True}}
     rules = [
@@ -70,19 +104,18 @@ def test_what_is_approved_is_shown(browser: Browser, tmp_path: Path):
         "def pay(to: str, amount: int, note: str) -> str:\n    return f'paid {to}'\n"
     )
     with serving(folder) as server:
-        page = browser.new_page()
-        page.goto(server.url)
-        page.fill("#query", "go")
-        page.click("#send")
-        asked = page.locator("#events .asked")
+        begin(page, server, "go")
+        asked = page.locator(".asked")
         for shown in ("pay", "bob\\u202egnp.exe", '"amount": 10', "x\\u0007y"):
             expect(asked).to_contain_text(shown)
         assert "\u202e" not in asked.inner_text()
-        page.click("#no")
-        expect(page.locator("#events")).to_contain_text("Denied by a person")
+        page.get_by_label("Reason, if you say no (pay)").fill("not him")
+        page.click("[name=deny]")
+        expect(page.locator(".talk")).to_contain_text("Denied by a person: not him")
+        expect(page.locator(".speech.mine").last).to_contain_text("deny: pay")
 
 
-def test_a_call_is_changed_and_approved_for_the_run(browser: Browser, tmp_path: Path):
+def test_a_call_is_changed_and_approved_for_the_run(page: Page, tmp_path: Path):
     """In the page: other arguments, and yes to the tool from then on."""
     entry = {"kind": "python", "function": "acts.py:pay", "requires_approval": True}
     rules = [
@@ -93,38 +126,117 @@ def test_a_call_is_changed_and_approved_for_the_run(browser: Browser, tmp_path: 
     folder = write_crew(tmp_path / "crew", {"a": {"tools": ["pay"]}}, rules, {"pay": entry})
     (folder / "acts.py").write_text("def pay(to: str) -> str:\n    return f'paid {to}'\n")
     with serving(folder) as server:
-        page = browser.new_page()
-        page.goto(server.url)
-        page.fill("#query", "go")
-        page.click("#send")
+        begin(page, server, "go")
         page.get_by_text("Change the arguments").click()
         page.get_by_label("Arguments of pay").fill('{"to": ')
-        page.click("#yes")
-        expect(page.locator("#events")).to_contain_text("JSON")
+        page.click("[name=approve]")
+        expect(page.locator(".asking [role=alert]")).to_contain_text("JSON")
         page.get_by_label("Arguments of pay").fill('{"to": "joe"}')
-        page.get_by_label("approve pay for the rest of this run").check()
-        page.click("#yes")
-        expect(page.locator("#events")).to_contain_text("paid joe")
-        expect(page.locator("#events")).to_contain_text("paid eve")
-        expect(page.locator("#events .asked")).to_have_count(1)
-        page.screenshot(path=str(tmp_path / "approved.png"), full_page=True)
+        page.get_by_label("approve this tool for the rest of this run").check()
+        page.click("[name=approve]")
+        expect(page.locator(".talk")).to_contain_text("paid joe")
+        expect(page.locator(".talk")).to_contain_text("paid eve")
+        expect(page.locator(".asked")).to_have_count(0)
+
+
+def test_what_a_model_writes_is_text(page: Page, tmp_path: Path):
+    """Markdown and tables are shown; HTML, scripts and their links stay what they are: text."""
+    said = "# Found\n\n| disk | used |\n| --- | --- |\n| sda | **90 %** |\n\n- one\n- [x] two\n\n"
+    said += "<img src=x onerror=alert(1)> <script>alert(2)</script> [here](javascript:alert(3)) "
+    said += "[there](https://example.com/a)"
+    with serving(write_crew(tmp_path / "crew", {"a": {}}, [{"say": said}])) as server:
+        page.on("dialog", lambda dialog: pytest.fail(dialog.message))
+        begin(page, server, "<b>go</b>")
+        shown = page.locator(".talk .markdown")
+        expect(shown.locator("h3")).to_have_text("Found")
+        expect(shown.locator("td strong")).to_have_text("90 %")
+        expect(shown.locator("li")).to_have_count(2)
+        expect(shown).to_contain_text("<img src=x onerror=alert(1)>")
+        expect(shown).to_contain_text("[here](javascript:alert(3))")
+        expect(shown.locator("a")).to_have_attribute("href", "https://example.com/a")
+        expect(page.locator(".speech.mine")).to_contain_text("<b>go</b>")
+        assert page.locator(".talk img, .talk script, .speech.mine p b").count() == 0
+
+
+def test_a_failed_run_is_retried(page: Page, tmp_path: Path):
+    """By a button; the page goes on with it. So it does after the server was away."""
+    rules = [{"agent": "a", "hears": "never", "say": "x", "delay_seconds": 3600}, {"say": "well"}]
+    settings = {"timeout_seconds": 0.5}
+    folder = write_crew(tmp_path / "crew", {"a": {}}, rules, settings=settings)
+    with serving(folder) as server:
+        begin(page, server, "never")
+        expect(page.locator(".chip")).to_have_text("failed")
+        expect(page.locator(".note.error")).to_contain_text("took longer")
+        page.get_by_role("button", name="Retry from the failed step").click()
+        # it fails again: there are two of them
+        expect(page.locator(".note.error")).to_have_count(2)
+        page.get_by_role("button", name="Run again").click()
+        expect(page.locator(".note.error")).to_have_count(1)
+
+
+def test_a_page_outlives_its_server(page: Page, tmp_path: Path):
+    """Killed while a run is paused, and started again at the same address: it is answered from there."""
+    folder = copy_example("pausing", tmp_path)
+    server = start_server(folder)
+    port = str(urlsplit(server.url).port)
+    begin(page, server, "A table, please")
+    expect(page.locator(".asking")).to_be_visible()
+    server.kill()
+    with serving(folder, "--port", port) as again:
+        assert urlsplit(again.url).port == int(port)
+        page.get_by_label("Your answer").fill("four")
+        page.get_by_role("button", name="Answer").click()
+        expect(page.locator(".asked")).to_contain_text("book")
+
+
+def test_another_person_answers(page: Page, browser: Browser, tmp_path: Path):
+    """The page shows it; who comes too late is told."""
+    with serving(copy_example("pausing", tmp_path)) as server, opened_page(browser) as other:
+        begin(page, server, "A table, please")
+        expect(page.locator(".asking")).to_be_visible()
+        other.goto(page.url)
+        other.get_by_label("Your answer").fill("four")
+        other.get_by_role("button", name="Answer").click()
+        expect(page.locator(".asked")).to_contain_text("book")
+        expect(page.locator(".speech.mine")).to_have_count(2)
+
+
+def test_two_thousand_events(page: Page, tmp_path: Path):
+    """Are shown while the page still answers: no frame takes as long as a person would notice."""
+    rules = [
+        {"agent": "a", "turn": 200, "say": "done"},
+        {"agent": "a", "say": "step", "calls": ["GetSystemInfo"] * 4},
+    ]
+    settings = {"max_rounds": 500, "timeout_seconds": 3000}
+    agents = {"a": {"tools": ["GetSystemInfo"]}}
+    folder = write_crew(tmp_path / "crew", agents, rules, settings=settings)
+    with serving(folder) as server, client(server) as http:
+        run = http.post("/api/crew/run", json={"query": "go"}).json()
+        page.goto(f"{server.url}/runs/{run['run_id']}")
+        expect(page.locator(".note.done")).to_be_visible()
+        assert page.locator(".talk > li").count() > 900
+        events = http.get(f"/api/crew/runs/{run['run_id']}/events").text.count("\nid: ")
+        assert events > 1990
 
 
 def test_a_token_is_asked_for(browser: Browser, tmp_path: Path):
     """By a page, or in a link; then a cookie has it, which no script can read."""
     token = "0123456789abcdef-console"
     with serving(copy_example("hello", tmp_path), CREW_API_TOKENS=token) as server:
-        page = browser.new_page()
-        page.goto(server.url)
+        page = browser.new_page(locale="en-US")
+        page.goto(f"{server.url}/inbox")
         page.fill("#token", "wrong-wrong-wrong-wrong")
         page.click("button")
         expect(page.locator("[role=alert]")).to_have_text("This is none of the server's tokens.")
         page.fill("#token", token)
         page.click("button")
         expect(page.locator("h1")).to_have_text("hello")
+        # where the person wanted to be
+        assert urlsplit(page.url).path == "/inbox"
+        page.click("nav a")
         page.fill("#query", "Hello")
         page.click("#send")
-        expect(page.locator(".done")).to_be_visible()
+        expect(page.locator(".note.done")).to_be_visible()
         assert page.evaluate("document.cookie") == ""
         other = browser.new_page()
         other.goto(server.url)
@@ -172,7 +284,7 @@ def test_a_broken_edit_is_reported(browser: Browser, tmp_path: Path):
     folder = copy_example("hello", tmp_path)
     good = (folder / "crew.yaml").read_text()
     with serving(folder) as server, client(server) as http:
-        page = browser.new_page()
+        page = browser.new_page(locale="en-US")
         page.goto(server.url)
         expect(page.locator("#crew")).to_have_text("hello")
         expect(page.locator("#config")).to_be_hidden()
@@ -186,3 +298,22 @@ def test_a_broken_edit_is_reported(browser: Browser, tmp_path: Path):
         page.evaluate("window.dispatchEvent(new Event('focus'))")
         expect(page.locator("#config")).to_be_hidden()
         page.close()
+
+
+def test_another_answer_is_tried(page: Page, tmp_path: Path):
+    """From the run's page: another run waits at the same place, and says where it comes from."""
+    with serving(copy_example("pausing", tmp_path)) as server:
+        begin(page, server, "A table, please")
+        first = page.url
+        page.get_by_label("Your answer").fill("four")
+        page.get_by_role("button", name="Answer").click()
+        expect(page.locator(".asked")).to_contain_text("book")
+        page.get_by_role("button", name="Answer otherwise").click()
+        expect(page.locator(".talk")).not_to_contain_text("four")
+        assert page.url != first
+        page.get_by_label("Your answer").fill("six")
+        page.get_by_role("button", name="Answer", exact=True).click()
+        expect(page.locator(".asked")).to_contain_text("book")
+        expect(page.locator(".speech.mine").last).to_contain_text("six")
+        page.get_by_role("button", name="Ask again from here").first.click()
+        expect(page.locator(".note.way a")).to_have_count(1)

@@ -8,6 +8,7 @@ from typing import Any
 from pydantic_core import to_json
 
 from tools.errors import PermanentError
+from tools.json_pointer import value_at
 
 # a content type whose bytes are text, by its beginning or end
 TEXT_TYPES = ("text/", "application/json", "application/xml", "application/yaml")
@@ -118,13 +119,8 @@ def part_of(text: str, pointer: str) -> str:
         value: Any = json.loads(text)
     except (ValueError, RecursionError):
         raise PermanentError(f"the answer is no JSON, so it has no part {pointer}") from None
-    for token in pointer.split("/")[1:]:
-        key = token.replace("~1", "/").replace("~0", "~")
-        match value:
-            case dict() if key in value:
-                value = value[key]
-            case list() if key.isdecimal() and key == str(int(key)) and int(key) < len(value):
-                value = value[int(key)]
-            case _:
-                raise PermanentError(f"the answer has no part {pointer} (expect.pointer)")
+    try:
+        value = value_at(value, pointer)
+    except KeyError:
+        raise PermanentError(f"the answer has no part {pointer} (expect.pointer)") from None
     return value if isinstance(value, str) else to_json(value).decode()

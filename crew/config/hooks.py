@@ -1,0 +1,37 @@
+"""The shape of a hook: what another program's POST asks the crew."""
+
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from crew.journal.query import MAX_PRIORITY
+from tools.json_pointer import POINTER
+from tools.yaml_shape import Name, Shape
+
+Pointer = Annotated[str, Field(pattern=f"^{POINTER}$")]
+
+
+class HookConfig(Shape):
+    """An alert, or any other JSON, that starts a run: POST /api/crew/hooks/{name}."""
+
+    kind: Literal["alertmanager", "grafana", "json"]
+    """What is sent: alerts of Prometheus' Alertmanager or of Grafana, or any JSON object."""
+    query: str = ""
+    """What is asked; `{/a/pointer}` stands for that part of the JSON. Needed for `json`; otherwise
+    the alerts as text, unless given."""
+    fingerprint: list[Pointer] = []
+    """Of `json`: pointers to what says that it is the same matter again; the whole unless given."""
+    again_after_seconds: Annotated[float, Field(ge=1, le=31_536_000)] = 3600
+    """The same matter starts no other run before so long."""
+    agent: Name | None = None
+    """Who starts; the entry point unless given."""
+    priority: Annotated[int, Field(ge=0, le=MAX_PRIORITY)] | None = None
+    """Where its runs wait, higher ones go first; 5 unless given."""
+
+    @model_validator(mode="after")
+    def _check_kind(self) -> Self:
+        if self.kind == "json" and not self.query.strip():
+            raise ValueError("kind json needs a query, such as 'Look at {/title}'")
+        if self.kind != "json" and self.fingerprint:
+            raise ValueError(f"fingerprint: of kind json alone; {self.kind} sends its own")
+        return self

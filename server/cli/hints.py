@@ -1,0 +1,42 @@
+"""Commands that a person pastes to answer a paused run."""
+
+import shlex
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+# in this order
+DECISIONS = ("approve", "retry", "skip", "deny")
+
+
+def answer_commands(
+    folder: Path, run_id: str, question: str, calls: Sequence[Mapping[str, Any]]
+) -> list[str]:
+    """How a pause is answered on the command line, one way a line.
+
+    Args:
+        folder: the crew's.
+        run_id: the run that waits.
+        question: what kind the pause asks; "" for an agent's own words.
+        calls: those that it asks about.
+    """
+    base = f"crew run {shlex.quote(str(folder))} --answer {run_id}"
+    if not question:
+        return [f'{base} "your answer"']
+    if question == "form":
+        (call, *_) = calls
+        return [f"{base} {_call(call, 'approve={…}')}", f"{base} --decision deny"]
+    may = [one for one in DECISIONS if all(one in call.get("may", ()) for call in calls)]
+    commands = [f"{base} --decision {one}" for one in may]
+    if len(calls) > 1:
+        each = [_call(call, call["may"][0]) for call in calls]
+        commands.append(" ".join([base, *each]))
+    elif "done" in calls[0].get("may", ()):
+        commands.append(f'{base} "what it returned" --decision done')
+    return commands
+
+
+def _call(call: Mapping[str, Any], decision: str) -> str:
+    """The option for one call; its id is the model's, so the shell must read it as text."""
+    decided = f"{call['call_id']}={decision}"
+    return f"--call {shlex.quote(decided)}"

@@ -1,0 +1,69 @@
+"""`crew inbox`: the runs that wait for a person."""
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+
+from crew.journal.listing import RunFilter
+from crew.journal.rows import RunRow
+from crew.journal.store import RunStore
+from crew.journal.wire import RunEvent
+from crew.runs.live import LiveRuns
+from crew.runs.reader import RunReader
+from server.cli.exits import HERE, Folder
+from server.cli.hints import answer_commands
+from server.cli.opening import open_to_look
+from server.cli.run_view import RunView
+from server.http.responses import waiting_run
+from tools.clock import SYSTEM_CLOCK
+from tools.texts import visible
+
+LIMIT = 100
+
+
+def inbox(
+    folder: Folder = HERE,
+    as_document: Annotated[
+        bool, typer.Option("--json", help="Print JSON, one object a line.")
+    ] = False,
+) -> None:
+    """Show every run that waits for a person, oldest first, and how each is answered.
+
+    Example: [bold]crew inbox examples/pausing[/]
+    """
+    if (store := open_to_look(folder)) is not None:
+        asyncio.run(_show(store, folder, as_document=as_document))
+
+
+async def _show(store: RunStore, folder: Path, *, as_document: bool) -> None:
+    reader, console = RunReader(LiveRuns(store, SYSTEM_CLOCK)), Console(highlight=False)
+    try:
+        for row in await store.rows(RunFilter("paused"), LIMIT, oldest_first=True):
+            pause = await reader.pause_of(row)
+            if as_document:
+                print(json.dumps(waiting_run(row, pause), ensure_ascii=False))
+            elif pause is not None:
+                _print(console, folder, row, pause)
+    finally:
+        await store.aclose()
+
+
+def _print(console: Console, folder: Path, row: RunRow, pause: RunEvent) -> None:
+    query = escape(visible(" ".join(row.query.split())[:200]))
+    since = escape(pause.timestamp)
+    console.print(f"[bold]{query}[/] [dim]{row.run_id}, since {since}[/]", soft_wrap=True)
+    if row.answer:
+        console.print(f"  {escape(visible(row.answer.strip()))}", soft_wrap=True)
+    view = RunView(console)
+    view.show(pause)
+    for command in answer_commands(folder, row.run_id, view.question, view.calls):
+        console.print(f"  {escape(command)}", soft_wrap=True)
+    console.print()
+
+
+COMMANDS = (inbox,)

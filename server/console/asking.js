@@ -1,0 +1,132 @@
+// What a run asks a person, and the ways to answer it: the same card on a run's page and in the inbox.
+
+import { post } from "./api.js";
+import { formOf } from "./forms.js";
+import { age, button, element, json, seconds, visible } from "./page.js";
+import { t } from "./words.js";
+
+// in this order, the first one marked
+const DECISIONS = ["approve", "retry", "done", "skip", "deny"];
+const REMEMBER = { run: "approve this tool for the rest of this run", always: "approve this call in all runs" };
+
+// `waiting`: the metadata of a `pause` event, with who asks and since when; `told`: after an answer
+export function askingCard(runId, waiting, told) {
+  const node = element("section", { className: "asking", ariaLabel: `${waiting.agent} ${t("asks")}` });
+  node.append(element("header", {}, element("b", {}, `${waiting.agent} ${t("asks")}`), timesOf(waiting)));
+  const shown = (waiting.calls ?? []).map((asked) => new AskedCall(asked, waiting));
+  node.append(...shown.map((one) => one.node));
+  const send = async (body, words) => {
+    await post(`/runs/${runId}/resume`, { ...body, pause: waiting.seq, deltas: true });
+    told(words);
+  };
+  node.append(waiting.question ? decisionsOf(waiting, shown, send) : wordsOf(send));
+  return node;
+}
+
+function timesOf({ since, answer_until: until }) {
+  const parts = [`${t("waits")} ${age(since)}`];
+  if (until) parts.push(`${t("answer within")} ${seconds(Math.max(0, (new Date(until) - Date.now()) / 1000))}`);
+  return element("small", {}, parts.join(" · "));
+}
+
+function wordsOf(send) {
+  const text = element("textarea", { rows: 2, required: true, ariaLabel: t("Your answer"), placeholder: t("Your answer") });
+  const answer = button(t("Answer"), () => send({ query: text.value }, text.value), { className: "main" });
+  text.onkeydown = (key) => {
+    if (key.key !== "Enter" || key.shiftKey) return;
+    key.preventDefault();
+    answer.click();
+  };
+  return element("div", { className: "answer" }, text, answer);
+}
+
+function decisionsOf({ question }, shown, send) {
+  if (shown.length > 1) {
+    const answer = () => send({ decisions: shown.map((one) => one.decided(one.chosen())) }, t("Answer"));
+    for (const one of shown) one.node.append(one.choices());
+    return element("div", { className: "buttons" }, button(t("Answer"), answer, { className: "main" }));
+  }
+  const [one] = shown;
+  const words = question === "form" ? { approve: "send the form" } : {};
+  const buttons = one.may.map((decision, place) => {
+    const decide = () => send({ decisions: [one.decided(decision)] }, t(decision));
+    return button(t(words[decision] ?? decision), decide, { className: place ? "" : "main", name: decision });
+  });
+  return element("div", { className: "buttons" }, ...buttons);
+}
+
+class AskedCall {
+  constructor(asked, { question, form }) {
+    this.asked = asked;
+    this.may = DECISIONS.filter((decision) => asked.may.includes(decision));
+    const head = element("h3", {}, visible(asked.tool), element("small", {}, ` ${t("effect")}: ${asked.effect}`));
+    this.node = element("div", { className: "asked" }, head);
+    if (question === "unknown_outcome") {
+      this.node.append(element("p", {}, t("It had started when its process ended: nobody knows whether it acted.")));
+    }
+    this.given = json(asked.arguments);
+    this.node.append(element("pre", { ariaLabel: t("Its arguments") }, this.given));
+    if (asked.where) this.node.append(element("pre", { className: "where" }, visible(asked.where)));
+    if (asked.source) this.node.append(element("small", {}, visible(asked.source)));
+    if (asked.may?.includes("edit")) this.node.append(this.editor());
+    if (form?.call_id === asked.call_id) {
+      this.form = formOf(form);
+      this.node.append(this.form.node);
+    }
+    this.boxes = Object.keys(REMEMBER).filter((how) => asked.remember?.includes(how)).map((how) => this.box(how));
+    this.node.append(...this.boxes.map(([, , label]) => label));
+    const prompt = this.may.includes("done") ? "Reason, or what it returned" : "Reason, if you say no";
+    this.said = element("input", { type: "text", placeholder: t(prompt), ariaLabel: `${t(prompt)} (${asked.tool})` });
+    this.node.append(this.said);
+  }
+
+  // where several calls are decided on, one by one
+  choices() {
+    const name = `${this.asked.agent_id}/${this.asked.call_id}`;
+    this.radios = this.may.map((decision) => element("input", { type: "radio", name, value: decision }));
+    const labels = this.radios.map((radio) => element("label", {}, radio, ` ${t(radio.value)}`));
+    return element("fieldset", { className: "choices" }, element("legend", {}, visible(this.asked.tool)), ...labels);
+  }
+
+  chosen() {
+    const radio = this.radios.find((one) => one.checked);
+    if (!radio) throw new Error(`${this.asked.tool}: ${t("choose what is to be done")}`);
+    return radio.value;
+  }
+
+  editor() {
+    this.input = element("textarea", { className: "arguments", value: this.given, rows: 4 });
+    this.input.setAttribute("aria-label", `Arguments of ${this.asked.tool}`);
+    return element("details", {}, element("summary", {}, t("Change the arguments")), this.input);
+  }
+
+  box(how) {
+    const input = element("input", { type: "checkbox" });
+    return [how, input, element("label", {}, input, ` ${t(REMEMBER[how])}`)];
+  }
+
+  // of the call as it is shown here, and no other
+  decided(decision) {
+    const { call_id, agent_id, hash } = this.asked;
+    const made = { call_id, agent_id, hash, decision };
+    if (decision === "approve") {
+      made.arguments = this.changed();
+      made.remember = this.boxes.find(([, input]) => input.checked)?.[0];
+    } else if (decision === "done") {
+      made.result = this.said.value;
+    } else {
+      made.reason = this.said.value;
+    }
+    return made;
+  }
+
+  changed() {
+    if (this.form) return this.form.read();
+    if (!this.input || this.input.value === this.given) return undefined;
+    try {
+      return JSON.parse(this.input.value);
+    } catch (error) {
+      throw new Error(`the arguments are no JSON: ${error.message}`);
+    }
+  }
+}

@@ -1,0 +1,52 @@
+// What is loaded, and since when: agents, tools and what they may do, limits, providers, problems.
+
+import { get } from "./api.js";
+import { Graph } from "./graph.js";
+import { clock, element, json, visible } from "./page.js";
+import { t } from "./words.js";
+
+export async function crewPage({ signal, title }) {
+  title(t("Crew"));
+  const crew = await get("", { signal });
+  const { config } = crew;
+  const graph = new Graph();
+  graph.crew = crew;
+  graph.draw();
+  const about = element("p", {}, visible(crew.description), element("br"), element("small", {}, `${t("loaded")} `, clock(config.loaded_at), ` · ${config.revision}`));
+  const limits = table(Object.entries(crew.limits).map(([key, value]) => [key, typeof value === "object" ? json(value) : String(value)]));
+  return element(
+    "div",
+    { className: "crew-page" },
+    about,
+    graph.node,
+    ...section("Warnings", crew.warnings.length, () => crew.warnings.map((one) => element("p", { className: "warning" }, `${one.file}:${one.line} [${one.code}] ${visible(one.message)}`))),
+    ...section("Agents", crew.agents.length, () => crew.agents.map(agent)),
+    ...section("Tools", crew.tools.length, () => crew.tools.map(tool)),
+    ...section("Providers", crew.providers.length, () => crew.providers.map(provider)),
+    element("h2", {}, t("Limits")),
+    element("details", {}, element("summary", {}, "settings"), limits),
+  );
+}
+
+const section = (name, count, made) => (count ? [element("h2", {}, `${t(name)} (${count})`), ...made()] : []);
+
+function agent({ id, name, role, model, description, tools, signals, is_terminal: ends, waits_for_signal: waits }) {
+  const ways = signals.map(({ signal, target }) => [signal, `→ ${target ?? t("end")}`]);
+  const marks = [id, role, model, ends && t("end"), waits && t("asks a person")].filter(Boolean).join(" · ");
+  return element("details", {}, element("summary", {}, element("b", {}, name), element("small", {}, ` ${visible(marks)}`)),
+    element("p", {}, visible(description)), element("p", {}, tools.map((one) => one.name).join(", ")), table(ways));
+}
+
+function tool(one) {
+  const marks = [one.kind, one.effect, one.requires_approval && t("asks a person")].filter(Boolean).join(" · ");
+  const may = ["reaches", "runs", "reads", "writes"].filter((key) => one[key].length).map((key) => [key, one[key].join(", ")]);
+  for (const key of ["sandbox", "pin"]) if (one[key]) may.push([key, one[key]]);
+  may.push(["agents", one.agents.join(", ")]);
+  return element("details", {}, element("summary", {}, element("b", {}, one.tool), element("small", {}, ` ${marks}`)),
+    element("p", {}, visible(one.description)), table(may));
+}
+
+const provider = ({ name, answers }) =>
+  element("p", { className: answers ? "" : "error" }, element("b", {}, name), ` ${t(answers ? "answers" : "does not answer")}`);
+
+const table = (rows) => element("table", {}, ...rows.map(([key, value]) => element("tr", {}, element("th", { scope: "row" }, visible(key)), element("td", {}, visible(value)))));

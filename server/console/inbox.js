@@ -1,0 +1,57 @@
+// Every run that waits for a person, oldest first; answered from here, with one thumb.
+
+import { every, get } from "./api.js";
+import { askingCard } from "./asking.js";
+import { markdown } from "./markdown.js";
+import { button, element, link, visible } from "./page.js";
+import { t } from "./words.js";
+
+const LOOK_MILLIS = 5000;
+
+export async function inboxPage({ signal, title, waiting }) {
+  title(t("Inbox"));
+  const cards = new Map(); // by run and pause: its card, so that what is being written stays
+  const list = element("ol", { className: "inbox" });
+  const none = element("p", {}, t("Nobody waits for you."));
+  async function fill() {
+    const { runs } = await get("/inbox?limit=100", { signal });
+    const shown = runs.filter((run) => run.waiting);
+    const keys = new Set(shown.map(keyOf));
+    for (const [key, card] of cards) {
+      if (!keys.has(key)) {
+        card.remove();
+        cards.delete(key);
+      }
+    }
+    for (const run of shown) {
+      if (!cards.has(keyOf(run))) {
+        cards.set(keyOf(run), cardOf(run, fill));
+        list.append(cards.get(keyOf(run)));
+      }
+    }
+    none.hidden = shown.length > 0;
+    waiting(shown.length);
+  }
+  await fill();
+  every(LOOK_MILLIS, fill, signal);
+  return element("div", {}, ...notifying(), none, list);
+}
+
+const keyOf = (run) => `${run.run_id}:${run.waiting.seq}`;
+
+function cardOf(run, fill) {
+  const head = element("p", {}, link(`/runs/${run.run_id}`, visible(run.query.slice(0, 300))));
+  const card = element("li", {}, head);
+  if (run.answer) card.append(markdown(run.answer));
+  card.append(askingCard(run.run_id, run.waiting, fill));
+  return card;
+}
+
+function notifying() {
+  if (!("Notification" in window) || Notification.permission !== "default") return [];
+  const ask = button(t("Tell me when a run waits"), async () => {
+    await Notification.requestPermission();
+    ask.remove();
+  });
+  return [ask];
+}

@@ -1,0 +1,195 @@
+// The page of one run: its conversation, the way it took, its times; it comes back after anything.
+
+import { events, every, get, persist, post, start } from "./api.js";
+import { Graph } from "./graph.js";
+import { button, chip, clock, element, json, seconds, spent, visible } from "./page.js";
+import { Talk } from "./talk.js";
+import { Waterfall } from "./waterfall.js";
+import { t } from "./words.js";
+
+// events that are shown between two frames
+const AT_ONCE = 200;
+const LOOK_MILLIS = 3000;
+// what is older has not just happened
+const LIVE_MILLIS = 10_000;
+
+export async function runPage(id, { signal, go, title }) {
+  const run = await get(`/runs/${id}`, { signal });
+  title(run.query.slice(0, 60));
+  const page = new RunPage(run, signal, go);
+  page.follow().catch((error) => page.tell(error.message));
+  return page.node;
+}
+
+class RunPage {
+  constructor(run, signal, go) {
+    Object.assign(this, { run, signal, go, after: 0, raw: [], queue: [], awake: false, resume: () => {} });
+    this.talk = new Talk(run.run_id, run.query, () => this.wake(), (after) => this.fork(after));
+    this.graph = new Graph();
+    this.waterfall = new Waterfall();
+    this.head = element("header", { className: "run" });
+    this.alert = element("p", { className: "error", role: "alert" });
+    this.log = element("pre", { className: "raw", tabIndex: 0 });
+    const raw = element("details", {}, element("summary", {}, t("Raw events")), this.log);
+    raw.ontoggle = () => this.showRaw();
+    this.rawBox = raw;
+    const way = element("details", { open: true }, element("summary", {}, t("Route")), this.graph.node);
+    const times = element("details", { open: true }, element("summary", {}, t("Timeline")), this.waterfall.node);
+    this.live = element("div", { ariaLive: "polite", className: "hidden" });
+    const side = element("aside", {}, way, times, raw);
+    this.node = element("div", { className: "run-page" }, this.head, this.alert, element("div", { className: "panes" }, this.talk.node, side), this.live);
+    this.showHead();
+  }
+
+  // Read on until the run has ended; while it is paused, look whether somebody has answered.
+  async follow() {
+    this.graph.load().catch(() => {});
+    every(1000, async () => this.tick(), this.signal);
+    const lost = () => this.tell(t("The connection is lost; trying again"));
+    for (;;) {
+      for await (const event of events(this.run.run_id, this.after, this.signal, lost)) this.take(event);
+      const run = await persist(() => get(`/runs/${this.run.run_id}`), this.signal, lost);
+      if (run === null || this.signal.aborted) return;
+      this.tell("");
+      this.run = run;
+      this.showHead();
+      if (!["running", "paused"].includes(run.status)) return;
+      // it may ask again already, by events that are not read yet
+      if (run.status === "paused" && run.pause <= this.after) await this.pause();
+    }
+  }
+
+  // until the person answers here, or somebody elsewhere
+  async pause() {
+    const over = new AbortController();
+    await new Promise((resolve) => {
+      this.resume = resolve;
+      if (this.awake) resolve();
+      this.signal.addEventListener("abort", resolve, { once: true });
+      every(LOOK_MILLIS, async () => {
+        // it may have been answered, and ask again
+        const { status, pause } = await get(`/runs/${this.run.run_id}`);
+        if (status !== "paused" || pause !== this.run.pause) resolve();
+      }, over.signal);
+    });
+    over.abort();
+    this.awake = false;
+  }
+
+  wake() {
+    this.awake = true;
+    this.resume();
+  }
+
+  take(event) {
+    this.tell("");
+    const { metadata: data, type } = event;
+    if (type === "warning" && data.code === "events_lost" && data.from) {
+      // the events from there on come again
+      this.queue = [];
+      this.raw = [];
+      for (const one of [this.talk, this.graph, this.waterfall]) one.clear();
+      return;
+    }
+    if (data.seq) {
+      this.after = data.seq;
+      this.raw.push(event);
+    }
+    this.queue.push(event);
+    if (this.queue.length === 1) requestAnimationFrame(() => this.drain());
+  }
+
+  drain() {
+    const near = this.isNearEnd();
+    const some = this.queue.splice(0, AT_ONCE);
+    for (const event of some) {
+      for (const one of [this.talk, this.graph, this.waterfall]) one.show(event);
+      this.note(event);
+    }
+    if (some.some(({ type }) => type !== "agent_delta")) this.graph.draw();
+    this.waterfall.draw(this.run.status === "running");
+    this.showRaw();
+    if (near) this.talk.node.lastElementChild?.scrollIntoView({ block: "nearest" });
+    if (this.queue.length) requestAnimationFrame(() => this.drain());
+  }
+
+  // whether somebody reads what comes now, and not what was before
+  isNearEnd() {
+    const newest = this.raw.at(-1);
+    const isNow = newest && Date.now() - Date.parse(newest.timestamp) < LIVE_MILLIS;
+    return isNow && this.talk.node.lastElementChild.getBoundingClientRect().bottom < window.innerHeight + 200;
+  }
+
+  // what a reader of the screen is told, and how the run stands
+  note({ type, agent, content, metadata: data }) {
+    if (type === "start") this.stands("running");
+    if (type === "agent_response") this.live.textContent = `${agent}: ${content.slice(0, 200)}`;
+    if (type === "pause") this.live.textContent = `${agent} ${t("asks")}`;
+    if (type === "done" && data.reason === "paused") this.stands("paused");
+  }
+
+  stands(status) {
+    if (this.run.status === status) return;
+    this.run.status = status;
+    this.showHead();
+  }
+
+  tick() {
+    this.talk.tick();
+    if (this.run.status !== "running") return;
+    this.waterfall.draw(true);
+    this.facts.replaceChildren(...this.factsOf());
+  }
+
+  tell(text) {
+    this.alert.textContent = text;
+  }
+
+  factsOf() {
+    const { started_at: started, status, duration_seconds: lasted, usage } = this.run;
+    const took = status === "running" ? (Date.now() - Date.parse(started)) / 1000 : lasted;
+    return [clock(started), ` · ${seconds(took)} · ${spent(usage)}`];
+  }
+
+  showHead() {
+    const { run_id: id, query, status } = this.run;
+    this.facts = element("small", {}, ...this.factsOf());
+    const name = element("h2", {}, chip(status), " ", visible(query.split("\n")[0].slice(0, 200)));
+    const about = element("p", {}, element("code", {}, id), " · ", this.facts);
+    const acts = element("div", { className: "buttons" }, ...this.acts(id, query, status));
+    this.head.replaceChildren(name, about, acts);
+  }
+
+  acts(id, query, status) {
+    const acts = [];
+    if (["running", "paused"].includes(status)) acts.push(button(t("Cancel"), () => this.act(id, "cancel")));
+    if (status === "failed") acts.push(button(t("Retry from the failed step"), () => this.act(id, "retry"), { className: "main" }));
+    acts.push(button(t("Run again"), async () => this.go(`/runs/${await start(query)}`)));
+    const copy = (words, text) => {
+      const made = button(t(words), async () => {
+        await navigator.clipboard.writeText(text());
+        made.textContent = t("Copied");
+      });
+      return made;
+    };
+    acts.push(copy("Copy as JSON", () => JSON.stringify(this.raw, null, 2)));
+    acts.push(copy("Copy as curl", () => `curl -N '${location.origin}/api/crew/runs/${id}/events'`));
+    return acts;
+  }
+
+  async fork(after) {
+    const answer = await post(`/runs/${this.run.run_id}/fork`, { after });
+    this.go(`/runs/${(await answer.json()).run_id}`);
+  }
+
+  async act(id, what) {
+    await post(`/runs/${id}/${what}`);
+    this.wake();
+    // a run that had ended is read on
+    if (what === "retry") this.go(`/runs/${id}`);
+  }
+
+  showRaw() {
+    if (this.rawBox.open) this.log.textContent = this.raw.map((event) => json(event)).join("\n");
+  }
+}

@@ -1,0 +1,87 @@
+// All runs, newest first, searched and filtered; and the place where one is started.
+
+import { every, get, start } from "./api.js";
+import { button, chip, clock, element, link, seconds, spent, visible } from "./page.js";
+import { t } from "./words.js";
+
+const STATUSES = ["running", "paused", "completed", "failed", "cancelled"];
+const LIMIT = 50;
+const LOOK_MILLIS = 5000;
+
+export async function runsPage({ signal, go, title, crew }) {
+  title(t("Runs"));
+  const list = element("tbody");
+  const more = element("div", { className: "buttons" });
+  const filters = filtersOf(crew, () => fill().catch(() => {}));
+  const page = (after) => get(`/runs?${new URLSearchParams({ ...filters.given(), limit: LIMIT, ...(after && { after }) })}`, { signal });
+
+  let pages = 1;
+  let shown = "";
+  async function fill() {
+    const { runs, next } = await page();
+    // rows that stay the same stay where they are: somebody may be about to click one
+    const found = JSON.stringify([runs, next]);
+    if (found === shown) return;
+    shown = found;
+    list.replaceChildren(...(runs.length ? runs.map(row) : [element("tr", {}, element("td", { colSpan: 6 }, t("No runs.")))]));
+    pages = 1;
+    offer(next);
+  }
+  function offer(next) {
+    more.replaceChildren();
+    if (next) {
+      more.append(button(t("more"), async () => {
+        const following = await page(next);
+        pages += 1;
+        list.append(...following.runs.map(row));
+        offer(following.next);
+      }));
+    }
+  }
+  await fill();
+  // further pages are what somebody reads now: they are left alone
+  every(LOOK_MILLIS, async () => pages === 1 && fill(), signal);
+  const table = element("table", { className: "runs" }, list);
+  return element("div", {}, askForm(go), filters.node, element("div", { className: "wide", tabIndex: 0 }, table), more);
+}
+
+function askForm(go) {
+  const text = element("textarea", { id: "query", rows: 2, required: true, placeholder: t("Ask the crew"), ariaLabel: t("Ask the crew") });
+  const send = button(t("Start"), async () => {
+    if (text.reportValidity()) go(`/runs/${await start(text.value)}`);
+  }, { className: "main", id: "send" });
+  text.onkeydown = (key) => {
+    if (key.key !== "Enter" || key.shiftKey) return;
+    key.preventDefault();
+    send.click();
+  };
+  return element("div", { className: "answer ask" }, text, send);
+}
+
+function filtersOf(crew, changed) {
+  const option = (value, text) => element("option", { value }, text);
+  const status = element("select", { name: "status", ariaLabel: t("status") }, option("", t("all statuses")), ...STATUSES.map((one) => option(one, t(one))));
+  const agent = element("select", { name: "agent_id", ariaLabel: t("agent") }, option("", t("all agents")), ...crew.agents.map(({ id, name }) => option(id, name)));
+  const text = element("input", { name: "text", type: "search", maxLength: 200, placeholder: t("Search in questions"), ariaLabel: t("Search in questions") });
+  const since = element("input", { name: "since", type: "date", ariaLabel: t("since") });
+  const fields = [status, agent, text, since];
+  for (const field of fields) field.onchange = changed;
+  text.oninput = changed;
+  const given = () => Object.fromEntries(fields.filter(({ value }) => value).map(({ name, value }) => [name, value]));
+  return { node: element("form", { className: "filters", role: "search", onsubmit: () => false }, ...fields), given };
+}
+
+function row(run) {
+  const asked = link(`/runs/${run.run_id}`, visible(run.query.slice(0, 120)));
+  const says = run.status === "paused" ? `${t("waits")}: ${run.paused_agent_id}` : run.status === "completed" ? "" : (run.reason ?? "");
+  return element(
+    "tr",
+    {},
+    element("td", {}, chip(run.status)),
+    element("td", {}, asked, element("small", {}, says)),
+    element("td", {}, run.agent_id ?? ""),
+    element("td", {}, clock(run.started_at)),
+    element("td", {}, seconds(run.duration_seconds)),
+    element("td", {}, spent(run.usage)),
+  );
+}

@@ -1,0 +1,202 @@
+// A run as a conversation: what each agent says, its tools, the ways it takes; members of a group in lanes.
+
+import { askingCard } from "./asking.js";
+import { markdown } from "./markdown.js";
+import { button, clock, element, json, link, seconds, visible } from "./page.js";
+import { t } from "./words.js";
+
+export class Talk {
+  // `onAnswer`: called when the person has answered here; `onFork`: with the number of an event after
+  // which another run is to go on
+  constructor(runId, query, onAnswer, onFork) {
+    this.runId = runId;
+    this.onAnswer = onAnswer;
+    this.onFork = onFork;
+    this.node = element("ol", { className: "talk", ariaLabel: t("Conversation") });
+    this.query = query;
+    this.clear();
+  }
+
+  clear() {
+    this.node.replaceChildren();
+    this.lanes = null; // {by agent: its list}, of the group that is at work
+    this.written = new Map(); // by speaker: the text that is being written
+    this.calls = new Map(); // by call: its element, until it has its result
+    this.tools = new Map(); // by call that was asked about: its tool
+    this.add(null, speech(t("You"), this.query, "mine"));
+  }
+
+  show(event) {
+    const { metadata: data } = event;
+    const act = this[event.type];
+    if (act) act.call(this, event, data);
+  }
+
+  add(data, ...children) {
+    const list = (data?.group && this.lanes?.[data.agent_id]) || this.node;
+    const item = element("li", {}, ...children);
+    list.append(item);
+    return item;
+  }
+
+  note(data, kind, ...children) {
+    return this.add(data, element("div", { className: `note ${kind}` }, ...children));
+  }
+
+  fork(words, after) {
+    return button(t(words), () => this.onFork(after), { className: "fork" });
+  }
+
+  start(event, data) {
+    if (data.forked_from) {
+      const [other] = data.forked_from.split(":");
+      this.note(null, "way", `${t("From here on another run than")} `, link(`/runs/${other}`, data.forked_from));
+    }
+    if (data.resumed) this.waiting?.remove();
+    this.waiting = null;
+  }
+
+  agent_start(event, data) {
+    const body = element("span", { className: "spinner" }, ` ${t("is thinking")}`);
+    const item = this.add(data, element("article", { className: "speech" }, head(event.agent, data.model), body));
+    this.written.set(speaker(data), { item, body, text: null, seq: data.seq });
+  }
+
+  agent_delta(event, data) {
+    const written = this.written.get(speaker(data));
+    if (!written) return;
+    if (!written.text) {
+      written.text = document.createTextNode("");
+      written.body.replaceWith(element("p", { className: "writing" }, written.text));
+    }
+    written.text.data += event.content;
+  }
+
+  agent_response(event, data) {
+    const written = this.written.get(speaker(data));
+    this.written.delete(speaker(data));
+    const item = written?.item ?? this.add(data);
+    if (!event.content.trim()) {
+      item.remove();
+      return;
+    }
+    const said = speech(event.agent, event.content, "", data.model);
+    said.querySelector("header").append(element("small", {}, ` ${seconds(data.duration_seconds)}`));
+    if (written) said.querySelector("header").append(this.fork("Ask again from here", written.seq));
+    item.replaceChildren(said);
+  }
+
+  tool_start(event, data) {
+    const left = element("span", { className: "spinner" });
+    const summary = element("summary", {}, `${visible(data.tool)} `, left);
+    const given = element("pre", { ariaLabel: t("Its arguments") }, json(data.arguments));
+    const call = element("details", { className: "tool" }, summary, given);
+    this.add(data, call);
+    this.calls.set(callOf(data), { call, left, until: Date.now() + data.timeout_seconds * 1000, said: "" });
+    this.tick();
+  }
+
+  tool_progress(event, data) {
+    const known = this.calls.get(callOf(data));
+    if (!known) return;
+    const part = data.progress === null ? "" : `${data.progress}${data.total ? ` / ${data.total}` : ""} `;
+    known.said = ` ${part}${visible(data.message ?? "")}`;
+    this.tick();
+  }
+
+  tool_result(event, data) {
+    const known = this.calls.get(callOf(data));
+    this.calls.delete(callOf(data));
+    const mark = data.status === "success" ? "✓" : "✗";
+    const tries = data.attempts > 1 ? ` · ${data.attempts} ${t("attempts")}` : "";
+    const summary = element("summary", {}, `${mark} ${visible(data.tool)} `, element("small", {}, `${seconds(data.duration_seconds)}${tries}`));
+    const output = element("pre", { ariaLabel: t("Output") }, visible(data.output));
+    const call = known?.call ?? element("details", { className: "tool" });
+    if (!known) this.add(data, call);
+    call.querySelector("summary")?.remove();
+    call.prepend(summary);
+    call.append(output);
+    if (data.status !== "success") call.classList.add("error");
+  }
+
+  handoff(event, data) {
+    const why = [data.why, data.signal, data.source].filter(Boolean).join(" · ");
+    this.lanes = null;
+    this.note(null, "way", `↪ ${visible(event.content)} `, element("small", {}, visible(why)));
+  }
+
+  parallel_start(event, data) {
+    this.lanes = Object.fromEntries(data.agents.map((agent) => [agent, element("ol", { ariaLabel: agent })]));
+    this.note(null, "way", `∥ ${event.content}: ${data.agents.join(", ")}`);
+    this.add(null, element("div", { className: "lanes" }, ...Object.values(this.lanes)));
+  }
+
+  parallel_end(event, data) {
+    this.lanes = null;
+    if (data.failed.length) this.note(null, "warning", `${event.content}: ${data.failed.join(", ")} ✗`);
+  }
+
+  pause(event, data) {
+    const waiting = { ...data, agent: event.agent, since: event.timestamp };
+    const card = askingCard(this.runId, waiting, () => this.onAnswer());
+    this.waiting = this.add(null, card);
+    for (const { call_id, tool } of data.calls ?? []) this.tools.set(call_id, tool);
+  }
+
+  answered(event, data) {
+    const decided = (data.decisions ?? []).map((one) => {
+      const more = [one.reason, one.result, one.arguments && json(one.arguments)].filter(Boolean);
+      return [`${t(one.decision)}: ${this.tools.get(one.call_id) ?? one.call_id}`, ...more].join("\n");
+    });
+    const said = speech(data.by || t("You"), decided.join("\n") || event.content, "mine");
+    // the event behind the pause says that the run waits
+    if (data.pause_seq) said.querySelector("header").append(this.fork("Answer otherwise", data.pause_seq + 1));
+    this.add(null, said);
+  }
+
+  gap(event, data) {
+    this.note(null, "", `… ${event.content}`);
+    if (data.snapshot.answer) this.add(null, speech(data.snapshot.agent_id ?? "", data.snapshot.answer));
+  }
+
+  warning(event, data) {
+    this.note(data, "warning", visible(event.content));
+  }
+
+  error(event) {
+    this.rest();
+    this.note(null, "error", `✗ ${visible(event.content)}`);
+  }
+
+  done(event, data) {
+    this.rest();
+    if (data.reason !== "paused") this.note(null, "done", `✓ ${data.reason} · `, clock(event.timestamp));
+  }
+
+  // what was under way when the segment ended is so no more
+  rest() {
+    for (const { item } of this.written.values()) item.remove();
+    for (const { left } of this.calls.values()) left.remove();
+    this.written.clear();
+    this.calls.clear();
+  }
+
+  // the time that each call has left
+  tick() {
+    for (const { left, until, said } of this.calls.values()) {
+      left.textContent = ` ${seconds(Math.max(0, (until - Date.now()) / 1000))} ${t("left")}${said}`;
+    }
+  }
+}
+
+const speaker = (data) => `${data.group ?? ""}/${data.agent_id}`;
+const callOf = (data) => `${data.agent_id}/${data.call_id}`;
+
+function head(name, model) {
+  return element("header", {}, element("b", {}, visible(name)), model ? element("small", {}, ` ${model}`) : "");
+}
+
+function speech(name, text, kind = "", model = "") {
+  const body = kind === "mine" ? element("p", { className: "plain" }, visible(text)) : markdown(text);
+  return element("article", { className: `speech ${kind}` }, head(name, model), body);
+}

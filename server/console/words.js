@@ -1,0 +1,35 @@
+// The words of the console, in English and Vietnamese; a word without a translation is its own.
+
+const VIETNAMESE = {
+  running: "đang chạy", paused: "đang chờ", completed: "hoàn thành", failed: "thất bại", cancelled: "đã huỷ",
+  Runs: "Lượt chạy", Inbox: "Hộp thư", Crew: "Đội", "Ask the crew": "Hỏi đội", Start: "Bắt đầu", Answer: "Trả lời",
+  "Nobody waits for you.": "Không ai chờ bạn.", "No runs.": "Không có lượt chạy nào.", more: "thêm", tokens: "token",
+  approve: "đồng ý", deny: "từ chối", done: "đã làm xong", retry: "làm lại", skip: "bỏ qua", "send the form": "gửi biểu mẫu",
+  "Reason, if you say no": "Lý do, nếu từ chối", "Reason, or what it returned": "Lý do, hoặc kết quả đã có", "choose what is to be done": "hãy chọn cách xử lý", "Your answer": "Câu trả lời của bạn",
+  "Change the arguments": "Sửa tham số", "approve this tool for the rest of this run": "đồng ý với công cụ này đến hết lượt chạy",
+  "approve this call in all runs": "đồng ý với lệnh gọi này trong mọi lượt chạy", asks: "hỏi", "You": "Bạn",
+  "It had started when its process ended: nobody knows whether it acted.": "Tiến trình dừng khi lệnh đã bắt đầu: không rõ lệnh đã có tác dụng chưa.",
+  waits: "đã chờ", "answer within": "cần trả lời trong", effect: "tác dụng", Cancel: "Huỷ", "Run again": "Chạy lại",
+  "Retry from the failed step": "Làm lại từ bước lỗi", "Copy as JSON": "Chép JSON", "Copy as curl": "Chép lệnh curl", Copied: "Đã chép",
+  "Raw events": "Sự kiện thô", Route: "Đường đi", Timeline: "Dòng thời gian", Conversation: "Hội thoại", "all statuses": "mọi trạng thái",
+  "all agents": "mọi tác tử", "Search in questions": "Tìm trong câu hỏi", since: "từ", Agents: "Tác tử", Tools: "Công cụ", Limits: "Giới hạn",
+  Providers: "Nhà cung cấp", answers: "trả lời được", "does not answer": "không trả lời", loaded: "đã nạp", Warnings: "Cảnh báo",
+  "Tell me when a run waits": "Báo khi có lượt chạy chờ", "A run waits for you": "Một lượt chạy đang chờ bạn", left: "còn lại", attempts: "lần thử",
+  "Ask again from here": "Hỏi lại từ đây", "Answer otherwise": "Trả lời cách khác", "From here on another run than": "Từ đây là lượt chạy khác với",
+  "asks a person": "cần người duyệt", Language: "Ngôn ngữ", "The connection is lost; trying again": "Mất kết nối; đang thử lại",
+  "Its arguments": "Tham số", Output: "Kết quả", "This run is not there.": "Không có lượt chạy này.", wait: "chờ", query: "câu hỏi", Search: "Tìm",
+  "is thinking": "đang nghĩ", end: "kết thúc", "Open the run": "Mở lượt chạy", "This was answered already.": "Đã có người trả lời.",
+  "The files of the crew were not taken": "Tệp của đội không được nạp", "goes on": "vẫn chạy", status: "trạng thái", agent: "tác tử",
+};
+
+const KEY = "crew.language";
+const stored = localStorage.getItem(KEY);
+export const locale = stored ?? (navigator.language.startsWith("vi") ? "vi" : "en");
+document.documentElement.lang = locale;
+
+export const t = (text) => (locale === "vi" ? VIETNAMESE[text] : undefined) ?? text;
+
+export function choose(language) {
+  localStorage.setItem(KEY, language);
+  location.reload();
+}

@@ -1,0 +1,60 @@
+"""Alerts and other JSON that start runs."""
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from crew.config.hooks import HookConfig
+from crew.journal.query import DEFAULT_PRIORITY, IdempotencyKey, Query
+from crew.runs.errors import AlreadyStarted
+from server.http.errors import HttpProblem, bad_request
+from server.http.hooks import NotUnderstood, matter_of
+from server.http.parameters import parse_parameters
+from server.http.requests import owned_key, read_json
+from server.http.responses import JsonResponse, accepted
+from server.http.rights import caller_of
+from server.http.services import services_of
+
+
+async def receive(request: Request) -> Response:
+    """POST /api/crew/hooks/{name}: start a run as the hook says; 202 with its address.
+
+    Takes what the hook's `kind` sends. The same matter again answers with the run that it started;
+    alerts that are resolved start none: 200.
+    """
+    services, name = services_of(request), request.path_params["name"]
+    hook = services.runs.crew.config.hooks.get(name)
+    if hook is None:
+        raise HttpProblem(404, f"there is no hook {name[:80]!r}; crew.yaml has them under hooks")
+    parse_parameters(request, frozenset())
+    sent = await read_json(request, services.settings)
+    try:
+        matter = matter_of(hook, sent, int(services.settings.max_input_size_kb * 1000))
+    except NotUnderstood as error:
+        raise bad_request([("body", str(error))]) from None
+    if matter is None:
+        return JsonResponse({"ignored": "no alert is firing"})
+    runs, caller = services.runs, caller_of(request)
+    priority = DEFAULT_PRIORITY if hook.priority is None else hook.priority
+    query = Query(matter.query, (), hook.agent, priority=min(priority, caller.max_priority))
+    now = runs.store.now().timestamp()
+    number = int(now // hook.again_after_seconds)
+    keys = [
+        owned_key(caller, f"hook:{name}:{matter.fingerprint}:{one}") for one in (number - 1, number)
+    ]
+    # it may have begun just before this stretch of time did
+    earlier = await runs.store.idempotency_record(keys[0])
+    if earlier is not None and await _is_recent(request, earlier.run_id, hook, now):
+        return accepted(earlier.run_id, {"Idempotency-Replayed": "true"})
+    try:
+        key = IdempotencyKey(keys[1], matter.fingerprint)
+        run = await runs.start(query, request.state.request_id, key, caller.owner)
+    except AlreadyStarted as error:
+        return accepted(error.record.run_id, {"Idempotency-Replayed": "true"})
+    await services.auditor.record(request, "start", run.id, f"hook {name}")
+    return accepted(run.id)
+
+
+async def _is_recent(request: Request, run_id: str, hook: HookConfig, now: float) -> bool:
+    # the first 12 digits of an id are its time
+    row = await services_of(request).runs.store.row(run_id)
+    return row is not None and now - int(run_id[:12], 16) / 1000 < hook.again_after_seconds

@@ -1,0 +1,88 @@
+"""Lists of runs: all of them, and those that wait for a person."""
+
+import re
+from collections.abc import Mapping
+from typing import get_args
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from crew.journal.events import RunStatus
+from crew.journal.listing import RunFilter
+from crew.journal.rows import RunRow
+from server.http.bodies import TIME
+from server.http.errors import bad_request
+from server.http.parameters import parse_parameters
+from server.http.responses import JsonResponse, listed_run, waiting_run
+from server.http.rights import ID, caller_of, own_run
+from server.http.services import services_of
+
+MAX_LISTED = 500
+PAGE_PARAMETERS = frozenset({"limit", "after"})
+TIME_PARAMETERS = ("since", "until")
+FILTER_PARAMETERS = frozenset({"status", "agent_id", "text", *TIME_PARAMETERS})
+MAX_TEXT = 200
+
+
+async def listing(request: Request) -> Response:
+    """Runs, newest first: a page of those that a request wants."""
+    given = parse_parameters(request, PAGE_PARAMETERS | FILTER_PARAMETERS)
+    page, following = await _page(request, given, _filter(request, given))
+    return JsonResponse({"runs": [listed_run(row) for row in page], "next": following})
+
+
+async def inbox(request: Request) -> Response:
+    """GET /api/crew/inbox: runs that wait for a person, oldest first, with what they ask.
+
+    Takes `limit` (50) and `after` (a run_id; the `next` of the page before).
+    """
+    given = parse_parameters(request, PAGE_PARAMETERS)
+    wanted = _filter(request, {"status": "paused"})
+    page, following = await _page(request, given, wanted, oldest_first=True)
+    runs = services_of(request).runs
+    found = [waiting_run(row, await runs.pause_of(row)) for row in page]
+    return JsonResponse({"runs": found, "next": following})
+
+
+async def _page(
+    request: Request, given: Mapping[str, str], wanted: RunFilter, *, oldest_first: bool = False
+) -> tuple[list[RunRow], str | None]:
+    """A page of the caller's runs, and where the next one begins."""
+    limit, after = given.get("limit", "50"), given.get("after")
+    if not re.fullmatch(r"[0-9]{1,3}", limit) or not 1 <= int(limit) <= MAX_LISTED:
+        raise bad_request([("limit", f"is a number from 1 to {MAX_LISTED}")])
+    if after is not None:
+        await own_run(request, after)
+    store = services_of(request).runs.store
+    rows = await store.rows(wanted, int(limit) + 1, after, oldest_first=oldest_first)
+    page = rows[: int(limit)]
+    return page, page[-1].run_id if len(rows) > len(page) else None
+
+
+def _filter(request: Request, given: Mapping[str, str]) -> RunFilter:
+    """Which runs are asked for, of those that the caller may see."""
+    known, status = get_args(RunStatus), given.get("status")
+    wanted = next((one for one in known if one == status), None)
+    if status is not None and wanted is None:
+        raise bad_request([("status", f"is one of {', '.join(known)}")])
+    text = given.get("text")
+    if text is not None and (len(text) > MAX_TEXT or "\0" in text):
+        raise bad_request([("text", f"has at most {MAX_TEXT} characters, and no NUL")])
+    agent_id = given.get("agent_id")
+    # it may be one that the crew has no more
+    if agent_id is not None and ID.fullmatch(agent_id) is None:
+        raise bad_request([("agent_id", "is no id of an agent")])
+    caller = caller_of(request)
+    owner = None if "admin" in caller.scopes else caller.owner
+    times = [_time(given, field) for field in TIME_PARAMETERS]
+    return RunFilter(wanted, owner, agent_id, text, *times)
+
+
+def _time(given: Mapping[str, str], field: str) -> str | None:
+    text = given.get(field)
+    if text is None:
+        return None
+    if re.fullmatch(TIME, text) is None:
+        raise bad_request([(field, "is a time like 2026-01-31T09:30:00Z, or 2026-01-31")])
+    # as text it comes before all times within that second, day, month or year
+    return text.removesuffix("Z")

@@ -1,0 +1,188 @@
+"""The console's inbox and pages beside a run's: answered by a thumb, found by a search, read by all."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Page, expect
+
+from tests.support.browser import NEEDS_CHROMIUM, begin, opened_page
+from tests.support.crews import copy_example, write_crew
+from tests.support.processes import ServerProcess, client, serving
+from tests.support.served_crew import until_status
+
+pytestmark = NEEDS_CHROMIUM
+PHONE: dict[str, Any] = {
+    "viewport": {"width": 390, "height": 800},
+    "has_touch": True,
+    "is_mobile": True,
+}
+ACTS = '''
+def restart(host: str) -> str:
+    """Restart a host."""
+    return "restarted " + host
+'''
+
+
+def call(host: str) -> dict[str, Any]:
+    return {"tool": "restart", "arguments": {"host": host}}
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory):
+    """Of a crew that asks in words, and about one call or two."""
+    folder = tmp_path_factory.mktemp("crew")
+    (folder / "acts.py").write_text(ACTS)
+    entry = {"kind": "python", "function": "acts.py:restart", "requires_approval": True}
+    rules = [
+        {"agent": "a", "hears": "four hosts", "say": "done: {{heard}} [END]"},
+        {"agent": "a", "after": "restart", "say": "{{result.restart}} [END]"},
+        {"agent": "a", "hears": "both", "say": "", "calls": [call("web-1"), call("web-2")]},
+        {"agent": "a", "hears": "one", "say": "it hangs", "calls": [call("web-1")]},
+        {"agent": "a", "say": "**which** hosts?"},
+    ]
+    routing = {
+        "signals": {"a": [{"signal": "[END]"}]},
+        "agent_behaviors": {"a": {"wait_for_signal": True}},
+    }
+    write_crew(folder, {"a": {"tools": ["restart"]}}, rules, {"restart": entry}, routing=routing)
+    with serving(folder) as started:
+        yield started
+
+
+def waiting(server: ServerProcess, query: str) -> str:
+    """A run that waits for a person; its id."""
+    with client(server) as http:
+        run_id = str(http.post("/api/crew/runs", json={"query": query}).json()["run_id"])
+    until_status(server, run_id, "paused")
+    return run_id
+
+
+def test_a_thumb_answers(browser: Browser, server: ServerProcess):
+    """On a phone: the oldest first, nothing wider than the screen, one tap; it is gone from there."""
+    first, second = waiting(server, "restart one"), waiting(server, "restart some")
+    with opened_page(browser, **PHONE) as page:
+        page.goto(server.url)
+        expect(page.locator("#waits")).to_have_text("2")
+        assert page.title().startswith("(2)")
+        page.get_by_role("link", name="Inbox").tap()
+        cards = page.locator(".inbox > li")
+        expect(cards).to_have_count(2)
+        expect(cards.first).to_contain_text('"host": "web-1"')
+        expect(cards.first).to_contain_text("it hangs")
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+        button = cards.first.get_by_role("button", name="approve")
+        box = button.bounding_box()
+        assert box is not None
+        assert box["height"] >= 44
+        button.tap()
+        expect(cards).to_have_count(1)
+        until_status(server, first, "completed")
+        expect(cards.locator("strong")).to_have_text("which")
+        cards.get_by_label("Your answer").fill("all four hosts")
+        cards.get_by_role("button", name="Answer").tap()
+        expect(page.get_by_text("Nobody waits for you.")).to_be_visible()
+        expect(page.locator("#waits")).to_have_text("")
+    until_status(server, second, "completed")
+
+
+def test_each_call_is_decided(browser: Browser, server: ServerProcess):
+    """Of several: none is forgotten, and each has its own decision."""
+    run_id = waiting(server, "restart both")
+    with opened_page(browser) as page:
+        page.goto(f"{server.url}/inbox")
+        card = page.locator(".inbox > li")
+        card.get_by_label("approve", exact=True).first.check()
+        card.get_by_role("button", name="Answer").click()
+        expect(card.get_by_role("alert")).to_contain_text("choose what is to be done")
+        card.get_by_role("group", name="restart").nth(1).get_by_label("deny").check()
+        card.get_by_label("Reason, if you say no (restart)").nth(1).fill("not web-2")
+        card.get_by_role("button", name="Answer").click()
+        expect(card).to_have_count(0)
+    until_status(server, run_id, "completed")
+    with client(server) as http:
+        told = http.get(f"/api/crew/runs/{run_id}/events").text
+    assert "restarted web-1" in told
+    assert "restarted web-2" not in told
+    assert "not web-2" in told
+
+
+def test_what_is_being_written_stays(browser: Browser, server: ServerProcess):
+    """While the inbox is filled anew."""
+    first = waiting(server, "restart some")
+    with opened_page(browser) as page:
+        page.goto(f"{server.url}/inbox")
+        page.get_by_label("Your answer").fill("half an ans")
+        second = waiting(server, "restart one")
+        page.evaluate("window.dispatchEvent(new Event('focus'))")
+        expect(page.locator(".inbox > li")).to_have_count(2)
+        expect(page.get_by_label("Your answer")).to_have_value("half an ans")
+    with client(server) as http:
+        for run_id in (first, second):
+            http.post(f"/api/crew/runs/{run_id}/cancel")
+    until_status(server, first, "cancelled")
+    until_status(server, second, "cancelled")
+
+
+def test_the_crew(browser: Browser, tmp_path: Path):
+    """Its agents, its tools and what they may do, its graph and its limits."""
+    with serving(copy_example("on-call", tmp_path)) as server, opened_page(browser) as page:
+        page.goto(f"{server.url}/crew")
+        expect(page.locator(".graph .node")).to_have_count(7)
+        page.locator("summary", has_text="restart").click()
+        expect(page.locator("details[open]")).to_contain_text("asks a person")
+        expect(page.locator("details[open]")).to_contain_text("echo")
+        page.locator("summary", has_text="settings").click()
+        expect(page.locator("details[open] th", has_text="max_handoffs")).to_be_visible()
+
+
+def test_in_vietnamese(browser: Browser, server: ServerProcess):
+    """As the browser says; a person may choose the other language, and it stays."""
+    with opened_page(browser, locale="vi-VN") as page:
+        page.goto(server.url)
+        expect(page.locator("#send")).to_have_text("Bắt đầu")
+        assert page.locator("html").get_attribute("lang") == "vi"
+        page.select_option("#language", "en")
+        expect(page.locator("#send")).to_have_text("Start")
+        page.reload()
+        expect(page.locator("#send")).to_have_text("Start")
+
+
+def test_every_word_is_translated():
+    """What the modules show by t(…) stands in the Vietnamese list."""
+    console = Path(__file__).parents[3] / "server" / "console"
+    listed = (console / "words.js").read_text()
+    used = set[str]()
+    for path in console.glob("*.js"):
+        used |= set(re.findall(r"\bt\(\"([^\"]+)\"\)", path.read_text()))
+    assert len(used) > 40
+    missing = [word for word in used if f'"{word}":' not in listed and f"{word}:" not in listed]
+    assert missing == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_everybody_can_read_it(browser: Browser, tmp_path: Path, scheme: str):
+    """Axe finds nothing serious on any page, in both colours, on a desk and on a phone."""
+    with serving(copy_example("on-call", tmp_path)) as server:
+        for size in ({}, PHONE):
+            with opened_page(browser, color_scheme=scheme, **size) as page:
+                begin(page, server, "the site is slow")
+                expect(page.locator(".asking")).to_be_visible()
+                address = page.url
+                for path in (address, server.url, f"{server.url}/inbox", f"{server.url}/crew"):
+                    page.goto(path)
+                    expect(page.locator("#view > *")).to_be_visible()
+                    check(page)
+
+
+def check(page: Page) -> None:
+    """Raise AssertionError for what axe calls serious."""
+    found = Axe().run(page).response["violations"]
+    serious = [
+        (one["id"], [node["html"] for node in one["nodes"]])
+        for one in found
+        if one["impact"] in ("serious", "critical")
+    ]
+    assert serious == [], page.url
