@@ -138,6 +138,9 @@ class MemoryStore:
             raise StoreError(f"run {run_id}: event {first} is there already")
         kept.extend(write.records)
         self._epochs[run_id] = epoch + (write.expected is not None)
+        if status == "failed":
+            # it was to end a segment that has ended since
+            self._to_cancel.pop(run_id, None)
         if row is not None:
             self._rows[run_id] = row
             self._given_until.pop(run_id, None)

@@ -83,6 +83,13 @@ class Branch:
                 # what nobody knew, a person has answered for
                 self.started_calls.pop(asked.call.id, None)
 
+    def doubt(self, question: Question) -> None:
+        """Whether the open calls of a question have acted is not known, whatever was said."""
+        still_open = {call.id for call in self.open_calls}
+        for asked in question.involved:
+            if asked.agent_id == self.agent_id and asked.call.id in still_open:
+                self.started_calls[asked.call.id] = True
+
     def _as_decided(
         self, call: ToolCall, asked: AskedCall, question: Question, answer: Answer
     ) -> ApprovedCall:
@@ -126,6 +133,11 @@ class GroupState:
         """The members' answers, without those that failed or have not ended."""
         members = self.members.items()
         return {agent_id: one.answer for agent_id, one in members if one.answer is not None}
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether no member has answered, and none can any more."""
+        return len(self.failed) == len(self.members)
 
     @property
     def failed(self) -> dict[str, str]:

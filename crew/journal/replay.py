@@ -1,9 +1,11 @@
 """A stored run's state, folded from its events."""
 
 import logging
+from collections.abc import Sequence
 
 from crew.journal.errors import StoreError
-from crew.journal.events import decode_event
+from crew.journal.events import StoredEvent, decode_event
+from crew.journal.rows import Record
 from crew.journal.state import RunState
 from crew.journal.store import RunLog
 
@@ -23,17 +25,28 @@ async def replay(store: RunLog, state: RunState) -> None:
     Raises:
         StoreError: the store fails, or has an event that another version wrote.
     """
+    while records := await store.records(state.run_id, state.seq, PAGE):
+        apply_records(state, records)
+
+
+def apply_records(state: RunState, records: Sequence[Record]) -> None:
+    """Bring a state up to the last of these events; raises StoreError."""
+    for record in records:
+        event, active_seconds = read_event(record, state.run_id)
+        state.apply(event)
+        # of a segment that a crash has cut off too
+        state.active_seconds = active_seconds
+
+
+def read_event(record: Record, run_id: str) -> tuple[StoredEvent, float]:
+    """An event of a run, and the run's active time by then, in seconds.
+
+    Raises:
+        StoreError: another version wrote it.
+    """
     try:
-        while records := await store.records(state.run_id, state.seq, PAGE):
-            for record in records:
-                event, active_seconds = decode_event(record.event)
-                state.apply(event)
-                # of a segment that a crash has cut off too
-                state.active_seconds = active_seconds
+        return decode_event(record.event)
     except ValueError as error:
-        number = state.seq + 1
-        log.debug("event %d of run %s: %s", number, state.run_id, error)
-        raise StoreError(
-            f"event {number} of run {state.run_id} was written by another version, "
-            "and cannot be read"
-        ) from error
+        log.debug("event %d of run %s: %s", record.seq, run_id, error)
+        text = f"event {record.seq} of run {run_id} was written by another version"
+        raise StoreError(f"{text}, and cannot be read") from error

@@ -101,8 +101,8 @@ class RunState:
                 self._start(event)
             case RunResumed():
                 self._resume(event)
-            case RunRetried(request_id=request_id):
-                self._retry(request_id)
+            case RunRetried():
+                self._retry(event)
             case Warned(code=code, group=str(), agent_id=str() as agent_id):
                 if code in MEMBER_CODES:
                     self._branch(agent_id, event.group).failed = code
@@ -236,15 +236,28 @@ class RunState:
             self.main.answer = None
             self.main.history.append(UserMessage(event.answer.text))
 
-    def _retry(self, request_id: str) -> None:
-        """A person wants the step that failed to be taken again."""
-        self.status, self.request_id = "running", request_id
+    def _retry(self, event: RunRetried) -> None:
+        """A person wants the step that failed to be taken again, or a copy to go on."""
+        self.status, self.request_id = "running", event.request_id
         self.retried_at_seconds = self.active_seconds
-        if self.expired and self.question is not None:
-            # nobody decided in time: it is asked again
+        if event.forked_from:
+            self._forget_decisions()
+        if self.question is not None and (self.expired or event.forked_from):
+            # nobody decided in time, or not for this run: it is asked again
             self.question, self.decided, self.expired = None, None, False
-        if self.group is not None and not self.group.answers:
+        if self.group is not None and self.group.has_failed:
             self._retry_members(self.group)
+
+    def _forget_decisions(self) -> None:
+        """What a person has decided for another run holds for no call of its copy."""
+        if isinstance(self.question, UnknownOutcome):
+            for branch in self.branches:
+                branch.doubt(self.question)
+        if self.untold is not None and self.untold[0] is not None:
+            self.untold = None
+        self.remembered.clear()
+        for branch in self.branches:
+            branch.decided.clear()
 
     def _retry_members(self, group: GroupState) -> None:
         """All members of a group have failed: each goes on where it was."""

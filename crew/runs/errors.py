@@ -17,6 +17,7 @@ CrewError
 """
 
 from crew.errors import CrewError
+from crew.journal.query import IdempotencyKey
 from crew.journal.rows import IdempotencyRecord
 
 
@@ -64,6 +65,13 @@ class KeyReused(CrewError):
 
     def __init__(self, key: str) -> None:
         super().__init__(f"the key {key!r} was used for another request; give each its own")
+
+
+def key_taken(key: IdempotencyKey, record: IdempotencyRecord) -> AlreadyStarted | KeyReused:
+    """Why a request with a key that has started something starts nothing."""
+    if record.fingerprint != key.fingerprint:
+        return KeyReused(key.key)
+    return AlreadyStarted(record)
 
 
 class MayHaveBegun(CrewError):

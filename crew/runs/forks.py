@@ -1,19 +1,23 @@
 """A run that begins as another one did, and goes on by itself from one of its events."""
 
-from collections.abc import Sequence
+import asyncio
 from dataclasses import replace
 
 from crew.engine.endings import ended_row
-from crew.journal.events import decode_event
-from crew.journal.replay import PAGE
-from crew.journal.rows import Record, RunRow, Write
+from crew.journal.events import RunDone, RunFailed, status_of
+from crew.journal.query import IdempotencyKey
+from crew.journal.replay import PAGE, apply_records, read_event
+from crew.journal.rows import IdempotencyRecord, KeyTaken, Record, RunRow, Write
 from crew.journal.state import RunState
 from crew.journal.wire import record_of_run
-from crew.runs.errors import Draining, NotForkable, UnknownRun
+from crew.runs.errors import Draining, NotForkable, UnknownRun, key_taken
 from crew.runs.factory import RunFactory
 from crew.runs.run import new_run_id
 from crew.runs.starter import RunStarter
 from tools.clock import rfc3339
+
+# of the events that are copied, as they are stored
+MAX_COPIED_BYTES = 32 << 20
 
 
 class RunForker:
@@ -22,58 +26,99 @@ class RunForker:
     def __init__(self, factory: RunFactory, starter: RunStarter) -> None:
         self.factory, self.store, self.starter = factory, factory.store, starter
 
-    async def fork(self, run_id: str, after: int, request_id: str, owner: str) -> str:
+    async def fork(
+        self,
+        run_id: str,
+        after: int,
+        request_id: str,
+        owner: str,
+        key: IdempotencyKey | None,
+        max_priority: int,
+    ) -> str:
         """Begin a run with a copy of another one's events; its id. See `Runs.fork`."""
         if self.factory.live.draining:
             raise Draining
         row = await self.store.row(run_id)
         if row is None:
             raise UnknownRun(run_id)
-        records = await self._records(run_id, after)
+        await self.starter.check_room(owner, key)
+        records = _open_end(await self._records(run_id, after), run_id)
         now = self.store.now()
-        begun = replace(row, run_id=new_run_id(now), started_at=rfc3339(now), owner=owner)
-        begun = begun.resumed(request_id)
-        state = await self._state(begun, records)
-        if state.status in ("completed", "cancelled"):
-            text = f"run {run_id} had ended at event {after}; fork it from an earlier one"
-            raise NotForkable(text)
+        begun = replace(
+            row,
+            run_id=new_run_id(now),
+            started_at=rfc3339(now),
+            owner=owner,
+            priority=min(row.priority, max_priority),
+        )
+        copied = await self._copied_row(begun.resumed(request_id), records, run_id)
         copies = [record_of_run(record, begun.run_id) for record in records]
-        if state.status == "paused":
-            # its own time to answer may be over long since: it waits without one
-            agent_id, answer = state.paused_agent_id, state.last_answer
-            paused = ended_row(begun, state, "paused", agent_id, answer, None, rfc3339(now))
-            await self.store.append(Write(begun.run_id, copies, paused))
-            return begun.run_id
-        # if this process ends before it goes on, it is there, and can be retried
-        text = f"it was copied from event {after} of run {run_id}, and has not gone on"
-        copied = ended_row(begun, state, "internal", None, text, None, rfc3339(now))
-        await self.store.append(Write(begun.run_id, copies, replace(copied, status="failed")))
-        await self.starter.retry(begun.run_id, request_id, f"{run_id}:{after}")
+        beginning = self._begin(Write(begun.run_id, copies, copied), request_id, run_id, key)
+        # what is copied goes on, even if the caller goes away meanwhile
+        await asyncio.shield(asyncio.ensure_future(beginning))
         return begun.run_id
+
+    async def _begin(
+        self, copy: Write, request_id: str, run_id: str, key: IdempotencyKey | None
+    ) -> None:
+        count = len(copy.records)
+        if key is not None:
+            record = IdempotencyRecord(key.key, key.fingerprint, copy.run_id, count)
+            copy = replace(copy, idempotency=record)
+        result = await self.store.append(copy)
+        if isinstance(result, KeyTaken):
+            assert key is not None, "only a write with a key is refused for it"
+            raise key_taken(key, result.record)
+        await self.starter.go_on(copy.run_id, request_id, f"{run_id}:{count}")
 
     async def _records(self, run_id: str, after: int) -> list[Record]:
         """The events up to and with number `after`; all of them must be kept."""
+        newest = (await self.store.newest([run_id]))[run_id].seq
+        if after > newest:
+            text = f"run {run_id} has {newest} events; there is no event {after}"
+            raise NotForkable(text)
         found: list[Record] = []
+        size = 0
         while len(found) < after:
             page = await self.store.records(run_id, len(found), min(PAGE, after - len(found)))
-            if not page:
-                break
-            found += page
-            if found[0].seq != 1:
+            if not page or page[0].seq != len(found) + 1:
                 raise NotForkable(f"the events of run {run_id} are no longer kept")
-        if len(found) != after:
-            text = f"run {run_id} has {len(found)} events; there is no event {after}"
-            raise NotForkable(text)
+            found += page
+            size += sum(len(one.public) + len(one.event) for one in page)
+            if size > MAX_COPIED_BYTES:
+                text = f"the first {after} events of run {run_id} are too many to copy"
+                raise NotForkable(f"{text}: more than {MAX_COPIED_BYTES >> 20} MiB")
         return found
 
-    async def _state(self, row: RunRow, records: Sequence[Record]) -> RunState:
-        crew = await self.factory.revisions.acquire_for(row, or_current=False)
+    async def _copied_row(self, begun: RunRow, records: list[Record], run_id: str) -> RunRow:
+        """The row of the copy until it goes on: if this process ends before, it can be retried."""
+        crew = await self.factory.revisions.acquire_for(begun, or_current=False)
         try:
-            state = RunState(row.run_id, crew.tool_limits)
-            for record in records:
-                event, active_seconds = decode_event(record.event)
-                state.apply(event)
-                state.active_seconds = active_seconds
-            return state
+            state = RunState(begun.run_id, crew.tool_limits)
+            for first in range(0, len(records), PAGE):
+                apply_records(state, records[first : first + PAGE])
+                # others have their turn
+                await asyncio.sleep(0)
         finally:
             self.factory.revisions.release(crew)
+        text = f"it was copied from event {len(records)} of run {run_id}, and has not gone on"
+        row = ended_row(begun, state, "internal", None, text, None, begun.started_at)
+        return replace(row, status="failed")
+
+
+def _open_end(records: list[Record], run_id: str) -> list[Record]:
+    """Events after which a run goes on: without the end of the segment that a pause is.
+
+    What was asked there is asked again, in a pause of the copy's own.
+    """
+    event, _ = read_event(records[-1], run_id)
+    if not isinstance(event, RunDone | RunFailed):
+        return records
+    match status_of(event.reason):
+        case "paused":
+            return records[:-1]
+        case "failed":
+            return records
+        case _:
+            text = f"run {run_id} had ended at event {len(records)}; fork it from an earlier one"
+            raise NotForkable(text)

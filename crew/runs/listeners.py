@@ -1,4 +1,4 @@
-"""Who listens to which run; one without is cancelled after `disconnect_grace_seconds`."""
+"""Who listens to which run; one that was left is cancelled after `disconnect_grace_seconds`."""
 
 import asyncio
 import contextlib
@@ -40,6 +40,8 @@ class Listeners:
         self.counts: Counter[str] = Counter()
         # this process, among those that share the store
         self.process = secrets.token_hex(8)
+        # runs whose starter listened: what was started without a listener needs none
+        self._needed: set[str] = set()
         self._timers: dict[str, Timer] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -49,11 +51,19 @@ class Listeners:
         return self.counts.total()
 
     @contextmanager
-    def listen(self, run_id: str) -> Iterator[Listening]:
-        """Someone listens to a run; the grace begins when the last one leaves."""
+    def listen(self, run_id: str, *, needed: bool) -> Iterator[Listening]:
+        """Someone listens to a run; if it is needed, the grace begins when the last one leaves.
+
+        Args:
+            run_id: the run.
+            needed: who listens has started it; False for who only looks at it.
+        """
         self.counts[run_id] += 1
-        if (timer := self._timers.pop(run_id, None)) is not None:
+        timer = self._timers.pop(run_id, None)
+        if timer is not None:
             timer.cancel()
+        if needed or timer is not None:
+            self._needed.add(run_id)
         if self.store.shared and self.counts[run_id] == 1:
             self._start_task(self._announce([run_id]))
         listening = Listening()
@@ -61,9 +71,13 @@ class Listeners:
             yield listening
         finally:
             self.counts[run_id] -= 1
+            if listening.over:
+                # who looks on is not needed by the next segment
+                self._needed.discard(run_id)
             if self.counts[run_id] == 0:
                 del self.counts[run_id]
-                if not listening.over:
+                if run_id in self._needed:
+                    self._needed.remove(run_id)
                     self._begin_grace(run_id)
 
     async def announce(self) -> None:

@@ -8,7 +8,7 @@ import anyio
 from crew.config.errors import LostConfiguration
 from crew.crew import Crew
 from crew.journal.events import CancelReason
-from crew.journal.query import Answer, IdempotencyKey, Query
+from crew.journal.query import MAX_PRIORITY, Answer, IdempotencyKey, Query
 from crew.journal.rows import Capacity, RunRow
 from crew.journal.store import RunStore
 from crew.journal.wire import RunEvent
@@ -199,31 +199,43 @@ class Runs:
             request_id: published with the segment.
 
         Raises:
-            UnknownRun, NotRetryable, Draining, StoreError
+            UnknownRun, NotRetryable, Draining, StoreError, TooManyWait
             LostConfiguration: what it was started with makes no crew here any more.
         """
         return await self._starter.retry(run_id, request_id)
 
-    async def fork(self, run_id: str, after: int, request_id: str = "", owner: str = "") -> str:
+    async def fork(
+        self,
+        run_id: str,
+        after: int,
+        request_id: str = "",
+        key: IdempotencyKey | None = None,
+        owner: str = "",
+        *,
+        max_priority: int = MAX_PRIORITY,
+    ) -> str:
         """Begin another run with a copy of this one's first events, and go on from there.
 
         What those events record is not made again; what came after them in the other run has
-        happened, and may happen once more. A run that waited for a person there waits again.
+        happened, and may happen once more. What a person has decided in the other run holds for no
+        call of this one: it is asked again.
 
         Args:
             run_id: the run.
             after: the number of the last event that is copied.
             request_id: published with the segment.
+            key: see `start`.
             owner: whose the new run is.
+            max_priority: the new run has the other's priority, but no higher one than this.
 
         Returns:
             The id of the new run.
 
         Raises:
-            UnknownRun, NotForkable, Draining, StoreError
+            UnknownRun, NotForkable, Draining, StoreError, AlreadyStarted, KeyReused, TooManyWait
             LostConfiguration: what it was started with makes no crew here any more.
         """
-        return await self._forker.fork(run_id, after, request_id, owner)
+        return await self._forker.fork(run_id, after, request_id, owner, key, max_priority)
 
     async def find_left(self) -> None:
         """Find the runs that are `running` in the store and not alive here.

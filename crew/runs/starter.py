@@ -32,6 +32,7 @@ from crew.runs.errors import (
     UnknownAgent,
     UnknownRun,
     WrongDecision,
+    key_taken,
 )
 from crew.runs.factory import RunFactory
 from crew.runs.queue import Queue
@@ -66,7 +67,7 @@ class RunStarter:
     ) -> Run:
         if self.live.draining:
             raise Draining
-        await self._check_room(owner, key)
+        await self.check_room(owner, key)
         await self.revisions.keep_current()
         crew = self.revisions.current
         if query.agent_id is not None and query.agent_id not in crew.agents:
@@ -99,7 +100,11 @@ class RunStarter:
         await self._play_at_once(run, event, row)
         return run
 
-    async def _check_room(self, owner: str, key: IdempotencyKey | None) -> None:
+    async def check_room(self, owner: str, key: IdempotencyKey | None) -> None:
+        """Refuse what would make too many runs wait; raises TooManyWait.
+
+        Also AlreadyStarted or KeyReused, where a request with this key was accepted before.
+        """
         settings = self.revisions.current.config.settings
         if await self._waiting(owner) >= settings.max_waiting_runs_per_owner:
             refusal = TooManyWait(settings.max_waiting_runs_per_owner)
@@ -109,7 +114,7 @@ class RunStarter:
             return
         if key is not None and (record := await self.store.idempotency_record(key.key)):
             # it was accepted when there was room
-            raise _taken(key, record)
+            raise key_taken(key, record)
         raise refusal
 
     async def _waiting(self, owner: str | None = None) -> int:
@@ -168,13 +173,13 @@ class RunStarter:
         """Resume a paused run only to end it; it needs no crew of its own."""
         return await self._resume_locked(run_id, Answer(), request_id, None, ends=reason)
 
-    async def retry(self, run_id: str, request_id: str = "", forked_from: str = "") -> Run:
+    async def retry(self, run_id: str, request_id: str = "") -> Run:
         """Go on with a failed run at the step that failed. See `Runs.retry`."""
         # what is started is done, even if the caller goes away meanwhile
-        retrying = self._retry_locked(run_id, request_id, forked_from)
-        return await asyncio.shield(asyncio.ensure_future(retrying))
+        return await asyncio.shield(asyncio.ensure_future(self.go_on(run_id, request_id)))
 
-    async def _retry_locked(self, run_id: str, request_id: str, forked_from: str) -> Run:
+    async def go_on(self, run_id: str, request_id: str, forked_from: str = "") -> Run:
+        """Go on with a failed run, or with a copy of "RUN:N"; raises what `Runs.retry` does."""
         async with self.factory.lock(run_id):
             row = await self._open_row(run_id)
             if row.status != "failed":
@@ -184,6 +189,9 @@ class RunStarter:
             kept = await self.store.records(run_id, 0, 1)
             if not kept or kept[0].seq != 1:
                 raise NotRetryable(f"the events of run {run_id} are no longer kept")
+            if not forked_from:
+                # for a copy there was room before it was made
+                await self.check_room(row.owner, None)
             crew, state = await self.factory.load(row, or_current=False)
             agent_id = state.main.agent_id
             name = crew.name_of(agent_id)
@@ -266,7 +274,7 @@ class RunStarter:
     ) -> NotPaused | AlreadyStarted | KeyReused:
         """Why an answer is refused: the same request may have been accepted, here or elsewhere."""
         if key is not None and (record := await self.store.idempotency_record(key.key)):
-            return _taken(key, record)
+            return key_taken(key, record)
         return NotPaused(reason)
 
     async def _play(self, run: Run) -> None:
@@ -316,7 +324,9 @@ class RunStarter:
                 return
             case KeyTaken(found):
                 assert key is not None, "only a write with a key is refused for it"
-                raise _taken(key, found)
+                raise key_taken(key, found)
+            case StatusDiffers() if isinstance(event, RunRetried):
+                raise NotRetryable(f"run {run.id} has been retried already")
             case StatusDiffers():
                 raise await self._refusal(f"run {run.id} has been answered already", key)
             case _:
@@ -335,9 +345,3 @@ def _resumed(
     agent_id = state.paused_agent_id
     name = crew.name_of(agent_id)
     return RunResumed(row.crew, agent_id, name, request_id, answer, expired)
-
-
-def _taken(key: IdempotencyKey, record: IdempotencyRecord) -> AlreadyStarted | KeyReused:
-    if record.fingerprint != key.fingerprint:
-        return KeyReused(key.key)
-    return AlreadyStarted(record)

@@ -17,6 +17,7 @@ from crew.database import open_store
 from crew.errors import CrewError
 from crew.journal.rows import Finding
 from server.cli.exits import HERE, Exit, Folder
+from server.cli.hints import quoted
 from server.cli.opening import hide_tokens, load
 from server.settings import ServerSettings
 from tools.texts import visible
@@ -64,7 +65,7 @@ def _files(folder: Path) -> Finding:
     errors = sum(one.severity == "error" for one in problems)
     text = f"the files have {errors} errors and {len(problems) - errors} warnings"
     if has_failed(problems):
-        return Finding("error", f"{text}: see crew validate {folder}")
+        return Finding("error", f"{text}: see crew validate {quoted(folder)}")
     return Finding("warning" if problems else "ok", text)
 
 

@@ -20,7 +20,7 @@ def answer_commands(
         question: what kind the pause asks; "" for an agent's own words.
         calls: those that it asks about.
     """
-    base = f"crew run {shlex.quote(str(folder))} --answer {run_id}"
+    base = f"crew run {quoted(folder)} --answer {run_id}"
     if not question:
         return [f'{base} "your answer"']
     if question == "form":
@@ -29,14 +29,24 @@ def answer_commands(
     may = [one for one in DECISIONS if all(one in call.get("may", ()) for call in calls)]
     commands = [f"{base} --decision {one}" for one in may]
     if len(calls) > 1:
-        each = [_call(call, call["may"][0]) for call in calls]
+        each = [_call(call, _first_of(call)) for call in calls]
         commands.append(" ".join([base, *each]))
     elif "done" in calls[0].get("may", ()):
         commands.append(f'{base} "what it returned" --decision done')
     return commands
 
 
+def quoted(folder: Path) -> str:
+    """A folder as the shell reads it, and no command takes it for an option."""
+    text = str(folder)
+    return shlex.quote(f"./{text}" if text.startswith("-") else text)
+
+
+def _first_of(call: Mapping[str, Any]) -> str:
+    return next((one for one in DECISIONS if one in call.get("may", ())), "deny")
+
+
 def _call(call: Mapping[str, Any], decision: str) -> str:
     """The option for one call; its id is the model's, so the shell must read it as text."""
-    decided = f"{call['call_id']}={decision}"
+    decided = f"{call['agent_id']}/{call['call_id']}={decision}"
     return f"--call {shlex.quote(decided)}"

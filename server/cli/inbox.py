@@ -23,7 +23,8 @@ from server.http.responses import waiting_run
 from tools.clock import SYSTEM_CLOCK
 from tools.texts import visible
 
-LIMIT = 100
+# runs in one look at the store
+PAGE = 100
 
 
 def inbox(
@@ -42,13 +43,16 @@ def inbox(
 
 async def _show(store: RunStore, folder: Path, *, as_document: bool) -> None:
     reader, console = RunReader(LiveRuns(store, SYSTEM_CLOCK)), Console(highlight=False)
+    after: str | None = None
     try:
-        for row in await store.rows(RunFilter("paused"), LIMIT, oldest_first=True):
-            pause = await reader.pause_of(row)
-            if as_document:
-                print(json.dumps(waiting_run(row, pause), ensure_ascii=False))
-            elif pause is not None:
-                _print(console, folder, row, pause)
+        while rows := await store.rows(RunFilter("paused"), PAGE, after, oldest_first=True):
+            for row in rows:
+                pause = await reader.pause_of(row)
+                if as_document:
+                    print(json.dumps(waiting_run(row, pause), ensure_ascii=False))
+                elif pause is not None:
+                    _print(console, folder, row, pause)
+            after = rows[-1].run_id
     finally:
         await store.aclose()
 

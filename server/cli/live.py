@@ -10,6 +10,7 @@ from rich.live import Live
 from rich.spinner import Spinner
 from rich.text import Text
 
+from crew.journal.state import MEMBER_CODES
 from crew.journal.wire import RunEvent
 
 REFRESHES_PER_SECOND = 8
@@ -63,8 +64,12 @@ class LiveLines:
         """What an event says about who is at work."""
         data, now = event.metadata, monotonic()
         match event.type:
-            case "agent_start":
-                self.work["agent", data["agent_id"]] = _Work(f"{event.agent} speaks", now)
+            case "agent_start" | "agent_delta":
+                # a step that is taken again has begun before
+                work = _Work(f"{event.agent} speaks", now)
+                self.work.setdefault(("agent", data["agent_id"]), work)
+            case "warning" if data["code"] in MEMBER_CODES:
+                self.work.pop(("agent", data["agent_id"]), None)
             case "agent_response":
                 self.work.pop(("agent", data["agent_id"]), None)
                 self.tokens += data["usage"]["total_tokens"]

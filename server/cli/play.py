@@ -19,7 +19,7 @@ from crew.journal.query import Answer, CallDecision, Decision, Query
 from crew.journal.rows import RunRow
 from crew.journal.store import RunStore
 from crew.journal.wire import RunEvent
-from crew.runs.errors import UnknownRun
+from crew.runs.errors import ChangedCall, UnknownRun, WrongDecision
 from crew.runs.live import LiveRuns
 from crew.runs.maintenance import apply_cancellations
 from crew.runs.reader import RunReader
@@ -120,10 +120,10 @@ async def play(runs: Runs, asked: Query | Resume | Retry, output: Output) -> Run
                 row = await _show_segment(runs, started, output)
                 if row.status != "paused" or not interactive:
                     return row
-                answer = await _ask_for_answer(output)
-                if answer is None:
+                resumed = await _resume_by_person(runs, started.id, output, deltas=deltas)
+                if resumed is None:
                     return row
-                started = await _resume(runs, started.id, replace(answer, deltas=deltas))
+                started = resumed
         except BaseException:
             # Ctrl-C while it runs: nobody would see the rest
             if started is not None:
@@ -148,6 +148,16 @@ async def _start(runs: Runs, asked: Query | Resume | Retry, *, deltas: bool) -> 
     if answer.decision is None and not answer.decisions:
         answer = replace(answer, decision=await _decision(runs, run_id, answer.text))
     return await _resume(runs, run_id, answer)
+
+
+async def _resume_by_person(runs: Runs, run_id: str, output: Output, *, deltas: bool) -> Run | None:
+    """Ask until an answer fits; None: the run stays paused."""
+    while (answer := await _ask_for_answer(output)) is not None:
+        try:
+            return await _resume(runs, run_id, replace(answer, deltas=deltas))
+        except (WrongDecision, ChangedCall) as error:
+            output.console.print(f"  {visible(str(error))}", markup=False)
+    return None
 
 
 async def _resume(runs: Runs, run_id: str, answer: Answer) -> Run:

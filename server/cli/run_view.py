@@ -41,6 +41,8 @@ DECISIONS: dict[str, dict[str, Decision]] = {
 REFUSALS: dict[str, Decision] = {"approval": "deny", "form": "deny", "unknown_outcome": "skip"}
 # whose answer may be JSON
 FILLED = frozenset({"approval", "form"})
+# warnings after which an answer is written anew
+ASKED_AGAIN = frozenset({"model_retry", "model_backup"})
 
 
 class RunView:
@@ -51,7 +53,7 @@ class RunView:
         # what the run is asked
         self.query = ""
         self.colours: dict[str, str] = {}
-        # an answer is being written piece by piece
+        # an answer has been written, piece by piece
         self.writing = False
         self.live = LiveLines(console)
         # the member of a group whose lines come now
@@ -107,7 +109,13 @@ class RunView:
                 self._show_pause(data)
             case "done":
                 self._show_end(data)
-        self.writing = event.type == "agent_delta" and not data["group"]
+        self.writing = self._is_writing(event)
+
+    def _is_writing(self, event: RunEvent) -> bool:
+        if event.type == "agent_delta":
+            return not event.metadata["group"]
+        ends = event.type in ("agent_start", "agent_response")
+        return self.writing and not ends and event.metadata.get("code") not in ASKED_AGAIN
 
     @property
     def prompt(self) -> str:
@@ -283,7 +291,10 @@ def _json(value: Any) -> str:
 
 def parse_arguments(text: str) -> dict[str, Any]:
     """The arguments that a person writes in place of a call's; raises ValueError."""
-    arguments = json.loads(text)
+    try:
+        arguments = json.loads(text)
+    except RecursionError:
+        raise ValueError("it is nested too deep") from None
     if not isinstance(arguments, dict):
         # as JSON that cannot be read
         raise ValueError('arguments are an object: {"name": value}')  # noqa: TRY004

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 import sys
 from pathlib import Path
 from typing import Annotated, NoReturn, get_args
@@ -28,6 +29,14 @@ from server.cli.play import Output, Resume, Retry, cancel_run, list_runs, play, 
 from server.cli.run_view import parse_arguments
 from server.settings import ServerSettings
 from tools.approval import Remember
+
+# an id is the model's, and may have the marks that stand around it
+CALL_DECISION = re.compile(
+    r"(?:(?P<agent>[^/=]+)/)?(?P<call>.+?)=(?:"
+    rf"(?P<remember>{'|'.join(get_args(Remember))})|"
+    rf"(?P<decision>{'|'.join(get_args(Decision))})(?:=(?P<more>.*))?)",
+    re.DOTALL,
+)
 
 
 def run(
@@ -220,29 +229,29 @@ def _check_options(query: str | None, answer: str | None, decides: bool) -> None
 
 
 def _call_decision(text: str) -> CallDecision:
-    """`CALL=DECISION`, or `CALL=DECISION=TEXT`; AGENT/CALL where several agents have its id."""
-    call, _, rest = text.partition("=")
-    agent_id, _, call_id = call.rpartition("/")
-    word, _, more = rest.partition("=")
-    remember = next((one for one in get_args(Remember) if one == rest), None)
-    if call_id and remember is not None:
-        return CallDecision(call_id, "approve", agent_id or None, remember=remember)
-    decision = next((one for one in get_args(Decision) if one == word), None)
-    if not call_id or decision is None:
+    """`CALL=DECISION`, or `CALL=DECISION=TEXT`; AGENT/CALL where several agents have its id.
+
+    An id with a slash in it needs its agent.
+    """
+    found = CALL_DECISION.fullmatch(text)
+    if found is None:
         known = ", ".join([*get_args(Decision), *get_args(Remember)])
         text = f"{text!r} is no decision: write CALL=DECISION with one of {known}"
         raise typer.BadParameter(text, param_hint="--call")
+    agent_id, call_id, more = found["agent"], found["call"], found["more"] or ""
+    for remember in get_args(Remember):
+        if found["remember"] == remember:
+            return CallDecision(call_id, "approve", agent_id, remember=remember)
+    decision: Decision = next(one for one in get_args(Decision) if one == found["decision"])
     if decision == "done":
-        return CallDecision(call_id, decision, agent_id or None, result=more)
+        return CallDecision(call_id, decision, agent_id, result=more)
     if decision == "approve" and more:
         try:
-            return CallDecision(
-                call_id, decision, agent_id or None, arguments=parse_arguments(more)
-            )
+            return CallDecision(call_id, decision, agent_id, arguments=parse_arguments(more))
         except ValueError as error:
             why = f"what follows approve= are other arguments, as JSON: {error}"
             raise typer.BadParameter(why, param_hint="--call") from None
-    return CallDecision(call_id, decision, agent_id or None, reason=more)
+    return CallDecision(call_id, decision, agent_id, reason=more)
 
 
 def _answer_of(text: str, decision: Decision | None, decisions: tuple[CallDecision, ...]) -> Answer:

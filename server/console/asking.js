@@ -1,63 +1,67 @@
 // What a run asks a person, and the ways to answer it: the same card on a run's page and in the inbox.
 
-import { post } from "./api.js";
+import { parse, post } from "./api.js";
 import { formOf } from "./forms.js";
-import { age, button, element, json, seconds, visible } from "./page.js";
+import { age, button, element, json, seconds, sendOnEnter, visible } from "./page.js";
 import { t } from "./words.js";
 
 // in this order, the first one marked
 const DECISIONS = ["approve", "retry", "done", "skip", "deny"];
+const TICK_MILLIS = 5000;
 const REMEMBER = { run: "approve this tool for the rest of this run", always: "approve this call in all runs" };
 
 // `waiting`: the metadata of a `pause` event, with who asks and since when; `told`: after an answer
 export function askingCard(runId, waiting, told) {
   const node = element("section", { className: "asking", ariaLabel: `${waiting.agent} ${t("asks")}` });
   node.append(element("header", {}, element("b", {}, `${waiting.agent} ${t("asks")}`), timesOf(waiting)));
-  const shown = (waiting.calls ?? []).map((asked) => new AskedCall(asked, waiting));
+  const shown = (waiting.calls ?? []).map((asked) => new AskedCall(asked, waiting, `${runId}/${waiting.seq}`));
   node.append(...shown.map((one) => one.node));
-  const send = async (body, words) => {
+  const send = async (body) => {
     await post(`/runs/${runId}/resume`, { ...body, pause: waiting.seq, deltas: true });
-    told(words);
+    told();
   };
   node.append(waiting.question ? decisionsOf(waiting, shown, send) : wordsOf(send));
   return node;
 }
 
 function timesOf({ since, answer_until: until }) {
-  const parts = [`${t("waits")} ${age(since)}`];
-  if (until) parts.push(`${t("answer within")} ${seconds(Math.max(0, (new Date(until) - Date.now()) / 1000))}`);
-  return element("small", {}, parts.join(" · "));
+  const node = element("small");
+  const tell = () => {
+    const parts = [`${t("waits")} ${age(since)}`];
+    if (until) parts.push(`${t("answer within")} ${seconds(Math.max(0, (new Date(until) - Date.now()) / 1000))}`);
+    node.textContent = parts.join(" · ");
+  };
+  tell();
+  const timer = setInterval(() => (node.isConnected ? tell() : clearInterval(timer)), TICK_MILLIS);
+  return node;
 }
 
 function wordsOf(send) {
   const text = element("textarea", { rows: 2, required: true, ariaLabel: t("Your answer"), placeholder: t("Your answer") });
-  const answer = button(t("Answer"), () => send({ query: text.value }, text.value), { className: "main" });
-  text.onkeydown = (key) => {
-    if (key.key !== "Enter" || key.shiftKey) return;
-    key.preventDefault();
-    answer.click();
-  };
+  const answer = button(t("Answer"), async () => text.reportValidity() && send({ query: text.value }), { className: "main" });
+  sendOnEnter(text, answer);
   return element("div", { className: "answer" }, text, answer);
 }
 
 function decisionsOf({ question }, shown, send) {
   if (shown.length > 1) {
-    const answer = () => send({ decisions: shown.map((one) => one.decided(one.chosen())) }, t("Answer"));
+    const answer = () => send({ decisions: shown.map((one) => one.decided(one.chosen())) });
     for (const one of shown) one.node.append(one.choices());
     return element("div", { className: "buttons" }, button(t("Answer"), answer, { className: "main" }));
   }
   const [one] = shown;
   const words = question === "form" ? { approve: "send the form" } : {};
   const buttons = one.may.map((decision, place) => {
-    const decide = () => send({ decisions: [one.decided(decision)] }, t(decision));
+    const decide = () => send({ decisions: [one.decided(decision)] });
     return button(t(words[decision] ?? decision), decide, { className: place ? "" : "main", name: decision });
   });
   return element("div", { className: "buttons" }, ...buttons);
 }
 
 class AskedCall {
-  constructor(asked, { question, form }) {
-    this.asked = asked;
+  // `pause`: the same for the calls of one pause, and no other
+  constructor(asked, { question, form }, pause) {
+    Object.assign(this, { asked, pause });
     this.may = DECISIONS.filter((decision) => asked.may.includes(decision));
     const head = element("h3", {}, visible(asked.tool), element("small", {}, ` ${t("effect")}: ${asked.effect}`));
     this.node = element("div", { className: "asked" }, head);
@@ -82,7 +86,7 @@ class AskedCall {
 
   // where several calls are decided on, one by one
   choices() {
-    const name = `${this.asked.agent_id}/${this.asked.call_id}`;
+    const name = `${this.pause}/${this.asked.agent_id}/${this.asked.call_id}`;
     this.radios = this.may.map((decision) => element("input", { type: "radio", name, value: decision }));
     const labels = this.radios.map((radio) => element("label", {}, radio, ` ${t(radio.value)}`));
     return element("fieldset", { className: "choices" }, element("legend", {}, visible(this.asked.tool)), ...labels);
@@ -96,7 +100,7 @@ class AskedCall {
 
   editor() {
     this.input = element("textarea", { className: "arguments", value: this.given, rows: 4 });
-    this.input.setAttribute("aria-label", `Arguments of ${this.asked.tool}`);
+    this.input.setAttribute("aria-label", `${t("Its arguments")} (${this.asked.tool})`);
     return element("details", {}, element("summary", {}, t("Change the arguments")), this.input);
   }
 
@@ -124,9 +128,9 @@ class AskedCall {
     if (this.form) return this.form.read();
     if (!this.input || this.input.value === this.given) return undefined;
     try {
-      return JSON.parse(this.input.value);
+      return parse(this.input.value);
     } catch (error) {
-      throw new Error(`the arguments are no JSON: ${error.message}`);
+      throw new Error(`${t("the arguments are no JSON")}: ${error.message}`);
     }
   }
 }

@@ -22,7 +22,7 @@ const PAGES = [
   [/^\/crew$/, crewPage],
 ];
 
-async function show() {
+async function show(moved = false) {
   leaving.abort();
   leaving = new AbortController();
   const { signal } = leaving;
@@ -34,7 +34,10 @@ async function show() {
   const [pattern, page] = PAGES.find(([one]) => one.test(path)) ?? PAGES[0];
   try {
     const node = await page({ signal, go, title, crew, waiting }, ...(path.match(pattern)?.slice(1) ?? []));
-    if (!signal.aborted) $("view").replaceChildren(node);
+    if (signal.aborted) return;
+    $("view").replaceChildren(node);
+    // who uses the keyboard goes on in the new page
+    if (moved) $("view").focus();
   } catch (error) {
     if (signal.aborted) return;
     const text = error.status === 404 ? t("This run is not there.") : error.message;
@@ -44,7 +47,7 @@ async function show() {
 
 function go(path) {
   history.pushState(null, "", path);
-  show();
+  show(true);
 }
 
 function title(text) {
@@ -52,14 +55,22 @@ function title(text) {
   document.title = `${waits ? `(${waits}) ` : ""}${name} · ${crew.name}`;
 }
 
-// how many runs wait for a person: on the page, on its tab, and as a notification when it grows
-function waiting(count) {
-  if (count > waits && window.Notification?.permission === "granted" && document.hidden) {
+function notify() {
+  try {
     const told = new Notification(t("A run waits for you"), { body: crew.name, tag: "crew-inbox" });
     told.onclick = () => {
       window.focus();
       go("/inbox");
     };
+  } catch {
+    // phones have notifications only for pages that are installed
+  }
+}
+
+// how many runs wait for a person: on the page, on its tab, and as a notification when it grows
+function waiting(count) {
+  if (count > waits && window.Notification?.permission === "granted" && document.hidden) {
+    notify();
   }
   waits = count;
   $("waits").textContent = count ? String(count) : "";
@@ -89,11 +100,14 @@ document.addEventListener("click", (click) => {
   click.preventDefault();
   go(target.getAttribute("href"));
 });
-window.onpopstate = show;
+window.onpopstate = () => show(true);
 
 for (const one of document.querySelectorAll("[data-t]")) one.textContent = t(one.textContent);
 $("language").value = locale;
 $("language").onchange = () => choose($("language").value);
-await look().catch((error) => ($("config").textContent = error.message));
-every(LOOK_MILLIS, look, new AbortController().signal);
+await look().catch((error) => {
+  $("config").hidden = false;
+  $("config").textContent = error.message;
+});
+every(LOOK_MILLIS, look, new AbortController().signal, { hidden: true });
 show();

@@ -53,7 +53,12 @@ function inputOf(one) {
     return element("input", { type: "number", step, value, ...bounds });
   }
   const type = { email: "email", uri: "url", date: "date" }[one.format] ?? "text";
-  return element("input", { type, value, minLength: one.minLength ?? 0, maxLength: one.maxLength ?? 10_000 });
+  const input = element("input", { type, value });
+  // a browser refuses bounds that contradict each other; the server checks what is sent
+  const { minLength: least = 0, maxLength: most } = one;
+  if (most !== undefined) input.maxLength = most;
+  if (most === undefined || least <= most) input.minLength = least;
+  return input;
 }
 
 function valueOf(one, input) {

@@ -13,8 +13,9 @@ export async function inboxPage({ signal, title, waiting }) {
   const cards = new Map(); // by run and pause: its card, so that what is being written stays
   const list = element("ol", { className: "inbox" });
   const none = element("p", {}, t("Nobody waits for you."));
+  const more = element("p", {}, t("More runs wait; they come when some of these are answered."));
   async function fill() {
-    const { runs } = await get("/inbox?limit=100", { signal });
+    const { runs, next } = await get("/inbox?limit=100", { signal });
     const shown = runs.filter((run) => run.waiting);
     const keys = new Set(shown.map(keyOf));
     for (const [key, card] of cards) {
@@ -30,20 +31,27 @@ export async function inboxPage({ signal, title, waiting }) {
       }
     }
     none.hidden = shown.length > 0;
+    more.hidden = next === null;
     waiting(shown.length);
   }
   await fill();
   every(LOOK_MILLIS, fill, signal);
-  return element("div", {}, ...notifying(), none, list);
+  return element("div", {}, ...notifying(), none, list, more);
 }
 
 const keyOf = (run) => `${run.run_id}:${run.waiting.seq}`;
 
+// a card that cannot be shown must not keep the others from it
 function cardOf(run, fill) {
   const head = element("p", {}, link(`/runs/${run.run_id}`, visible(run.query.slice(0, 300))));
   const card = element("li", {}, head);
-  if (run.answer) card.append(markdown(run.answer));
-  card.append(askingCard(run.run_id, run.waiting, fill));
+  try {
+    if (run.answer) card.append(markdown(run.answer));
+    card.append(askingCard(run.run_id, run.waiting, fill));
+  } catch (error) {
+    console.error(run, error);
+    card.append(element("p", { className: "error" }, `${t("This cannot be shown")}: ${error.message}`));
+  }
   return card;
 }
 

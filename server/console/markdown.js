@@ -1,16 +1,28 @@
 // Markdown as elements: marked reads it, and only text nodes and a few tags are made of it, so nothing
 // that a model writes is ever HTML.
 
-import { element } from "./page.js";
+import { element, visible } from "./page.js";
 import { lexer } from "./vendor/marked.esm.js";
 
 const SAFE = /^(https?:|mailto:)/i;
 const PLAIN = { strong: "strong", em: "em", del: "del", blockquote: "blockquote", paragraph: "p" };
 
+// what is longer is shown as it is: to read it as Markdown would stop the page
+const MAX_LENGTH = 200_000;
+
 export function markdown(text) {
-  const node = element("div", { className: "markdown" });
-  node.append(...made(lexer(text.trim(), { gfm: true, breaks: true })));
-  return node;
+  const shown = visible(text.trim());
+  try {
+    if (shown.length <= MAX_LENGTH) {
+      const node = element("div", { className: "markdown" });
+      node.append(...made(lexer(shown, { gfm: true, breaks: true })));
+      return node;
+    }
+  } catch (error) {
+    // nested deeper than can be read
+    console.warn(error);
+  }
+  return element("div", { className: "markdown plain" }, shown);
 }
 
 const made = (tokens) => (tokens ?? []).flatMap(one);
@@ -41,6 +53,8 @@ function one(token) {
       return SAFE.test(token.href)
         ? element("a", { href: token.href, target: "_blank", rel: "noopener noreferrer" }, ...inner())
         : [token.raw];
+    case "checkbox":
+      return element("input", { type: "checkbox", checked: token.checked, disabled: true });
     case "escape":
       return [token.text];
     case "text":
@@ -51,10 +65,7 @@ function one(token) {
   }
 }
 
-function item(token) {
-  const box = token.task ? [element("input", { type: "checkbox", checked: token.checked, disabled: true })] : [];
-  return element("li", {}, ...box, ...made(token.tokens));
-}
+const item = (token) => element("li", {}, ...made(token.tokens));
 
 function table({ header, rows }) {
   const row = (tag, cells) => element("tr", {}, ...cells.map((cell) => element(tag, {}, ...made(cell.tokens))));

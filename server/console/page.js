@@ -25,6 +25,25 @@ export function visible(text) {
 
 export const json = (value) => visible(JSON.stringify(value, null, 2));
 
+// until the next frame, or soon where the page is not shown and there is none
+export const frame = () =>
+  new Promise((resolve) => {
+    const timer = setTimeout(resolve, 200);
+    requestAnimationFrame(() => {
+      clearTimeout(timer);
+      resolve();
+    });
+  });
+
+// Enter sends, unless it ends a word that is being composed, or begins a new line
+export function sendOnEnter(text, send) {
+  text.onkeydown = (key) => {
+    if (key.key !== "Enter" || key.shiftKey || key.isComposing) return;
+    key.preventDefault();
+    send.click();
+  };
+}
+
 // a button that tells what went wrong beside itself
 export function button(text, act, properties = {}) {
   const made = element("button", { type: "button", ...properties }, text);

@@ -2,7 +2,7 @@
 
 import { events, every, get, persist, post, start } from "./api.js";
 import { Graph } from "./graph.js";
-import { button, chip, clock, element, json, seconds, spent, visible } from "./page.js";
+import { button, chip, clock, element, frame, json, seconds, spent, visible } from "./page.js";
 import { Talk } from "./talk.js";
 import { Waterfall } from "./waterfall.js";
 import { t } from "./words.js";
@@ -23,7 +23,7 @@ export async function runPage(id, { signal, go, title }) {
 
 class RunPage {
   constructor(run, signal, go) {
-    Object.assign(this, { run, signal, go, after: 0, raw: [], queue: [], awake: false, resume: () => {} });
+    Object.assign(this, { run, signal, go, after: 0, raw: [], rawShown: 0, queue: [], drained: null, awake: false, resume: () => {} });
     this.talk = new Talk(run.run_id, run.query, () => this.wake(), (after) => this.fork(after));
     this.graph = new Graph();
     this.waterfall = new Waterfall();
@@ -48,6 +48,8 @@ class RunPage {
     const lost = () => this.tell(t("The connection is lost; trying again"));
     for (;;) {
       for await (const event of events(this.run.run_id, this.after, this.signal, lost)) this.take(event);
+      // what is shown late must not be newer than how the run stands
+      await this.drained;
       const run = await persist(() => get(`/runs/${this.run.run_id}`), this.signal, lost);
       if (run === null || this.signal.aborted) return;
       this.tell("");
@@ -88,6 +90,9 @@ class RunPage {
       // the events from there on come again
       this.queue = [];
       this.raw = [];
+      this.rawShown = 0;
+      this.log.textContent = "";
+      this.after = 0;
       for (const one of [this.talk, this.graph, this.waterfall]) one.clear();
       return;
     }
@@ -96,21 +101,39 @@ class RunPage {
       this.raw.push(event);
     }
     this.queue.push(event);
-    if (this.queue.length === 1) requestAnimationFrame(() => this.drain());
+    this.drained ??= this.drain();
   }
 
-  drain() {
+  async drain() {
+    try {
+      while (this.queue.length && !this.signal.aborted) {
+        await frame();
+        this.showSome();
+      }
+    } finally {
+      this.drained = null;
+    }
+  }
+
+  showSome() {
     const near = this.isNearEnd();
     const some = this.queue.splice(0, AT_ONCE);
-    for (const event of some) {
-      for (const one of [this.talk, this.graph, this.waterfall]) one.show(event);
-      this.note(event);
-    }
+    for (const event of some) this.showEvent(event);
     if (some.some(({ type }) => type !== "agent_delta")) this.graph.draw();
     this.waterfall.draw(this.run.status === "running");
     this.showRaw();
-    if (near) this.talk.node.lastElementChild?.scrollIntoView({ block: "nearest" });
-    if (this.queue.length) requestAnimationFrame(() => this.drain());
+    if (near) this.talk.node.lastElementChild?.scrollIntoView({ block: "end" });
+  }
+
+  // an event that cannot be shown must not keep the others from it; it is among the raw ones
+  showEvent(event) {
+    try {
+      for (const one of [this.talk, this.graph, this.waterfall]) one.show(event);
+      this.note(event);
+    } catch (error) {
+      console.error(event, error);
+      this.talk.note(null, "error", `${t("This event cannot be shown")}: ${event.type}`);
+    }
   }
 
   // whether somebody reads what comes now, and not what was before
@@ -190,6 +213,9 @@ class RunPage {
   }
 
   showRaw() {
-    if (this.rawBox.open) this.log.textContent = this.raw.map((event) => json(event)).join("\n");
+    if (!this.rawBox.open) return;
+    const more = this.raw.slice(this.rawShown).map((event) => `${json(event)}\n`);
+    if (more.length) this.log.append(more.join(""));
+    this.rawShown = this.raw.length;
   }
 }

@@ -1,7 +1,7 @@
 // All runs, newest first, searched and filtered; and the place where one is started.
 
 import { every, get, start } from "./api.js";
-import { button, chip, clock, element, link, seconds, spent, visible } from "./page.js";
+import { button, chip, clock, element, link, seconds, sendOnEnter, spent, visible } from "./page.js";
 import { t } from "./words.js";
 
 const STATUSES = ["running", "paused", "completed", "failed", "cancelled"];
@@ -16,9 +16,12 @@ export async function runsPage({ signal, go, title, crew }) {
   const page = (after) => get(`/runs?${new URLSearchParams({ ...filters.given(), limit: LIMIT, ...(after && { after }) })}`, { signal });
 
   let pages = 1;
+  let asked = 0; // what was asked before is not shown after what was asked later
   let shown = "";
   async function fill() {
+    const turn = (asked += 1);
     const { runs, next } = await page();
+    if (turn !== asked) return;
     // rows that stay the same stay where they are: somebody may be about to click one
     const found = JSON.stringify([runs, next]);
     if (found === shown) return;
@@ -31,7 +34,9 @@ export async function runsPage({ signal, go, title, crew }) {
     more.replaceChildren();
     if (next) {
       more.append(button(t("more"), async () => {
+        const turn = (asked += 1);
         const following = await page(next);
+        if (turn !== asked) return;
         pages += 1;
         list.append(...following.runs.map(row));
         offer(following.next);
@@ -41,7 +46,8 @@ export async function runsPage({ signal, go, title, crew }) {
   await fill();
   // further pages are what somebody reads now: they are left alone
   every(LOOK_MILLIS, async () => pages === 1 && fill(), signal);
-  const table = element("table", { className: "runs" }, list);
+  const head = [t("status"), t("query"), t("agent"), t("started"), t("duration"), t("tokens")].map((word) => element("th", { scope: "col" }, word));
+  const table = element("table", { className: "runs" }, element("thead", {}, element("tr", {}, ...head)), list);
   return element("div", {}, askForm(go), filters.node, element("div", { className: "wide", tabIndex: 0 }, table), more);
 }
 
@@ -50,11 +56,7 @@ function askForm(go) {
   const send = button(t("Start"), async () => {
     if (text.reportValidity()) go(`/runs/${await start(text.value)}`);
   }, { className: "main", id: "send" });
-  text.onkeydown = (key) => {
-    if (key.key !== "Enter" || key.shiftKey) return;
-    key.preventDefault();
-    send.click();
-  };
+  sendOnEnter(text, send);
   return element("div", { className: "answer ask" }, text, send);
 }
 

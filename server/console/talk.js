@@ -5,6 +5,10 @@ import { markdown } from "./markdown.js";
 import { button, clock, element, json, link, seconds, visible } from "./page.js";
 import { t } from "./words.js";
 
+// warnings by which a member of a group has failed, and by which a model is asked once more
+const ENDED = ["member_failed", "member_timeout"];
+const AGAIN = ["model_retry", "model_backup"];
+
 export class Talk {
   // `onAnswer`: called when the person has answered here; `onFork`: with the number of an event after
   // which another run is to go on
@@ -63,8 +67,9 @@ export class Talk {
   }
 
   agent_delta(event, data) {
+    // a step that is taken again has begun before
+    if (!this.written.has(speaker(data))) this.agent_start(event, data);
     const written = this.written.get(speaker(data));
-    if (!written) return;
     if (!written.text) {
       written.text = document.createTextNode("");
       written.body.replaceWith(element("p", { className: "writing" }, written.text));
@@ -82,7 +87,7 @@ export class Talk {
     }
     const said = speech(event.agent, event.content, "", data.model);
     said.querySelector("header").append(element("small", {}, ` ${seconds(data.duration_seconds)}`));
-    if (written) said.querySelector("header").append(this.fork("Ask again from here", written.seq));
+    if (written?.seq) said.querySelector("header").append(this.fork("Ask again from here", written.seq));
     item.replaceChildren(said);
   }
 
@@ -92,7 +97,7 @@ export class Talk {
     const given = element("pre", { ariaLabel: t("Its arguments") }, json(data.arguments));
     const call = element("details", { className: "tool" }, summary, given);
     this.add(data, call);
-    this.calls.set(callOf(data), { call, left, until: Date.now() + data.timeout_seconds * 1000, said: "" });
+    this.calls.set(callOf(data), { call, left, until: Date.parse(event.timestamp) + data.timeout_seconds * 1000, said: "" });
     this.tick();
   }
 
@@ -140,13 +145,13 @@ export class Talk {
     const waiting = { ...data, agent: event.agent, since: event.timestamp };
     const card = askingCard(this.runId, waiting, () => this.onAnswer());
     this.waiting = this.add(null, card);
-    for (const { call_id, tool } of data.calls ?? []) this.tools.set(call_id, tool);
+    for (const one of data.calls ?? []) this.tools.set(callOf(one), one.tool);
   }
 
   answered(event, data) {
     const decided = (data.decisions ?? []).map((one) => {
       const more = [one.reason, one.result, one.arguments && json(one.arguments)].filter(Boolean);
-      return [`${t(one.decision)}: ${this.tools.get(one.call_id) ?? one.call_id}`, ...more].join("\n");
+      return [`${t(one.decision)}: ${this.tools.get(callOf(one)) ?? one.call_id}`, ...more].join("\n");
     });
     const said = speech(data.by || t("You"), decided.join("\n") || event.content, "mine");
     // the event behind the pause says that the run waits
@@ -160,6 +165,13 @@ export class Talk {
   }
 
   warning(event, data) {
+    const written = this.written.get(speaker(data));
+    if (written && ENDED.includes(data.code)) {
+      written.item.remove();
+      this.written.delete(speaker(data));
+    }
+    // what was written of the answer that failed comes again
+    if (written?.text && AGAIN.includes(data.code)) written.text.data = "";
     this.note(data, "warning", visible(event.content));
   }
 

@@ -28,6 +28,8 @@ export class Waterfall {
         this.begin(`${data.group}/${data.agent_id}`, "model", agent, at);
         break;
       case "agent_response":
+        // a step that was taken again has begun before
+        if (!this.open.has(`${data.group}/${data.agent_id}`)) this.begin(`${data.group}/${data.agent_id}`, "model", agent, at - data.duration_seconds * 1000);
         this.end(`${data.group}/${data.agent_id}`, at, spent(data.usage));
         break;
       case "tool_start":
@@ -38,6 +40,9 @@ export class Waterfall {
         break;
       case "pause":
         this.begin("pause", "wait", t("wait"), at);
+        break;
+      case "warning":
+        if (data.code?.startsWith("member_")) this.end(`${data.group}/${data.agent_id}`, at, data.code);
         break;
       case "done":
       case "error":

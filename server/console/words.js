@@ -17,9 +17,12 @@ const VIETNAMESE = {
   "Tell me when a run waits": "Báo khi có lượt chạy chờ", "A run waits for you": "Một lượt chạy đang chờ bạn", left: "còn lại", attempts: "lần thử",
   "Ask again from here": "Hỏi lại từ đây", "Answer otherwise": "Trả lời cách khác", "From here on another run than": "Từ đây là lượt chạy khác với",
   "asks a person": "cần người duyệt", Language: "Ngôn ngữ", "The connection is lost; trying again": "Mất kết nối; đang thử lại",
-  "Its arguments": "Tham số", Output: "Kết quả", "This run is not there.": "Không có lượt chạy này.", wait: "chờ", query: "câu hỏi", Search: "Tìm",
-  "is thinking": "đang nghĩ", end: "kết thúc", "Open the run": "Mở lượt chạy", "This was answered already.": "Đã có người trả lời.",
+  "Its arguments": "Tham số", Output: "Kết quả", "This run is not there.": "Không có lượt chạy này.", wait: "chờ", query: "câu hỏi",
+  "is thinking": "đang nghĩ", end: "kết thúc",
   "The files of the crew were not taken": "Tệp của đội không được nạp", "goes on": "vẫn chạy", status: "trạng thái", agent: "tác tử",
+  started: "bắt đầu lúc", duration: "thời gian", "the arguments are no JSON": "tham số không phải JSON",
+  "This event cannot be shown": "Không hiện được sự kiện này", "This cannot be shown": "Không hiện được mục này",
+  "More runs wait; they come when some of these are answered.": "Còn lượt chạy khác đang chờ; chúng hiện ra khi một số ở đây được trả lời.",
 };
 
 const KEY = "crew.language";

@@ -14,6 +14,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from server.http.auditor import address_of
 from server.http.door import Door
 from server.http.errors import HttpProblem, ProblemResponse
+from server.http.hooks import TRY_AGAIN
 from server.http.pace import Limits
 from server.http.session import COOKIE, SESSION, ask_for_token, open_session
 from server.http.tickets import read_ticket
@@ -29,6 +30,7 @@ PEER = "crew.peer"
 # what pages of other sites must not load
 GUARDED = ("/api/", "/metrics", "/openapi.json", SESSION)
 STREAM = "/api/crew/stream"
+HOOKS = "/api/crew/hooks/"
 # what a ticket opens
 STREAMS = re.compile(rf"{STREAM}|/api/crew/runs/[^/]+/events")
 UNAUTHORIZED = (
@@ -49,6 +51,8 @@ class Guard:
             try:
                 answer = await self._check(HTTPConnection(scope))
             except HttpProblem as problem:
+                if problem.status == 429 and scope["path"].startswith(HOOKS):
+                    problem.status = TRY_AGAIN
                 answer = ProblemResponse(problem)
             if answer is not None:
                 await answer(scope, receive, send)

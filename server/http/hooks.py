@@ -1,6 +1,7 @@
 """What the POST of another program asks, and by what it is the same matter again; pure."""
 
 import hashlib
+import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -13,6 +14,8 @@ from crew.journal.query import CONTROL
 from tools.json_pointer import value_at
 
 PLACE = re.compile(r"\{(/[^{}]*)\}")
+# what cannot be taken now: Alertmanager tries again after a 503, but not after a 429
+TRY_AGAIN = 503
 # alerts that are written out
 MAX_ALERTS = 20
 CUT = "…"
@@ -56,7 +59,9 @@ def matter_of(hook: HookConfig, sent: Mapping[str, Any], max_chars: int) -> Matt
         raise NotUnderstood("the query is empty: its pointers name nothing in what was sent")
     if len(text) > max_chars:
         text = text[: max_chars - len(CUT)] + CUT
-    return Matter(text, hashlib.sha256(to_json(same)).hexdigest())
+    # programs do not keep the keys of an object in one order
+    in_order = json.dumps(same, sort_keys=True).encode()
+    return Matter(text, hashlib.sha256(in_order).hexdigest())
 
 
 def _needed(sent: Mapping[str, Any], pointer: str) -> Any:
@@ -83,10 +88,9 @@ def _firing(sent: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _group(sent: Mapping[str, Any], firing: list[dict[str, Any]]) -> list[Any]:
-    """The group, and when its trouble began: an alert that joins it is the same matter."""
-    begun = min(str(one.get("startsAt", "")) for one in firing)
+    """The group: an alert that joins or leaves it changes nothing."""
     key = sent.get("groupKey") or [_texts(one.get("labels")) for one in firing]
-    return [key, begun]
+    return [key]
 
 
 def _lines(sent: Mapping[str, Any], firing: list[dict[str, Any]]) -> Iterator[str]:

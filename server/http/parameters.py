@@ -30,7 +30,7 @@ def parse_parameters(request: Request, known: frozenset[str]) -> dict[str, str]:
         raise bad_request([("query string", str(error))]) from None
     given: dict[str, str] = {}
     problems: list[tuple[str, str]] = []
-    names = ", ".join(sorted(known - {TICKET}))
+    names = ", ".join(sorted(known - {TICKET})) or "none"
     for key, value in pairs:
         if key not in known and key != TICKET:
             problems.append((key, f"is unknown; known: {names}"))

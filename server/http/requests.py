@@ -49,6 +49,14 @@ class ResumeRequest:
     answer: Answer
 
 
+@dataclass(frozen=True, slots=True)
+class ForkRequest:
+    """Another run is to begin with a run's first events."""
+
+    run_id: str
+    after: int
+
+
 RunRequest = StartRequest | ResumeRequest
 
 
@@ -156,7 +164,8 @@ async def parse_answer(request: Request, settings: CrewSettings, caller: Caller)
 
 
 async def read_json(request: Request, settings: CrewSettings) -> Any:
-    """The JSON object in a body of no more than `max_request_body_size_kb`."""
+    """The JSON object in a body of at most `max_request_body_size_kb`, with no parameters."""
+    parse_parameters(request, frozenset())
     kind = request.headers.get("content-type", "application/json").partition(";")[0]
     if kind.strip().lower() != "application/json":
         raise HttpProblem(415, f"Content-Type: send application/json, not {kind}")
@@ -175,7 +184,9 @@ async def read_json(request: Request, settings: CrewSettings) -> Any:
     return data
 
 
-def idempotency_key(request: Request, asked: Query | ResumeRequest) -> IdempotencyKey | None:
+def idempotency_key(
+    request: Request, asked: Query | ResumeRequest | ForkRequest
+) -> IdempotencyKey | None:
     """The `Idempotency-Key` of a request; raises HttpProblem for a malformed one.
 
     A GET has it as the parameter `idempotency_key`: EventSource cannot send headers.
@@ -197,10 +208,13 @@ def idempotency_key(request: Request, asked: Query | ResumeRequest) -> Idempoten
     if KEY.fullmatch(key) is None:
         raise bad_request([(name, "is 1 to 255 printable ASCII characters")])
     # how it is streamed is no part of what is asked
-    if isinstance(asked, ResumeRequest):
-        fingerprint = to_json([asked.run_id, replace(asked.answer, deltas=False)])
-    else:
-        fingerprint = to_json([None, replace(asked, deltas=False)])
+    match asked:
+        case ResumeRequest(run_id, answer):
+            fingerprint = to_json([run_id, replace(answer, deltas=False)])
+        case ForkRequest(run_id, after):
+            fingerprint = to_json([run_id, after])
+        case Query():
+            fingerprint = to_json([None, replace(asked, deltas=False)])
     named = owned_key(caller, key.strip('"'))
     return IdempotencyKey(named, hashlib.sha256(fingerprint).hexdigest())
 
@@ -216,7 +230,8 @@ def owned_key(caller: Caller, key: str) -> str:
 
 
 async def require_no_body(request: Request, settings: CrewSettings, what: str) -> None:
-    """Refuse a body with anything in it; `what` takes none."""
+    """Refuse parameters, and a body with anything in it; `what` takes none."""
+    parse_parameters(request, frozenset())
     if request.headers.get("content-length", "0") == "0":
         return
     if await read_json(request, settings):

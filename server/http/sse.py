@@ -65,7 +65,7 @@ class EventStream:
             after: the number of the last event that the client has.
             deltas: send events that are not stored too.
             slot: entered for as long as it is open.
-            segment: end with the first segment.
+            segment: end with the first segment, and the run needs a listener until then.
             replayed: an earlier request has started the run.
         """
         self.runs, self.listeners, self.run_id, self.after = runs, listeners, run_id, after
@@ -74,7 +74,7 @@ class EventStream:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send the stream until the run ends or pauses, or the client leaves."""
-        with self.slot, self.listeners.listen(self.run_id) as listening:
+        with self.slot, self.listeners.listen(self.run_id, needed=self.segment) as listening:
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(_end_with_client, receive, tasks.cancel_scope)
                 listening.over = await self._send(send, tasks.cancel_scope)

@@ -16,6 +16,7 @@ from crew.journal.events import (
     RunDone,
     RunFailed,
     RunResumed,
+    RunRetried,
     RunStarted,
     Unplayable,
 )
@@ -138,6 +139,9 @@ def log_event(run_id: str, event: Event) -> None:
     match event:
         case RunStarted() | RunResumed():
             word = "started" if isinstance(event, RunStarted) else "resumed"
+            log.info("run %s", word, extra={"crew": event.crew, "agent_id": event.agent_id})
+        case RunRetried(forked_from=copied):
+            word = f"forked from {copied}" if copied else "retried"
             log.info("run %s", word, extra={"crew": event.crew, "agent_id": event.agent_id})
         case HandedOff():
             log.info("handoff %s to %s", event.from_, event.to, extra={"why": event.why})

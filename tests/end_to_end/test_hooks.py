@@ -85,6 +85,22 @@ def test_its_token_does_nothing_else(server: ServerProcess):
         assert post(http, "tickets", ["x"]).status_code == 400
 
 
+def test_what_cannot_be_taken_now_is_sent_again(tmp_path: Path):
+    """Alertmanager tries again after a 503, not after a 429: too many requests, too many that wait."""
+    hooks = {"any": {"kind": "json", "query": "{/n}"}}
+    settings = {"max_concurrent_runs": 1, "max_waiting_runs_per_owner": 1}
+    rules = [{"say": "well", "delay_seconds": 60}]
+    write_crew(tmp_path, {"a": {}}, rules, hooks=hooks, settings=settings)
+    with serving(tmp_path) as server, client(server) as http:
+        answers = [http.post("/api/crew/hooks/any", json={"n": n}) for n in range(4)]
+    assert [answer.status_code for answer in answers] == [202, 202, 503, 503]
+    assert "retry-after" in answers[-1].headers
+    with serving(tmp_path, CREW_REQUESTS_PER_MINUTE="10") as server, client(server) as http:
+        answers = [http.post("/api/crew/hooks/none", json={}) for _ in range(4)]
+    assert {answer.status_code for answer in answers} == {404, 503}
+    assert all("retry-after" in one.headers for one in answers if one.status_code == 503)
+
+
 def test_without_tokens_it_is_open_on_this_machine(tmp_path: Path):
     """As all else is; the run survives its server."""
     hooks = {"any": {"kind": "json", "query": "{/text}"}}

@@ -67,6 +67,29 @@ def test_the_grace_of_one_segment_is_not_that_of_the_next(tmp_path: Path):
         assert until_status(server, run_id, "completed", "cancelled")["status"] == "completed"
 
 
+def test_who_only_looks_is_not_needed(tmp_path: Path):
+    """A run that was started without a listener goes on when somebody has looked at it."""
+    with serving(crew(tmp_path, disconnect_grace_seconds=0)) as server, client(server) as http:
+        run_id = http.post("/api/crew/runs", json={"query": "slow"}).json()["run_id"]
+        with http.stream("GET", f"/api/crew/runs/{run_id}/events") as stream:
+            next(lines(stream))
+        assert until_status(server, run_id, "completed", "cancelled")["status"] == "completed"
+
+
+def test_who_looks_on_is_not_needed_by_the_next_segment(tmp_path: Path):
+    """The one who started it has seen its segment's end."""
+    with serving(crew(tmp_path, disconnect_grace_seconds=0)) as server, client(server) as http:
+        with http.stream("GET", "/api/crew/stream", params={"q": "ask slowly"}) as stream:
+            live = lines(stream)
+            run_id = next(live)["metadata"]["run_id"]
+            with http.stream("GET", f"/api/crew/runs/{run_id}/events") as looking:
+                looked = lines(looking)
+                next(looked)
+                list(live)
+                http.post(f"/api/crew/runs/{run_id}/resume", json={"query": "slow"})
+        assert until_status(server, run_id, "completed", "cancelled")["status"] == "completed"
+
+
 def test_without_grace_a_run_goes_on(tmp_path: Path):
     """-1: to its end."""
     with serving(crew(tmp_path, disconnect_grace_seconds=-1)) as server, client(server) as http:

@@ -99,9 +99,9 @@ MUTANTS = (
     Mutant(
         "the last event is not replayed",
         "crew/journal/replay.py",
-        "                state.apply(event)\n",
-        "                if record is records[-1]:\n                    state.seq += 1\n                    continue\n"
-        "                state.apply(event)\n",
+        "        state.apply(event)\n",
+        "        if record is records[-1]:\n            state.seq += 1\n            continue\n"
+        "        state.apply(event)\n",
     ),
     Mutant(
         "an idempotency key that is not kept",

@@ -33,6 +33,7 @@ from crew.backends.conformance.upkeep import (
 )
 from crew.backends.conformance.writers import (
     a_former_writer_is_refused,
+    a_retried_run_is_not_cancelled,
     cancellations_are_kept,
     claims_without_progress_are_counted,
     only_running_runs_are_claimed,
@@ -59,6 +60,7 @@ CHECKS: tuple[Callable[[RunStore], Awaitable[None]], ...] = (
     pauses_become_due,
     # Cancellations
     cancellations_are_kept,
+    a_retried_run_is_not_cancelled,
     # Purging
     what_is_old_is_purged,
     # RevisionStore

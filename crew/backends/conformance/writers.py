@@ -10,7 +10,7 @@ from crew.backends.conformance.samples import (
     sample_records,
     sample_row,
 )
-from crew.journal.rows import Cancellation, Write
+from crew.journal.rows import Appended, Cancellation, Write
 from crew.journal.store import RunStore
 
 
@@ -85,3 +85,16 @@ async def cancellations_are_kept(store: RunStore) -> None:
     ended = sample_row("r1", "cancelled", ended_at=DAY.format(1))
     await store.append(Write("r1", sample_records(3, 3), ended, epoch=epoch))
     assert await store.cancellations() == []
+
+
+async def a_retried_run_is_not_cancelled(store: RunStore) -> None:
+    """What was to end the segment that has failed does not end the next one."""
+    epoch = await begin(store, "r1")
+    await store.request_cancellation("r1", "cancelled")
+    failed = sample_row("r1", "failed", ended_at=DAY.format(1))
+    await store.append(Write("r1", sample_records(2, 2), failed, epoch=epoch))
+    again = Write("r1", sample_records(3, 3), sample_row("r1"), expected="failed")
+    assert isinstance(await store.append(again), Appended)
+    assert await store.cancellations() == []
+    await store.request_cancellation("r1", "cancelled")
+    assert len(await store.cancellations()) == 1

@@ -34,7 +34,8 @@ VALUES ($1, $2, $6, $7, $8, $9, $10, $11, $12, $13, $14)
 ON CONFLICT (run_id) DO UPDATE SET epoch = greatest(crew_runs.epoch, excluded.epoch),
     status = excluded.status, row = excluded.row, ended_at = excluded.ended_at,
     paused_until = excluded.paused_until, last_seq = excluded.last_seq, answer = excluded.answer,
-    given_until = NULL
+    given_until = NULL,
+    to_cancel = CASE WHEN crew_runs.status <> 'failed' THEN crew_runs.to_cancel END
 RETURNING epoch
 """  # noqa: S608 # as above
 # by the database's clock: one that lost its last commits must not give an epoch again, to a second

@@ -276,6 +276,9 @@ def _append(connection: sqlite3.Connection, write: Write, row_json: str) -> Appe
         if status != write.expected:
             return StatusDiffers(status)
         epoch += 1
+        if status == "failed":
+            # it was to end a segment that has ended since
+            connection.execute("UPDATE runs SET to_cancel = NULL WHERE run_id = ?", (run_id,))
     if record is not None:
         if (taken := _idempotency_record(connection, record.key)) is not None:
             return KeyTaken(taken)

@@ -5,9 +5,9 @@ from starlette.responses import Response
 
 from crew.config.hooks import HookConfig
 from crew.journal.query import DEFAULT_PRIORITY, IdempotencyKey, Query
-from crew.runs.errors import AlreadyStarted
-from server.http.errors import HttpProblem, bad_request
-from server.http.hooks import NotUnderstood, matter_of
+from crew.runs.errors import AlreadyStarted, TooManyWait
+from server.http.errors import RETRY_AFTER, HttpProblem, bad_request
+from server.http.hooks import TRY_AGAIN, NotUnderstood, matter_of
 from server.http.parameters import parse_parameters
 from server.http.requests import owned_key, read_json
 from server.http.responses import JsonResponse, accepted
@@ -50,6 +50,8 @@ async def receive(request: Request) -> Response:
         run = await runs.start(query, request.state.request_id, key, caller.owner)
     except AlreadyStarted as error:
         return accepted(error.record.run_id, {"Idempotency-Replayed": "true"})
+    except TooManyWait as error:
+        raise HttpProblem(TRY_AGAIN, str(error), headers=RETRY_AFTER) from None
     await services.auditor.record(request, "start", run.id, f"hook {name}")
     return accepted(run.id)
 

@@ -1,5 +1,6 @@
 """Lists of runs: all of them, and those that wait for a person."""
 
+import asyncio
 import re
 from collections.abc import Mapping
 from typing import get_args
@@ -18,6 +19,8 @@ from server.http.rights import ID, caller_of, own_run
 from server.http.services import services_of
 
 MAX_LISTED = 500
+# each with what it asks, which may be large
+MAX_INBOX = 100
 PAGE_PARAMETERS = frozenset({"limit", "after"})
 TIME_PARAMETERS = ("since", "until")
 FILTER_PARAMETERS = frozenset({"status", "agent_id", "text", *TIME_PARAMETERS})
@@ -27,30 +30,36 @@ MAX_TEXT = 200
 async def listing(request: Request) -> Response:
     """Runs, newest first: a page of those that a request wants."""
     given = parse_parameters(request, PAGE_PARAMETERS | FILTER_PARAMETERS)
-    page, following = await _page(request, given, _filter(request, given))
+    page, following = await _page(request, given, _filter(request, given), MAX_LISTED)
     return JsonResponse({"runs": [listed_run(row) for row in page], "next": following})
 
 
 async def inbox(request: Request) -> Response:
     """GET /api/crew/inbox: runs that wait for a person, oldest first, with what they ask.
 
-    Takes `limit` (50) and `after` (a run_id; the `next` of the page before).
+    Takes `limit` (50; 100 at most) and `after` (a run_id; the `next` of the page before).
     """
     given = parse_parameters(request, PAGE_PARAMETERS)
     wanted = _filter(request, {"status": "paused"})
-    page, following = await _page(request, given, wanted, oldest_first=True)
+    page, following = await _page(request, given, wanted, MAX_INBOX, oldest_first=True)
     runs = services_of(request).runs
-    found = [waiting_run(row, await runs.pause_of(row)) for row in page]
+    pauses = await asyncio.gather(*(runs.pause_of(row) for row in page))
+    found = [waiting_run(row, pause) for row, pause in zip(page, pauses, strict=True)]
     return JsonResponse({"runs": found, "next": following})
 
 
 async def _page(
-    request: Request, given: Mapping[str, str], wanted: RunFilter, *, oldest_first: bool = False
+    request: Request,
+    given: Mapping[str, str],
+    wanted: RunFilter,
+    most: int,
+    *,
+    oldest_first: bool = False,
 ) -> tuple[list[RunRow], str | None]:
     """A page of the caller's runs, and where the next one begins."""
     limit, after = given.get("limit", "50"), given.get("after")
-    if not re.fullmatch(r"[0-9]{1,3}", limit) or not 1 <= int(limit) <= MAX_LISTED:
-        raise bad_request([("limit", f"is a number from 1 to {MAX_LISTED}")])
+    if not re.fullmatch(r"[0-9]{1,3}", limit) or not 1 <= int(limit) <= most:
+        raise bad_request([("limit", f"is a number from 1 to {most}")])
     if after is not None:
         await own_run(request, after)
     store = services_of(request).runs.store

@@ -16,6 +16,7 @@ from server.http.bodies import ForkBody
 from server.http.errors import RETRY_AFTER, HttpProblem
 from server.http.parameters import parse_event_id, parse_flag, parse_parameters
 from server.http.requests import (
+    ForkRequest,
     ResumeRequest,
     RunRequest,
     StartRequest,
@@ -92,7 +93,7 @@ async def run(request: Request) -> Response:
     """
     services = services_of(request)
     started = await _start(request)
-    with services.listeners.listen(started.run_id) as listening:
+    with services.listeners.listen(started.run_id, needed=True) as listening:
         gone = asyncio.ensure_future(_client_gone(request))
         ended = asyncio.ensure_future(_result(services, started))
         try:
@@ -186,13 +187,20 @@ async def retry(request: Request) -> Response:
 async def fork(request: Request) -> Response:
     """POST /api/crew/runs/{id}/fork: begin another run with its first events; 202.
 
-    Takes a ForkBody. The answer has the address of the new run.
+    Takes a ForkBody; may have an `Idempotency-Key`. The answer has the address of the new run.
     """
     services, run_id = services_of(request), request.path_params["run_id"]
     await own_run(request, run_id)
     body = await parse_body(request, services.settings, ForkBody)
-    owner, request_id = caller_of(request).owner, request.state.request_id
-    new_id = await services.runs.fork(run_id, body.after, request_id, owner)
+    caller, request_id = caller_of(request), request.state.request_id
+    key = idempotency_key(request, ForkRequest(run_id, body.after))
+    most = caller.max_priority
+    try:
+        new_id = await services.runs.fork(
+            run_id, body.after, request_id, key, caller.owner, max_priority=most
+        )
+    except AlreadyStarted as error:
+        return accepted(error.record.run_id, REPLAYED)
     await services.auditor.record(request, "fork", new_id, f"{run_id}:{body.after}")
     return accepted(new_id)
 

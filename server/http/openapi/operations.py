@@ -77,10 +77,8 @@ RUN_ID = {
 }
 # 1 to 500
 LIMIT = "^([1-9][0-9]?|[1-4][0-9]{2}|500)$"
-PAGE = (
-    _query("limit", "So many at most; 50 unless given.", pattern=LIMIT),
-    _query("after", "The `next` of the page before.", pattern=ID),
-)
+INBOX_LIMIT = "^([1-9][0-9]?|100)$"
+AFTER = _query("after", "The `next` of the page before.", pattern=ID)
 STREAM: dict[int, tuple[str, Any] | None] = {200: (SSE, None)}
 STARTS = (409, 413, 415, 422, 503)
 
@@ -141,10 +139,18 @@ OPERATIONS = (
             ),
             _query("since", "Only those started then or later.", pattern=f"^{TIME}$"),
             _query("until", "Only those started before.", pattern=f"^{TIME}$"),
-            *PAGE,
+            _query("limit", "So many at most; 50 unless given.", pattern=LIMIT),
+            AFTER,
         ),
     ),
-    Operation("get", f"{API}/inbox", "read", {200: (JSON, InboxAnswer)}, (404, 503), PAGE),
+    Operation(
+        "get",
+        f"{API}/inbox",
+        "read",
+        {200: (JSON, InboxAnswer)},
+        (404, 503),
+        (_query("limit", "So many at most; 50 unless given.", pattern=INBOX_LIMIT), AFTER),
+    ),
     Operation("get", RUN, "read", {200: (JSON, RunAnswer)}, (404, 503), (RUN_ID,)),
     Operation(
         "get",
@@ -188,8 +194,8 @@ OPERATIONS = (
         f"{RUN}/fork",
         "run",
         {202: (JSON, AddressAnswer)},
-        (404, 409, 413, 415, 503),
-        (RUN_ID,),
+        (404, *STARTS),
+        (RUN_ID, KEY),
         ForkBody,
     ),
     Operation(

@@ -9,9 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crew import Answer, MemoryStore, Query, Runs, SqliteStore, load_crew
-from crew.journal.query import CallDecision
-from crew.runs.errors import NotForkable, UnknownRun
+from crew.journal.query import CallDecision, IdempotencyKey
+from crew.runs.errors import AlreadyStarted, KeyReused, NotForkable, UnknownRun
 from tests.support.crews import write_crew
+from tools.approval import Remember
 
 ACTS = '''
 from pathlib import Path
@@ -35,13 +36,23 @@ ROUTING = {
 }
 
 
-def folder_of(path: Path) -> Path:
+TWICE: list[dict[str, Any]] = [
+    {"turn": 1, "calls": [{"tool": "pay", "arguments": {"to": "bob"}}]},
+    {"turn": 2, "calls": [{"tool": "pay", "arguments": {"to": "bob"}}]},
+    {"say": "paid"},
+]
+
+
+def folder_of(path: Path, rules: list[dict[str, Any]] = RULES) -> Path:
     path.mkdir(exist_ok=True)
     (path / "acts.py").write_text(ACTS)
-    pay = {"kind": "python", "function": "acts.py:pay", "requires_approval": True, "effect": "once"}
+    asks = {"remember": ["run", "always"]}
+    pay = {"kind": "python", "function": "acts.py:pay", "requires_approval": asks, "effect": "once"}
+    if rules is TWICE:
+        return write_crew(path, {"a": {"tools": ["pay"]}}, rules, {"pay": pay})
     agents: dict[str, Any] = {"a": {}, "b": {}, "c": {}}
     agents["d"] = {"tools": ["pay"], "is_terminal": True}
-    return write_crew(path, agents, RULES, {"pay": pay}, routing=ROUTING)
+    return write_crew(path, agents, rules, {"pay": pay}, routing=ROUTING)
 
 
 def paid(folder: Path) -> int:
@@ -75,22 +86,25 @@ async def test_it_is_answered_otherwise(tmp_path: Path):
         assert (await runs.outcome(first)).status == "paused"
         pause = (await seqs(runs, first))["pause"]
         assert "Denied" in await answered(runs, first, "deny")
-        forked = await runs.fork(first, pause + 1, owner="eve")
+        forked = await runs.fork(first, pause + 1, owner="eve", max_priority=2)
+        await runs.outcome(forked)
     async with Runs(load_crew(folder), SqliteStore(path)) as runs:
         row = await runs.row(forked)
-        assert (row.status, row.owner, row.paused_until) == ("paused", "eve", None)
+        assert (row.status, row.owner, row.priority) == ("paused", "eve", 2)
         assert await answered(runs, forked, "approve") == "paid bob"
         assert paid(folder) == 1
         events = [one async for one in runs.stored(forked)]
         assert {one.metadata["run_id"] for one in events} == {forked}
         assert [one.seq for one in events] == list(range(1, len(events) + 1))
+        copied_from = [one.metadata.get("forked_from") for one in events if one.type == "start"]
+        assert f"{first}:{pause}" in copied_from
         assert (await runs.row(first)).answer != (await runs.row(forked)).answer
 
 
 @settings(max_examples=25)
 @given(share=st.integers(0, 99))
 def test_from_every_event(tmp_path_factory: pytest.TempPathFactory, share: int):
-    """It ends as the first one did; an act that the copy records is not made again."""
+    """It ends as the first one did: what the copy records is not done again, and what it does is asked."""
     folder = folder_of(tmp_path_factory.mktemp("crew"))
 
     async def play() -> None:
@@ -104,6 +118,8 @@ def test_from_every_event(tmp_path_factory: pytest.TempPathFactory, share: int):
                 await runs.fork(first, last)
             forked = await runs.fork(first, after)
             row = await runs.outcome(forked)
+            has_paid = after >= numbers["tool_result"]
+            assert row.status == ("completed" if has_paid else "paused")
             if row.status == "paused":
                 pause = await runs.pause_of(row)
                 assert pause is not None
@@ -111,9 +127,9 @@ def test_from_every_event(tmp_path_factory: pytest.TempPathFactory, share: int):
                 approves = pause.metadata["question"] == "approval"
                 assert await answered(runs, forked, "approve" if approves else "retry") == whole
             else:
-                assert (row.status, row.answer) == ("completed", whole)
+                assert row.answer == whole
             # once by the first run, and by the other one unless its copy has the result
-            assert paid(folder) == (1 if after >= numbers["tool_result"] else 2)
+            assert paid(folder) == (1 if has_paid else 2)
 
     asyncio.run(play())
 
@@ -127,3 +143,64 @@ async def test_what_cannot_be_forked(tmp_path: Path):
             await runs.fork(run_id, 999)
         with pytest.raises(UnknownRun):
             await runs.fork("nope", 1)
+
+
+@pytest.mark.parametrize("remember", ["run", "always"])
+async def test_what_was_approved_for_more_than_a_call_is_asked_again(
+    tmp_path: Path, remember: Remember
+):
+    """From every event; and a grant that was taken back does not come back."""
+    folder = folder_of(tmp_path, TWICE)
+    async with Runs(load_crew(folder), MemoryStore()) as runs:
+        first = (await runs.start(Query("go"))).id
+        await runs.outcome(first)
+        one = CallDecision("call_1_1", "approve", remember=remember)
+        await (await runs.resume(first, Answer(decisions=(one,), by="ann"))).outcome()
+        assert ((await runs.row(first)).status, paid(folder)) == ("completed", 2)
+        for grant in await runs.store.grants.find(""):
+            await runs.store.grants.revoke(grant.id)
+        numbers = await seqs(runs, first)
+        for after in range(1, numbers["done"]):
+            row = await runs.outcome(await runs.fork(first, after))
+            has_paid = after >= numbers["tool_result"]
+            assert row.status == ("completed" if has_paid else "paused"), after
+        assert paid(folder) == 2
+        assert await runs.store.grants.find("") == []
+
+
+async def test_what_was_said_of_an_unknown_outcome_is_not_copied(tmp_path: Path):
+    """Whether the call acted is asked in the other run too, although nobody approves the tool."""
+    rules = [
+        {"after": "pay", "say": "paid"},
+        {"calls": [{"tool": "pay", "arguments": {"to": "bob"}}]},
+    ]
+    (tmp_path / "acts.py").write_text(ACTS)
+    pay = {"kind": "python", "function": "acts.py:pay", "effect": "once"}
+    folder = write_crew(tmp_path, {"a": {"tools": ["pay"]}}, rules, {"pay": pay})
+    async with Runs(load_crew(folder), MemoryStore()) as runs:
+        first = (await runs.start(Query("go"))).id
+        await runs.outcome(first)
+        started = (await seqs(runs, first))["tool_start"]
+        second = await runs.fork(first, started)
+        assert await answered(runs, second, "retry") == "paid"
+        numbers = await seqs(runs, second)
+        for after in range(started, numbers["tool_result"]):
+            row = await runs.outcome(await runs.fork(second, after))
+            pause = await runs.pause_of(row)
+            assert pause is not None, after
+            assert pause.metadata["question"] == "unknown_outcome"
+        assert paid(folder) == 2
+
+
+async def test_a_key_forks_once(tmp_path: Path):
+    """As often as it is asked; with another number it is another request."""
+    async with Runs(load_crew(folder_of(tmp_path)), MemoryStore()) as runs:
+        first = (await runs.start(Query("go"))).id
+        await runs.outcome(first)
+        forked = await runs.fork(first, 3, key=IdempotencyKey("k", "one"))
+        with pytest.raises(AlreadyStarted) as again:
+            await runs.fork(first, 3, key=IdempotencyKey("k", "one"))
+        assert again.value.record.run_id == forked
+        with pytest.raises(KeyReused):
+            await runs.fork(first, 4, key=IdempotencyKey("k", "two"))
+        assert len(await runs.store.rows()) == 2

@@ -248,15 +248,25 @@ async def test_who_waits_counts_as_nothing(tmp_path: Path):
 
 async def test_no_more_wait_than_may(tmp_path: Path):
     """A further run of the same owner is refused, not one of another."""
-    rules: list[dict[str, Any]] = [{"say": "late", "delay_seconds": 3600}]
+    rules: list[dict[str, Any]] = [
+        {"hears": "bad", "fail": {"code": "refused"}, "say": ""},
+        {"say": "late", "delay_seconds": 3600},
+    ]
     limits = {"max_concurrent_runs": 1, "max_waiting_runs_per_owner": 2}
     crew = crew_of(tmp_path, {"a": {"is_terminal": True}}, rules, settings=limits)
     async with Runs(crew, MemoryStore()) as runs:
+        failed = await runs.start(Query("bad"), owner="a")
+        assert (await failed.outcome()).status == "failed"
         for _ in range(3):
             await runs.start(Query("x"), owner="a")
         await asyncio.sleep(0)
-        with pytest.raises(TooManyWait, match="2 runs wait already"):
-            await runs.start(Query("x"), owner="a")
+        for refused in (
+            runs.start(Query("x"), owner="a"),
+            runs.retry(failed.id),
+            runs.fork(failed.id, 1, owner="a"),
+        ):
+            with pytest.raises(TooManyWait, match="2 runs wait already"):
+                await refused
         # what was accepted with this key is told, not that there is no room for it
         key = IdempotencyKey("k", "f")
         await runs.start(Query("x"), key=key, owner="b")

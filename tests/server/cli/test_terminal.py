@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from server.cli.hints import answer_commands
+from server.cli.runs import CALL_DECISION
 from tests.server.cli.test_run import ASKING, PAUSING, crew
 from tests.support.crews import copy_example, write_crew
 from tests.support.processes import BIN, PROCESS_SECONDS, clean_environment
@@ -221,10 +222,31 @@ def test_a_failed_run_is_retried(tmp_path: Path, named: str):
 @given(st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), min_size=1))
 def test_a_pasted_command_runs_nothing_else(call_id: str):
     """The ids of calls are the model's: a shell reads them as text."""
-    calls = [{"call_id": call_id, "may": ["approve", "deny"]} for _ in range(2)]
+    calls = [{"agent_id": agent, "call_id": call_id, "may": ["approve", "deny"]} for agent in "ab"]
     for question in ("approval", "form"):
         for command in answer_commands(Path("my crew"), "r1", question, calls):
             words = shlex.split(command)
             assert words[:5] == ["crew", "run", "my crew", "--answer", "r1"]
-            given_ids = [word for word in words[5:] if word.startswith(call_id)]
+            given_ids = [word for word in words[5:] if word[1:].startswith(f"/{call_id}=")]
             assert len(given_ids) == words.count("--call")
+    words = shlex.split(answer_commands(Path("-x"), "r1", "approval", calls)[-1])
+    assert words[2] == "./-x"
+    read = [CALL_DECISION.fullmatch(word) for word in words[6::2]]
+    assert [one and one["agent"] for one in read] == ["a", "b"]
+    if "=" not in call_id:
+        assert [one and (one["call"], one["decision"]) for one in read] == [
+            (call_id, "approve"),
+            (call_id, "approve"),
+        ]
+
+
+def test_an_answer_that_does_not_fit_is_asked_for_again(tmp_path: Path):
+    """The run stays where it is, and the person at the prompt."""
+    terminal = Terminal("run", paying(tmp_path, "bob"), "go")
+    terminal.until("> ")
+    terminal.type('{"too": "eve"}\n')
+    terminal.until("too")
+    terminal.until("do not fit")
+    terminal.type('{"to": "eve"}\n')
+    assert terminal.end() == 0
+    assert "paid eve" in terminal.shown

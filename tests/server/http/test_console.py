@@ -49,7 +49,7 @@ def test_a_run_with_a_pause(page: Page, tmp_path: Path):
         expect(page.locator(".note.done")).to_contain_text("terminal")
         page.go_back()
         page.select_option("[name=status]", "failed")
-        expect(page.locator("table.runs")).to_have_text("No runs.")
+        expect(page.locator("table.runs tbody")).to_have_text("No runs.")
 
 
 def test_a_run_is_shown_whole(page: Page, tmp_path: Path):
@@ -128,15 +128,45 @@ def test_a_call_is_changed_and_approved_for_the_run(page: Page, tmp_path: Path):
     with serving(folder) as server:
         begin(page, server, "go")
         page.get_by_text("Change the arguments").click()
-        page.get_by_label("Arguments of pay").fill('{"to": ')
+        page.get_by_label("Its arguments (pay)").fill('{"to": ')
         page.click("[name=approve]")
         expect(page.locator(".asking [role=alert]")).to_contain_text("JSON")
-        page.get_by_label("Arguments of pay").fill('{"to": "joe"}')
+        page.get_by_label("Its arguments (pay)").fill('{"to": "joe"}')
         page.get_by_label("approve this tool for the rest of this run").check()
         page.click("[name=approve]")
         expect(page.locator(".talk")).to_contain_text("paid joe")
         expect(page.locator(".talk")).to_contain_text("paid eve")
         expect(page.locator(".asked")).to_have_count(0)
+
+
+def test_long_numbers_stay_what_they_are(page: Page, tmp_path: Path):
+    """A person approves the number that is sent, also with other arguments beside it."""
+    entry = {"kind": "python", "function": "acts.py:pay", "requires_approval": True}
+    rules = [
+        {"after": "pay", "say": "{{result.pay}}"},
+        {"calls": [{"tool": "pay", "arguments": {"account": 12345678901234567890, "note": "a"}}]},
+    ]
+    folder = write_crew(tmp_path / "crew", {"a": {"tools": ["pay"]}}, rules, {"pay": entry})
+    (folder / "acts.py").write_text(
+        "def pay(account: int, note: str) -> str:\n    return f'{note} to {account}'\n"
+    )
+    with serving(folder) as server:
+        begin(page, server, "go")
+        expect(page.locator(".asked")).to_contain_text("12345678901234567890")
+        page.get_by_text("Change the arguments").click()
+        box = page.get_by_label("Its arguments (pay)")
+        box.fill(box.input_value().replace('"a"', '"b"'))
+        page.click("[name=approve]")
+        expect(page.locator(".speech").last).to_contain_text("b to 12345678901234567890")
+
+
+def test_an_end_of_a_line_in_a_text(page: Page, tmp_path: Path):
+    """Other ends of lines than the stream's; the run is shown to its end."""
+    said = "one\u2028two\u2029three\rfour"
+    with serving(write_crew(tmp_path / "crew", {"a": {}}, [{"say": said}])) as server:
+        begin(page, server, "go")
+        expect(page.locator(".speech").last).to_contain_text("four")
+        expect(page.locator("header.run .chip")).to_have_text("completed")
 
 
 def test_what_a_model_writes_is_text(page: Page, tmp_path: Path):

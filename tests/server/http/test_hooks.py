@@ -57,11 +57,12 @@ def test_alerts_are_written_out():
 
 
 def test_the_same_trouble_is_the_same_matter():
-    """An alert that joins its group, or is repeated, is; one that begins anew is not."""
+    """An alert that joins its group, is repeated or resolved, is; another group is not."""
     first = sent(alert("slow"))
     joined = sent(alert("slow"), alert("down", "2026-01-01T00:05:00Z"))
     assert same(ALERTS, first, joined)
-    assert not same(ALERTS, first, sent(alert("slow", "2026-01-02T00:00:00Z")))
+    left = sent(alert("slow", status="resolved"), alert("down", "2026-01-01T00:05:00Z"))
+    assert same(ALERTS, first, left)
     assert not same(ALERTS, first, sent(alert("slow"), groupKey="another"))
 
 
@@ -73,6 +74,8 @@ def test_parts_of_json():
     document = {"t": {"id": 7, "a/b": "x\u0007y", "l": [{"k": None}]}}
     assert asked(hook, document) == '7 x y {"k":null}!'
     assert same(hook, document, {"t": {"id": 7}})
+    by_all = HookConfig(kind="json", query="x")
+    assert same(by_all, {"a": 1, "b": {"c": 2, "d": 3}}, {"b": {"d": 3, "c": 2}, "a": 1})
     assert not same(hook, document, {"t": {"id": 8}})
     with pytest.raises(NotUnderstood, match="no part /t/id"):
         matter_of(hook, {"t": {}}, 100)
