@@ -22,6 +22,8 @@ TAGS = frozenset(
 )
 # what the parser notices only behind the mistake
 FOUND_LATER = ("unexpected end of stream", "could not find expected ':'")
+# a limit of libyaml's own (1,000, since PyYAML 6.0.4); it reads ahead of our check
+NESTED_TOO_DEEP = "exceeded maximum nesting depth"
 GIT_CONFLICT = ("<<<<<<< ", "=======", ">>>>>>> ")
 # a value that YAML takes for a mapping, a list, an alias or a quoted text, and that goes on
 STARTS_BADLY = re.compile(r":\s+([{\[*&'\"])")
@@ -102,6 +104,9 @@ def _refuse_syntax(document: Document, error: yaml.YAMLError) -> Document:
     if not isinstance(error, yaml.MarkedYAMLError):
         return document.refuse(1, 1, "syntax", " ".join(str(error).split()))
     mark = error.problem_mark or error.context_mark
+    if error.problem == NESTED_TOO_DEEP:
+        too_deep = _too_deep(mark)
+        return document.refuse(*too_deep.place, too_deep.code, str(too_deep))
     # found where it begins: a quote that is never closed, a key without ':'
     if error.problem is not None and any(text in error.problem for text in FOUND_LATER):
         mark = error.context_mark or mark
