@@ -1,6 +1,7 @@
 """HTTP and terminal: the top layer.
 
 Sub-packages and modules, from the top: `cli` (what an operator types), `process` (the processes),
-`http` (endpoints and streams), `telemetry` (metrics and logs), `settings` (the environment),
+`http` (endpoints and streams), `notices` (what
+channels are told), `telemetry` (metrics and logs), `settings` (the environment),
 `identity` (who others say a caller is), `tokens` (who may call); and console/, the web page.
 """

@@ -18,6 +18,7 @@ from tools.suggest import nearest
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 PLACES = (1, 1_000_000), "connections"
 LOG_LEVELS = ("debug", "info", "warning", "error")
+PUBLIC_URL = "CREW_PUBLIC_URL"
 VARIABLES = {
     "CREW_API_TOKENS": (
         "tokens (16 characters or more, separated by commas) that clients must show; needed on any "
@@ -44,6 +45,10 @@ VARIABLES = {
     "CREW_DATABASE_CONNECTIONS": (
         "how many connections to PostgreSQL the runs of each process may have, besides one that "
         "listens and two of the queue; 5 unless set"
+    ),
+    PUBLIC_URL: (
+        "the server's address as people call it, such as https://crew.example.com: for links in "
+        "messages of `notify`"
     ),
     "CREW_CORS_ORIGINS": "origins of web pages that may call the API, separated by commas",
     "CREW_ALLOWED_HOSTS": (
@@ -105,6 +110,8 @@ class ServerSettings:
     retention: Retention = field(default_factory=Retention)
     log_format: Literal["text", "json"] = "json"
     log_level: str = "info"
+    # as people call the server; None: not known
+    public_url: str | None = None
 
     @classmethod
     def read(
@@ -152,7 +159,18 @@ class ServerSettings:
             retention=_retention(environment),
             log_format=_format(environment, terminal=terminal),
             log_level=_level(environment.get("CREW_LOG_LEVEL") or "info"),
+            public_url=public_url(environment),
         )
+
+
+def public_url(environment: Mapping[str, str]) -> str | None:
+    """The server's address as people call it; raises SettingsError."""
+    value = environment.get(PUBLIC_URL) or None
+    if value is not None:
+        parts = urlsplit(value)
+        if parts.scheme not in ("http", "https") or not parts.hostname or parts.query:
+            raise SettingsError(f"{PUBLIC_URL}: expected an address: https://crew.example.com")
+    return value
 
 
 def _refuse_unknown(environment: Mapping[str, str]) -> None:

@@ -6,10 +6,9 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import accumulate, islice
 
-from crew.journal.audit import AuditAction, AuditEntry
+from crew.backends.memory_logs import MemoryAudit, MemoryGrants, MemoryOutbox
 from crew.journal.errors import LostEvents, LostRun, StoreError
 from crew.journal.events import CancelReason, RunStatus
-from crew.journal.grants import Grant
 from crew.journal.listing import ALL_RUNS, RunFilter, is_wanted, listed_answer
 from crew.journal.rows import (
     FIRST_EPOCH,
@@ -30,67 +29,6 @@ from crew.journal.rows import (
 )
 from crew.journal.watch import Watch
 from tools.clock import SYSTEM_CLOCK, Clock, rfc3339
-
-
-class MemoryAudit:
-    """See AuditLog."""
-
-    def __init__(self) -> None:
-        self._entries: list[AuditEntry] = []
-
-    async def record(self, entry: AuditEntry) -> None:
-        """See AuditLog."""
-        self._entries.append(entry)
-
-    async def entries(
-        self, limit: int = 100, action: AuditAction | None = None, run_id: str | None = None
-    ) -> list[AuditEntry]:
-        """See AuditLog."""
-        found = (
-            entry
-            for entry in reversed(self._entries)
-            if action in (None, entry.action) and run_id in (None, entry.run_id)
-        )
-        return list(islice(found, limit))
-
-    async def purge(self, before: str, limit: int = 1000) -> int:
-        """See AuditLog."""
-        old = [entry for entry in self._entries if entry.at < before][:limit]
-        self._entries = [entry for entry in self._entries if entry not in old]
-        return len(old)
-
-
-class MemoryGrants:
-    """See GrantLog."""
-
-    def __init__(self) -> None:
-        self._grants: dict[str, Grant] = {}
-
-    async def add(self, grants: Sequence[Grant]) -> None:
-        """See GrantLog."""
-        for one in grants:
-            self._grants.setdefault(one.id, one)
-
-    async def find(self, now: str, definitions: Sequence[str] | None = None) -> list[Grant]:
-        """See GrantLog."""
-        found = [
-            one
-            for one in self._grants.values()
-            if one.until > now and (definitions is None or one.definition in definitions)
-        ]
-        by_id = sorted(found, key=lambda one: one.id)
-        return sorted(by_id, key=lambda one: one.given_at, reverse=True)
-
-    async def revoke(self, grant_id: str) -> bool:
-        """See GrantLog."""
-        return self._grants.pop(grant_id, None) is not None
-
-    async def purge(self, now: str) -> int:
-        """See GrantLog."""
-        ended = [one for one in self._grants.values() if one.until <= now]
-        for one in ended:
-            del self._grants[one.id]
-        return len(ended)
 
 
 class MemoryStore:
@@ -116,6 +54,7 @@ class MemoryStore:
         self._purged: dict[str, int] = {}
         self.audit = MemoryAudit()
         self.grants = MemoryGrants()
+        self.outbox = MemoryOutbox()
 
     async def append(self, write: Write) -> AppendResult:
         """See RunLog."""
@@ -146,6 +85,7 @@ class MemoryStore:
             self._given_until.pop(run_id, None)
         if record is not None:
             self._idempotency[record.key] = record
+        self.outbox.add(write.notices)
         return Appended(self._epochs[run_id])
 
     async def claim(self, run_id: str, epoch: int | None = None) -> Claim | None:

@@ -170,8 +170,11 @@ def _problem(document: Document, kind: type[Shape], detail: ErrorDetails) -> Pro
             return document.problem(path, "bad-value", text)
         case "string_pattern_mismatch" if "{1,128}" in message:
             return document.problem(path, "bad-name", _explain_name(given), key=is_key)
-        case "string_pattern_mismatch":
+        case "string_pattern_mismatch" if is_key:
             return document.problem(path, "bad-name", "no header can have this name", key=True)
+        case "string_pattern_mismatch":
+            text = f"the text is not of the form {detail['ctx']['pattern']}"
+            return document.problem(path, "bad-value", text)
         case "union_tag_not_found":
             return document.problem(path, "missing-key", "the key 'kind' is missing", key=True)
         case "union_tag_invalid" if not isinstance(given, dict) or "kind" not in given:

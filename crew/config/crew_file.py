@@ -6,6 +6,7 @@ from pydantic import Field
 
 from agents.endpoint import ProviderConfig
 from crew.config.hooks import HookConfig
+from crew.config.notify import ChannelConfigs
 from tools.config import ToolConfigs
 from tools.yaml_shape import Name, Shape
 
@@ -237,3 +238,5 @@ class CrewConfig(Shape):
     """As in tools.yaml."""
     hooks: dict[Name, HookConfig] = {}
     """What other programs may POST to start a run, by name."""
+    notify: ChannelConfigs = {}
+    """Where people and programs are told of runs that a server or worker plays, by name."""

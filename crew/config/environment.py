@@ -19,6 +19,12 @@ MIN_SECRET_CHARS = 12
 SECRET_NAME = re.compile(r"(?:key|token|secret|password|passwd|credential)s?$", re.IGNORECASE)
 # what is read under these keys is an address
 ADDRESSES = frozenset({"base_url", "provider_url"})
+# what is a secret under these keys, besides headers and variables with such names
+SECRET_KEYS = {
+    "providers": ("api_key",),
+    "tools": ("api_key",),
+    "notify": ("secret", "token", "password"),
+}
 VARIABLE = re.compile(r"\$\{([A-Za-z_]\w*)(?::-([^{}]*))?\}")
 
 
@@ -74,10 +80,13 @@ def fill_environment(
 
 
 def literal_secrets(document: Document) -> dict[YamlPath, str]:
-    """The keys of providers and tools that stand in the file itself, by their paths."""
+    """The keys of providers, tools and channels that stand in the file itself, by their paths."""
     found: dict[YamlPath, str] = {}
     for section, name, entry in _entries(document):
-        given: dict[YamlPath, Any] = {("api_key",): entry.get("api_key")}
+        given: dict[YamlPath, Any] = {(key,): entry.get(key) for key in SECRET_KEYS[section]}
+        if entry.get("kind") == "slack":
+            # who knows the address may post
+            given["url",] = entry.get("url")
         for key, pattern in (("headers", SECRET_HEADER), ("env", SECRET_NAME)):
             mapping = entry.get(key)
             for one, value in (mapping if isinstance(mapping, dict) else {}).items():
@@ -92,8 +101,8 @@ def literal_secrets(document: Document) -> dict[YamlPath, str]:
 
 
 def _entries(document: Document) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """The providers and tools of a file: section, name, entry."""
-    for section in ("providers", "tools"):
+    """The providers, tools and channels of a file: section, name, entry."""
+    for section in SECRET_KEYS:
         entries = document.data.get(section) if isinstance(document.data, dict) else None
         for name, entry in (entries if isinstance(entries, dict) else {}).items():
             if isinstance(entry, dict):

@@ -174,7 +174,7 @@ def _read_crew(
     document = _read(files, name)
     # crew.yml is known by the same name
     files.documents[CREW_FILE] = document
-    variables: tuple[YamlPath, ...] = (("providers",), ("tools",))
+    variables: tuple[YamlPath, ...] = (("providers",), ("tools",), ("notify",))
     # without a list of agents, those that have files are meant
     agents = {"agents": list(files.agent_files)} if files.agent_files else {}
     _find_literals(files, document, literals)

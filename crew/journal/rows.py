@@ -10,6 +10,8 @@ from crew.journal.query import DEFAULT_PRIORITY
 
 # of a run that nobody has claimed since its start
 FIRST_EPOCH = 1
+# of a run's changes, what others are told
+NoticeKind = Literal["pause", "failed", "done", "deadline"]
 
 
 # of one page of events, unless its first event alone is larger
@@ -99,6 +101,29 @@ class IdempotencyRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class Notice:
+    """What one channel is told of one event. Times are RFC 3339, UTC."""
+
+    # RUN_ID:SEQ:CHANNEL, the same each time it is sent
+    id: str
+    channel: str
+    kind: NoticeKind | Literal["test"]
+    at: str
+    crew: str
+    run_id: str
+    # the number of the event
+    seq: int
+    status: RunStatus
+    reason: str | None
+    agent_id: str | None
+    query: str
+    # the answer, what is asked, or why the run failed
+    text: str
+    # when a pause is over even without an answer
+    until: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Write:
     """Events to add to a run, and its row where that changes; all of it or nothing."""
 
@@ -111,6 +136,8 @@ class Write:
     idempotency: IdempotencyRecord | None = None
     # since when the writer writes the run; None for the first write of a segment, with its row
     epoch: int | None = None
+    # what others are told of it
+    notices: Sequence[Notice] = ()
 
 
 @dataclass(frozen=True, slots=True)

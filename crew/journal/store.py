@@ -13,6 +13,7 @@ from crew.journal.audit import AuditLog
 from crew.journal.events import CancelReason, RunStatus
 from crew.journal.grants import GrantLog
 from crew.journal.listing import ALL_RUNS, RunFilter
+from crew.journal.notices import Outbox
 from crew.journal.rows import (
     AppendResult,
     Cancellation,
@@ -225,6 +226,11 @@ class RunStore(RunLog, Cancellations, RevisionStore, Purging, Cluster, Health, P
     @property
     def grants(self) -> GrantLog:
         """Approvals that outlive their run."""
+        ...
+
+    @property
+    def outbox(self) -> Outbox:
+        """What others are told of runs."""
         ...
 
     async def aclose(self) -> None:

@@ -3,7 +3,7 @@
 import asyncio
 import contextvars
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -11,7 +11,16 @@ from typing import Protocol
 
 from crew.journal.errors import LostEvents, LostRun, StoreError, StoreUnavailable
 from crew.journal.events import EphemeralEvent, Event, RunStatus, StoredEvent, encode_event
-from crew.journal.rows import Appended, AppendResult, IdempotencyRecord, Record, RunRow, Write
+from crew.journal.notices import MakeNotices, make_none
+from crew.journal.rows import (
+    Appended,
+    AppendResult,
+    IdempotencyRecord,
+    Notice,
+    Record,
+    RunRow,
+    Write,
+)
 from crew.journal.store import RunStore
 from crew.journal.wire import RunEvent, to_run_event
 from tools.clock import Clock, Timer, rfc3339
@@ -44,6 +53,8 @@ class Outlets:
     store: RunStore
     clock: Clock
     listeners: tuple[Listener, ...] = ()
+    # what others are told of an event that changes a run's row
+    notices: MakeNotices = make_none
 
 
 @dataclass(slots=True)
@@ -54,6 +65,7 @@ class Batch:
     # the same events, to be published when they are stored
     events: list[tuple[RunEvent, StoredEvent]] = field(default_factory=list)
     row: RunRow | None = None
+    notices: Sequence[Notice] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,8 +142,7 @@ class Journal:
 
     def record(self, event: StoredEvent, row: RunRow | None = None) -> None:
         """Record an event, and the run's row if it changes with it; stored and published soon."""
-        self._add(event)
-        self._pending.row = row or self._pending.row
+        self._add(event, row)
         if isinstance(self._state, Idle):
             self._state = Writing()
             self._settled.clear()
@@ -147,9 +158,9 @@ class Journal:
         idempotency: IdempotencyRecord | None = None,
     ) -> AppendResult:
         """Store the first event of a segment; published only if it is `Appended`."""
-        self._add(event)
+        self._add(event, row)
         batch, self._pending = self._pending, Batch()
-        write = Write(self.run_id, batch.records, row, expected, idempotency)
+        write = Write(self.run_id, batch.records, row, expected, idempotency, notices=batch.notices)
         result = await self.outlets.store.append(write)
         if isinstance(result, Appended):
             self.epoch = result.epoch
@@ -215,7 +226,7 @@ class Journal:
         """Events that wait to be written."""
         return len(self._pending.records)
 
-    def _add(self, event: StoredEvent) -> None:
+    def _add(self, event: StoredEvent, row: RunRow | None) -> None:
         timestamp = rfc3339(self.now())
         published = to_run_event(event, self.run_id, self.seq + 1, timestamp)
         assert published is not None, "every stored event has a public form"
@@ -224,6 +235,10 @@ class Journal:
         self._pending.events.append((published, event))
         # only now: an event that cannot be encoded must not leave a hole
         self.seq += 1
+        if row is not None:
+            self._pending.row = row
+            made = self.outlets.notices(event, row, self.seq, timestamp)
+            self._pending.notices = [*self._pending.notices, *made]
 
     def _write_pending(self) -> None:
         if isinstance(self._state, Failed):
@@ -237,7 +252,8 @@ class Journal:
 
     def _write(self, batch: Batch) -> None:
         self._state = Writing()
-        write = Write(self.run_id, batch.records, batch.row, epoch=self.epoch)
+        notices = batch.notices
+        write = Write(self.run_id, batch.records, batch.row, epoch=self.epoch, notices=notices)
         writing = asyncio.ensure_future(self.outlets.store.append(write))
         writing.add_done_callback(lambda done: self._written(done, batch), context=self.context)
 

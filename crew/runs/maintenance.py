@@ -24,6 +24,7 @@ MAX_LIVE = 500
 RETRY_SECONDS = 60.0
 # a revision is kept for so long even if no run needs it: a run with it may be starting
 KEEP_REVISIONS_HOURS = 1.0
+KEEP_NOTICES_HOURS = 48.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,5 +135,7 @@ async def purge_batch(runs: Runs, retention: Retention) -> bool:
     runs.revisions.forget_kept()
     audit_before = rfc3339(now - timedelta(days=retention.audit_days))
     await runs.store.grants.purge(rfc3339(now))
+    # of channels that there are no more; others are given up by whoever sends them
+    await runs.store.outbox.purge(rfc3339(now - timedelta(hours=KEEP_NOTICES_HOURS)))
     purged = await runs.store.purge(ages) + await runs.store.audit.purge(audit_before)
     return purged > 0

@@ -1,15 +1,16 @@
 """All runs of a crew: start, resume, follow, cancel, recover."""
 
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Sequence
 from types import TracebackType
 
 import anyio
 
 from crew.config.errors import LostConfiguration
 from crew.crew import Crew
-from crew.journal.events import CancelReason
+from crew.journal.events import CancelReason, Event
+from crew.journal.notices import make_none, notices_of
 from crew.journal.query import MAX_PRIORITY, Answer, IdempotencyKey, Query
-from crew.journal.rows import Capacity, RunRow
+from crew.journal.rows import Capacity, Notice, RunRow
 from crew.journal.store import RunStore
 from crew.journal.wire import RunEvent
 from crew.journal.writer import Listener, Outlets
@@ -39,6 +40,8 @@ class Runs:
         store: RunStore,
         listeners: tuple[Listener, ...] = (),
         queue: Queue | None = None,
+        *,
+        tells: bool = False,
     ) -> None:
         """Open nothing yet.
 
@@ -47,11 +50,14 @@ class Runs:
             store: keeps the runs; closed with this object.
             listeners: get every event of every run that is played here.
             queue: gets what is started here; without one, this process plays it.
+            tells: the crew's channels of `notify` are told of runs that are played here; somebody
+                sends what is in the store's outbox.
         """
         self.store, self.queue = store, queue
         self.live = LiveRuns(store, crew.clock)
         self.revisions = Revisions(crew, store)
-        outlets = Outlets(store, crew.clock, listeners)
+        notices = self._notices if tells else make_none
+        outlets = Outlets(store, crew.clock, listeners, notices)
         self.slots = Slots(Capacity())
         factory = RunFactory(outlets, self.live, self.revisions, self.slots, queue)
         self._limit()
@@ -88,6 +94,10 @@ class Runs:
     def at_work(self) -> int:
         """How many runs are alive here and do not wait for others."""
         return len(self.live) - self.slots.waiting()
+
+    def _notices(self, event: Event, row: RunRow, seq: int, at: str) -> Sequence[Notice]:
+        channels = {name: channel.on for name, channel in self.crew.config.notify.items()}
+        return notices_of(channels, event, row, seq, at)
 
     def adopt(self, crew: Crew) -> None:
         """New runs get this crew from now on."""

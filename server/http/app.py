@@ -97,7 +97,11 @@ def build_server(
             )
 
     def background() -> list[Work]:
-        work = [Maintenance(services.runs, settings.retention).run(), services.watch_stalls()]
+        work = [
+            Maintenance(services.runs, settings.retention).run(),
+            services.watch_stalls(),
+            services.send_notices(settings.public_url),
+        ]
         if queue is None:
             # it serves meanwhile: a run that ends this process must not keep it from starting
             work.append(recover_left(services.runs))

@@ -92,6 +92,10 @@ def whole_crew(crew: Crew, *, prompts: bool) -> dict[str, Any]:
         ],
         "limits": config.settings.model_dump(),
         "hooks": {name: hook.model_dump() for name, hook in config.hooks.items()},
+        "notify": {
+            name: {"kind": channel.kind, "on": channel.on}
+            for name, channel in config.notify.items()
+        },
         "warnings": [warning(problem) for problem in crew.warnings],
         "tools": [described_tool(tool, agents) for tool, agents in tools_of(crew)],
         "providers": _providers(crew),

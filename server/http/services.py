@@ -14,6 +14,7 @@ from crew.runs.reload import Reloader
 from crew.runs.runs import Runs
 from crew.runs.stalls import watch_stalls
 from server.http.auditor import Auditor
+from server.notices.sender import NoticeSender
 from server.telemetry.logs import log_event
 from server.telemetry.metrics import Metrics
 
@@ -32,7 +33,7 @@ class Services:
     def of(cls, crew: Crew, database: Database) -> "Services":
         """For the runs of a crew."""
         metrics = Metrics(crew)
-        runs = Runs(crew, database.store, (log_event, metrics), database.queue)
+        runs = Runs(crew, database.store, (log_event, metrics), database.queue, tells=True)
         listeners = Listeners(runs)
         metrics.watch(
             active=lambda: len(runs.live),
@@ -46,6 +47,10 @@ class Services:
     def watch_stalls(self) -> Coroutine[Any, Any, None]:
         """Report what holds up this process, until this is cancelled."""
         return watch_stalls(self.runs.live, self.metrics.count_stall)
+
+    def send_notices(self, public_url: str | None) -> Coroutine[Any, Any, None]:
+        """Tell the crew's channels, until this is cancelled."""
+        return NoticeSender(self.runs, public_url, self.metrics.count_notice).run()
 
     @property
     def settings(self) -> CrewSettings:

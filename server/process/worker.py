@@ -53,6 +53,11 @@ def build_worker(
             signal.raise_signal(signal.SIGTERM)
 
     def background() -> list[Work]:
-        return [Maintenance(runs, settings.retention).run(), services.watch_stalls(), work()]
+        return [
+            Maintenance(runs, settings.retention).run(),
+            services.watch_stalls(),
+            services.send_notices(settings.public_url),
+            work(),
+        ]
 
     return build_app([*probe_routes()], services, settings, background)

@@ -111,6 +111,12 @@ class Metrics:
         )
         # restarts that are counted, of each server
         self.mcp_counted: dict[str, int] = {}
+        self.notices = counter(
+            "crew_notices",
+            "Messages of `notify`: sent, failed (tried again), given_up.",
+            "channel",
+            "outcome",
+        )
         self.tool_retries = counter("crew_tool_retries", "Further attempts of tools.", "tool")
         self.stalls = counter(
             "crew_tool_stalls", "How often a tool has held up the whole process.", "tool"
@@ -266,6 +272,10 @@ class Metrics:
             # one that is described anew begins to count anew
             self.mcp_restarts.labels(name).inc(max(0, more))
             self.mcp_counted[name] = status.restarts
+
+    def count_notice(self, channel: str, outcome: str) -> None:
+        """A channel was told, or not."""
+        self.notices.labels(channel, outcome).inc()
 
     def count_stall(self, tool: str, seconds: float) -> None:
         """A tool has held up the whole process."""

@@ -74,8 +74,8 @@ MUTANTS = (
     Mutant(
         "an event is published before it is stored",
         "crew/journal/writer.py",
-        "        write = Write(self.run_id, batch.records, batch.row, epoch=self.epoch)\n",
-        "        write = Write(self.run_id, batch.records, batch.row, epoch=self.epoch)\n"
+        "        notices = batch.notices\n",
+        "        notices = batch.notices\n"
         "        self._publish_all(batch)\n        batch.events.clear()\n",
     ),
     Mutant(
@@ -112,8 +112,8 @@ MUTANTS = (
     Mutant(
         "a number that is left out",
         "crew/journal/writer.py",
-        "        self.seq += 1\n\n    def _write_pending",
-        "        self.seq += 1 + (self.seq % 7 == 6)\n\n    def _write_pending",
+        "        self.seq += 1\n        if row",
+        "        self.seq += 1 + (self.seq % 7 == 6)\n        if row",
     ),
     Mutant(
         "a start that is published again",

@@ -24,6 +24,7 @@ from crew.backends.conformance.upkeep import (
     a_watch_is_notified,
     acts_are_kept,
     grants_are_kept_until_they_end,
+    notices_are_kept_until_they_are_sent,
     pauses_become_due,
     processes_know_of_each_others_listeners,
     revisions_are_kept_while_needed,
@@ -69,6 +70,8 @@ CHECKS: tuple[Callable[[RunStore], Awaitable[None]], ...] = (
     acts_are_kept,
     # GrantLog
     grants_are_kept_until_they_end,
+    # Outbox
+    notices_are_kept_until_they_are_sent,
     # Health
     the_store_says_whether_it_can_be_written,
     # Cluster

@@ -9,13 +9,14 @@ from crew.backends.conformance.samples import (
     PATIENCE_SECONDS,
     begin,
     epoch_of,
+    is_lost,
     run_ids,
     sample_records,
     sample_row,
 )
 from crew.journal.audit import AuditEntry
 from crew.journal.grants import Grant
-from crew.journal.rows import IdempotencyRecord, Newest, PurgeAges, Write
+from crew.journal.rows import IdempotencyRecord, Newest, Notice, PurgeAges, Write
 from crew.journal.store import RunStore
 from tools.clock import rfc3339
 
@@ -180,3 +181,35 @@ async def grants_are_kept_until_they_end(store: RunStore) -> None:
     assert not await store.grants.revoke("g3")
     assert await store.grants.purge(DAY.format(4)) == 1
     assert await store.grants.find(now) == made[1:2]
+
+
+async def notices_are_kept_until_they_are_sent(store: RunStore) -> None:
+    """Written with their event or not at all; given to one at a time, earliest first."""
+    made = [
+        Notice(f"r1:{n}:{to}", to, "done", DAY.format(n), "crew", "r1", n, "completed", *rest)
+        for n, to in ((3, "chat"), (2, "chat"), (2, "mail"))
+        for rest in (("terminal", "a", "què?", "hallo", DAY.format(9)),)
+    ]
+    epoch = await begin(store, "r1")
+    claimed = await store.claim("r1")
+    assert claimed is not None
+    assert await is_lost(store, Write("r1", sample_records(2, 2), epoch=epoch, notices=made))
+    now, later = DAY.format(4), DAY.format(5)
+    assert await store.outbox.take("chat", now, later, 9) == []
+    row = sample_row("r1", "completed", ended_at=DAY.format(1))
+    await epoch_of(store, Write("r1", sample_records(2, 2), row, epoch=claimed.epoch, notices=made))
+    assert await store.outbox.take("chat", DAY.format(1), later, 9) == []
+    assert await store.outbox.take("chat", now, later, 1) == [(made[1], 1)]
+    assert await store.outbox.take("chat", now, later, 9) == [(made[0], 1)]
+    assert await store.outbox.take("chat", now, later, 9) == []
+    await store.outbox.postpone(made[0].id, DAY.format(3))
+    assert await store.outbox.take("chat", now, DAY.format(6), 9) == [(made[0], 2)]
+    await store.outbox.finish(made[1].id)
+    assert await store.outbox.take("chat", later, DAY.format(6), 9) == []
+    begun = Write("r1", sample_records(3, 3), sample_row("r1"), "completed", notices=made[2:])
+    # it is there already, and stays as it was
+    await epoch_of(store, begun)
+    assert await store.outbox.take("mail", now, later, 9) == [(made[2], 1)]
+    assert await store.outbox.purge(DAY.format(3)) == 1
+    assert await store.outbox.take("mail", later, later, 9) == []
+    assert await store.outbox.take("chat", DAY.format(6), DAY.format(7), 9) == [(made[0], 3)]

@@ -13,6 +13,7 @@ from crew.backends.listing import select_rows
 from crew.backends.postgres.audit import PostgresAudit
 from crew.backends.postgres.examination import examine, read_state
 from crew.backends.postgres.grants import PostgresGrants
+from crew.backends.postgres.outbox import PostgresOutbox
 from crew.backends.postgres.server import MAX_PAYLOAD_BYTES, PostgresServer
 from crew.backends.postgres.statements import (
     ANNOUNCE,
@@ -71,6 +72,7 @@ class PostgresStore:
         self.server = server
         self.audit = PostgresAudit(server)
         self.grants = PostgresGrants(server)
+        self.outbox = PostgresOutbox(server)
         # a write is finished, even if nobody waits for it
         self._writing: set[asyncio.Task[AppendResult]] = set()
 

@@ -2,6 +2,7 @@
 
 from pydantic import TypeAdapter
 
+from crew.backends.postgres.outbox import insert_notices
 from crew.backends.postgres.server import Connection
 from crew.backends.postgres.statements import (
     ADD,
@@ -28,6 +29,15 @@ ROW: TypeAdapter[RunRow] = TypeAdapter(RunRow)
 
 async def go_on(connection: Connection, write: Write, epoch: int) -> Appended:
     """What a run's writer adds: one statement, so that it takes one trip to the server."""
+    if not write.notices:
+        return await _add(connection, write, epoch)
+    async with connection.transaction():
+        result = await _add(connection, write, epoch)
+        await insert_notices(connection, write.notices)
+        return result
+
+
+async def _add(connection: Connection, write: Write, epoch: int) -> Appended:
     sql: str = ADD
     values: tuple[object, ...] = (write.run_id, epoch, *_record_columns(write))
     if write.row is not None:
@@ -45,7 +55,7 @@ async def begin(connection: Connection, write: Write) -> AppendResult:
     """The first write of a segment."""
     assert write.row is not None, "a segment begins with its row"
     epoch = FIRST_EPOCH
-    if write.expected is None and write.idempotency is None:
+    if write.expected is None and write.idempotency is None and not write.notices:
         # the usual one takes one trip
         return await _insert(connection, write, write.row, epoch)
     async with connection.transaction():
@@ -65,6 +75,8 @@ async def begin(connection: Connection, write: Write) -> AppendResult:
                 taken = await idempotency_record(connection, record.key)
                 assert taken is not None, "it keeps this one from being written"
                 return KeyTaken(taken)
+        if write.notices:
+            await insert_notices(connection, write.notices)
         return await _insert(connection, write, write.row, epoch)
 
 

@@ -17,6 +17,7 @@ from crew.backends.sqlite.examination import examine
 from crew.backends.sqlite.file import MIGRATIONS, SqliteFile
 from crew.backends.sqlite.grants import SqliteGrants
 from crew.backends.sqlite.locks import FileLocks
+from crew.backends.sqlite.outbox import SqliteOutbox, insert_notices
 from crew.journal.errors import LostEvents, LostRun, StoreError
 from crew.journal.events import CancelReason, RunStatus
 from crew.journal.listing import ALL_RUNS, RunFilter, listed_answer
@@ -105,6 +106,7 @@ class SqliteStore:
         self._locks = FileLocks(path)
         self.audit = SqliteAudit(self._file)
         self.grants = SqliteGrants(self._file)
+        self.outbox = SqliteOutbox(self._file)
 
     @property
     def failing(self) -> str | None:
@@ -296,6 +298,8 @@ def _append(connection: sqlite3.Connection, write: Write, row_json: str) -> Appe
         ends = (row.ended_at, row.paused_until, row.last_seq)
         columns = (row.status, row_json, row.answer, row.revision, *ends)
         connection.execute(UPSERT_RUN, (run_id, *columns, epoch))
+    if write.notices:
+        insert_notices(connection, write.notices)
     return Appended(int(epoch))
 
 

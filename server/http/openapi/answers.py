@@ -195,6 +195,7 @@ class CrewAnswer(TypedDict):
     routing: list[EdgeAnswer]
     limits: dict[str, Any]
     hooks: dict[str, dict[str, Any]]
+    notify: dict[str, dict[str, Any]]
     warnings: list[WarningAnswer]
     # what each may do
     tools: list[dict[str, Any]]

@@ -1,0 +1,111 @@
+"""Audit, grants and outbox of a store that ends with its process."""
+
+from collections.abc import Sequence
+from itertools import islice
+
+from crew.journal.audit import AuditAction, AuditEntry
+from crew.journal.grants import Grant
+from crew.journal.rows import Notice
+
+
+class MemoryAudit:
+    """See AuditLog."""
+
+    def __init__(self) -> None:
+        self._entries: list[AuditEntry] = []
+
+    async def record(self, entry: AuditEntry) -> None:
+        """See AuditLog."""
+        self._entries.append(entry)
+
+    async def entries(
+        self, limit: int = 100, action: AuditAction | None = None, run_id: str | None = None
+    ) -> list[AuditEntry]:
+        """See AuditLog."""
+        found = (
+            entry
+            for entry in reversed(self._entries)
+            if action in (None, entry.action) and run_id in (None, entry.run_id)
+        )
+        return list(islice(found, limit))
+
+    async def purge(self, before: str, limit: int = 1000) -> int:
+        """See AuditLog."""
+        old = [entry for entry in self._entries if entry.at < before][:limit]
+        self._entries = [entry for entry in self._entries if entry not in old]
+        return len(old)
+
+
+class MemoryGrants:
+    """See GrantLog."""
+
+    def __init__(self) -> None:
+        self._grants: dict[str, Grant] = {}
+
+    async def add(self, grants: Sequence[Grant]) -> None:
+        """See GrantLog."""
+        for one in grants:
+            self._grants.setdefault(one.id, one)
+
+    async def find(self, now: str, definitions: Sequence[str] | None = None) -> list[Grant]:
+        """See GrantLog."""
+        found = [
+            one
+            for one in self._grants.values()
+            if one.until > now and (definitions is None or one.definition in definitions)
+        ]
+        by_id = sorted(found, key=lambda one: one.id)
+        return sorted(by_id, key=lambda one: one.given_at, reverse=True)
+
+    async def revoke(self, grant_id: str) -> bool:
+        """See GrantLog."""
+        return self._grants.pop(grant_id, None) is not None
+
+    async def purge(self, now: str) -> int:
+        """See GrantLog."""
+        ended = [one for one in self._grants.values() if one.until <= now]
+        for one in ended:
+            del self._grants[one.id]
+        return len(ended)
+
+
+class MemoryOutbox:
+    """See Outbox."""
+
+    def __init__(self) -> None:
+        self._notices: dict[str, Notice] = {}
+        # when each is due, and how often it was taken
+        self._due: dict[str, tuple[str, int]] = {}
+
+    def add(self, notices: Sequence[Notice]) -> None:
+        """Keep some, with the write that they belong to."""
+        for one in notices:
+            self._notices.setdefault(one.id, one)
+            self._due.setdefault(one.id, (one.at, 0))
+
+    async def take(
+        self, channel: str, now: str, until: str, limit: int
+    ) -> list[tuple[Notice, int]]:
+        """See Outbox."""
+        due = sorted((self._due[one.id], one.id) for one in self._notices.values())
+        found = [key for (at, _), key in due if at <= now and self._notices[key].channel == channel]
+        for key in found[:limit]:
+            self._due[key] = (until, self._due[key][1] + 1)
+        return [(self._notices[key], self._due[key][1]) for key in found[:limit]]
+
+    async def postpone(self, notice_id: str, until: str) -> None:
+        """See Outbox."""
+        if notice_id in self._due:
+            self._due[notice_id] = (until, self._due[notice_id][1])
+
+    async def finish(self, notice_id: str) -> None:
+        """See Outbox."""
+        self._notices.pop(notice_id, None)
+        self._due.pop(notice_id, None)
+
+    async def purge(self, before: str) -> int:
+        """See Outbox."""
+        old = [one.id for one in self._notices.values() if one.at < before]
+        for key in old:
+            await self.finish(key)
+        return len(old)

@@ -1,0 +1,94 @@
+"""Notices: what is told outside of the crew when a run's status changes, kept until it is told."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol
+
+from crew.journal.events import Event, RunDone, RunFailed, RunResumed
+from crew.journal.rows import Notice, NoticeKind, RunRow
+
+# of a run's texts in a notice, in characters
+MAX_QUERY = 500
+MAX_TEXT = 4000
+
+
+# a run's notices of an event with this number, which changes its row
+MakeNotices = Callable[[Event, RunRow, int, str], Sequence[Notice]]
+
+
+class Outbox(Protocol):
+    """Keeps notices until they are sent. Written with the events of runs; raises StoreError."""
+
+    async def take(
+        self, channel: str, now: str, until: str, limit: int
+    ) -> list[tuple[Notice, int]]:
+        """Notices that are due, earliest first, each with how often it was taken, this time too.
+
+        They are due again at `until`, unless they are finished or postponed before.
+        """
+        ...
+
+    async def postpone(self, notice_id: str, until: str) -> None:
+        """Let one be due at a later time."""
+        ...
+
+    async def finish(self, notice_id: str) -> None:
+        """Forget one: it is sent, or given up."""
+        ...
+
+    async def purge(self, before: str) -> int:
+        """Delete those that were made before a time; how many there were."""
+        ...
+
+
+def make_none(event: Event, row: RunRow, seq: int, at: str) -> Sequence[Notice]:
+    """Nobody is told."""
+    return ()
+
+
+def notices_of(
+    channels: Mapping[str, Sequence[NoticeKind]], event: Event, row: RunRow, seq: int, at: str
+) -> Sequence[Notice]:
+    """What is told of an event.
+
+    Args:
+        channels: what each of them wants to be told.
+        event: that changes the run's row.
+        row: as it is then.
+        seq: the event's number.
+        at: the event's time.
+    """
+    if (kind := _kind_of(event, row)) is None:
+        return ()
+    return [
+        Notice(
+            f"{row.run_id}:{seq}:{name}",
+            name,
+            kind,
+            at,
+            row.crew,
+            row.run_id,
+            seq,
+            row.status,
+            row.reason,
+            row.agent_id,
+            row.query[:MAX_QUERY],
+            (row.answer or "")[:MAX_TEXT],
+            row.paused_until,
+        )
+        for name, wanted in channels.items()
+        if kind in wanted
+    ]
+
+
+def _kind_of(event: Event, row: RunRow) -> NoticeKind | None:
+    match event:
+        case RunDone() if row.status == "paused":
+            return "pause"
+        case RunFailed() if row.status == "failed":
+            return "failed"
+        case RunDone() | RunFailed():
+            return "done"
+        case RunResumed(expired=True):
+            return "deadline"
+        case _:
+            return None

@@ -1,0 +1,102 @@
+"""One try to tell a channel, by HTTP or SMTP."""
+
+import asyncio
+import smtplib
+import ssl
+from collections.abc import AsyncIterator, Awaitable
+from contextlib import asynccontextmanager
+from email.message import EmailMessage
+from http import HTTPStatus
+
+import aiohttp
+
+from crew.config.notify import ChannelConfig, EmailChannel
+from crew.journal.rows import Notice
+from server.notices.messages import Post, email_of, link_of, post_of
+from tools.clock import Clock
+
+TRY_SECONDS = 15.0
+
+
+class NotDelivered(Exception):
+    """A channel was not told; says why, without its address."""
+
+
+class Delivery:
+    """Tells channels; see `delivery`."""
+
+    def __init__(
+        self, session: aiohttp.ClientSession, clock: Clock, public_url: str | None
+    ) -> None:
+        self._session, self._clock, self._public_url = session, clock, public_url
+
+    async def deliver(self, channel: ChannelConfig, notice: Notice) -> None:
+        """Tell a channel; raises NotDelivered, after TRY_SECONDS at the latest."""
+        link = link_of(self._public_url, notice)
+        if isinstance(channel, EmailChannel):
+            message = email_of(channel, notice, link)
+            # its own limits end the thread, of each step
+            await _within(asyncio.to_thread(_send_email, channel, message))
+        else:
+            post = post_of(channel, notice, link, self._clock.now().timestamp())
+            await _within(self._post(post))
+
+    async def _post(self, post: Post) -> None:
+        # a redirect would take the text and the secrets to another host
+        sending = self._session.post(
+            post.url, headers=post.headers, data=post.body, allow_redirects=False
+        )
+        try:
+            async with sending as response:
+                status = response.status
+        except aiohttp.ClientError as error:
+            # its text has the address
+            raise NotDelivered(f"it cannot be reached ({type(error).__name__})") from error
+        if not HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES:
+            raise NotDelivered(f"it answers with {status}")
+
+
+@asynccontextmanager
+async def delivery(clock: Clock, public_url: str | None) -> AsyncIterator[Delivery]:
+    """A Delivery for a while.
+
+    Args:
+        clock: tells the time to those who check a signature.
+        public_url: of the server; without one, messages have no link.
+    """
+    # the proxies of the environment are for what leaves the machine; answers are read by nobody
+    timeout = aiohttp.ClientTimeout(total=TRY_SECONDS)
+    jar = aiohttp.DummyCookieJar()
+    async with aiohttp.ClientSession(trust_env=True, timeout=timeout, cookie_jar=jar) as session:
+        yield Delivery(session, clock, public_url)
+
+
+async def _within(trying: Awaitable[None]) -> None:
+    try:
+        async with asyncio.timeout(TRY_SECONDS):
+            await trying
+    except TimeoutError:
+        raise NotDelivered(f"it has not answered within {TRY_SECONDS:g} seconds") from None
+
+
+def _send_email(channel: EmailChannel, message: EmailMessage) -> None:
+    try:
+        if channel.encryption == "tls":
+            context = ssl.create_default_context()
+            connected: smtplib.SMTP = smtplib.SMTP_SSL(
+                channel.host, channel.port, timeout=TRY_SECONDS, context=context
+            )
+        else:
+            connected = smtplib.SMTP(channel.host, channel.port, timeout=TRY_SECONDS)
+        with connected as server:
+            if channel.encryption == "starttls":
+                server.starttls(context=ssl.create_default_context())
+            if channel.username is not None and channel.password is not None:
+                server.login(channel.username, channel.password.get_secret_value())
+            refused = server.send_message(message)
+    except smtplib.SMTPResponseException as error:
+        raise NotDelivered(f"it answers with {error.smtp_code}") from error
+    except (smtplib.SMTPException, OSError) as error:
+        raise NotDelivered(f"it cannot be reached ({type(error).__name__})") from error
+    if refused:
+        raise NotDelivered(f"it refuses {len(refused)} of {len(channel.to)} addresses")

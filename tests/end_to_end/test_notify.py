@@ -1,0 +1,158 @@
+"""People and programs are told of runs: after a kill -9 too, and once for each event."""
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.server.notices.receivers import Receiver, receiver
+from tests.support.crews import write_crew
+from tests.support.postgres import Postgres, needs_postgres
+from tests.support.processes import BIN, clean_environment, client, serving, start_server, until
+from tests.support.served_crew import until_status
+
+ALL = ["pause", "failed", "done", "deadline"]
+RULES = [
+    {"hears": "ask", "say": "which one?"},
+    {"hears": "break", "fail": "refused"},
+    {"say": "the first one [END]"},
+]
+ROUTING = {
+    "signals": {"a": [{"signal": "[END]", "target": ""}]},
+    "agent_behaviors": {"a": {"wait_for_signal": True}},
+}
+
+
+def write(folder: Path, port: int, *, seconds: float | None = None, **more: Any) -> Path:
+    """A crew of one who asks, with a channel at this port."""
+    behavior: dict[str, Any] = {"wait_for_signal": True}
+    if seconds is not None:
+        behavior |= {"wait_timeout_seconds": seconds}
+    routing = {**ROUTING, "agent_behaviors": {"a": behavior}}
+    hook = {"kind": "webhook", "url": f"http://127.0.0.1:{port}/in", "secret": "${KEY}", "on": ALL}
+    notify = {"hook": hook, **more}
+    return write_crew(folder / "crew", {"a": {}}, RULES, routing=routing, notify=notify)
+
+
+def told(programs: Receiver, path: str = "/in") -> list[dict[str, Any]]:
+    return [json.loads(one.body) for one in programs.at(path)]
+
+
+def test_a_run_is_told_of(tmp_path: Path):
+    """Its pause, that nobody has answered in time, its end; not to whom another event matters."""
+    with receiver() as programs:
+        url = f"http://127.0.0.1:{programs.port}/slack"
+        folder = write(tmp_path, programs.port, chat={"kind": "slack", "url": url})
+        settings = {"KEY": "k" * 16, "CREW_PUBLIC_URL": "https://crew.example.com"}
+        with serving(folder, **settings) as server, client(server) as http:
+            asked = http.post("/api/crew/runs", json={"query": "ask"}).json()["run_id"]
+            until(lambda: len(programs.told) == 2)
+            (pause,) = told(programs)
+            assert (pause["event"], pause["run_id"], pause["text"]) == (
+                "pause",
+                asked,
+                "which one?",
+            )
+            assert pause["url"] == f"https://crew.example.com/runs/{asked}"
+            headers = programs.at("/in")[0].headers
+            assert headers["idempotency-key"] == headers["webhook-id"] == pause["id"]
+            assert http.get(pause["url"].partition(".com")[2]).status_code == 200
+            http.post(f"/api/crew/runs/{asked}/resume", json={"query": "any"})
+            until(lambda: len(programs.told) == 3)
+            assert (told(programs)[1]["event"], told(programs)[1]["text"]) == (
+                "done",
+                "the first one [END]",
+            )
+            http.post("/api/crew/runs", json={"query": "break"})
+            until(lambda: len(programs.told) == 5)
+            assert told(programs)[2]["event"] == "failed"
+            assert [one["text"].split("\n")[0] for one in told(programs, "/slack")] == [
+                "test-crew waits for an answer",
+                "test-crew has failed",
+            ]
+            metrics = http.get("/metrics").text
+            assert 'crew_notices_total{channel="hook",outcome="sent"} 3.0' in metrics
+
+
+def test_a_kill_loses_no_notice(tmp_path: Path):
+    """What could not be sent before is sent by the next process, under the same key."""
+    with receiver() as programs:
+        port = programs.port
+    folder = write(tmp_path, port)
+    server = start_server(folder, KEY="k" * 16)
+    with client(server) as http:
+        asked = http.post("/api/crew/runs", json={"query": "ask"}).json()["run_id"]
+    until_status(server, asked, "paused")
+    server.kill()
+    with receiver(port, 503) as programs, serving(folder, KEY="k" * 16):
+        until(lambda: len(programs.told) == 2)
+        assert {one["id"] for one in told(programs)} == {told(programs)[0]["id"]}
+        assert told(programs)[0]["run_id"] == asked
+
+
+def test_nobody_has_answered_in_time(tmp_path: Path):
+    """Which is told besides the pause."""
+    with receiver() as programs:
+        folder = write(tmp_path, programs.port, seconds=1)
+        with serving(folder, KEY="k" * 16) as server, client(server) as http:
+            http.post("/api/crew/runs", json={"query": "ask"})
+            until(lambda: len(programs.told) >= 3)
+    assert {one["event"] for one in told(programs)} == {"pause", "deadline", "done"}
+
+
+@needs_postgres
+def test_of_several_processes_one_tells(tmp_path: Path, postgres: Postgres):
+    """Whichever of replicas and workers is the first."""
+    settings = {"KEY": "k" * 16, "CREW_DATABASE_URL": postgres.database()}
+    with receiver() as programs:
+        folder = write(tmp_path, programs.port)
+        with (
+            serving(folder, **settings) as server,
+            serving(folder, command="worker", coverage="off", **settings),
+            client(server) as http,
+        ):
+            runs = [
+                http.post("/api/crew/runs", json={"query": f"q{n}"}).json()["run_id"]
+                for n in range(12)
+            ]
+            until(lambda: len(programs.told) >= len(runs))
+            for run_id in runs:
+                until_status(server, run_id, "completed")
+    assert sorted(one["run_id"] for one in told(programs)) == sorted(runs)
+
+
+def notify(folder: Path, *options: str, **environment: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [BIN / "crew", "notify", folder, *options],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=clean_environment(KEY="k" * 16, **environment),
+    )
+
+
+def test_channels_are_tested_by_a_command(tmp_path: Path):
+    """Without a word of their addresses but the host."""
+    with receiver(0, 200, 404) as programs:
+        folder = write(tmp_path, programs.port)
+        done = notify(folder, CREW_PUBLIC_URL="https://crew.example.com/")
+        assert (done.returncode, done.stdout) == (0, f"hook (127.0.0.1:{programs.port}): told\n")
+        assert told(programs)[0]["event"] == "test"
+        done = notify(folder, "--channel", "hook")
+        assert done.returncode == 1
+        assert done.stdout.splitlines() == [
+            "without CREW_PUBLIC_URL, messages have no link to the run's page",
+            f"hook (127.0.0.1:{programs.port}): not told: it answers with 404",
+        ]
+    assert notify(folder, "--channel", "chat").returncode == 2
+    none = write_crew(tmp_path / "none", {"a": {}})
+    assert "nobody is told" in notify(none).stderr
+
+
+@pytest.mark.parametrize("url", ["crew.example.com", "https://x/?a=b"])
+def test_a_public_address_is_checked(tmp_path: Path, url: str):
+    """Before anybody gets a link that leads nowhere."""
+    done = notify(write(tmp_path, 9), CREW_PUBLIC_URL=url)
+    assert (done.returncode, "expected an address" in done.stderr) == (2, True)
