@@ -120,8 +120,9 @@ def test_going_down_does_not_wait_for_the_disk(tmp_path: Path):
         run_id = begin(http)
         fill_disk(server, folder)
         until(lambda: http.get("/ready").status_code == 503)
-        # writes would be tried for a minute
-        assert server.stop(30) == 0
+        # writes would be tried for a minute; Python ends with 120 if a last line of its log,
+        # on the same full disk, could not be written either
+        assert server.stop(30) in {0, 120}
     with serving(folder) as server, client(server) as http:
         until(lambda: http.get(f"/api/crew/runs/{run_id}").json()["status"] != "running")
         whole(http, run_id)
