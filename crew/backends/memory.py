@@ -6,7 +6,12 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import accumulate, islice
 
-from crew.backends.memory_logs import MemoryAudit, MemoryGrants, MemoryOutbox
+from crew.backends.memory_logs import (
+    MemoryAudit,
+    MemoryGrants,
+    MemoryOutbox,
+    MemorySchedules,
+)
 from crew.journal.errors import LostEvents, LostRun, StoreError
 from crew.journal.events import CancelReason, RunStatus
 from crew.journal.listing import ALL_RUNS, RunFilter, is_wanted, listed_answer
@@ -55,6 +60,7 @@ class MemoryStore:
         self.audit = MemoryAudit()
         self.grants = MemoryGrants()
         self.outbox = MemoryOutbox()
+        self.schedules = MemorySchedules()
 
     async def append(self, write: Write) -> AppendResult:
         """See RunLog."""
@@ -85,7 +91,7 @@ class MemoryStore:
             self._given_until.pop(run_id, None)
         if record is not None:
             self._idempotency[record.key] = record
-        self.outbox.add(write.notices)
+        self.outbox.insert(write.notices)
         return Appended(self._epochs[run_id])
 
     async def claim(self, run_id: str, epoch: int | None = None) -> Claim | None:

@@ -1,4 +1,4 @@
-"""Audit, grants and outbox of a store that ends with its process."""
+"""Audit, grants, outbox and schedules of a store that ends with its process."""
 
 from collections.abc import Sequence
 from itertools import islice
@@ -6,6 +6,7 @@ from itertools import islice
 from crew.journal.audit import AuditAction, AuditEntry
 from crew.journal.grants import Grant
 from crew.journal.rows import Notice
+from crew.journal.schedules import ScheduleState
 
 
 class MemoryAudit:
@@ -77,7 +78,11 @@ class MemoryOutbox:
         # when each is due, and how often it was taken
         self._due: dict[str, tuple[str, int]] = {}
 
-    def add(self, notices: Sequence[Notice]) -> None:
+    async def add(self, notices: Sequence[Notice]) -> None:
+        """See Outbox."""
+        self.insert(notices)
+
+    def insert(self, notices: Sequence[Notice]) -> None:
         """Keep some, with the write that they belong to."""
         for one in notices:
             self._notices.setdefault(one.id, one)
@@ -109,3 +114,26 @@ class MemoryOutbox:
         for key in old:
             await self.finish(key)
         return len(old)
+
+
+class MemorySchedules:
+    """See ScheduleLog."""
+
+    def __init__(self) -> None:
+        self._states: dict[str, tuple[ScheduleState, int]] = {}
+
+    async def states(self) -> dict[str, tuple[ScheduleState, int]]:
+        """See ScheduleLog."""
+        return dict(self._states)
+
+    async def move(self, name: str, state: ScheduleState, version: int | None) -> bool:
+        """See ScheduleLog."""
+        _, current = self._states.get(name, (None, None))
+        if current != version:
+            return False
+        self._states[name] = (state, (version or 0) + 1)
+        return True
+
+    async def forget(self, name: str) -> None:
+        """See ScheduleLog."""
+        self._states.pop(name, None)

@@ -7,6 +7,8 @@ from pydantic import Field
 from agents.endpoint import ProviderConfig
 from crew.config.hooks import HookConfig
 from crew.config.notify import ChannelConfigs
+from crew.config.schedules import ScheduleConfig
+from crew.journal.rows import NoticeKind
 from tools.config import ToolConfigs
 from tools.yaml_shape import Name, Shape
 
@@ -240,3 +242,10 @@ class CrewConfig(Shape):
     """What other programs may POST to start a run, by name."""
     notify: ChannelConfigs = {}
     """Where people and programs are told of runs that a server or worker plays, by name."""
+    schedules: dict[Name, ScheduleConfig] = {}
+    """What a server or worker asks the crew at set times, by name."""
+
+    @property
+    def told(self) -> dict[str, list[NoticeKind]]:
+        """Of what each channel is told."""
+        return {name: channel.on for name, channel in self.notify.items()}

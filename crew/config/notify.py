@@ -67,9 +67,10 @@ Host = Annotated[str, AfterValidator(_check_host)]
 class Channel(Shape):
     """What every kind has."""
 
-    on: Annotated[list[NoticeKind], Field(min_length=1)] = ["pause", "failed"]
+    on: Annotated[list[NoticeKind], Field(min_length=1)] = ["pause", "failed", "missed"]
     """Of what it is told: `pause` (a run waits for a person), `deadline` (nobody has answered in
-    time), `failed`, `done` (it has ended in any other way)."""
+    time), `failed`, `done` (it has ended in any other way), `missed` (a schedule has started no
+    run)."""
 
 
 class WebhookChannel(Channel):

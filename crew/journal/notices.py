@@ -1,4 +1,4 @@
-"""Notices: what is told outside of the crew when a run's status changes, kept until it is told."""
+"""Notices: what is told outside of the crew, such as that a run waits; kept until it is told."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
@@ -16,7 +16,14 @@ MakeNotices = Callable[[Event, RunRow, int, str], Sequence[Notice]]
 
 
 class Outbox(Protocol):
-    """Keeps notices until they are sent. Written with the events of runs; raises StoreError."""
+    """Keeps notices until they are sent; those of runs are written with their events.
+
+    Methods raise StoreError.
+    """
+
+    async def add(self, notices: Sequence[Notice]) -> None:
+        """Keep some that belong to no run; one whose id is there already stays as it is."""
+        ...
 
     async def take(
         self, channel: str, now: str, until: str, limit: int
@@ -77,6 +84,44 @@ def notices_of(
         )
         for name, wanted in channels.items()
         if kind in wanted
+    ]
+
+
+def missed_of(
+    channels: Mapping[str, Sequence[NoticeKind]],
+    crew: str,
+    name: str,
+    query: str,
+    at: str,
+    text: str,
+) -> Sequence[Notice]:
+    """What is told of a schedule that has started no run.
+
+    Args:
+        channels: what each of them wants to be told.
+        crew: whose schedule.
+        name: of the schedule.
+        query: what would have been asked.
+        at: the time at which it was due.
+        text: why there is no run.
+    """
+    return [
+        Notice(
+            f"schedule:{name}:{at}:{channel}",
+            channel,
+            "missed",
+            at,
+            crew,
+            "",
+            0,
+            None,
+            None,
+            None,
+            query[:MAX_QUERY],
+            text[:MAX_TEXT],
+        )
+        for channel, wanted in channels.items()
+        if "missed" in wanted
     ]
 
 

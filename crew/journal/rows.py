@@ -11,7 +11,7 @@ from crew.journal.query import DEFAULT_PRIORITY
 # of a run that nobody has claimed since its start
 FIRST_EPOCH = 1
 # of a run's changes, what others are told
-NoticeKind = Literal["pause", "failed", "done", "deadline"]
+NoticeKind = Literal["pause", "failed", "done", "deadline", "missed"]
 
 
 # of one page of events, unless its first event alone is larger
@@ -102,18 +102,20 @@ class IdempotencyRecord:
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """What one channel is told of one event. Times are RFC 3339, UTC."""
+    """What one channel is told of one event, or of a schedule. Times are RFC 3339, UTC."""
 
-    # RUN_ID:SEQ:CHANNEL, the same each time it is sent
+    # RUN_ID:SEQ:CHANNEL, or schedule:NAME:TIME:CHANNEL; the same each time it is sent
     id: str
     channel: str
     kind: NoticeKind | Literal["test"]
     at: str
     crew: str
+    # "" where no run was started
     run_id: str
     # the number of the event
     seq: int
-    status: RunStatus
+    # None where there is no run
+    status: RunStatus | None
     reason: str | None
     agent_id: str | None
     query: str

@@ -26,6 +26,7 @@ from crew.journal.rows import (
     RunRow,
     Write,
 )
+from crew.journal.schedules import ScheduleLog
 from crew.journal.watch import Watch
 
 
@@ -231,6 +232,11 @@ class RunStore(RunLog, Cancellations, RevisionStore, Purging, Cluster, Health, P
     @property
     def outbox(self) -> Outbox:
         """What others are told of runs."""
+        ...
+
+    @property
+    def schedules(self) -> ScheduleLog:
+        """How far each schedule has come."""
         ...
 
     async def aclose(self) -> None:

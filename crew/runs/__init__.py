@@ -6,5 +6,6 @@ play), `cancellation`, `factory` (what these share), `run` (one segment), `tail`
 events), `capacity` (how many at the same time, and in which order), `live` (the registry),
 `remote` (runs of other processes), `reader` (what runs publish), `revisions` (the crew of each
 run), `queue` (the contract), `advance` (what a worker does), `listeners` (who listens),
-`maintenance` (what time asks for), `stalls` (what holds up the process), `reload`, `errors`.
+`maintenance` (what time asks for), `schedules`, `stalls` (what holds up the process), `reload`,
+`errors`.
 """

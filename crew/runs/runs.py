@@ -96,8 +96,7 @@ class Runs:
         return len(self.live) - self.slots.waiting()
 
     def _notices(self, event: Event, row: RunRow, seq: int, at: str) -> Sequence[Notice]:
-        channels = {name: channel.on for name, channel in self.crew.config.notify.items()}
-        return notices_of(channels, event, row, seq, at)
+        return notices_of(self.crew.config.told, event, row, seq, at)
 
     def adopt(self, crew: Crew) -> None:
         """New runs get this crew from now on."""

@@ -15,7 +15,18 @@ import typer
 from crew.config.errors import ConfigurationError
 from crew.database import is_shared
 from crew.errors import CrewError
-from server.cli import audit, doctor, files, grants, inbox, notify, runs, tokens, tools
+from server.cli import (
+    audit,
+    doctor,
+    files,
+    grants,
+    inbox,
+    notify,
+    runs,
+    schedules,
+    tokens,
+    tools,
+)
 from server.cli.exits import HERE, Exit, Folder, fail, print_problems
 from server.cli.leaks.command import leakcheck
 from server.cli.opening import Provider, load, open_for
@@ -158,7 +169,7 @@ def worker(
 app.add_typer(tokens.app, name="token")
 app.add_typer(tools.app, name="tools")
 app.command()(leakcheck)
-for module in (runs, inbox, files, tools, doctor, audit, grants, notify):
+for module in (runs, inbox, files, tools, doctor, audit, grants, notify, schedules):
     for command in module.COMMANDS:
         app.command()(command)
 

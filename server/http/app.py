@@ -101,6 +101,7 @@ def build_server(
             Maintenance(services.runs, settings.retention).run(),
             services.watch_stalls(),
             services.send_notices(settings.public_url),
+            services.keep_schedules(),
         ]
         if queue is None:
             # it serves meanwhile: a run that ends this process must not keep it from starting

@@ -12,6 +12,7 @@ from crew.database import Database
 from crew.runs.listeners import Listeners
 from crew.runs.reload import Reloader
 from crew.runs.runs import Runs
+from crew.runs.schedules import Scheduler
 from crew.runs.stalls import watch_stalls
 from server.http.auditor import Auditor
 from server.notices.sender import NoticeSender
@@ -51,6 +52,10 @@ class Services:
     def send_notices(self, public_url: str | None) -> Coroutine[Any, Any, None]:
         """Tell the crew's channels, until this is cancelled."""
         return NoticeSender(self.runs, public_url, self.metrics.count_notice).run()
+
+    def keep_schedules(self) -> Coroutine[Any, Any, None]:
+        """Start the runs that are due, until this is cancelled."""
+        return Scheduler(self.runs, self.metrics.count_schedule).run()
 
     @property
     def settings(self) -> CrewSettings:

@@ -21,10 +21,11 @@ TITLES = {
     "deadline": "{}: nobody has answered in time",
     "failed": "{} has failed",
     "done": "{} is done",
+    "missed": "{}: a schedule has started no run",
     "test": "{}: a test of this channel",
 }
 # of ntfy, 3 is the usual one
-PRIORITIES = {"pause": 4, "deadline": 4, "failed": 4}
+PRIORITIES = {"pause": 4, "deadline": 4, "failed": 4, "missed": 4}
 MAX_QUERY = 300
 MAX_TEXT = 1500
 
@@ -85,10 +86,11 @@ def email_of(channel: EmailChannel, notice: Notice, link: str | None) -> EmailMe
 
 
 def link_of(public_url: str | None, notice: Notice) -> str | None:
-    """The address of a run's page; None where the server's own is not known."""
+    """The address of a run's page, or of all runs; None where the server's own is not known."""
     if public_url is None:
         return None
-    return f"{public_url.rstrip('/')}/runs/{quote(notice.run_id, safe='')}"
+    page = f"{public_url.rstrip('/')}/runs"
+    return f"{page}/{quote(notice.run_id, safe='')}" if notice.run_id else page
 
 
 def place_of(channel: WebhookChannel | SlackChannel | NtfyChannel | EmailChannel) -> str:

@@ -96,17 +96,18 @@ class NoticeSender:
         self, channel: ChannelConfig, notice: Notice, tries: int, error: NotDelivered
     ) -> None:
         store = self.runs.store
-        said = (notice.channel, place_of(channel), notice.run_id, error)
+        what = f"run {notice.run_id}" if notice.run_id else f"a missed time ({notice.id})"
+        said = (notice.channel, place_of(channel), what)
         wait = min(RETRY_SECONDS * 2 ** (tries - 1), MAX_RETRY_SECONDS)
         due = store.now() + timedelta(seconds=wait)
         if due - datetime.fromisoformat(notice.at) > timedelta(hours=GIVE_UP_HOURS):
             self.count(notice.channel, "given_up")
-            text = "notify %s (%s) is not told of run %s, given up after %g hours: %s"
-            log.error(text, *said[:3], GIVE_UP_HOURS, error, extra={"run_id": notice.run_id})
+            text = "notify %s (%s) is not told of %s, given up after %g hours: %s"
+            log.error(text, *said, GIVE_UP_HOURS, error, extra={"run_id": notice.run_id})
             await store.outbox.finish(notice.id)
             return
         self.count(notice.channel, "failed")
         if tries == 1:
-            text = "notify %s (%s) is not told of run %s yet: %s"
-            log.warning(text, *said, extra={"run_id": notice.run_id})
+            text = "notify %s (%s) is not told of %s yet: %s"
+            log.warning(text, *said, error, extra={"run_id": notice.run_id})
         await store.outbox.postpone(notice.id, rfc3339(due))

@@ -57,6 +57,7 @@ def build_worker(
             Maintenance(runs, settings.retention).run(),
             services.watch_stalls(),
             services.send_notices(settings.public_url),
+            services.keep_schedules(),
             work(),
         ]
 

@@ -28,6 +28,8 @@ SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 
 # a model may call a tool, or be one, that the configuration does not name
 OTHER = "other"
 RUN_OUTCOMES = ("completed", "failed", "cancelled")
+NOTICE_OUTCOMES = ("sent", "failed", "given_up")
+SCHEDULE_OUTCOMES = ("started", "skipped", "missed")
 TOOL_OUTCOMES = (*get_args(CallStatus), "refused")
 
 
@@ -117,6 +119,12 @@ class Metrics:
             "channel",
             "outcome",
         )
+        self.schedules = counter(
+            "crew_schedules",
+            "Times of `schedules`: started, skipped (its run had not ended), missed.",
+            "schedule",
+            "outcome",
+        )
         self.tool_retries = counter("crew_tool_retries", "Further attempts of tools.", "tool")
         self.stalls = counter(
             "crew_tool_stalls", "How often a tool has held up the whole process.", "tool"
@@ -193,6 +201,12 @@ class Metrics:
         self.models |= {agent.id: agent.model.name for agent in crew.agents.values()}
         for outcome in RUN_OUTCOMES:
             self.runs.labels(crew.name, outcome)
+        for channel in crew.config.notify:
+            for outcome in NOTICE_OUTCOMES:
+                self.notices.labels(channel, outcome)
+        for schedule in crew.config.schedules:
+            for outcome in SCHEDULE_OUTCOMES:
+                self.schedules.labels(schedule, outcome)
         for agent in crew.agents.values():
             self._begin_agent(agent)
         for tool in (*self.tools, OTHER):
@@ -276,6 +290,10 @@ class Metrics:
     def count_notice(self, channel: str, outcome: str) -> None:
         """A channel was told, or not."""
         self.notices.labels(channel, outcome).inc()
+
+    def count_schedule(self, schedule: str, outcome: str, times: int) -> None:
+        """So many times of a schedule have come."""
+        self.schedules.labels(schedule, outcome).inc(times)
 
     def count_stall(self, tool: str, seconds: float) -> None:
         """A tool has held up the whole process."""

@@ -28,6 +28,7 @@ from crew.backends.conformance.upkeep import (
     pauses_become_due,
     processes_know_of_each_others_listeners,
     revisions_are_kept_while_needed,
+    schedules_are_taken_further_by_one,
     the_store_says_whether_it_can_be_written,
     what_is_old_is_purged,
     where_runs_are_is_known,
@@ -72,6 +73,8 @@ CHECKS: tuple[Callable[[RunStore], Awaitable[None]], ...] = (
     grants_are_kept_until_they_end,
     # Outbox
     notices_are_kept_until_they_are_sent,
+    # ScheduleLog
+    schedules_are_taken_further_by_one,
     # Health
     the_store_says_whether_it_can_be_written,
     # Cluster

@@ -17,6 +17,7 @@ from crew.backends.conformance.samples import (
 from crew.journal.audit import AuditEntry
 from crew.journal.grants import Grant
 from crew.journal.rows import IdempotencyRecord, Newest, Notice, PurgeAges, Write
+from crew.journal.schedules import ScheduleState
 from crew.journal.store import RunStore
 from tools.clock import rfc3339
 
@@ -213,3 +214,27 @@ async def notices_are_kept_until_they_are_sent(store: RunStore) -> None:
     assert await store.outbox.purge(DAY.format(3)) == 1
     assert await store.outbox.take("mail", later, later, 9) == []
     assert await store.outbox.take("chat", DAY.format(6), DAY.format(7), 9) == [(made[0], 3)]
+    alone = [replace(one, id=f"alone:{one.id}", channel="push") for one in made[:2]]
+    await store.outbox.add(alone[:1])
+    await store.outbox.add(alone)
+    found = await store.outbox.take("push", later, DAY.format(6), 9)
+    assert found == [(alone[1], 1), (alone[0], 1)]
+
+
+async def schedules_are_taken_further_by_one(store: RunStore) -> None:
+    """Who knows the newest version replaces the state; what is forgotten begins anew."""
+    first = ScheduleState("0 7 * * * UTC", DAY.format(1))
+    second = replace(first, due_at=DAY.format(2), pending=True, run_id="r1")
+    assert await store.schedules.states() == {}
+    assert await store.schedules.move("c:è", first, None)
+    assert not await store.schedules.move("c:è", second, None)
+    assert await store.schedules.move("c:other", second, None)
+    assert not await store.schedules.move("c:none", first, 1)
+    assert await store.schedules.states() == {"c:è": (first, 1), "c:other": (second, 1)}
+    assert await store.schedules.move("c:è", second, 1)
+    assert not await store.schedules.move("c:è", first, 1)
+    assert await store.schedules.states() == {"c:è": (second, 2), "c:other": (second, 1)}
+    await store.schedules.forget("c:è")
+    await store.schedules.forget("c:none")
+    assert not await store.schedules.move("c:è", first, 2)
+    assert await store.schedules.states() == {"c:other": (second, 1)}

@@ -42,6 +42,11 @@ class PostgresOutbox:
         taken = [(NOTICE.validate_json(document), tries) for document, tries in found]
         return sorted(taken, key=lambda pair: (pair[0].at, pair[0].id))
 
+    async def add(self, notices: Sequence[Notice]) -> None:
+        """See Outbox."""
+        async with self._server.connection(writes=True) as connection:
+            await insert_notices(connection, notices)
+
     async def postpone(self, notice_id: str, until: str) -> None:
         """See Outbox."""
         await self._write("UPDATE crew_notices SET due_at = $1 WHERE id = $2", until, notice_id)

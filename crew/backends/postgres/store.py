@@ -14,6 +14,7 @@ from crew.backends.postgres.audit import PostgresAudit
 from crew.backends.postgres.examination import examine, read_state
 from crew.backends.postgres.grants import PostgresGrants
 from crew.backends.postgres.outbox import PostgresOutbox
+from crew.backends.postgres.schedules import PostgresSchedules
 from crew.backends.postgres.server import MAX_PAYLOAD_BYTES, PostgresServer
 from crew.backends.postgres.statements import (
     ANNOUNCE,
@@ -73,6 +74,7 @@ class PostgresStore:
         self.audit = PostgresAudit(server)
         self.grants = PostgresGrants(server)
         self.outbox = PostgresOutbox(server)
+        self.schedules = PostgresSchedules(server)
         # a write is finished, even if nobody waits for it
         self._writing: set[asyncio.Task[AppendResult]] = set()
 

@@ -45,6 +45,10 @@ class SqliteOutbox:
         taken = [(NOTICE.validate_json(document), tries) for document, tries in found]
         return sorted(taken, key=lambda pair: (pair[0].at, pair[0].id))
 
+    async def add(self, notices: Sequence[Notice]) -> None:
+        """See Outbox."""
+        await self._file.do(lambda c: insert_notices(c, notices), writes=True)
+
     async def postpone(self, notice_id: str, until: str) -> None:
         """See Outbox."""
         await self._write("UPDATE notices SET due_at = ? WHERE id = ?", until, notice_id)

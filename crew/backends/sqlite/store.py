@@ -18,6 +18,7 @@ from crew.backends.sqlite.file import MIGRATIONS, SqliteFile
 from crew.backends.sqlite.grants import SqliteGrants
 from crew.backends.sqlite.locks import FileLocks
 from crew.backends.sqlite.outbox import SqliteOutbox, insert_notices
+from crew.backends.sqlite.schedules import SqliteSchedules
 from crew.journal.errors import LostEvents, LostRun, StoreError
 from crew.journal.events import CancelReason, RunStatus
 from crew.journal.listing import ALL_RUNS, RunFilter, listed_answer
@@ -107,6 +108,7 @@ class SqliteStore:
         self.audit = SqliteAudit(self._file)
         self.grants = SqliteGrants(self._file)
         self.outbox = SqliteOutbox(self._file)
+        self.schedules = SqliteSchedules(self._file)
 
     @property
     def failing(self) -> str | None:

@@ -140,6 +140,8 @@ def _named_agents(crew: CrewConfig) -> Iterator[tuple[YamlPath, str | None, bool
         yield ("settings", "client_start_agents", place), name, False
     for name, hook in crew.hooks.items():
         yield ("hooks", name, "agent"), hook.agent, False
+    for name, schedule in crew.schedules.items():
+        yield ("schedules", name, "agent"), schedule.agent, False
     for section in ("signals", "defaults", "agent_behaviors"):
         for name in getattr(routing, section):
             yield ("routing", section, name), name, True

@@ -196,6 +196,7 @@ class CrewAnswer(TypedDict):
     limits: dict[str, Any]
     hooks: dict[str, dict[str, Any]]
     notify: dict[str, dict[str, Any]]
+    schedules: dict[str, dict[str, Any]]
     warnings: list[WarningAnswer]
     # what each may do
     tools: list[dict[str, Any]]

@@ -1,0 +1,5 @@
+CREATE TABLE crew_schedules (
+    name text COLLATE "C" PRIMARY KEY,
+    version integer NOT NULL,
+    document text NOT NULL
+);

@@ -1,0 +1,43 @@
+"""How far each schedule has come: which of its times have been dealt with, by any process."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class ScheduleState:
+    """Of one schedule. Times are RFC 3339, UTC."""
+
+    # its cron expression and time zone; a schedule with others begins anew
+    definition: str
+    # the newest of its times that has been dealt with
+    due_at: str
+    # whether the run of that time has yet to be started
+    pending: bool = False
+    # the run that it has started last
+    run_id: str = ""
+
+
+class ScheduleLog(Protocol):
+    """Keeps the states of schedules, by name. Methods raise StoreError."""
+
+    async def states(self) -> dict[str, tuple[ScheduleState, int]]:
+        """All of them, each with its version."""
+        ...
+
+    async def move(self, name: str, state: ScheduleState, version: int | None) -> bool:
+        """Replace the state with this version; None: there is no state yet.
+
+        Returns:
+            Whether it was replaced: of several processes only one succeeds.
+        """
+        ...
+
+    async def forget(self, name: str) -> None:
+        """Delete the state of a schedule that there is no more."""
+        ...
+
+
+def key_of(crew: str, name: str) -> str:
+    """The name under which a crew's schedule is kept: several crews may have one database."""
+    return f"{crew}:{name}"
