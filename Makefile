@@ -4,7 +4,8 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
 SPHINX = $(BIN)/sphinx-build --quiet --fail-on-warning --keep-going docs docs/_build
-QUERY ?= Kiểm tra máy này giúp tôi
+# in the language of whoever reads it
+QUERY ?= $(if $(filter vi%,$(or $(LC_ALL),$(LC_MESSAGES),$(LANG))),Kiểm tra máy này giúp tôi,Please look at this machine)
 
 .PHONY: run serve install check test faults lock audit docs clean
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field
 
 from agents.errors import ModelError, ModelErrorCode
 from agents.history import estimate_tokens
@@ -41,6 +41,14 @@ def _as_call(value: Any) -> Any:
 
 def _as_failure(value: Any) -> Any:
     return {"code": value} if isinstance(value, str) else value
+
+
+def _check_pattern(value: str) -> str:
+    try:
+        re.compile(value)
+    except re.error as error:
+        raise ValueError(f"no regular expression: {error}") from error
+    return value
 
 
 class ScriptedCall(Shape):
@@ -80,6 +88,8 @@ class Rule(Shape):
     """One of these texts is in the newest words of anyone else (case does not matter)."""
     seen: Texts | None = None
     """One of these texts is anywhere in what the agent is shown of the conversation."""
+    matches: Annotated[str, AfterValidator(_check_pattern)] | None = None
+    """This regular expression fits somewhere in what the agent is shown (case does not matter)."""
     after: Texts | None = None
     """The results of these tools are what the agent was shown last."""
     turn: Annotated[int, Field(ge=1)] | None = None
@@ -156,9 +166,13 @@ class Heard:
             (rule.agent is None or agent_id in rule.agent)
             and (rule.hears is None or any(text.lower() in words for text in rule.hears))
             and (rule.seen is None or any(text.lower() in self.everything for text in rule.seen))
+            and (rule.matches is None or self._matches(rule.matches))
             and (rule.after is None or (bool(self.after) and self.after >= set(rule.after)))
             and (rule.turn is None or rule.turn == self.answers + 1)
         )
+
+    def _matches(self, pattern: str) -> bool:
+        return re.search(pattern, self.everything, re.IGNORECASE) is not None
 
     def fill(self, text: str) -> str:
         """Replace the placeholders by what was heard and what the tools returned."""

@@ -3,12 +3,11 @@
 from collections.abc import Mapping
 
 from crew.config.crew_file import CrewConfig
-from crew.config.document import Document
+from crew.config.document import Document, YamlPath
 from crew.config.loader import CrewFiles
-from crew.config.sources import CREW_FILE
 from crew.routing.rules import Route, Routing
 from crew.routing.signals import Signal
-from crew.routing.steps import Group
+from crew.routing.steps import Group, Why
 
 
 def is_terminal(files: CrewFiles, agent_id: str) -> bool:
@@ -57,6 +56,7 @@ def routing_of(files: CrewFiles, tools: Mapping[str, object]) -> Routing:
         on_wait_timeout={name: one.on_wait_timeout or None for name, one in behaviors.items()},
         asks=frozenset(asks),
         groups=_groups(crew),
+        sources=_sources(files, crew),
     )
 
 
@@ -69,11 +69,40 @@ def asks_for_approval(files: CrewFiles, agent_id: str, tools: Mapping[str, objec
 def _routes(crew: CrewConfig, document: Document, agent: str) -> tuple[Route, ...]:
     routes = []
     for place, config in enumerate(crew.routing.signals[agent]):
-        written = document.as_written(("routing", "signals", agent, place))
-        line = document.value_at(written)[0]
-        signal, source = Signal.of(config.signal), f"{CREW_FILE}:{line}"
+        source = _line(document, ("routing", "signals", agent, place))
+        signal = Signal.of(config.signal)
         routes.append(Route(signal, config.target or None, config.description, source))
     return tuple(routes)
+
+
+def _sources(files: CrewFiles, crew: CrewConfig) -> dict[tuple[Why, str], str]:
+    """The lines of the ways that follow no signal."""
+    routing = crew.routing
+    paths: dict[tuple[Why, str], YamlPath] = {
+        **{("order", agent): ("agents", place) for place, agent in enumerate(crew.agents)},
+        **{("default", agent): ("routing", "defaults", agent) for agent in routing.defaults},
+        **{
+            ("group", name): ("routing", "parallel_groups", name, "next_agent")
+            for name, group in routing.parallel_groups.items()
+            if group.next_agent
+        },
+        **{
+            ("no_answer", name): ("routing", "agent_behaviors", name, "on_wait_timeout")
+            for name, behavior in routing.agent_behaviors.items()
+            if behavior.on_wait_timeout
+        },
+    }
+    sources = {key: _line(files.crew_document, path) for key, path in paths.items()}
+    for agent_id, agent in files.agents.items():
+        if agent.handoff_targets:
+            document = files.agent_files[agent_id]
+            sources["handoff_target", agent_id] = _line(document, ("handoff_targets",))
+    return sources
+
+
+def _line(document: Document, path: YamlPath) -> str:
+    line, _ = document.value_at(document.as_written(path))
+    return f"{document.file}:{line}"
 
 
 def _groups(crew: CrewConfig) -> dict[str, Group]:

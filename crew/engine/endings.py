@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from crew.journal.questions import question_text
 from crew.journal.rows import RunRow
 from crew.journal.state import RunState
 
@@ -40,6 +41,7 @@ def ended_row(
         duration_seconds=state.active_seconds,
         ended_at=None if is_paused else now,
         paused_until=until,
+        asks=question_text(state.question) if is_paused and state.question is not None else "",
         pause_seq=state.pause_seq if is_paused else None,
         last_seq=state.seq,
     )

@@ -66,6 +66,8 @@ def notices_of(
     """
     if (kind := _kind_of(event, row)) is None:
         return ()
+    said = event.answer.text if isinstance(event, RunResumed) else row.answer or ""
+    text = "\n\n".join(part for part in (said, row.asks) if part)
     return [
         Notice(
             f"{row.run_id}:{seq}:{name}",
@@ -79,7 +81,7 @@ def notices_of(
             row.reason,
             row.agent_id,
             row.query[:MAX_QUERY],
-            (row.answer or "")[:MAX_TEXT],
+            text[:MAX_TEXT],
             row.paused_until,
         )
         for name, wanted in channels.items()

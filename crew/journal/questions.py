@@ -3,10 +3,15 @@
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal
 
+from pydantic_core import to_json
+
 from crew.journal.query import CallDecision, Decision
 from tools.approval import Remember
 from tools.calls import ToolCall
 from tools.forms import Filled, Form
+
+# of the arguments of one call, where a question is told in short
+MAX_ARGUMENTS = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +33,13 @@ class AskedCall:
     # what the person may do: approve, deny, edit, done; retry, skip, done
     may: tuple[str, ...] = ()
     remember: tuple[Remember, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The call in one line: its tool and arguments."""
+        arguments = to_json(self.call.arguments).decode()
+        more = "…" if len(arguments) > MAX_ARGUMENTS else ""
+        return f"{self.call.tool} {arguments[:MAX_ARGUMENTS]}{more}"
 
     def is_meant(self, decision: CallDecision) -> bool:
         """Whether a decision is about this call."""
@@ -125,3 +137,17 @@ class Inquiry:
 
 
 Question = Approval | UnknownOutcome | Inquiry
+
+
+def question_text(question: Question) -> str:
+    """What is asked, for lists and messages: a line for each call."""
+    lines = [one.text for one in question.calls]
+    match question:
+        case Approval():
+            return "\n".join(["approve?", *lines])
+        case UnknownOutcome():
+            return "\n".join(["had started when its process died; has it acted?", *lines])
+        case Inquiry(current=(_, form)):
+            return "\n".join([form.message, *lines])
+        case Inquiry():
+            return ""

@@ -43,6 +43,8 @@ class RunRow:
     ended_at: str | None = None
     # when a pause is over even without an answer
     paused_until: str | None = None
+    # what a pause asks about calls, in short; "" where the agent's words are the question
+    asks: str = ""
     # the number of the `pause` event, while the run is paused
     pause_seq: int | None = None
     # the number of the newest event when the run last ended or paused

@@ -44,7 +44,7 @@ def decide_unanswered(routing: Routing, agent_id: str) -> NextStep:
     target = routing.on_wait_timeout.get(agent_id)
     if target is None:
         return Finish("no_answer", agent_id)
-    return _go(routing, target, Reason("no_answer"))
+    return _go(routing, target, Reason("no_answer", source=routing.source("no_answer", agent_id)))
 
 
 def decide_group(
@@ -65,7 +65,8 @@ def decide_group(
         spoken: as for `decide`.
     """
     if group.next_agent is not None:
-        return _go(routing, group.next_agent, Reason("group"))
+        source = routing.source("group", group.name)
+        return _go(routing, group.next_agent, Reason("group", source=source))
     found = {m: routing.find_routes(m, answers.get(m, "")) for m in group.agents}
     member = deciding_member(routing, group, answers)
     if member is not None:
@@ -104,7 +105,10 @@ def _follow(routing: Routing, way: Way, agent_id: str, found: Sequence[Route]) -
         reasons: dict[str, EndReason] = {"signal": "signal", "terminal": "terminal"}
         return Finish(reasons.get(way.kind, "no_next_agent"), agent_id)
     if way.route is None:
-        return _go(routing, way.target, Reason(WHY[way.kind]))
+        why = WHY[way.kind]
+        # the order is that of the list, which names who is next
+        named = way.target if why == "order" else agent_id
+        return _go(routing, way.target, Reason(why, source=routing.source(why, named)))
     others = tuple(route.signal.text for route in found if route is not way.route)
     signal, source = way.route.signal.text, way.route.source
     return _go(routing, way.target, Reason("signal", signal, others, source))

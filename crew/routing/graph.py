@@ -69,6 +69,18 @@ class RoutingGraph:
         reached = self.entered | self.members_only()
         return [n for n in (*self.routing.agents, *self.routing.groups) if n not in reached]
 
+    def drawn(self) -> list[Edge]:
+        """The edges that a run can take, by their sources; not of those that speak only in groups.
+
+        What a member of a group says leads on from the group.
+        """
+        hidden = self.members_only()
+        edges: dict[str, list[Edge]] = {}
+        for edge in self.edges:
+            if edge.from_ not in hidden:
+                edges.setdefault(edge.from_, []).append(edge)
+        return [edge for found in edges.values() for edge in found]
+
     def members_only(self) -> set[str]:
         """Agents that only speak as members of groups."""
         groups = [g for g in self.routing.groups.values() if g.name in self.entered]

@@ -14,32 +14,21 @@ def render_text(graph: RoutingGraph) -> str:
     """The graph for a terminal: every agent and group with its ways."""
     routing = graph.routing
     unreachable, members_only = set(graph.unreachable()), graph.members_only()
-    edges_of = _edges_by_source(graph)
+    edges_of: dict[str, list[Edge]] = {}
+    for edge in graph.drawn():
+        if edge.kind != "member":
+            edges_of.setdefault(edge.from_, []).append(edge)
     lines: list[str] = []
     for name in (*routing.agents, *routing.groups):
         marks = _marks(graph, name, members_only)
         if name in unreachable:
             marks.append("unreachable")
         lines.append(f"{name}  ({', '.join(marks)})" if marks else name)
-        edges = [edge for edge in edges_of.get(name, ()) if edge.kind != "member"]
+        edges = edges_of.get(name, [])
         for edge in edges:
             branch = "└─" if edge is edges[-1] else "├─"
             lines.append(f"  {branch} {_label(edge)} → {edge.to}")
     return "\n".join(lines)
-
-
-def _edges_by_source(graph: RoutingGraph) -> dict[str, list[Edge]]:
-    """The edges that a run can take; not those of agents that speak only in groups."""
-    hidden = graph.members_only()
-    edges: dict[str, list[Edge]] = {}
-    for edge in graph.edges:
-        if edge.from_ not in hidden:
-            edges.setdefault(edge.from_, []).append(edge)
-    return edges
-
-
-def _drawn_edges(graph: RoutingGraph) -> list[Edge]:
-    return [edge for edges in _edges_by_source(graph).values() for edge in edges]
 
 
 def _label(edge: Edge) -> str:
@@ -62,7 +51,7 @@ def _marks(graph: RoutingGraph, name: str, members_only: Collection[str]) -> lis
 
 def render_mermaid(graph: RoutingGraph) -> str:
     """A mermaid flowchart: signals on the arrows, ways without one dashed, unreachable grey."""
-    routing, unreachable, edges = graph.routing, graph.unreachable(), _drawn_edges(graph)
+    routing, unreachable, edges = graph.routing, graph.unreachable(), graph.drawn()
     names: Sequence[str] = (*routing.agents, *routing.groups, END)
     ids = {name: f"n{place}" for place, name in enumerate(names)}
     lines = ["flowchart TD", f"  start(( )) --> {ids[graph.entry_point]}"]
@@ -112,7 +101,7 @@ def render_dot(graph: RoutingGraph) -> str:
     """The graph for Graphviz."""
     routing = graph.routing
     unreachable, members_only = set(graph.unreachable()), graph.members_only()
-    edges = _drawn_edges(graph)
+    edges = graph.drawn()
     lines = ["digraph crew {", "  rankdir=TB", '  node [shape=box, fontname="sans-serif"]']
     for name in (*routing.agents, *routing.groups):
         label = _dot_text("\n".join([name, *_marks(graph, name, members_only)]))
@@ -163,7 +152,7 @@ def render_json(graph: RoutingGraph) -> str:
     ]
     edges = [
         {"from": edge.from_, "to": edge.to, "kind": edge.kind, "label": edge.label}
-        for edge in _drawn_edges(graph)
+        for edge in graph.drawn()
     ]
     return json.dumps({"nodes": nodes, "edges": edges}, ensure_ascii=False, indent=2)
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
 from crew.routing.signals import Signal, find
-from crew.routing.steps import Group
+from crew.routing.steps import Group, Why
 
 # an agent's signals are compared with each other up to so many: more than anybody writes
 MAX_COMPARED = 500
@@ -129,12 +129,19 @@ class Routing:
     on_wait_timeout: Mapping[str, str | None]
     # agents with a tool that a person must approve
     asks: frozenset[str] = frozenset()
+    # where the files say so, as `file:line`: of ways that follow no signal, by why they are taken
+    # and the agent or group whose way it is (of `order`: that it leads to)
+    sources: Mapping[tuple[Why, str], str] = field(default_factory=dict)
     rules: Mapping[str, tuple[Rule, ...]] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         places = {agent: place for place, agent in enumerate(self.agents)}
         made = {agent: tuple(_rules(self, agent, places[agent])) for agent in self.agents}
         object.__setattr__(self, "rules", made)
+
+    def source(self, why: Why, name: str) -> str | None:
+        """Where a way is written that follows no signal; see `sources`."""
+        return self.sources.get((why, name))
 
     def find_routes(self, agent_id: str, words: str) -> list[Route]:
         """The routes whose signals are in an agent's answer, in the order of crew.yaml."""

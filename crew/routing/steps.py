@@ -26,7 +26,7 @@ class Reason:
     signal: str | None = None
     # other signals that were found
     also_found: tuple[str, ...] = ()
-    # where the signal is defined, as `file:line`
+    # what in the files says so, as `file:line`
     source: str | None = None
 
 

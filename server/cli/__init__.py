@@ -5,5 +5,6 @@ the command line to a crew), `play` (a run in the terminal), `run_view` (its eve
 is at work), `hints` (how a pause is answered), `inbox`, `validate`, `explain`, `tokens`, `audit`
 (who did what), `grants` (approvals that outlive their run), `notify`, `schedules`, `leaks`
 (`crew leakcheck`), `sarif`, `json_schema`, `api_file` (an OpenAPI document that is given), `lock`
-(mcp.lock.json), `starter` and `starter_from` (for `crew init`), `exits` (how a command ends).
+(mcp.lock.json), `starter`, `samples` (arguments for rehearsals), `runbook`, `starter_from` and
+`interview` (what `crew init` writes), `exits` (how a command ends).
 """

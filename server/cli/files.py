@@ -3,7 +3,9 @@
 import gc
 import importlib
 import json
+import shlex
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -19,10 +21,11 @@ from crew.routing.graph import RoutingGraph
 from crew.routing.render import RENDERERS
 from server.cli.exits import HERE, Exit, Folder, fail
 from server.cli.explain import render_explanation, render_page
+from server.cli.interview import crew_of_answers
 from server.cli.json_schema import schema_of
 from server.cli.opening import hide_tokens
-from server.cli.starter import starter_files
-from server.cli.starter_from import files_from
+from server.cli.starter import Made, starter_files
+from server.cli.starter_from import crew_from
 from server.cli.validate import offer_fixes, print_check
 from tools.errors import ToolDefinitionError
 from tools.suggest import nearest
@@ -131,28 +134,44 @@ def schema(
 
 def init(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="A new or empty folder.")],
+    of: Annotated[
+        str | None,
+        typer.Argument(metavar="SOURCE", help="With --from: the document, command or URL."),
+    ] = None,
+    *,
     full: Annotated[
         bool, typer.Option("--full", help="Write one that shows every key there is.")
     ] = False,
     source: Annotated[
-        tuple[str, str] | None,
+        str | None,
         typer.Option(
             "--from",
-            metavar="KIND SOURCE",
-            help="Write one with the tools of an API or a server: openapi FILE, "
-            "or mcp 'COMMAND ARGUMENTS' or mcp URL.",
+            metavar="KIND",
+            help="Write one with the tools of an API, a server or a runbook: FILE --from openapi, "
+            "'COMMAND ARGUMENTS' --from mcp (or URL), --from runbook.md.",
         ),
     ] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Ask nothing: write the small crew.")] = False,
 ) -> None:
-    """Write a small crew that runs at once, without a key.
+    """Write a crew that runs at once, without a key; in a terminal, after three questions.
 
     Example: [bold]crew init my-crew && crew run my-crew hello[/]
+    Example: [bold]crew init my-crew --from runbook.md[/]
     """
-    written = starter_files("full" if full else "small")
+    if full and source is not None:
+        raise typer.BadParameter("give --full or --from", param_hint="--from")
+    if of is not None and source is None:
+        raise typer.BadParameter("belongs to --from openapi or --from mcp", param_hint="SOURCE")
+    asks = not full and not yes and source is None and sys.stdin.isatty() and sys.stdout.isatty()
+    if asks and any(folder.glob("crew.yaml")):
+        fail(f"{folder / 'crew.yaml'} exists already; nothing was written")
+    made = _made(lambda: crew_of_answers(typer.prompt)) if asks else None
     if source is not None:
-        if full:
-            raise typer.BadParameter("give --full or --from", param_hint="--from")
-        written = {**starter_files(None), **_files_from(*source)}
+        made = _made(lambda: crew_from(source, of))
+    if made is not None:
+        written = {**made.files, **starter_files(None)}
+    else:
+        written = starter_files("full" if full else "small")
     existing = [name for name in written if (folder / name).exists()]
     if existing:
         fail(f"{folder / existing[0]} exists already; nothing was written")
@@ -162,20 +181,23 @@ def init(
             (folder / name).write_text(text, encoding="utf-8")
     except OSError as error:
         fail(f"{error.filename}: {error.strerror}")
-    query = "Our web site is slow" if full else "How is this machine?"
-    query = "What can you do?" if source is not None else query
-    option = " --provider scripted" if full else ""
-    print(f"Wrote {folder}. Try: crew run {folder} {query!r}{option}")
+    query, option = "How is this machine?", ""
+    if full:
+        query, option = "Our web site is slow", " --provider scripted"
+    elif made is not None:
+        query, option = made.query, " --dry" if made.dry else ""
+    print(f"Wrote {folder}. Try: crew run {shlex.quote(str(folder))} {shlex.quote(query)}{option}")
 
 
-def _files_from(kind: str, source: str) -> dict[str, str]:
+def _made(make: Callable[[], Made]) -> Made:
+    """A crew that is made from something; what cannot be made is told, or ends the command."""
     try:
-        files, left_out = files_from(kind, source)
+        made = make()
     except (ToolDefinitionError, ValidationError) as error:
         fail(visible(str(error)), Exit.USAGE)
-    for one in left_out:
+    for one in made.left_out:
         print(visible(f"left out: {one}"), file=sys.stderr)
-    return files
+    return made
 
 
 COMMANDS = (validate, explain, graph, schema, init)

@@ -19,6 +19,8 @@ from tools.texts import map_texts, visible
 COLOURS = ("cyan", "magenta", "yellow", "green", "blue")
 # of a tool's output
 MAX_LINES = 8
+# of text beside the name of a lane, in columns
+LEAST_WIDTH = 20
 # of a pause that asks about calls
 PROMPTS = {
     "form": 'fill it in as {"JSON": …}, yes if there is nothing to fill in, or no',
@@ -168,8 +170,18 @@ class RunView:
 
     def _print(self, markup: str) -> None:
         # a terminal wraps lines; what reads a pipe wants them whole
-        whole = not self.console.is_terminal
-        self.console.print(f"{self._lead()}{markup}", highlight=False, soft_wrap=whole)
+        whole, lead = not self.console.is_terminal, self._lead()
+        if whole or not lead:
+            self.console.print(f"{lead}{markup}", highlight=False, soft_wrap=whole)
+            return
+        before, text = Text.from_markup(lead), Text.from_markup(markup)
+        width = max(LEAST_WIDTH, self.console.width - before.cell_len)
+        indent = len(text.plain) - len(text.plain.lstrip(" "))
+        text = text[indent:]
+        # each line has the lane's name, and goes on under its first word
+        before.append(" " * indent)
+        for line in text.wrap(self.console, width - indent):
+            self.console.print(Text.assemble(before, line), highlight=False, soft_wrap=True)
 
     def _lead(self) -> str:
         """Before each line of a group's member, since the members work at the same time."""

@@ -1,21 +1,43 @@
-"""What `crew init` writes: a small crew that runs at once, or one with every key.
+"""What `crew init` writes: a small crew that runs at once, one with every key, or a given one.
 
 Beside it are the JSON Schemas for editors.
 """
 
 import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
+
+import yaml
 
 from server.cli.json_schema import KINDS, schema_of
 
 STARTERS = Path(__file__).parent / "starters"
+# of a script: a run has ten rounds unless its crew says otherwise
+MAX_REHEARSED = 6
 # the database of the runs lies there too, and belongs to one machine
 GITIGNORE = ".crew/*.db*\n.crew/*.lock\n"
+REHEARSED = "This is a rehearsal: set a provider in agents/operator.yaml."
+Files = dict[str, str]
 
 
-def starter_files(name: str | None) -> dict[str, str]:
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A crew that was made from something: its files, and how to try it."""
+
+    files: Files
+    # what it may be asked first
+    query: str
+    # what could not be made, each with why
+    left_out: list[str] = field(default_factory=list)
+    # it has tools that act: its first run should call only those that read
+    dry: bool = False
+
+
+def starter_files(name: str | None) -> Files:
     """The files of a starter, `small` or `full`, by their names; None: only those beside it."""
-    written: dict[str, str] = {}
+    written: Files = {}
     if name is not None:
         folder = STARTERS / name
         found = (path for path in folder.rglob("*") if path.suffix in (".yaml", ".py", ".json"))
@@ -27,3 +49,61 @@ def starter_files(name: str | None) -> dict[str, str]:
         schema = json.dumps(schema_of(kind), indent=2, ensure_ascii=False)
         written[f".crew/schemas/{kind}.json"] = schema + "\n"
     return {**written, ".gitignore": GITIGNORE}
+
+
+def operator_crew(
+    prompt: str,
+    entries: dict[str, Any],
+    rehearsed: Sequence[tuple[str, dict[str, Any]]],
+    **agent: Any,
+) -> Files:
+    """The files of a crew of one agent, with a script that calls some of its tools in turn.
+
+    Args:
+        prompt: the agent's.
+        entries: of tools.yaml, by name.
+        rehearsed: tools and arguments of the script's calls, of which the first are made.
+        agent: keys of the agent's file that are to be others.
+    """
+    operator = {
+        "id": "operator",
+        "name": "Olga",
+        "role": "operator",
+        "provider": "scripted",
+        "tools": list(entries),
+        "system_prompt": prompt,
+    }
+    files = {
+        "crew.yaml": to_yaml({"version": "1.0", "name": "my-crew", "agents": ["operator"]}),
+        "agents/operator.yaml": to_yaml({**operator, **agent}),
+        "script.yaml": to_yaml(_script(rehearsed[:MAX_REHEARSED])),
+    }
+    return {**files, "tools.yaml": to_yaml({"tools": entries})} if entries else files
+
+
+def _script(rehearsed: Sequence[tuple[str, dict[str, Any]]]) -> dict[str, Any]:
+    """One call after the other; rules of later calls stand first."""
+    rules: list[dict[str, Any]] = []
+    last = ""
+    for tool, arguments in rehearsed:
+        call = {"tool": tool, "arguments": arguments}
+        after = {"after": last} if last else {}
+        rules.insert(0, {**after, "say": f"I call {tool}.", "calls": [call]})
+        last = tool
+    if last:
+        end = {"after": last, "say": f"{{{{result.{last}}}}}\n\n{REHEARSED}"}
+        return {
+            "rules": [end, *rules],
+            "results": {tool: f"{tool} was rehearsed" for tool, _ in rehearsed},
+        }
+    return {"rules": [{"say": REHEARSED}]}
+
+
+def without_variables(text: str) -> str:
+    """A text for a prompt: what stands in it between double braces is no variable of ours."""
+    return text.replace("{{", "((").replace("}}", "))")
+
+
+def to_yaml(data: Any) -> str:
+    """As YAML, in the order given."""
+    return yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=100)

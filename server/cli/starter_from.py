@@ -5,9 +5,10 @@ import shlex
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from server.cli.api_file import ApiFile
+from server.cli.runbook import crew_of_runbook
+from server.cli.samples import sample_arguments
+from server.cli.starter import Files, Made, operator_crew
 from tools.clock import SYSTEM_CLOCK
 from tools.config import McpServer
 from tools.config.http import SAFE_METHODS
@@ -22,37 +23,49 @@ SERVER = "https://api.example.com"
 PROMPT = """\
 You are {{name}}, {{role}}. Answer with what your tools tell you. Say so when they cannot tell it.
 """
-Files = dict[str, str]
+QUERY = "What can you do?"
 
 
-def files_from(kind: str, source: str) -> tuple[Files, list[str]]:
-    """The files of a crew, and what was left out.
+def crew_from(kind: str, source: str | None) -> Made:
+    """A crew made from what there is.
 
     Args:
-        kind: `openapi` or `mcp`.
+        kind: `openapi` or `mcp`; or the file of a runbook, without a source.
         source: a document's file, or a command or URL.
 
     Raises:
-        ToolDefinitionError: no tools can be made of it.
+        ToolDefinitionError: no crew can be made of it.
     """
-    if kind == "openapi":
-        return _from_openapi(Path(source))
-    if kind == "mcp":
-        return _from_mcp(source), []
-    raise ToolDefinitionError(f"--from takes openapi FILE or mcp COMMAND, not {kind!r}")
+    match kind, source:
+        case "openapi", str():
+            return _from_openapi(Path(source))
+        case "mcp", str():
+            return Made(_from_mcp(source), QUERY, dry=True)
+        case (("openapi" | "mcp"), None):
+            wanted = "the document's file" if kind == "openapi" else "a command or URL"
+            raise ToolDefinitionError(f"--from {kind} needs {wanted} behind DIR")
+        case _, None if kind.endswith((".md", ".markdown", ".txt")):
+            return crew_of_runbook(Path(kind))
+        case _:
+            expected = "openapi FILE, mcp COMMAND, or the file of a runbook (.md)"
+            raise ToolDefinitionError(f"--from takes {expected}, not {kind!r}")
 
 
-def _from_openapi(file: Path) -> tuple[Files, list[str]]:
+def _from_openapi(file: Path) -> Made:
     document = ApiFile.read(file)
     name, server = _name(document.data.get("info")), _server(document.data.get("servers"))
     reads: list[str] = []
     acts: list[str] = []
     left_out: list[str] = []
+    calls: dict[bool, tuple[str, dict[str, Any]]] = {}
     for operation, made in document.tools(document.operations, server, f"{name}_"):
         if isinstance(made, ToolDefinitionError):
             left_out.append(str(made))
         else:
-            (reads if made[1].method in SAFE_METHODS else acts).append(operation)
+            tool, entry = made
+            is_safe = entry.method in SAFE_METHODS
+            (reads if is_safe else acts).append(operation)
+            calls.setdefault(is_safe, (tool, sample_arguments(entry.parameters or {})))
     if not reads and not acts:
         raise ToolDefinitionError(f"{file}: no operation can be a tool")
     tools: dict[str, Any] = {}
@@ -62,7 +75,10 @@ def _from_openapi(file: Path) -> tuple[Files, list[str]]:
     if acts:
         more = {"prefix": f"{name}_", "operations": acts, "requires_approval": True}
         tools[f"{name}_acts"] = {**shared, **more}
-    return {**_crew(tools), file.name: document.text}, left_out
+    # first one that reads, then one that acts
+    rehearsed = [calls[is_safe] for is_safe in (True, False) if is_safe in calls]
+    files = {**operator_crew(PROMPT, tools, rehearsed), file.name: document.text}
+    return Made(files, QUERY, left_out, dry=True)
 
 
 def _name(info: Any) -> str:
@@ -92,26 +108,9 @@ def _from_mcp(source: str) -> Files:
         if one.effect == "read"
     }
     tools = {"server": {**entry, "requires_approval": True, **({"tools": own} if own else {})}}
-    return {**_crew(tools), LOCK_FILE: to_lock({"server": found})}
-
-
-def _crew(tools: dict[str, Any]) -> Files:
-    agent = {
-        "id": "operator",
-        "name": "Olga",
-        "role": "operator",
-        "provider": "scripted",
-        "tools": list(tools),
-        "system_prompt": PROMPT,
+    calls = {
+        one.effect == "read": (f"server_{one.name}", sample_arguments(one.parameters))
+        for one in found
     }
-    script = {"rules": [{"say": "This is a rehearsal: set a provider in agents/operator.yaml."}]}
-    return {
-        "crew.yaml": _yaml({"version": "1.0", "name": "my-crew", "agents": ["operator"]}),
-        "agents/operator.yaml": _yaml(agent),
-        "tools.yaml": _yaml({"tools": tools}),
-        "script.yaml": _yaml(script),
-    }
-
-
-def _yaml(data: Any) -> str:
-    return yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=100)
+    rehearsed = [calls[reads] for reads in (True, False) if reads in calls]
+    return {**operator_crew(PROMPT, tools, rehearsed), LOCK_FILE: to_lock({"server": found})}

@@ -35,8 +35,8 @@ export function post(path, body) {
   return call(path, { method: "POST", headers, body: body && JSON.stringify(body) });
 }
 
-export async function start(query) {
-  const answer = await post("/runs", { query, deltas: true });
+export async function start(query, more = {}) {
+  const answer = await post("/runs", { query, deltas: true, ...more });
   return (await answer.json()).run_id;
 }
 

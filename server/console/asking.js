@@ -63,7 +63,7 @@ class AskedCall {
   constructor(asked, { question, form }, pause) {
     Object.assign(this, { asked, pause });
     this.may = DECISIONS.filter((decision) => asked.may.includes(decision));
-    const head = element("h3", {}, visible(asked.tool), element("small", {}, ` ${t("effect")}: ${asked.effect}`));
+    const head = element("h3", {}, visible(asked.tool), element("small", {}, ` ${t("effect")}: ${t(asked.effect)}`));
     this.node = element("div", { className: "asked" }, head);
     if (question === "unknown_outcome") {
       this.node.append(element("p", {}, t("It had started when its process ended: nobody knows whether it acted.")));

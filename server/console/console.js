@@ -2,7 +2,7 @@
 
 import { every, get } from "./api.js";
 import { crewPage } from "./crew.js";
-import { inboxPage } from "./inbox.js";
+import { inboxPage, keyOf } from "./inbox.js";
 import { element, visible } from "./page.js";
 import { runPage } from "./run.js";
 import { runsPage } from "./runs.js";
@@ -12,7 +12,8 @@ const LOOK_MILLIS = 10_000;
 const $ = (id) => document.getElementById(id);
 let leaving = new AbortController(); // ends what the page before does
 let crew = { name: "crew", agents: [] };
-let waits = 0;
+let waits = new Set(); // the pauses that wait: of a run, each is another one
+let looked = false;
 let name = "";
 
 const PAGES = [
@@ -52,7 +53,7 @@ function go(path) {
 
 function title(text) {
   name = text;
-  document.title = `${waits ? `(${waits}) ` : ""}${name} · ${crew.name}`;
+  document.title = `${waits.size ? `(${waits.size}) ` : ""}${name} · ${crew.name}`;
 }
 
 function notify() {
@@ -67,14 +68,14 @@ function notify() {
   }
 }
 
-// how many runs wait for a person: on the page, on its tab, and as a notification when it grows
-function waiting(count) {
-  if (count > waits && window.Notification?.permission === "granted" && document.hidden) {
-    notify();
-  }
-  waits = count;
-  $("waits").textContent = count ? String(count) : "";
-  navigator.setAppBadge?.(count).catch(() => {});
+// what waits for a person: on the page, on its tab, and as a notification when there is a new one
+function waiting(keys) {
+  const isNew = looked && keys.some((key) => !waits.has(key));
+  if (isNew && window.Notification?.permission === "granted" && document.hidden) notify();
+  waits = new Set(keys);
+  looked = true;
+  $("waits").textContent = waits.size ? String(waits.size) : "";
+  navigator.setAppBadge?.(waits.size).catch(() => {});
   title(name);
 }
 
@@ -91,7 +92,8 @@ async function look() {
   crew = await get("");
   $("crew").textContent = crew.name;
   showConfig(crew.config);
-  waiting((await get("/inbox?limit=100")).runs.length);
+  const { runs } = await get("/inbox?limit=100");
+  waiting(runs.filter((run) => run.waiting).map(keyOf));
 }
 
 document.addEventListener("click", (click) => {

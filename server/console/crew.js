@@ -24,7 +24,7 @@ export async function crewPage({ signal, title }) {
     ...section("Tools", crew.tools.length, () => crew.tools.map(tool)),
     ...section("Providers", crew.providers.length, () => crew.providers.map(provider)),
     element("h2", {}, t("Limits")),
-    element("details", {}, element("summary", {}, "settings"), limits),
+    element("details", {}, element("summary", {}, t("settings")), limits),
   );
 }
 
@@ -32,13 +32,13 @@ const section = (name, count, made) => (count ? [element("h2", {}, `${t(name)} (
 
 function agent({ id, name, role, model, description, tools, signals, is_terminal: ends, waits_for_signal: waits }) {
   const ways = signals.map(({ signal, target }) => [signal, `→ ${target ?? t("end")}`]);
-  const marks = [id, role, model, ends && t("end"), waits && t("asks a person")].filter(Boolean).join(" · ");
+  const marks = [id, role, model, ends && t("end"), waits && t("asks before it goes on")].filter(Boolean).join(" · ");
   return element("details", {}, element("summary", {}, element("b", {}, name), element("small", {}, ` ${visible(marks)}`)),
     element("p", {}, visible(description)), element("p", {}, tools.map((one) => one.name).join(", ")), table(ways));
 }
 
 function tool(one) {
-  const marks = [one.kind, one.effect, one.requires_approval && t("asks a person")].filter(Boolean).join(" · ");
+  const marks = [one.kind, t(one.effect), one.requires_approval && t("asks a person")].filter(Boolean).join(" · ");
   const may = ["reaches", "runs", "reads", "writes"].filter((key) => one[key].length).map((key) => [key, one[key].join(", ")]);
   for (const key of ["sandbox", "pin"]) if (one[key]) may.push([key, one[key]]);
   may.push(["agents", one.agents.join(", ")]);

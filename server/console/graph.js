@@ -26,12 +26,14 @@ export class Graph {
     this.draw();
   }
 
-  show({ type, metadata: data }) {
+  show({ type, content: group, metadata: data }) {
     if (type === "agent_start") {
       this.visited.add(data.agent_id);
       this.speaking.add(data.agent_id);
     } else if (type === "agent_response") {
       this.speaking.delete(data.agent_id);
+    } else if (type === "parallel_start") {
+      for (const member of data.agents) this.taken.set(`${group}→${member}`, { why: "group" });
     } else if (type === "handoff") {
       this.taken.set(`${data.from}→${data.to}`, data);
       this.visited.add(data.to);
@@ -98,7 +100,7 @@ export class Graph {
     const data = this.taken.get(`${from}→${to}`);
     const line = points.map(({ x, y }, place) => `${place ? "L" : "M"}${x.toFixed(1)} ${y.toFixed(1)}`).join(" ");
     const path = shape("path", { d: line, class: data ? "way taken" : "way", "marker-end": `url(#${data ? "lit" : "dim"})` });
-    const why = data?.why ? [data.why, data.signal, data.source].filter(Boolean).join(" · ") : labels.join(", ");
+    const why = data?.why ? [t(data.why), data.signal, data.source].filter(Boolean).join(" · ") : labels.join(", ");
     path.append(shape("title", {}, why));
     return path;
   }

@@ -20,7 +20,10 @@ export async function inboxPage({ signal, title, waiting }) {
     const keys = new Set(shown.map(keyOf));
     for (const [key, card] of cards) {
       if (!keys.has(key)) {
+        // who uses the keyboard goes on with the next one
+        const next = card.contains(document.activeElement) ? card.nextElementSibling ?? card.previousElementSibling : null;
         card.remove();
+        next?.querySelector("a").focus();
         cards.delete(key);
       }
     }
@@ -32,18 +35,18 @@ export async function inboxPage({ signal, title, waiting }) {
     }
     none.hidden = shown.length > 0;
     more.hidden = next === null;
-    waiting(shown.length);
+    waiting([...keys]);
   }
   await fill();
   every(LOOK_MILLIS, fill, signal);
   return element("div", {}, ...notifying(), none, list, more);
 }
 
-const keyOf = (run) => `${run.run_id}:${run.waiting.seq}`;
+export const keyOf = (run) => `${run.run_id}:${run.waiting.seq}`;
 
 // a card that cannot be shown must not keep the others from it
 function cardOf(run, fill) {
-  const head = element("p", {}, link(`/runs/${run.run_id}`, visible(run.query.slice(0, 300))));
+  const head = element("h2", {}, link(`/runs/${run.run_id}`, visible(run.query.slice(0, 300))));
   const card = element("li", {}, head);
   try {
     if (run.answer) card.append(markdown(run.answer));

@@ -7,6 +7,8 @@ import { Talk } from "./talk.js";
 import { Waterfall } from "./waterfall.js";
 import { t } from "./words.js";
 
+// raw events that are shown between two frames: each may be long
+const RAW_AT_ONCE = 50;
 // events that are shown between two frames
 const AT_ONCE = 200;
 const LOOK_MILLIS = 3000;
@@ -23,7 +25,7 @@ export async function runPage(id, { signal, go, title }) {
 
 class RunPage {
   constructor(run, signal, go) {
-    Object.assign(this, { run, signal, go, after: 0, raw: [], rawShown: 0, queue: [], drained: null, awake: false, resume: () => {} });
+    Object.assign(this, { run, signal, go, after: 0, raw: [], rawShown: 0, showing: false, queue: [], drained: null, awake: false, used: { total_tokens: 0, cost_usd: 0 }, entry: null, since: Date.parse(run.started_at), resume: () => {} });
     this.talk = new Talk(run.run_id, run.query, () => this.wake(), (after) => this.fork(after));
     this.graph = new Graph();
     this.waterfall = new Waterfall();
@@ -144,9 +146,18 @@ class RunPage {
   }
 
   // what a reader of the screen is told, and how the run stands
-  note({ type, agent, content, metadata: data }) {
-    if (type === "start") this.stands("running");
-    if (type === "agent_response") this.live.textContent = `${agent}: ${content.slice(0, 200)}`;
+  note({ type, agent, content, timestamp, metadata: data }) {
+    if (type === "start") {
+      this.stands("running");
+      this.since = Date.parse(timestamp);
+      this.entry ??= data.entry_agent;
+    }
+    if (type === "done") this.run.duration_seconds = data.duration_seconds;
+    if (type === "agent_response") {
+      this.live.textContent = `${agent}: ${content.slice(0, 200)}`;
+      this.used.total_tokens += data.usage.total_tokens;
+      this.used.cost_usd += data.usage.cost_usd ?? 0;
+    }
     if (type === "pause") this.live.textContent = `${agent} ${t("asks")}`;
     if (type === "done" && data.reason === "paused") this.stands("paused");
   }
@@ -170,8 +181,10 @@ class RunPage {
 
   factsOf() {
     const { started_at: started, status, duration_seconds: lasted, usage } = this.run;
-    const took = status === "running" ? (Date.now() - Date.parse(started)) / 1000 : lasted;
-    return [clock(started), ` · ${seconds(took)} · ${spent(usage)}`];
+    // a wait for a person does not count, and the row has the usage of what has ended
+    const isRunning = status === "running";
+    const took = isRunning ? lasted + Math.max(0, Date.now() - this.since) / 1000 : lasted;
+    return [clock(started), ` · ${seconds(took)} · ${spent(isRunning ? this.used : usage)}`];
   }
 
   showHead() {
@@ -187,17 +200,33 @@ class RunPage {
     const acts = [];
     if (["running", "paused"].includes(status)) acts.push(button(t("Cancel"), () => this.act(id, "cancel")));
     if (status === "failed") acts.push(button(t("Retry from the failed step"), () => this.act(id, "retry"), { className: "main" }));
-    acts.push(button(t("Run again"), async () => this.go(`/runs/${await start(query)}`)));
+    acts.push(button(t("Run again"), async () => this.go(`/runs/${await this.again(query)}`)));
     const copy = (words, text) => {
       const made = button(t(words), async () => {
-        await navigator.clipboard.writeText(text());
-        made.textContent = t("Copied");
+        if (await copied(text())) made.textContent = t("Copied");
+        else this.offer(text());
       });
       return made;
     };
     acts.push(copy("Copy as JSON", () => JSON.stringify(this.raw, null, 2)));
-    acts.push(copy("Copy as curl", () => `curl -N '${location.origin}/api/crew/runs/${id}/events'`));
+    acts.push(copy("Copy as curl", () => `curl -N -H "Authorization: Bearer $CREW_TOKEN" '${location.origin}/api/crew/runs/${id}/events'`));
     return acts;
+  }
+
+  // the same question to the crew as it is now, by whom it was begun
+  async again(query) {
+    const crew = await get("");
+    const begun = this.entry && this.entry !== crew.entry_point ? { resume_agent_id: this.entry } : {};
+    return start(query, { ...begun, priority: this.run.priority });
+  }
+
+  // where the page may not write to the clipboard: a text that is selected
+  offer(text) {
+    const field = element("textarea", { className: "copied", readOnly: true, value: text, rows: 4, ariaLabel: t("Copy this text") });
+    this.head.querySelector(".copied")?.remove();
+    this.head.append(field);
+    field.focus();
+    field.select();
   }
 
   async fork(after) {
@@ -212,10 +241,25 @@ class RunPage {
     if (what === "retry") this.go(`/runs/${id}`);
   }
 
-  showRaw() {
-    if (!this.rawBox.open) return;
-    const more = this.raw.slice(this.rawShown).map((event) => `${json(event)}\n`);
-    if (more.length) this.log.append(more.join(""));
-    this.rawShown = this.raw.length;
+  async showRaw() {
+    if (this.showing) return;
+    this.showing = true;
+    while (this.rawBox.open && this.rawShown < this.raw.length && !this.signal.aborted) {
+      const more = this.raw.slice(this.rawShown, this.rawShown + RAW_AT_ONCE);
+      this.rawShown += more.length;
+      this.log.append(more.map((event) => `${json(event)}\n`).join(""));
+      await frame();
+    }
+    this.showing = false;
+  }
+}
+
+// only pages of https and of this machine have a clipboard
+async function copied(text) {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    return false;
   }
 }

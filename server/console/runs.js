@@ -26,7 +26,8 @@ export async function runsPage({ signal, go, title, crew }) {
     const found = JSON.stringify([runs, next]);
     if (found === shown) return;
     shown = found;
-    list.replaceChildren(...(runs.length ? runs.map(row) : [element("tr", {}, element("td", { colSpan: 6 }, t("No runs.")))]));
+    if (runs.length) update(list, runs);
+    else list.replaceChildren(element("tr", {}, element("td", { colSpan: 6 }, t("No runs."))));
     pages = 1;
     offer(next);
   }
@@ -49,6 +50,20 @@ export async function runsPage({ signal, go, title, crew }) {
   const head = [t("status"), t("query"), t("agent"), t("started"), t("duration"), t("tokens")].map((word) => element("th", { scope: "col" }, word));
   const table = element("table", { className: "runs" }, element("thead", {}, element("tr", {}, ...head)), list);
   return element("div", {}, askForm(go), filters.node, element("div", { className: "wide", tabIndex: 0 }, table), more);
+}
+
+// Only rows that have changed are made anew, so that the others keep the keyboard's focus.
+function update(list, runs) {
+  const known = new Map([...list.children].map((row) => [row.dataset.shows, row]));
+  runs.forEach((run, place) => {
+    const made = known.get(JSON.stringify(run)) ?? row(run);
+    if (list.children[place] === made) return;
+    const before = list.children[place];
+    const isFocused = before?.dataset.run === run.run_id && before.contains(document.activeElement);
+    list.insertBefore(made, before ?? null);
+    if (isFocused) made.querySelector("a").focus();
+  });
+  while (list.children.length > runs.length) list.lastElementChild.remove();
 }
 
 function askForm(go) {
@@ -75,15 +90,22 @@ function filtersOf(crew, changed) {
 
 function row(run) {
   const asked = link(`/runs/${run.run_id}`, visible(run.query.slice(0, 120)));
-  const says = run.status === "paused" ? `${t("waits")}: ${run.paused_agent_id}` : run.status === "completed" ? "" : (run.reason ?? "");
-  return element(
+  const isRunning = run.status === "running";
+  // the row has the usage and the time of what has ended
+  const took = seconds(isRunning ? Math.max(0, Date.now() - Date.parse(run.started_at)) / 1000 : run.duration_seconds);
+  const used = isRunning && !run.usage.total_tokens ? "" : spent(run.usage);
+  const says = run.status === "paused" ? `${t("waits")}: ${visible(run.asks || run.paused_agent_id)}` : run.status === "completed" ? "" : (run.reason ?? "");
+  const made = element(
     "tr",
     {},
     element("td", {}, chip(run.status)),
-    element("td", {}, asked, element("small", {}, says)),
+    element("td", {}, asked, element("small", {}, says), element("small", { className: "folded" }, [took, used].filter(Boolean).join(" · "))),
     element("td", {}, run.agent_id ?? ""),
     element("td", {}, clock(run.started_at)),
-    element("td", {}, seconds(run.duration_seconds)),
-    element("td", {}, spent(run.usage)),
+    element("td", {}, took),
+    element("td", {}, used),
   );
+  made.dataset.run = run.run_id;
+  made.dataset.shows = JSON.stringify(run);
+  return made;
 }

@@ -24,6 +24,7 @@ RUN_KEYS = (
     "ended_at",
     "paused_agent_id",
     "paused_until",
+    "asks",
 )
 
 
@@ -88,7 +89,7 @@ def whole_crew(crew: Crew, *, prompts: bool) -> dict[str, Any]:
         "groups": groups,
         "routing": [
             {"from": edge.from_, "to": edge.to, "kind": edge.kind, "label": edge.label}
-            for edge in crew.graph.edges
+            for edge in crew.graph.drawn()
         ],
         "limits": config.settings.model_dump(),
         "hooks": {name: hook.model_dump() for name, hook in config.hooks.items()},

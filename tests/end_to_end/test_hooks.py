@@ -6,10 +6,12 @@ from typing import Any
 
 import httpx2
 import pytest
+import yaml
 
 from tests.server.http.test_hooks import alert, sent
-from tests.support.crews import write_crew
-from tests.support.processes import ServerProcess, client, serving
+from tests.server.notices.receivers import receiver
+from tests.support.crews import ROOT, write_crew
+from tests.support.processes import ServerProcess, client, serving, until
 from tests.support.served_crew import until_status
 
 HOOK = "hook-0123456789abcdef"
@@ -110,3 +112,70 @@ def test_without_tokens_it_is_open_on_this_machine(tmp_path: Path):
         server.kill()
     with serving(tmp_path) as server:
         assert until_status(server, run_id, "completed")["answer"] == "well"
+
+
+# as Grafana's contact point of type webhook sends it
+GRAFANA = {
+    "receiver": "crew",
+    "status": "firing",
+    "orgId": 1,
+    "alerts": [
+        {
+            "status": "firing",
+            "labels": {"alertname": "High latency", "grafana_folder": "web"},
+            "annotations": {"summary": "p99 is 4 s"},
+            "startsAt": "2026-11-24T21:30:00+00:00",
+            "endsAt": "0001-01-01T00:00:00Z",
+            "generatorURL": "http://grafana.example.com/alerting/1/edit",
+            "fingerprint": "c6eadffa33fcdf37",
+            "silenceURL": "http://grafana.example.com/alerting/silence/new",
+            "dashboardURL": "",
+            "panelURL": "",
+            "values": {"B": 4.1},
+            "valueString": "[ var='B' value=4.1 ]",
+        }
+    ],
+    "groupLabels": {"alertname": "High latency"},
+    "commonLabels": {"alertname": "High latency", "grafana_folder": "web"},
+    "commonAnnotations": {},
+    "externalURL": "http://grafana.example.com/",
+    "version": "1",
+    "groupKey": "{}:{alertname='High latency'}",
+    "truncatedAlerts": 0,
+    "title": "[FIRING:1] High latency",
+    "state": "alerting",
+    "message": "**Firing**",
+}
+
+
+def test_an_alert_in_a_diagnosis_out(tmp_path: Path):
+    """Grafana tells of a slow site; whoever is to know gets what the crew has found."""
+    with receiver() as programs:
+        channel = {"kind": "slack", "url": f"http://127.0.0.1:{programs.port}/chat", "on": ["done"]}
+        rules = [{"hears": "p99 is 4 s", "say": "One upstream is away: restart web-1."}]
+        folder = write_crew(
+            tmp_path,
+            {"a": {}},
+            rules,
+            hooks={"grafana": {"kind": "grafana"}},
+            notify={"chat": channel},
+        )
+        with serving(folder) as server, client(server) as http:
+            answer = http.post("/api/crew/hooks/grafana", json=GRAFANA)
+            assert answer.status_code == 202, answer.text
+            until(lambda: len(programs.told) == 1)
+        (told,) = programs.at("/chat")
+        assert "High latency" in told.body.decode()
+        assert "One upstream is away: restart web-1." in told.body.decode()
+
+
+def test_the_receiver_for_alertmanager():
+    """Sends what the hook of that kind takes, to its address, with a token."""
+    config = yaml.safe_load((ROOT / "configs" / "alertmanager.yml").read_text())
+    (named,) = config["receivers"]
+    assert config["route"]["receiver"] == named["name"]
+    (webhook,) = named["webhook_configs"]
+    assert webhook["url"].endswith("/api/crew/hooks/alerts")
+    assert webhook["http_config"]["authorization"]["type"] == "Bearer"
+    crew = yaml.safe_load((ROOT / "examples" / "on-call" / "crew.yaml").read_text())
+    assert crew["hooks"]["alerts"]["kind"] == "alertmanager"

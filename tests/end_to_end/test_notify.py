@@ -76,6 +76,30 @@ def test_a_run_is_told_of(tmp_path: Path):
             assert 'crew_notices_total{channel="hook",outcome="sent"} 3.0' in metrics
 
 
+def test_what_is_asked_about_calls_is_told(tmp_path: Path):
+    """Each call with its arguments, and that nobody has decided in time."""
+    with receiver() as programs:
+        hook = {"kind": "webhook", "url": f"http://127.0.0.1:{programs.port}/in", "on": ALL}
+        pay = {"kind": "python", "function": "acts.py:pay"}
+        asks = {"requires_approval": {"deadline_seconds": 1, "on_deadline": "refuse"}}
+        rules = [
+            {"after": "pay", "say": "well then"},
+            {"say": "I pay", "calls": [{"tool": "pay", "arguments": {"to": "bob"}}]},
+        ]
+        folder = write_crew(
+            tmp_path, {"a": {"tools": ["pay"]}}, rules, {"pay": pay | asks}, notify={"hook": hook}
+        )
+        (folder / "acts.py").write_text("def pay(to: str) -> str:\n    return to\n")
+        with serving(folder) as server, client(server) as http:
+            http.post("/api/crew/runs", json={"query": "go"})
+            until(lambda: len(programs.told) == 3)
+            # two messages may be on their way at once
+            texts = {one["event"]: one["text"] for one in told(programs)}
+            assert texts["pause"] == 'I pay\n\napprove?\npay {"to":"bob"}'
+            assert texts["deadline"].startswith("nobody answered until 20")
+            assert texts["done"] == "well then"
+
+
 def test_a_kill_loses_no_notice(tmp_path: Path):
     """What could not be sent before is sent by the next process, under the same key."""
     with receiver() as programs:

@@ -77,6 +77,7 @@ def test_a_run_as_one_document(server: ServerProcess):
         "ended_at",
         "paused_agent_id",
         "paused_until",
+        "asks",
         "usage",
         "duration_seconds",
     }

@@ -46,6 +46,7 @@ class ListedRun(TypedDict):
     ended_at: Time | None
     paused_agent_id: str | None
     paused_until: Time | None
+    asks: str
     usage: UsageAnswer
     duration_seconds: float
 
@@ -98,6 +99,7 @@ class RunAnswer(ResultAnswer):
     owner: str
     priority: int
     paused_until: Time | None
+    asks: str
     pause: int | None
     waiting: WaitingAnswer | None
 

@@ -16,7 +16,7 @@ def test_a_crew_of_a_document(tmp_path: Path):
         API + "info: { title: My Users! }\nservers: [{ url: https://u.example.com/v1 }]\n"
     )
     folder = tmp_path / "crew"
-    made = crew("init", folder, "--from", "openapi", document)
+    made = crew("init", folder, document, "--from", "openapi")
     assert (made.returncode, "POST /upload" in made.stderr) == (0, True), made
     valid = crew("validate", "--strict", folder)
     assert (valid.returncode, valid.stderr) == (0, ""), valid
@@ -25,13 +25,25 @@ def test_a_crew_of_a_document(tmp_path: Path):
         ("my_users_findUser", False, ["u.example.com"]),
         ("my_users_removeUser", True, ["u.example.com"]),
     ]
-    assert crew("run", folder, "What can you do?").returncode == 0
+    # the script rehearses one call that reads, and one that a person approves
+    rehearsed = crew("run", folder, "What can you do?", "--dry")
+    assert rehearsed.returncode == 0
+    for part in (
+        "→ my_users_findUser",
+        "⚠ not called: DELETE",
+        "my_users_removeUser was rehearsed",
+    ):
+        assert part in rehearsed.stdout
     for source, told in (
         (("openapi", tmp_path / "none.json"), "cannot be read"),
         (("openapi", folder / "crew.yaml"), "no key openapi"),
-        (("other", "x"), "openapi FILE or mcp COMMAND"),
+        (("other", "x"), "openapi FILE, mcp COMMAND"),
+        (("other",), "the file of a runbook"),
+        (("openapi",), "needs the document's file"),
+        ((tmp_path / "none.md",), "cannot be read"),
     ):
-        refused = crew("init", tmp_path / "other", "--from", *source)
+        kind, *named = source
+        refused = crew("init", tmp_path / "other", *named, "--from", kind)
         assert (refused.returncode, told in refused.stderr) == (2, True), refused
         assert not (tmp_path / "other").exists()
 
@@ -46,12 +58,13 @@ def test_a_crew_of_a_server(tmp_path: Path):
     entry = raw_server(tmp_path, code)
     folder = tmp_path / "crew"
     command = shlex.join([entry["command"], *entry["args"]])
-    made = crew("init", folder, "--from", "mcp", command)
+    made = crew("init", folder, command, "--from", "mcp")
     assert made.returncode == 0, made
     valid = crew("validate", "--strict", folder)
     assert (valid.returncode, valid.stderr) == (0, ""), valid
     shown = [json.loads(line) for line in crew("tools", "--json", folder).stdout.splitlines()]
+    assert "server_t was rehearsed" in crew("run", folder, "hello", "--dry").stdout
     told = [(one["tool"], one["effect"], one["requires_approval"], one["pin"]) for one in shown]
     assert told == [("server_r", "read", False, "locked"), ("server_t", "once", True, "locked")]
-    none = crew("init", tmp_path / "none", "--from", "mcp", "no-such-program")
+    none = crew("init", tmp_path / "none", "no-such-program", "--from", "mcp")
     assert (none.returncode, "no program no-such-program" in none.stderr) == (2, True)

@@ -86,6 +86,26 @@ def test_a_pipe_gets_whole_lines(tmp_path: Path):
     assert re.search(r"tokens: \d+, [0-9.]+ s\)$", end)
 
 
+def test_a_wrapped_line_stays_in_its_lane(tmp_path: Path):
+    """In a narrow terminal each line of a member has its name, and goes on under its first word."""
+    words = " ".join(f"word{n}" for n in range(30))
+    routing = {
+        "defaults": {"s": "g"},
+        "parallel_groups": {"g": {"agents": ["a", "b"], "next_agent": "e"}},
+    }
+    rules = [{"agent": "a", "say": words}, {"say": "done"}]
+    folder = write_crew(
+        tmp_path, {"s": {}, "a": {}, "b": {}, "e": {"is_terminal": True}}, rules, routing=routing
+    )
+    terminal = Terminal("run", folder, "look")
+    terminal.end()
+    plain = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", terminal.shown)
+    lines = [line.rstrip() for line in plain.replace("\r", "\n").split("\n") if "word" in line]
+    assert len(lines) > 2
+    assert all(re.match(r"  A │  word\d+", line) for line in lines), lines
+    assert max(map(len, lines)) <= 90
+
+
 def test_a_terminal_shows_who_is_at_work(tmp_path: Path):
     """A line that moves: how long, who speaks, which tool has how long left; gone at the end."""
     rules: list[dict[str, Any]] = [

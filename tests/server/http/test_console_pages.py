@@ -79,6 +79,19 @@ def test_a_thumb_answers(browser: Browser, server: ServerProcess):
         assert box["height"] >= 44
         button.tap()
         expect(cards).to_have_count(1)
+        # the small print of a run is folded, and each head stands over its column
+        page.get_by_role("link", name="Runs").tap()
+        expect(page.locator(".runs .folded").first).to_contain_text("tokens")
+        for head, cell in zip(
+            page.locator(".runs th:visible").all(),
+            page.locator(".runs tbody tr").first.locator("td:visible").all(),
+            strict=True,
+        ):
+            one, other = head.bounding_box(), cell.bounding_box()
+            assert one is not None
+            assert other is not None
+            assert one["x"] == other["x"]
+        page.get_by_role("link", name="Inbox").tap()
         until_status(server, first, "completed")
         expect(cards.locator("strong")).to_have_text("which")
         cards.get_by_label("Your answer").fill("all four hosts")
@@ -91,9 +104,16 @@ def test_a_thumb_answers(browser: Browser, server: ServerProcess):
 def test_each_call_is_decided(browser: Browser, server: ServerProcess):
     """Of several: none is forgotten, and each has its own decision."""
     run_id = waiting(server, "restart both")
-    with opened_page(browser) as page:
+    with opened_page(browser, **PHONE) as page:
+        page.goto(server.url)
+        # what it asks stands in the list, too
+        expect(page.locator(".runs tbody tr").first).to_contain_text('restart {"host":"web-2"}')
         page.goto(f"{server.url}/inbox")
         card = page.locator(".inbox > li")
+        for label in card.locator(".choices label").all():
+            box = label.bounding_box()
+            assert box is not None
+            assert box["height"] >= 44
         card.get_by_label("approve", exact=True).first.check()
         card.get_by_role("button", name="Answer").click()
         expect(card.get_by_role("alert")).to_contain_text("choose what is to be done")
@@ -164,10 +184,10 @@ def test_every_word_is_translated():
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_everybody_can_read_it(browser: Browser, tmp_path: Path, scheme: str):
-    """Axe finds nothing serious on any page, in both colours, on a desk and on a phone."""
+    """Axe finds nothing serious on any page, in both colours and languages, on a desk and a phone."""
     with serving(copy_example("on-call", tmp_path)) as server:
-        for size in ({}, PHONE):
-            with opened_page(browser, color_scheme=scheme, **size) as page:
+        for shown in ({"locale": "vi-VN"}, PHONE):
+            with opened_page(browser, color_scheme=scheme, **shown) as page:
                 begin(page, server, "the site is slow")
                 expect(page.locator(".asking")).to_be_visible()
                 address = page.url
@@ -175,6 +195,39 @@ def test_everybody_can_read_it(browser: Browser, tmp_path: Path, scheme: str):
                     page.goto(path)
                     expect(page.locator("#view > *")).to_be_visible()
                     check(page)
+                page.goto(address)
+                page.locator("[name=approve]").click()
+                expect(page.locator(".note.done")).to_be_visible()
+                check(page)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_everybody_can_read_what_is_asked_and_what_failed(
+    browser: Browser, tmp_path: Path, scheme: str
+):
+    """Words, several calls, a run that is at work, and one that has failed."""
+    entry = {"kind": "python", "function": "acts.py:restart", "requires_approval": True}
+    rules = [
+        {"agent": "a", "hears": "break", "fail": "refused"},
+        {"agent": "a", "hears": "long", "say": "x", "delay_seconds": 600},
+        {"agent": "a", "hears": "both", "say": "", "calls": [call("web-1"), call("web-2")]},
+        {"agent": "a", "say": "**which** hosts?"},
+    ]
+    routing = {"agent_behaviors": {"a": {"wait_for_signal": True}}}
+    folder = write_crew(
+        tmp_path, {"a": {"tools": ["restart"]}}, rules, {"restart": entry}, routing=routing
+    )
+    (folder / "acts.py").write_text(ACTS)
+    with serving(folder) as server, opened_page(browser, color_scheme=scheme) as page:
+        for query, shown in (
+            ("break", ".note.error"),
+            ("both", ".asking .choices"),
+            ("words", ".asking textarea"),
+            ("long", ".spinner"),
+        ):
+            begin(page, server, query)
+            expect(page.locator(shown).first).to_be_visible()
+            check(page)
 
 
 def check(page: Page) -> None:

@@ -1,0 +1,89 @@
+"""Three questions -> a crew: what it is for, which tools it has, and which model speaks."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Protocol
+
+import yaml
+
+from server.cli.starter import Made, operator_crew, to_yaml, without_variables
+from server.cli.starter_from import PROMPT, crew_from
+from tools.errors import ToolDefinitionError
+
+AGENT_FILE, CREW_FILE = "agents/operator.yaml", "crew.yaml"
+READINGS = ("GetSystemInfo", "GetCPUUsage", "GetMemoryUsage", "GetDiskSpace")
+PURPOSE = "look at this machine when somebody says that it is slow"
+TOOLS = """\
+Which tools does it have?
+  1  readings of this machine: CPU, memory, disk
+  2  an HTTP API that has an OpenAPI document
+  3  an MCP server
+  4  the commands of a runbook (Markdown)
+  5  none
+Choose"""
+MODELS = """\
+Which model speaks?
+  1  a script that comes with it: no key, no network
+  2  OpenAI (OPENAI_API_KEY)
+  3  Ollama on this machine
+  4  another OpenAI-compatible address (OWN_API_KEY)
+Choose"""
+SOURCES = {"2": "The document's file", "3": "The server's command, or its URL", "4": "Its file"}
+KINDS = {"2": "openapi", "3": "mcp"}
+# by the choice: the provider, and what its model is unless given
+PROVIDERS = {
+    "2": ("openai", "gpt-4o-mini"),
+    "3": ("ollama", "llama3.2"),
+    "4": ("own", "gpt-4o-mini"),
+}
+
+
+class Ask(Protocol):
+    """Asks the person, and gives the answer."""
+
+    def __call__(self, text: str, *, default: str | None = None) -> Any:
+        """`default`: what an empty answer is."""
+        ...
+
+
+def crew_of_answers(ask: Ask) -> Made:
+    """The crew of what a person answers.
+
+    Raises:
+        ToolDefinitionError: what was named is no document, server or runbook.
+    """
+    purpose = str(ask("What is the crew for?", default=PURPOSE)).strip().rstrip(".")
+    made = _with_tools(ask)
+    files = dict(made.files)
+    agent = yaml.safe_load(files[AGENT_FILE])
+    agent["system_prompt"] = f"Your task: {without_variables(purpose)}.\n{agent['system_prompt']}"
+    choice = _choice(ask, MODELS, "1234")
+    if choice in PROVIDERS:
+        # the script stays, for rehearsals (`--provider scripted`)
+        agent["provider"], model = PROVIDERS[choice]
+        agent["model"] = str(ask("The model's name", default=model)).strip()
+    if choice == "4":
+        address = str(ask("Its base URL")).strip()
+        own = {"own": {"base_url": address, "api_key": "${OWN_API_KEY:-none}"}}
+        files[CREW_FILE] += to_yaml({"providers": own})
+    files[AGENT_FILE] = to_yaml(agent)
+    return replace(made, files=files)
+
+
+def _with_tools(ask: Ask) -> Made:
+    choice = _choice(ask, TOOLS, "12345")
+    if choice not in SOURCES:
+        tools = READINGS if choice == "1" else ()
+        files = operator_crew(PROMPT, {}, [(tool, {}) for tool in tools], tools=list(tools))
+        return Made(files, "How is this machine?" if tools else "What can you do?")
+    source = str(ask(SOURCES[choice])).strip()
+    if choice in KINDS:
+        return crew_from(KINDS[choice], source)
+    return crew_from(str(Path(source).expanduser()), None)
+
+
+def _choice(ask: Ask, text: str, known: str) -> str:
+    answer = str(ask(text, default="1")).strip()
+    if answer not in tuple(known):
+        raise ToolDefinitionError(f"{answer!r} is none of 1 to {known[-1]}; nothing was written")
+    return answer
