@@ -7,7 +7,7 @@ SPHINX = $(BIN)/sphinx-build --quiet --fail-on-warning --keep-going docs docs/_b
 # in the language of whoever reads it
 QUERY ?= $(if $(filter vi%,$(or $(LC_ALL),$(LC_MESSAGES),$(LANG))),Kiểm tra máy này giúp tôi,Please look at this machine)
 
-.PHONY: run serve install check test faults lock audit docs clean
+.PHONY: run serve install real check test faults lock audit docs clean
 
 run: $(VENV)/.installed  ## show the IT-support crew at work on this machine (no key, no network)
 	@$(BIN)/crew run examples/it-support "$(QUERY)"
@@ -26,6 +26,20 @@ $(VENV)/.installed: pyproject.toml
 $(VENV)/.dev: $(VENV)/.installed
 	$(BIN)/pip install --quiet --disable-pip-version-check "pip>=25.1"
 	$(BIN)/pip install --quiet --disable-pip-version-check --group dev
+	@touch $@
+
+# MCP servers that others wrote, and the protocol's conformance suite: `make test` uses them where they are
+REAL = $(VENV)/real
+
+real: $(REAL)/.installed  ## install what the tests of tests/real use; needs npm
+
+$(REAL)/.installed: tests/real/package.json tests/real/requirements.txt
+	rm -rf $(REAL)
+	mkdir -p $(REAL)
+	cp tests/real/package.json $(REAL)
+	cd $(REAL) && npm install --silent --no-audit --no-fund --no-package-lock
+	$(PYTHON) -m venv $(REAL)/python
+	$(REAL)/python/bin/pip install --quiet --disable-pip-version-check --requirement tests/real/requirements.txt
 	@touch $@
 
 check: $(VENV)/.dev  ## lint, types, the import contracts, the documentation

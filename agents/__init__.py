@@ -4,9 +4,9 @@ Modules, in reading order: `agent` (a live agent), `turn` (it speaks, it uses it
 (its system prompt), `history` (what of the conversation it is shown), `messages` (what a
 conversation is made of), `marks` (by which a model knows who speaks), `text_calls` (tool calls
 written as text), `fences` (code in a text), `model` (what every model looks like), `retrying`,
-`breaking`, `fallback`, `places` and `budget` (models around a model), `endpoint` (where a provider
-is), `providers` (OpenAI-compatible endpoints, the scripted model, and the catalog of both),
-`events`, `config`, `errors`.
+`breaking`, `pacing`, `fallback`, `places` and `budget` (models around a model), `endpoint` (where
+a provider is), `providers` (OpenAI-compatible endpoints, the scripted model, and the catalog of
+both), `events`, `config`, `errors`.
 """
 
 from agents.agent import Agent

@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field, SecretStr
 
-from tools.config.common import BreakerSetting
+from tools.config.common import BreakerSetting, LimitsConfig
 from tools.secrets import SECRET_HEADER, Secrets
 from tools.yaml_shape import Shape
 
@@ -60,6 +60,9 @@ class ProviderConfig(Shape):
     """Of one request."""
     max_retries: Annotated[int, Field(ge=0, le=20)] = MAX_RETRIES
     """After a 429, a 5xx, a lost connection, a cut or unreadable answer."""
+    limits: LimitsConfig | None = None
+    """How many requests may be under way at the same time, and begin in a second; others wait, a
+    minute at most."""
     breaker: BreakerSetting = None
     """When it is not asked, since it does not work: an agent with a backup asks that at once,
     another one waits. `false`: it is always asked. On unless given, but for `scripted`."""

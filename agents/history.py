@@ -171,16 +171,16 @@ def _blocks(messages: Sequence[ShownMessage]) -> list[slice]:
     return [slice(a, b) for a, b in zip(starts, [*starts[1:], len(messages)], strict=True)]
 
 
-def shown_lines(history: Sequence[Message], agent_id: str) -> frozenset[str]:
+def shown_lines(history: Sequence[Message], agent_id: str) -> list[str]:
     """The lines of the conversation that others wrote, as `bare_lines` has them."""
-    out: set[str] = set()
+    out: list[str] = []
     for message in history:
         match message:
             case ToolMessage(results=results):
                 for result in results:
-                    out |= bare_lines(result.output)
+                    out += bare_lines(result.output)
             case AgentMessage(agent_id=writer) if writer == agent_id:
                 pass
             case _:
-                out |= bare_lines(message.content)
-    return frozenset(out)
+                out += bare_lines(message.content)
+    return out

@@ -7,13 +7,17 @@ one of them, in what a user, another agent or a tool has written, is shown as a 
 import re
 
 # what Python's ^ does not count as the start of a line, a model may
-LINE = r"(^|[\r\v\f\x1c-\x1e\x85\u2028\u2029])([^\S\n]*)"
+BREAKS = r"\r\v\f\x1c-\x1e\x85\u2028\u2029"
+# the white space is that of one line: over several, each break would be looked at from each other
+LINE = rf"(^|[{BREAKS}])([^\S\n{BREAKS}]*)"
 MARK = re.compile(
     LINE + r"(?=\[(?:[^\n]{1,200}?\]:|📊|END |A person changed|\d+ earlier message))",
     re.MULTILINE,
 )
 # leads a member's answer in the joined results of a group
-MEMBER = re.compile(LINE + r"(?=\[[A-Za-z0-9_-]{1,128}\][^\S\n]*$)", re.MULTILINE)
+MEMBER = re.compile(
+    LINE + rf"(?=\[[A-Za-z0-9_-]{{1,128}}\][^\S\n{BREAKS}]*(?:$|[{BREAKS}]))", re.MULTILINE
+)
 
 
 def quote_marks(text: str) -> str:

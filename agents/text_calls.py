@@ -25,16 +25,25 @@ class Unreadable(Exception):
 
 @dataclass(frozen=True, slots=True)
 class FoundCall:
-    """A call in a text, and the lines on which it stands, without quotation marks."""
+    """A call in a text, and how it is written, as `bare_lines` has it."""
 
     call: ToolCall
-    lines: frozenset[str]
+    text: str
+
+    def stands_in(self, lines: Sequence[str]) -> bool:
+        """Whether it stands word for word in lines that others wrote.
+
+        Without arguments only as a line of its own: others may speak of a tool by its name.
+        """
+        if not self.call.arguments:
+            return self.text in lines
+        return self.text in " ".join(lines)
 
 
-def bare_lines(text: str) -> frozenset[str]:
+def bare_lines(text: str) -> list[str]:
     """The lines of a text without what quotes or lists them (`>`, `-`, backticks)."""
-    lines = (line.strip().strip(QUOTING) for line in text.splitlines())
-    return frozenset(line for line in lines if line)
+    lines = (" ".join(line.strip().strip(QUOTING).split()) for line in text.splitlines())
+    return [line for line in lines if line]
 
 
 def find_calls(text: str, tools: Mapping[str, Sequence[str]]) -> list[FoundCall]:
@@ -69,10 +78,8 @@ def find_calls(text: str, tools: Mapping[str, Sequence[str]]) -> list[FoundCall]
         except Unreadable as reason:
             error = f"the arguments of {found[1]} cannot be read: {reason}"
             position = found.end()
-        end = text.find("\n", position)
-        lines = bare_lines(text[found.start() : end if end >= 0 else len(text)])
         call = ToolCall(f"text_{len(calls) + 1}", found[1], arguments, error)
-        calls.append(FoundCall(call, lines))
+        calls.append(FoundCall(call, " ".join(bare_lines(text[found.start(1) : position]))))
     return calls
 
 

@@ -165,10 +165,11 @@ class Turn:
             await self._warn("call_in_text", f"{text}; tool_call_mode: text would make it one")
             return (), True
         # what stands in the conversation may be quoted: it is not what this agent wants
-        lines = shown_lines(history, self.agent.id) if found else frozenset()
-        made = [one.call for one in found if not one.lines <= lines]
-        if len(made) < len(found):
-            quoted = next(one.call.tool for one in found if one.lines <= lines)
+        lines = shown_lines(history, self.agent.id) if found else []
+        quotations = [one.call.tool for one in found if one.stands_in(lines)]
+        made = [one.call for one in found if not one.stands_in(lines)]
+        if quotations:
+            quoted = quotations[0]
             text = f"{quoted}(…) stands word for word in what {self.agent.name} was shown"
             await self._warn("quoted_call", f"{text}, so it is taken for a quotation and not made")
         prefix = f"{self.agent.id}-{round}"

@@ -156,11 +156,18 @@ class JsonSchema:
     def check(self, arguments: dict[str, Any]) -> dict[str, Any]:
         """The arguments, coerced where a text stands for a number or a truth value.
 
+        Without those that are null and may be left out: models write null for what they leave out.
+
         Raises:
             ArgumentsError: it names every argument that is missing, unknown or wrong.
         """
         properties: dict[str, Any] = self.parameters["properties"]
-        coerced = {k: _coerce(v, properties.get(k, {})) for k, v in arguments.items()}
+        required = self.parameters.get("required", ())
+        coerced = {
+            key: _coerce(value, properties.get(key, {}))
+            for key, value in arguments.items()
+            if not (value is None and key not in required and _is_no_null(properties.get(key)))
+        }
         complaints = []
         for error in self._validator.iter_errors(coerced):
             where = ".".join(str(part) for part in error.instance_path)
@@ -223,6 +230,12 @@ def _complaint(kind: str, loc: tuple[int | str, ...], message: str, known: list[
         return f"{where}: is unknown; did you mean {near!r}?"
     takes = f"it takes {', '.join(known)}" if known else "it takes no arguments"
     return f"{where}: is unknown; {takes}"
+
+
+def _is_no_null(schema: Any) -> bool:
+    """Whether a schema names types, and null is none of them."""
+    wanted = schema.get("type") if isinstance(schema, dict) else None
+    return wanted is not None and wanted != "null" and "null" not in wanted
 
 
 def _coerce(value: Any, schema: Any) -> Any:

@@ -16,6 +16,11 @@ def visible(text: str) -> str:
     return UNSAFE.sub(lambda found: repr(found[0])[1:-1], text)
 
 
+def visible_json(text: str) -> str:
+    r"""JSON that means the same, in which such characters stand as `\u202e`."""
+    return UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
 def map_texts(value: Any, change: Callable[[str], str]) -> Any:
     """A JSON value with each of its texts changed, keys too."""
     match value:

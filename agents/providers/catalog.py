@@ -10,6 +10,7 @@ from agents.config import ModelConfig
 from agents.endpoint import Endpoint, ProviderConfig
 from agents.errors import ProviderError
 from agents.model import Model
+from agents.pacing import Paced
 from agents.providers.scripted import SCRIPT_FILE, Script, Scripted
 from agents.retrying import Retrying
 from tools.clock import Clock
@@ -58,7 +59,7 @@ class Catalog:
             if self.script is None:
                 raise ProviderError(f"provider scripted needs a {SCRIPT_FILE} beside crew.yaml")
             given = self.providers.get("scripted", ProviderConfig())
-            scripted = Scripted(self.script, "scripted", self.clock)
+            scripted = self._paced(Scripted(self.script, "scripted", self.clock), "scripted", given)
             limits = limits_of(given.breaker, unless_given=False)
             model = self._breaking(scripted, "scripted", limits, has_backup)
             return self._retrying(model, given.max_retries)
@@ -72,10 +73,16 @@ class Catalog:
         given = self.providers.get(config.provider, ProviderConfig())
         # of another address it is another one, also where they have one name
         name = f"{config.provider} {endpoint.base_url}"
+        chat = self._paced(chat, name, given)
         model = self._breaking(
             chat, name, limits_of(given.breaker, unless_given=True), has_backup=has_backup
         )
         return self._retrying(model, endpoint.max_retries)
+
+    def _paced(self, model: Model, name: str, given: ProviderConfig) -> Model:
+        if given.limits is None:
+            return model
+        return Paced(model, self.guards.of(f"{name} limits", given.limits.live(), None))
 
     def _breaking(
         self,

@@ -97,7 +97,7 @@ class CrewSettings(Shape):
     """How much of the window is freed then."""
     max_input_size_kb: Annotated[float, Field(gt=0, le=10_000)] = 10
     """Longest query, in thousands of characters."""
-    max_request_body_size_kb: Annotated[float, Field(gt=0, le=1_000_000)] = 10_240
+    max_request_body_size_kb: Annotated[float, Field(gt=0, le=1_000_000)] = 1_000
     """Largest HTTP body, in thousands of bytes."""
     tool_execution_timeout_seconds: Seconds = 5
     """Of one attempt of a tool, unless the tool says otherwise."""

@@ -4,8 +4,8 @@ import re
 from functools import lru_cache
 
 # what stands under these keys may be a secret whatever its name
-GUARDED = re.compile(r"""^(\s*(?:- )?)(['"]?)(providers|headers|env)\2\s*:""")
-INSIDE = re.compile(r"\b(providers|headers|env)\b")
+GUARDED = re.compile(r"""^(\s*(?:- )?)(['"]?)(providers|headers|env|notify)\2\s*:""")
+INSIDE = re.compile(r"\b(providers|headers|env|notify)\b")
 WORDS = ("api_key", "api-key", "apikey", "authorization", "bearer", "token:", "secret", "password")
 # a key of a guarded block, and what stands behind it
 KEYED = re.compile(r"""(\s*(?:- )*(?:[\w.-]+|"[^"]*"|'[^']*')\s*:)(?=\s|$)(.*)""")

@@ -14,7 +14,7 @@ from crew.journal.store import RunStore
 from server.cli.exits import HERE, Folder
 from server.cli.opening import open_to_look
 from tools.clock import rfc3339
-from tools.texts import visible
+from tools.texts import visible, visible_json
 
 ACTIONS = get_args(AuditAction)
 
@@ -61,7 +61,7 @@ def audit(
         return
     for entry in asyncio.run(_read(store, limit, wanted, run_id)):
         if as_document:
-            print(json.dumps(asdict(entry), ensure_ascii=False))
+            print(visible_json(json.dumps(asdict(entry), ensure_ascii=False)))
         else:
             who = f"{entry.name or '-'}@{entry.address}"
             parts = (entry.at, f"{entry.action:<11}", who, entry.run_id or "", entry.detail)

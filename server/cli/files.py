@@ -3,7 +3,6 @@
 import gc
 import importlib
 import json
-import shlex
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -21,6 +20,7 @@ from crew.routing.graph import RoutingGraph
 from crew.routing.render import RENDERERS
 from server.cli.exits import HERE, Exit, Folder, fail
 from server.cli.explain import render_explanation, render_page
+from server.cli.hints import quoted, shell_quoted
 from server.cli.interview import crew_of_answers
 from server.cli.json_schema import schema_of
 from server.cli.opening import hide_tokens
@@ -114,7 +114,7 @@ def graph(
         raise ConfigurationError(checked.problems, files.texts)
     # whether a person is asked stands in the files; no tool is imported for it
     routing = routing_of(files, {**checked.tools.names, **files.tools})
-    print(RENDERERS[form](RoutingGraph.of(routing, entry_point(files))))
+    print(visible(RENDERERS[form](RoutingGraph.of(routing, entry_point(files)))))
 
 
 def schema(
@@ -186,7 +186,9 @@ def init(
         query, option = "Our web site is slow", " --provider scripted"
     elif made is not None:
         query, option = made.query, " --dry" if made.dry else ""
-    print(f"Wrote {folder}. Try: crew run {shlex.quote(str(folder))} {shlex.quote(query)}{option}")
+    print(
+        visible(f"Wrote {folder}."), f"Try: crew run {quoted(folder)} {shell_quoted(query)}{option}"
+    )
 
 
 def _made(make: Callable[[], Made]) -> Made:

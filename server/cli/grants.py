@@ -12,7 +12,7 @@ from server.cli.audit import record
 from server.cli.exits import HERE, Exit, Folder, fail
 from server.cli.opening import open_to_look
 from tools.clock import rfc3339
-from tools.texts import visible
+from tools.texts import visible, visible_json
 
 
 def grants(
@@ -34,7 +34,7 @@ def grants(
         return
     for one in asyncio.run(_look(store, revoke)):
         if as_document:
-            print(to_json(one).decode())
+            print(visible_json(to_json(one).decode()))
         else:
             print(visible(_line(one)))
 

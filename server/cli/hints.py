@@ -1,9 +1,12 @@
 """Commands that a person pastes to answer a paused run."""
 
+import re
 import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+from tools.texts import UNSAFE
 
 # in this order
 DECISIONS = ("approve", "retry", "skip", "deny")
@@ -39,7 +42,19 @@ def answer_commands(
 def quoted(folder: Path) -> str:
     """A folder as the shell reads it, and no command takes it for an option."""
     text = str(folder)
-    return shlex.quote(f"./{text}" if text.startswith("-") else text)
+    return shell_quoted(f"./{text}" if text.startswith("-") else text)
+
+
+def shell_quoted(text: str) -> str:
+    """A text as the shell reads it; what would command a terminal as bash and zsh escape it."""
+    if UNSAFE.search(text) is None:
+        return shlex.quote(text)
+    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
+    return f"$'{UNSAFE.sub(_as_bytes, escaped)}'"
+
+
+def _as_bytes(found: re.Match[str]) -> str:
+    return "".join(f"\\x{byte:02x}" for byte in found[0].encode())
 
 
 def _first_of(call: Mapping[str, Any]) -> str:
@@ -49,4 +64,4 @@ def _first_of(call: Mapping[str, Any]) -> str:
 def _call(call: Mapping[str, Any], decision: str) -> str:
     """The option for one call; its id is the model's, so the shell must read it as text."""
     decided = f"{call['agent_id']}/{call['call_id']}={decision}"
-    return f"--call {shlex.quote(decided)}"
+    return f"--call {shell_quoted(decided)}"

@@ -21,7 +21,7 @@ from server.cli.opening import open_to_look
 from server.cli.run_view import RunView
 from server.http.responses import waiting_run
 from tools.clock import SYSTEM_CLOCK
-from tools.texts import visible
+from tools.texts import visible, visible_json
 
 # runs in one look at the store
 PAGE = 100
@@ -49,7 +49,7 @@ async def _show(store: RunStore, folder: Path, *, as_document: bool) -> None:
             for row in rows:
                 pause = await reader.pause_of(row)
                 if as_document:
-                    print(json.dumps(waiting_run(row, pause), ensure_ascii=False))
+                    print(visible_json(json.dumps(waiting_run(row, pause), ensure_ascii=False)))
                 elif pause is not None:
                     _print(console, folder, row, pause)
             after = rows[-1].run_id

@@ -28,7 +28,7 @@ from crew.runs.runs import Runs
 from server.cli.audit import record, user_name
 from server.cli.run_view import RunView
 from tools.clock import SYSTEM_CLOCK
-from tools.texts import visible
+from tools.texts import visible, visible_json
 from tools.threads import call_in_thread
 
 LISTED_KEYS = ("run_id", "status", "reason", "started_at", "query")
@@ -72,7 +72,7 @@ class Output:
         """Print one event."""
         with self._until_reader_is_gone():
             if self.as_lines:
-                print(event.encoded, flush=True)
+                print(visible_json(event.encoded), flush=True)
             else:
                 self.view.show(event)
                 sys.stdout.flush()
@@ -328,7 +328,7 @@ async def find_run(store: RunStore, text: str) -> str:
 def _print_row(row: RunRow, *, as_document: bool) -> None:
     if as_document:
         document = {key: getattr(row, key) for key in LISTED_KEYS}
-        print(json.dumps(document, ensure_ascii=False))
+        print(visible_json(json.dumps(document, ensure_ascii=False)))
         return
     query = " ".join(row.query.split())[:60]
     print(f"{row.run_id}  {row.started_at}  {row.status:<9}  {visible(query)}")

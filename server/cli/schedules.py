@@ -17,7 +17,7 @@ from crew.journal.store import RunStore
 from server.cli.exits import HERE, Folder
 from server.cli.opening import load, open_to_look
 from tools.clock import rfc3339
-from tools.texts import visible
+from tools.texts import visible, visible_json
 
 SHOWN_TIMES = 3
 
@@ -42,7 +42,7 @@ def schedules(
             last = {"run_id": run.run_id, "status": run.status} if run else None
             due = [rfc3339(time) for time in times]
             document = {"name": name, **schedule.model_dump(), "next": due, "last": last}
-            print(to_json(document).decode())
+            print(visible_json(to_json(document).decode()))
         else:
             print(visible(_text(name, schedule, times, run)))
 

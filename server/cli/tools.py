@@ -25,7 +25,7 @@ from tools.context import Caller
 from tools.errors import ToolDefinitionError, ToolError
 from tools.executor import ToolExecutor
 from tools.suggest import nearest
-from tools.texts import visible
+from tools.texts import visible, visible_json
 from tools.tool import Tool
 
 # who makes a call by hand
@@ -69,7 +69,7 @@ def show(
     for tool, agents in tools_of(crew):
         document = described_tool(tool, agents)
         if as_document:
-            print(to_json(document).decode())
+            print(visible_json(to_json(document).decode()))
         else:
             print(visible(render(document)))
 
@@ -117,8 +117,12 @@ def import_(
 def render(document: Mapping[str, Any]) -> str:
     """The same for people: a line of what it is, then one for each thing it may do."""
     words = [document["kind"], document["effect"]]
-    if document["requires_approval"]:
+    if (approval := document["approval"]) is not None:
         words.append("asks a person")
+        if approval["when"]:
+            words.append(f"when {to_json(approval['when']).decode()}")
+        if approval["deadline_seconds"] is not None:
+            words.append(f"{approval['on_deadline']} after {approval['deadline_seconds']:g} s")
     agents = ", ".join(document["agents"]) or "no agent"
     lines = [f"{document['tool']}: {', '.join(words)}; for {agents}"]
     told = {key: ", ".join(document[key]) for key in ("reaches", "runs", "reads", "writes")}
@@ -152,11 +156,12 @@ def call(
         hint = f"did you mean {near!r}?" if near else f"the tools are: {', '.join(known)}"
         fail(f"there is no tool {name!r}; {hint}", Exit.USAGE)
     arguments = dict(_argument(text, tool) for text in given or ())
-    if tool.requires_approval and not yes:
+    rule = tool.approval
+    if rule is not None and not yes and rule.applies(arguments, tool.parameters):
         _ask(crew, tool, arguments)
     result = asyncio.run(_call(crew, tool, arguments))
     if as_document:
-        print(to_json(_document(result)).decode())
+        print(visible_json(to_json(_document(result)).decode()))
     else:
         stream = sys.stdout if result.status == "success" else sys.stderr
         print(visible(result.output), file=stream)

@@ -15,7 +15,7 @@ from crew.config.report import problems_document, render_problem
 from crew.config.sources import Sources, read_sources
 from crew.crew import Recipe
 from server.cli.sarif import sarif_document
-from tools.texts import visible
+from tools.texts import visible, visible_json
 
 HIDDEN = "(a line that may hold a secret)"
 
@@ -111,11 +111,13 @@ def _print_text(folder: Path, problems: Sequence[Problem], texts: dict[str, str]
     for problem in problems:
         print(visible(render_problem(problem, texts, prefix)))
     errors = sum(problem.severity == "error" for problem in problems)
-    print(f"{folder}: {_count(errors, 'error')}, {_count(len(problems) - errors, 'warning')}")
+    print(
+        visible(f"{folder}: {_count(errors, 'error')}, {_count(len(problems) - errors, 'warning')}")
+    )
 
 
 def _print_json(document: object) -> None:
-    print(json.dumps(document, ensure_ascii=False, indent=2))
+    print(visible_json(json.dumps(document, ensure_ascii=False, indent=2)))
 
 
 def _count(number: int, noun: str) -> str:

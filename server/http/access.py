@@ -27,6 +27,12 @@ POLICY = {
 NOT_LOGGED = frozenset({"/health", "/ready", "/metrics"})
 
 
+def request_id_of(scope: Scope) -> str:
+    """A request's id: the client's own where it is valid."""
+    given = Headers(scope=scope).get("x-request-id", "")
+    return given if REQUEST_ID.fullmatch(given) else secrets.token_hex(8)
+
+
 class RequestIds:
     """Gives every request an id, the client's own where it is valid; writes the access log."""
 
@@ -38,8 +44,7 @@ class RequestIds:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        given = Headers(scope=scope).get("x-request-id", "")
-        request_id = given if REQUEST_ID.fullmatch(given) else secrets.token_hex(8)
+        request_id = request_id_of(scope)
         scope.setdefault("state", {})["request_id"] = request_id
         current_request.set(request_id)
         # what is not answered here is answered with a 500 further out

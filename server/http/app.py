@@ -155,6 +155,7 @@ def build_app(
             raise
 
     overload = Overload(services.metrics.refused)
+    # first of all, so that a refusal costs next to nothing
     middleware = [Middleware(Admission, overload=overload), Middleware(RequestIds)]
     if settings.origins:
         cors = Middleware(

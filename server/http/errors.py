@@ -26,6 +26,7 @@ from crew.runs.errors import (
     UnknownRun,
     WrongDecision,
 )
+from server.http.access import POLICY
 from server.http.responses import JsonResponse
 
 # problems of one request that are listed
@@ -40,6 +41,7 @@ TITLES = {
     403: "Forbidden",
     404: "Not found",
     405: "Method not allowed",
+    408: "Request timeout",
     409: "Conflict",
     413: "Too large",
     415: "Unsupported media type",
@@ -140,7 +142,8 @@ async def _answer_mistake(request: Request, error: Exception) -> Response:
     request_id = getattr(request.state, "request_id", "")
     log.error("%s %s failed", request.method, request.url.path, exc_info=error)
     detail = f"the server made a mistake; its log has it under request_id {request_id}"
-    headers = {"X-Request-ID": request_id}
+    # it is answered outside of all that gives answers their headers
+    headers = {**POLICY, "X-Request-ID": request_id}
     return ProblemResponse(HttpProblem(500, detail, headers=headers))
 
 

@@ -7,11 +7,13 @@ thousands of tasks that wait has short turns between long ones.
 
 import asyncio
 import logging
+import re
 import time
 
 from prometheus_client import Counter
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from server.http.access import POLICY, request_id_of
 from server.http.errors import HttpProblem, ProblemResponse
 
 log = logging.getLogger(__name__)
@@ -25,7 +27,9 @@ MEAN_SECONDS = 0.5
 # runs that may start in a second: while all is well, and at least
 MOST_STARTS, LEAST_STARTS = 10_000.0, 100.0
 MOST_AT_ONCE = MOST_STARTS * LOOK_SECONDS
+# by any method, or by POST alone
 STARTS = frozenset({"/api/crew/run", "/api/crew/stream"})
+POSTS = re.compile(r"/api/crew/(?:runs|hooks/[^/]+|runs/[^/]+/(?:fork|retry))")
 RETRY_AFTER = {"Retry-After": "1"}
 DETAIL = "this server has as many runs as it can carry; try again in a moment"
 # what was refused is told once for so many seconds of quiet
@@ -92,12 +96,19 @@ class Admission:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on, or answer it."""
-        starts = scope["type"] == "http" and scope["path"] in STARTS and not _comes_back(scope)
-        if starts and not self.overload.may_start():
-            problem = HttpProblem(503, DETAIL, headers=RETRY_AFTER)
+        if scope["type"] == "http" and _starts(scope) and not self.overload.may_start():
+            headers = {**POLICY, **RETRY_AFTER, "X-Request-ID": request_id_of(scope)}
+            problem = HttpProblem(503, DETAIL, headers=headers)
             await ProblemResponse(problem)(scope, receive, send)
             return
         await self.app(scope, receive, send)
+
+
+def _starts(scope: Scope) -> bool:
+    """Whether a request may start a run."""
+    if scope["path"] in STARTS:
+        return not _comes_back(scope)
+    return scope["method"] == "POST" and POSTS.fullmatch(scope["path"]) is not None
 
 
 def _comes_back(scope: Scope) -> bool:

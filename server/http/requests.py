@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 from pydantic_core import from_json, to_json
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 
 from crew.config.crew_file import CrewSettings
 from crew.journal.query import (
@@ -171,10 +171,14 @@ async def read_json(request: Request, settings: CrewSettings) -> Any:
         raise HttpProblem(415, f"Content-Type: send application/json, not {kind}")
     limit = int(settings.max_request_body_size_kb * 1000)
     content = bytearray()
-    async for piece in request.stream():
-        content += piece
-        if len(content) > limit:
-            raise HttpProblem(413, f"body: has more than {limit:,} bytes")
+    try:
+        async for piece in request.stream():
+            content += piece
+            if len(content) > limit:
+                raise HttpProblem(413, f"body: has more than {limit:,} bytes")
+    except ClientDisconnect:
+        # nobody reads the answer; it is no mistake of ours
+        raise HttpProblem(408, "body: the client left before its end") from None
     try:
         data = parse_json(bytes(content))
     except ValueError as error:

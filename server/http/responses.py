@@ -12,6 +12,7 @@ from crew.journal.envelopes import usage_of
 from crew.journal.rows import RunRow
 from crew.journal.wire import RunEvent, result_of
 from tools import Tool
+from tools.approval import ApprovalRule, Condition
 
 RUN_KEYS = (
     "run_id",
@@ -162,6 +163,7 @@ def described_tool(tool: Tool, agents: list[str]) -> dict[str, Any]:
         "description": tool.description,
         "effect": tool.effect,
         "requires_approval": tool.requires_approval,
+        "approval": _approval(tool.approval),
         "reaches": reach.hosts,
         "runs": reach.runs,
         "reads": reach.reads,
@@ -170,6 +172,32 @@ def described_tool(tool: Tool, agents: list[str]) -> dict[str, Any]:
         "pin": reach.pin,
         "schema_bytes": len(to_json(tool.parameters)),
     }
+
+
+def _approval(rule: ApprovalRule | None) -> dict[str, Any] | None:
+    """When a person is asked about calls of a tool; None: never."""
+    if rule is None:
+        return None
+    when = [{name: _condition(one) for name, one in conditions.items()} for conditions in rule.when]
+    return {
+        "when": when,
+        "deadline_seconds": rule.deadline_seconds,
+        "on_deadline": rule.on_deadline,
+        "may": rule.may,
+        "remember": rule.remember,
+    }
+
+
+def _condition(condition: Condition) -> dict[str, Any]:
+    """What an argument must be, in the words of the YAML."""
+    named = {
+        "values": condition.values,
+        "above": condition.above,
+        "below": condition.below,
+        "matches": condition.matches,
+        "not": condition.other_than,
+    }
+    return {name: value for name, value in named.items() if value is not None}
 
 
 def warning(problem: Problem) -> dict[str, Any]:

@@ -8,7 +8,8 @@ from pydantic_core import from_json
 # keys and items of a whole document, and how deep it is nested
 MAX_PARTS = 20_000
 MAX_DEPTH = 32
-STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
+# also one without an end: to look for it again from each quotation mark would take quadratic time
+STRING = re.compile(rb'"(?:[^"\\]++|\\.?+)*+"?+', re.DOTALL)
 BRACKET = re.compile(rb"[\[\]{}]")
 
 

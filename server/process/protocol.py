@@ -6,6 +6,7 @@ all, takes a connection and nothing else.
 
 import asyncio
 import logging
+import resource
 from collections import Counter
 from collections.abc import Callable
 from functools import partial
@@ -13,6 +14,7 @@ from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from server.http.access import POLICY
 from server.identity import Proxies
 from server.settings import ServerSettings
 
@@ -27,6 +29,8 @@ BODY_SECONDS = 30.0
 CLOSING_SECONDS = 1.0
 # beyond the most connections: told that they are too many, or that the server is alive
 SPARE_CONNECTIONS = 100
+# of the files that a process may open: kept for the database, tools and models
+KEPT_FILES, KEPT_PART = 32, 5
 HEALTH = b"/health"
 REASONS = {
     400: "Bad Request",
@@ -35,13 +39,26 @@ REASONS = {
     431: "Request Header Fields Too Large",
 }
 BUSY = 503
+# of every answer that is given here
+HEADERS = "".join(f"{name.lower()}: {value}\r\n" for name, value in POLICY.items())
 
 
 class Connections:
     """How many there are."""
 
-    def __init__(self, settings: ServerSettings) -> None:
-        self.most = settings.max_connections
+    def __init__(self, settings: ServerSettings, open_files: int) -> None:
+        """`open_files`: that this process may have."""
+        room = max(2, open_files - max(KEPT_FILES, open_files // KEPT_PART))
+        self.spare = min(SPARE_CONNECTIONS, room // 4)
+        self.most = min(settings.max_connections, room - self.spare)
+        if self.most < settings.max_connections:
+            log.warning(
+                "this process may have %d open files, so it takes %d connections, not %d; raise "
+                "the limit (ulimit -n, LimitNOFILE) or lower CREW_MAX_CONNECTIONS",
+                open_files,
+                self.most,
+                settings.max_connections,
+            )
         self.most_of_address = settings.max_connections_per_address
         self.proxies = Proxies(settings.proxies)
         self.of_address: Counter[str] = Counter()
@@ -58,7 +75,7 @@ class Connections:
         if is_full and not self.was_full:
             log.warning("there are %d connections: further ones are refused", self.total - 1)
         self.was_full = is_full
-        return None if self.total > self.most + SPARE_CONNECTIONS else is_full
+        return None if self.total > self.most + self.spare else is_full
 
     def remove(self, address: str) -> None:
         """It has gone."""
@@ -69,8 +86,11 @@ class Connections:
 
 
 def bounded(settings: ServerSettings) -> Callable[..., "BoundedProtocol"]:
-    """Makes the protocol of each connection of a server."""
-    return partial(BoundedProtocol, Connections(settings))
+    """Makes the protocol of each connection of a server; raises the limit of open files."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft < hard:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    return partial(BoundedProtocol, Connections(settings, hard))
 
 
 class BoundedProtocol(HttpToolsProtocol):
@@ -155,6 +175,10 @@ class BoundedProtocol(HttpToolsProtocol):
         if not self._is_refused:
             super().on_message_complete()
 
+    def send_400_response(self, msg: str) -> None:
+        """What cannot be read is no request."""
+        self._refuse(400)
+
     def _begin_head(self) -> None:
         self._head_bytes = 0
         self._start_timer(HEAD_SECONDS)
@@ -182,7 +206,8 @@ class BoundedProtocol(HttpToolsProtocol):
             return
         reason = REASONS.get(status, "Service Unavailable")
         more = "retry-after: 5\r\n" if status == BUSY else ""
-        head = f"HTTP/1.1 {status} {reason}\r\ncontent-length: 0\r\nconnection: close\r\n{more}\r\n"
+        more = f"content-length: 0\r\nconnection: close\r\n{more}{HEADERS}"
+        head = f"HTTP/1.1 {status} {reason}\r\n{more}\r\n"
         self.transport.write(head.encode())
         # what still comes is read first: a reset would take the answer away from the client
         self.transport.write_eof()

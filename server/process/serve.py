@@ -44,6 +44,8 @@ class Server(uvicorn.Server):
             host=settings.host,
             port=settings.port,
             http=bounded(settings),  # type: ignore[arg-type] # a class in its own eyes
+            # another protocol would not be counted among the connections
+            ws="none",
             log_config=None,
             access_log=False,
             server_header=False,

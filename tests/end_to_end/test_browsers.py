@@ -49,6 +49,16 @@ def test_every_answer_protects_browsers(server: ServerProcess):
                 assert value in answer.headers[name], (path, name)
 
 
+def test_answers_below_and_around_the_application(server: ServerProcess):
+    """Have the same headers: what is no HTTP, and a head that is too large."""
+    for lines in (("no http at all",), ("GET / HTTP/1.1", f"Host: {'x' * 17_000}")):
+        told = exchange(server, *lines).lower()
+        assert told.startswith(("http/1.1 400", "http/1.1 431"))
+        for name, value in POLICY.items():
+            assert f"{name}: " in told
+            assert value in told
+
+
 def exchange(server: ServerProcess, *lines: str) -> str:
     """What a server says to bytes that no client of ours sends."""
     parts = urlsplit(server.url)

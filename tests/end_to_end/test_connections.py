@@ -1,6 +1,7 @@
 """Clients that send too much, too slowly, or nothing, while others are served."""
 
 import contextlib
+import re
 import socket
 from contextlib import ExitStack
 from pathlib import Path
@@ -72,6 +73,53 @@ def test_idle_and_slow_clients_hold_up_nobody(tmp_path: Path):
         # they are closed by the server, not by us
         received = [one.recv(1000) for one in made]
         assert {data[:12] for data in received} == {b"", b"HTTP/1.1 408"}
+
+
+def test_clients_that_drip_hold_up_nobody(tmp_path: Path):
+    """500 that send nothing, 500 that send a byte at a time of a head or a body: none keeps its place."""
+    limits = {"CREW_MAX_CONNECTIONS_PER_ADDRESS": "2000"}
+    with serving(crew(tmp_path), **limits) as server, client(server) as http, ExitStack() as stack:
+        host = urlsplit(server.url).netloc
+        body = f"POST /api/crew/run HTTP/1.1\r\nHost: {host}\r\nContent-Length: 5000\r\n\r\n{{"
+        heads = [stack.enter_context(connect(server, b"GET /x")) for _ in range(400)]
+        bodies = [stack.enter_context(connect(server, body.encode())) for _ in range(100)]
+        idle = [stack.enter_context(connect(server)) for _ in range(500)]
+        dripping = {*heads, *bodies}
+        while dripping:
+            # the sending is what keeps a connection whose time begins anew with each byte
+            assert http.post("/api/crew/run", json={"query": "more"}).status_code == 200
+            for one in list(dripping):
+                try:
+                    one.sendall(b"x")
+                except (BrokenPipeError, ConnectionResetError):
+                    dripping.discard(one)
+        assert {one.recv(1000) for one in idle} == {b""}
+
+
+def test_a_client_that_leaves_is_no_mistake_of_ours(tmp_path: Path):
+    """In the middle of its body: one line in the access log, no traceback."""
+    with serving(crew(tmp_path)) as server, client(server) as http:
+        host = urlsplit(server.url).netloc
+        head = f"POST /api/crew/run HTTP/1.1\r\nHost: {host}\r\nContent-Length: 100\r\n\r\n{{"
+        connect(server, head.encode()).close()
+        until(lambda: "/api/crew/run 408" in server.log.read_text())
+        assert http.get("/health").status_code == 200
+        assert "Traceback" not in server.log.read_text()
+        assert "mistake" not in server.log.read_text()
+
+
+def test_few_open_files(tmp_path: Path):
+    """A process that may open few says so, takes fewer connections, and answers the probe beyond."""
+    with serving(crew(tmp_path), under=("prlimit", "--nofile=80:80")) as server:
+        with ExitStack() as stack:
+            assert "this process may have 80 open files" in server.log.read_text()
+            found = re.search(r"so it takes (\d+) connections", server.log.read_text())
+            assert found is not None
+            for _ in range(int(found[1])):
+                stack.enter_context(connect(server))
+            assert answer(server, request(server)).startswith("HTTP/1.1 503")
+            assert answer(server, request(server, "/health")).startswith("HTTP/1.1 200")
+        until(lambda: answer(server, request(server)).startswith("HTTP/1.1 200"))
 
 
 def test_a_body_that_does_not_come_is_given_up(tmp_path: Path):

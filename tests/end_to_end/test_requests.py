@@ -265,3 +265,14 @@ def test_origins_can_be_allowed(tmp_path: Path):
         assert answer.headers["access-control-allow-origin"] == "http://app.example"
         assert asked.status_code == 200
         assert http.get("/api/crew", headers={"Origin": "http://evil.example"}).status_code == 403
+
+
+def test_a_body_is_bounded_unless_the_crew_says_so(server: ServerProcess):
+    """1 MB."""
+    with client(server) as http:
+        for size, status in ((1_000_000, 400), (1_000_001, 413)):
+            content = b'{"query": "' + b"x" * (size - 13) + b'"}'
+            answer = http.post(
+                "/api/crew/run", content=content, headers={"Content-Type": "application/json"}
+            )
+            assert (len(content), answer.status_code) == (size, status)

@@ -1,5 +1,7 @@
 """Keys, tokens and passwords: in nothing that a crew says, stores or logs."""
 
+import json
+import re
 import sqlite3
 import subprocess
 from pathlib import Path
@@ -9,6 +11,7 @@ import anyio
 import pytest
 
 from crew import load_crew
+from tests.server.notices.receivers import receiver
 from tests.support.crews import write_crew
 from tests.support.model_server import completion, http, model_server
 from tests.support.processes import BIN, clean_environment, client, serving
@@ -49,6 +52,29 @@ def test_nothing_planted_is_found(tmp_path: Path):
     assert done.returncode == 0, done.stdout + done.stderr
     assert "planted secrets: 3, found: none" in done.stdout
     assert not (folder / ".crew").exists()
+
+
+def test_channels_and_servers_of_the_crew_are_left_alone(tmp_path: Path):
+    """Real receivers hear nothing, MCP servers are not started, schedules start nothing; what channels would hear is searched."""
+    with receiver() as programs:
+        folder = crew(tmp_path, "")
+        text = (folder / "crew.yaml").read_text()
+        (folder / "crew.yaml").write_text(f"""{text}
+notify:
+  chat: {{ kind: slack, url: "http://127.0.0.1:{programs.port}/secret-0123456789", on: [done, failed] }}
+  mail: {{ kind: email, host: 127.0.0.1, port: 9, sender: a@example.com, to: [b@example.com], on: [done] }}
+schedules:
+  always: {{ cron: "* * * * *", query: hello }}
+""")
+        started = tmp_path / "started"
+        tools = (folder / "tools.yaml").read_text()
+        server = {"kind": "mcp", "command": "/usr/bin/touch", "args": [str(started)]}
+        (folder / "tools.yaml").write_text(f"{tools}  far: {json.dumps(server)}\n")
+        done = leakcheck(folder)
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert re.search(r"✓ notices, [1-9][0-9,]* bytes: none", done.stdout), done.stdout
+        assert programs.told == []
+        assert not started.exists()
 
 
 @pytest.mark.parametrize(

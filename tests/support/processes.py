@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -53,15 +53,29 @@ class ServerProcess:
 
 
 def start_server(
-    folder: Path, *options: str, command: str = "serve", coverage: str = "on", **environment: str
+    folder: Path,
+    *options: str,
+    command: str = "serve",
+    coverage: str = "on",
+    under: Sequence[str] = (),
+    **environment: str,
 ) -> ServerProcess:
     """Start `crew serve`, or `crew worker`, on a free port and wait until it says where it is.
 
-    `coverage`: "off" to measure none, which costs a server half as much again.
+    `coverage`: "off" to measure none, which costs a server half as much again. `under`: a program
+    that starts it, such as prlimit.
     """
     log = folder / f"{command}-{next(STARTED)}.log"
     with log.open("w") as out:
-        arguments: list[str | Path] = [BIN / "crew", command, folder, "--port", "0", *options]
+        arguments: list[str | Path] = [
+            *under,
+            BIN / "crew",
+            command,
+            folder,
+            "--port",
+            "0",
+            *options,
+        ]
         names = [key for key in os.environ if key.startswith("COVERAGE_") and coverage == "on"]
         measured = {key: os.environ[key] for key in names}
         process = subprocess.Popen(
@@ -85,10 +99,17 @@ def start_server(
 
 @contextlib.contextmanager
 def serving(
-    folder: Path, *options: str, command: str = "serve", coverage: str = "on", **environment: str
+    folder: Path,
+    *options: str,
+    command: str = "serve",
+    coverage: str = "on",
+    under: Sequence[str] = (),
+    **environment: str,
 ):
     """A server process, or a worker, for a `with` block; killed at its end if it still runs."""
-    server = start_server(folder, *options, command=command, coverage=coverage, **environment)
+    server = start_server(
+        folder, *options, command=command, coverage=coverage, under=under, **environment
+    )
     try:
         yield server
     finally:

@@ -23,9 +23,24 @@ from server.cli.leaks.search import found_in
 START_SECONDS = 60.0
 LOOK_SECONDS = 0.1
 ASKED = "requests to models"
+NOTICE_SECONDS = 10.0
 RUN_SECONDS = 120.0
 ADDRESS = re.compile(r"http://127\.0\.0\.1:\d+")
-READ = ("/api/crew", "/api/crew?prompts=1", "/api/crew/runs", "/metrics", "/ready", "/openapi.json")
+READ = (
+    "/api/crew",
+    "/api/crew?prompts=1",
+    "/api/crew/runs",
+    "/api/crew/inbox",
+    "/api/crew/grants",
+    "/metrics",
+    "/metrics?format=json",
+    "/ready",
+    "/openapi.json",
+    # which are refused
+    "/api/crew/runs/none",
+    "/api/crew/stream",
+    "/api/crew/runs?limit=x",
+)
 
 
 def leakcheck(folder: Folder = HERE) -> None:
@@ -68,11 +83,14 @@ def _play(copy: Path, environment: Mapping[str, str], plant: Plant) -> dict[str,
         log = copy.parent / "log"
         with _serving(copy, environment, plant.token, log) as http:
             outputs |= _ask(http, " ".join(plant.values.values()))
+            _await_notices(http)
         outputs["log"] = log.read_bytes()
         outputs[ASKED] = b"\n".join(model.asked)
+        outputs["notices"] = b"\n".join(model.told)
     kept = [path.read_bytes() for path in sorted((copy / ".crew").glob("*")) if path.is_file()]
     outputs["database"] = b"".join(kept)
-    shown = [_command(environment, "runs", str(copy)), _command(environment, "validate", str(copy))]
+    commands = ("runs", "inbox", "audit", "grants", "tools", "validate")
+    shown = [_command(environment, name, str(copy)) for name in commands]
     outputs["commands"] = b"".join(shown)
     return outputs
 
@@ -90,6 +108,17 @@ def _ask(http: httpx2.Client, secrets: str) -> dict[str, bytes]:
     pages = b"".join(http.get(path).content for path in READ)
     reload = http.post("/api/crew/reload").content
     return {"streams": streams, "runs": results, "other answers": pages + reload}
+
+
+def _await_notices(http: httpx2.Client) -> None:
+    """Until the channels are told, or have had the time for it."""
+    deadline = time.monotonic() + NOTICE_SECONDS
+    while time.monotonic() < deadline:
+        told = http.get("/metrics").text
+        counts = re.findall(r'crew_notices_total\{.*outcome="sent"\} ([0-9.]+)', told)
+        if all(float(count) > 0 for count in counts):
+            return
+        time.sleep(LOOK_SECONDS)
 
 
 @contextmanager

@@ -12,6 +12,8 @@ from urllib.parse import quote
 # what it does with a query that begins with this word
 MODES = ("answer", "call", "stream", "refuse", "break")
 PIECE_CHARS = 7
+# where channels of `notify` are told
+NOTICES = "/notices/"
 
 
 class HostileModel(ThreadingHTTPServer):
@@ -25,6 +27,8 @@ class HostileModel(ThreadingHTTPServer):
         self.planted = planted
         self.port = self.server_address[1]
         self.asked: list[bytes] = []
+        # what channels were sent, with the headers
+        self.told: list[bytes] = []
 
     @property
     def words(self) -> str:
@@ -42,6 +46,11 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:  # http.server's name
         """One request."""
         content = self.rfile.read(int(self.headers.get("content-length", 0)))
+        if self.path.startswith(NOTICES):
+            # whose address is a secret of the channel's own; what it is told is not
+            self.server.told.append(content)
+            self._send(200, {})
+            return
         self.server.asked.append(content)
         request = json.loads(content)
         texts = [str(one.get("content")) for one in request["messages"] if one["role"] == "user"]

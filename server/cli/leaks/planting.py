@@ -10,8 +10,10 @@ import yaml
 
 from crew.config.environment import SECRET_NAME, VARIABLE
 from crew.config.sources import ENDINGS
-from crew.config.yaml_reader import Loader
+from crew.config.yaml_reader import read
+from server.cli.leaks.hostile_model import NOTICES
 from server.settings import VARIABLES
+from tools.yaml_shape import resolve
 
 # has what URLs and base64 write in another way
 CANARY = "cnry/{}+{}"
@@ -28,6 +30,11 @@ class Plant:
     def value(self, name: str) -> str:
         """The planted value of a name."""
         return self.values.setdefault(name, CANARY.format(token_hex(8), token_hex(4)))
+
+    def address(self, name: str, port: int) -> str:
+        """A planted address on this machine."""
+        made = f"http://127.0.0.1:{port}{NOTICES}{token_hex(12)}"
+        return self.values.setdefault(name, made)
 
 
 def plant_environment(folder: Path, plant: Plant) -> dict[str, str]:
@@ -57,22 +64,85 @@ def copy_crew(folder: Path, target: Path) -> None:
 
 
 def redirect(folder: Path, port: int, plant: Plant) -> None:
-    """Change a copy of a crew: its agents ask a provider on a port of this machine."""
+    """Change a copy of a crew: its agents and channels ask and tell a port of this machine.
+
+    Nothing is started but by who asks: it has no schedules, and no MCP servers.
+    """
+    servers = _mcp_names(folder)
     for path in _yaml_files(folder):
         is_crew = path.parent == folder
-        if is_crew and path.stem != "crew":
+        if is_crew and path.stem not in ("crew", "tools"):
             continue
-        data = yaml.load(path.read_text(encoding="utf-8"), Loader)  # noqa: S506 # a safe one
+        # as crews are read: `on` is a text
+        data = _plain(resolve(read(path.name, path.read_bytes()).data))
+        if not isinstance(data, dict):
+            continue
         if is_crew:
+            _without_servers(data)
+        if is_crew and path.stem == "crew":
+            data.pop("schedules", None)
+            for name, channel in (data.get("notify") or {}).items():
+                _redirect_channel(channel)
+                channel["url"] = f"http://127.0.0.1:{port}{NOTICES}{name}"
+                if channel["kind"] == "slack":
+                    # who knows the address may post
+                    channel["url"] = plant.address(f"address of notify.{name}", port)
             providers = data.setdefault("providers", {})
             providers.setdefault("openai", {})
             for name, provider in providers.items():
                 if name != "scripted":
                     _redirect_provider(provider, port, plant)
-        else:
+        elif not is_crew:
+            data["tools"] = [
+                name for name in data.get("tools") or [] if not name.startswith(servers)
+            ]
             for part in (data, data.get("primary"), data.get("backup")):
                 _redirect_agent(part)
         path.write_text(yaml.safe_dump(data, allow_unicode=True), encoding="utf-8")
+
+
+def _plain(value: Any) -> Any:
+    """With texts of Python's own type, also in keys."""
+    match value:
+        case dict():
+            return {str(key): _plain(part) for key, part in value.items()}
+        case list():
+            return [_plain(part) for part in value]
+        case str():
+            return str(value)
+        case _:
+            return value
+
+
+def _mcp_names(folder: Path) -> tuple[str, ...]:
+    """The names of entries that are MCP servers, which begin those of their tools."""
+    found = []
+    for stem in ("crew", "tools"):
+        for ending in ENDINGS:
+            path = folder / f"{stem}{ending}"
+            data = _plain(read(path.name, path.read_bytes()).data) if path.is_file() else None
+            tools = data.get("tools") if isinstance(data, dict) else None
+            found += [name for name, one in (tools or {}).items() if _is_server(one)]
+    # no name begins with this one
+    return tuple(found) or ("\0",)
+
+
+def _is_server(entry: Any) -> bool:
+    return isinstance(entry, dict) and entry.get("kind") == "mcp"
+
+
+def _without_servers(data: dict[str, Any]) -> None:
+    tools = data.get("tools")
+    if isinstance(tools, dict):
+        data["tools"] = {name: one for name, one in tools.items() if not _is_server(one)}
+
+
+def _redirect_channel(channel: dict[str, Any]) -> None:
+    """A channel that can be told on this machine: an email is told as a webhook is."""
+    if channel.get("kind") == "email":
+        kept = {"on": channel["on"]} if "on" in channel else {}
+        channel.clear()
+        channel |= {"kind": "webhook", **kept}
 
 
 def _redirect_provider(provider: dict[str, Any], port: int, plant: Plant) -> None:

@@ -82,6 +82,31 @@ async def test_what_a_user_wrote_is_quoted_not_called(tmp_path: Path, quoted: st
     assert [one["metadata"]["code"] for one in played.of("warning")] == ["quoted_call"]
 
 
+@pytest.mark.parametrize("said", [f"{CALL} would restart it", f"{CALL}.", f"  {CALL}  # no!"])
+@pytest.mark.parametrize("asked_for", [CALL, f"what does {CALL} do?"])
+async def test_a_quotation_that_goes_on_is_no_call(tmp_path: Path, said: str, asked_for: str):
+    """Nor one from the middle of a line."""
+    async with model_server([http(200, completion(said))]) as server:
+        crew = asked(tmp_path, server.url, tool_call_mode="text")
+        played = await play(crew, asked_for)
+    assert ACTED == []
+    assert [one["metadata"]["code"] for one in played.of("warning")] == ["quoted_call"]
+
+
+async def test_a_tool_that_is_spoken_of_may_be_called(tmp_path: Path):
+    """Its name with brackets in somebody's sentence is no call that is quoted."""
+
+    def look() -> str:
+        """Look."""
+        ACTED.append("looked")
+        return "well"
+
+    rules = [{"after": "look", "say": "done"}, {"say": "look()"}]
+    crew = crew_of(tmp_path, {"a": {"tools": ["look"]}}, rules, tool(look))
+    await play(crew, "please use look() first")
+    assert ACTED == ["looked"]
+
+
 async def test_what_a_tool_returned_is_quoted_not_called(tmp_path: Path):
     """A log line that looks like a call."""
 

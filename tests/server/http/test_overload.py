@@ -9,6 +9,7 @@ from prometheus_client import CollectorRegistry, Counter
 from starlette.responses import PlainTextResponse
 from starlette.types import Receive, Scope, Send
 
+from server.http.access import POLICY
 from server.http.overload import MOST_AT_ONCE, STARTS, Admission, Overload
 
 SECONDS = 60.0
@@ -55,10 +56,10 @@ async def test_only_what_starts_runs_is_refused():
     ask(watched)
 
     async def status(
-        path: str, *headers: tuple[bytes, bytes]
+        path: str, *headers: tuple[bytes, bytes], method: str = "GET"
     ) -> tuple[int, dict[bytes, bytes], Any]:
         sent: list[Any] = []
-        scope: Scope = {"type": "http", "method": "GET", "path": path, "headers": list(headers)}
+        scope: Scope = {"type": "http", "method": method, "path": path, "headers": list(headers)}
 
         async def send(message: Any) -> None:
             sent.append(message)
@@ -71,8 +72,14 @@ async def test_only_what_starts_runs_is_refused():
     for path in STARTS:
         code, headers, body = await status(path)
         assert (code, headers[b"retry-after"]) == (503, b"1")
+        assert headers[b"x-request-id"]
+        assert {name.lower().encode() for name in POLICY} <= headers.keys()
         assert headers[b"content-type"] == b"application/problem+json"
         assert "try again" in json.loads(body)["detail"]
         assert (await status(path, (b"last-event-id", b"r:1")))[0] == 200
     for path in ("/health", "/api/crew/runs", "/api/crew/runs/r/resume", "/metrics"):
         assert (await status(path))[0] == 200
+    for path in ("", "/r/fork", "/r/retry", "/r/resume", "/r/cancel"):
+        expected = 200 if path in ("/r/resume", "/r/cancel") else 503
+        assert (await status(f"/api/crew/runs{path}", method="POST"))[0] == expected, path
+    assert (await status("/api/crew/hooks/alerts", method="POST"))[0] == 503

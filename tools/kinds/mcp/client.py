@@ -201,7 +201,9 @@ def _failure(error: Exception, ended: list[str]) -> ServerError:
     """Why a server cannot be used: what it said at its end counts most."""
     while isinstance(error, ExceptionGroup):
         error = error.exceptions[0]
-    said = next((reason for reason in ended if reason), "")
+    # what the SDK itself finds wrong is said by it; the end is then of our own closing
+    is_ours = isinstance(error, RuntimeError)
+    said = "" if is_ours else next((reason for reason in ended if reason), "")
     if isinstance(error, ServerError) and not said:
         return error
     if isinstance(error, ValidationError) and not said:

@@ -1,0 +1,1 @@
+"""Servers that others wrote, and the conformance suite of the protocol."""
