@@ -11,12 +11,13 @@ from agents.breaking import Breaking
 from agents.errors import ModelErrorCode
 from agents.fallback import Fallback
 from agents.model import EmitModelEvent, ModelEvent, Notice
+from agents.pacing import Paced
 from crew import MemoryStore, Query, Runs, load_crew
 from tests.support.crews import write_crew
 from tests.support.model_server import completion, http, model_server
 from tests.support.tool_calls import moving_clock
 from tools.clock import Clock, VirtualClock
-from tools.guards import Breaker, BreakerLimits
+from tools.guards import Breaker, BreakerLimits, CallLimits, Guards
 
 LIMITS = BreakerLimits(3, 30.0)
 
@@ -47,6 +48,19 @@ class Near(Provider):
 
 def of(code: ModelErrorCode, times: int) -> list[ModelErrorCode]:
     return [code] * times
+
+
+async def test_a_provider_is_asked_no_more_often_than_it_allows():
+    """Requests wait for a turn; one that would wait too long is refused as if the provider had said so."""
+    far = Provider()
+    async with moving_clock() as clock:
+        paced = Paced(far, Guards(clock).of("far", CallLimits(rate_per_second=0.05), None))
+        began = clock.monotonic()
+        assert [await ask(paced) for _ in range(3)] == ["far", "far", "far"]
+        assert clock.monotonic() - began >= 40
+        answers = await asyncio.gather(*(ask(paced) for _ in range(6)))
+    assert sorted(set(answers)) == ["far", "rate_limited"]
+    assert far.asked < 9
 
 
 async def ask(model: Model, events: list[ModelEvent] | None = None) -> str:

@@ -57,6 +57,7 @@ def long(size: int) -> str:
 # speaks JSON-RPC by hand: each line of `SAYS` answers one method, and may do anything first
 RAW_SERVER = """
 import json, os, subprocess, sys, time
+PROTOCOL = "2025-11-25"
 TOOL = {"name": "t", "description": "d", "inputSchema": {"type": "object"}}
 
 def say(message):
@@ -80,7 +81,7 @@ for line in sys.stdin:
     request = json.loads(line)
     match request.get("method"):
         case "initialize":
-            result(request, protocolVersion="2025-11-25", capabilities={"tools": {}},
+            result(request, protocolVersion=PROTOCOL, capabilities={"tools": {}},
                    serverInfo={"name": "raw", "version": "1"})
         case "tools/list":
             listed(request)

@@ -98,6 +98,23 @@ def test_functions_that_make_no_tool_say_why():
             tool(function)
 
 
+def test_null_stands_for_an_argument_that_is_left_out():
+    """As models write it; not where null is a value, and not for one that is required."""
+    schema = {
+        "properties": {
+            "a": {"type": "string"},
+            "b": {"type": "integer"},
+            "c": {"type": ["string", "null"]},
+            "d": {},
+        },
+        "required": ["a"],
+    }
+    check = JsonSchema(schema).check
+    assert check({"a": "x", "b": None, "c": None, "d": None}) == {"a": "x", "c": None, "d": None}
+    with pytest.raises(ArgumentsError, match="null"):
+        check({"a": None})
+
+
 @pytest.mark.parametrize("schema", [{"type": "array"}, {"properties": {"x": {"type": "nope"}}}])
 def test_a_schema_that_is_none_is_refused(schema: dict[str, Any]):
     """Before anything starts."""

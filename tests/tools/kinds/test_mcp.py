@@ -133,6 +133,7 @@ STARTS: list[tuple[str, str]] = [
     ("def listed(request):\n    result(request, tools=[], nextCursor='x')", "more than 100 pages"),
     ("def listed(request):\n    result(request, tools=[{**TOOL, 'name': f't{n}'} for n in range(5000)])", "more than 1000 tools"),
     ("def listed(request):\n    result(request, tools='none')", "tools"),
+    ("PROTOCOL = '1999-01-01'", "rotocol version"),
     ("def listed(request):\n    say({'jsonrpc': '2.0', 'id': request['id'], 'error': {'code': 1, 'message': 'not today'}})", "not today"),
 ]  # fmt: skip
 
