@@ -7,7 +7,7 @@ SPHINX = $(BIN)/sphinx-build --quiet --fail-on-warning --keep-going docs docs/_b
 # in the language of whoever reads it
 QUERY ?= $(if $(filter vi%,$(or $(LC_ALL),$(LC_MESSAGES),$(LANG))),Kiểm tra máy này giúp tôi,Please look at this machine)
 
-.PHONY: run serve install real check test faults lock audit docs clean
+.PHONY: run serve install real check test faults mutants lock audit docs clean
 
 run: $(VENV)/.installed  ## show the IT-support crew at work on this machine (no key, no network)
 	@$(BIN)/crew run examples/it-support "$(QUERY)"
@@ -59,6 +59,9 @@ faults: $(VENV)/.dev  ## kill, stop and freeze servers and workers, restart data
 	$(BIN)/python -m tests.faults --postgres --kills 200 --stalls 20 --skewed --network
 	$(BIN)/python -m tests.faults --postgres --restarts 100 --forgetful
 	$(BIN)/python -m tests.faults --mutants
+
+mutants: $(VENV)/.dev  ## take each defence away, and see that a test goes red
+	$(BIN)/python -m tests.defences
 
 lock: $(VENV)/.dev  ## write requirements.lock: every package with its hashes
 	$(BIN)/uv pip compile pyproject.toml --all-extras --universal --python-version 3.11 --upgrade \

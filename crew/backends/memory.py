@@ -155,6 +155,10 @@ class MemoryStore:
         """See RunLog."""
         return sum(row.status == status for row in self._rows.values())
 
+    async def stored_bytes(self, owner: str) -> int:
+        """See RunLog."""
+        return sum(row.stored_bytes for row in self._rows.values() if row.owner == owner)
+
     async def records(self, run_id: str, after: int = 0, limit: int = 500) -> list[Record]:
         """See RunLog."""
         first = max(0, after - self._purged.get(run_id, 0))
@@ -211,6 +215,9 @@ class MemoryStore:
         gone = max(0, len(kept) - ages.max_events)
         if ended_at < ages.events_before:
             gone = len(kept)
+        left = sum(one.size for one in kept[gone:])
+        if gone:
+            self._rows[run_id] = replace(row, stored_bytes=left)
         del kept[:gone]
         self._purged[run_id] = self._purged.get(run_id, 0) + gone
         return gone > 0

@@ -138,6 +138,9 @@ class CrewSettings(Shape):
     """How many runs of one owner may wait; a further one is refused (429)."""
     max_waiting_runs: Annotated[int, Field(ge=1, le=1_000_000)] = 20_000
     """How many runs of all owners may wait; a further one is refused (503)."""
+    max_stored_mb_per_owner: Annotated[float, Field(gt=0, le=1_000_000_000)] | None = 10_000
+    """Of the events of one owner's runs, x 1,000,000 bytes; beyond it none is started (429) until
+    old ones are deleted. null: no bound."""
     unplayable_after_seconds: Annotated[float, Field(gt=0, le=604_800)] = 300
     """How long a run waits for a process that has what it was started with; then it fails."""
     client_start_agents: list[Name] = []

@@ -15,6 +15,7 @@ def ended_row(
     answer: str,
     until: str | None,
     now: str,
+    recorded_bytes: int,
 ) -> RunRow:
     """The row of a run that has ended or is paused.
 
@@ -26,6 +27,7 @@ def ended_row(
         answer: the run's, or why it failed.
         until: when a pause is over even without an answer; RFC 3339, as is `now`.
         now: the time.
+        recorded_bytes: of the segment's events.
     """
     is_paused = state.status == "paused"
     return replace(
@@ -44,4 +46,5 @@ def ended_row(
         asks=question_text(state.question) if is_paused and state.question is not None else "",
         pause_seq=state.pause_seq if is_paused else None,
         last_seq=state.seq,
+        stored_bytes=row.stored_bytes + recorded_bytes,
     )

@@ -315,5 +315,14 @@ class CrewExecutor:
     ) -> None:
         self.state.apply(event)
         now = rfc3339(self.journal.now())
-        self.row = ended_row(self.row, self.state, event.reason, agent_id, answer, until, now)
+        self.row = ended_row(
+            self.row,
+            self.state,
+            event.reason,
+            agent_id,
+            answer,
+            until,
+            now,
+            self.journal.recorded_bytes,
+        )
         self.journal.record(event, self.row)

@@ -53,6 +53,8 @@ class RunRow:
     owner: str = ""
     # 0 to 9; higher ones go first
     priority: int = DEFAULT_PRIORITY
+    # of its events, until it last ended or paused
+    stored_bytes: int = 0
 
     def resumed(self, request_id: str) -> "RunRow":
         """The row of the run's next segment."""
@@ -69,6 +71,7 @@ class RunRow:
             duration_seconds=self.duration_seconds,
             owner=self.owner,
             priority=self.priority,
+            stored_bytes=self.stored_bytes,
         )
 
 
@@ -88,6 +91,11 @@ class Record:
     seq: int
     public: str
     event: str
+
+    @property
+    def size(self) -> int:
+        """About how many bytes it is."""
+        return len(self.public) + len(self.event)
 
 
 @dataclass(frozen=True, slots=True)

@@ -85,6 +85,10 @@ class RunLog(Protocol):
         """How many runs have a status."""
         ...
 
+    async def stored_bytes(self, owner: str) -> int:
+        """About how many bytes the events of an owner's runs are that have ended or are paused."""
+        ...
+
     async def records(self, run_id: str, after: int = 0, limit: int = 500) -> list[Record]:
         """Events with a number above `after`, in order, of up to MAX_PAGE_BYTES together."""
         ...

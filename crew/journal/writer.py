@@ -131,6 +131,8 @@ class Journal:
         self._active_before = active_seconds
         # on the clock, since when the run is at work; None: it waits for that
         self._started: float | None = None
+        # of the events that were recorded here
+        self.recorded_bytes = 0
         self.patience_seconds = PATIENCE_SECONDS
         self._state: WriterState = Idle()
         self._pending = Batch()
@@ -232,6 +234,7 @@ class Journal:
         assert published is not None, "every stored event has a public form"
         record = Record(self.seq + 1, published.encoded, encode_event(event, self.active_seconds))
         self._pending.records.append(record)
+        self.recorded_bytes += record.size
         self._pending.events.append((published, event))
         # only now: an event that cannot be encoded must not leave a hole
         self.seq += 1

@@ -11,6 +11,7 @@ CrewError
 ├── AlreadyStarted   a request with the same idempotency key has started something; `record` has it
 ├── KeyReused        a request with the same idempotency key asked for something else
 ├── MayHaveBegun     whether a segment has begun is not known
+├── TooMuchStored    the events of an owner's runs take as much as they may
 ├── TooManyWait      as many runs wait as may, of this owner or of all
 ├── RunEnded         the run has ended already
 └── Draining         this process takes no new runs
@@ -92,6 +93,16 @@ class TooManyWait(CrewError):
         setting = "max_waiting_runs" if of_all else "max_waiting_runs_per_owner"
         super().__init__(f"{most:,} runs wait already (settings.{setting}); try again later")
         self.of_all = of_all
+
+
+class TooMuchStored(CrewError):
+    """The events of an owner's runs take as much as they may."""
+
+    def __init__(self, most_mb: float) -> None:
+        super().__init__(
+            f"the runs of this owner take more than {most_mb:g} MB "
+            "(settings.max_stored_mb_per_owner); old ones are deleted in time"
+        )
 
 
 class RunEnded(CrewError):

@@ -84,7 +84,7 @@ class RunForker:
             if not page or page[0].seq != len(found) + 1:
                 raise NotForkable(f"the events of run {run_id} are no longer kept")
             found += page
-            size += sum(len(one.public) + len(one.event) for one in page)
+            size += sum(one.size for one in page)
             if size > MAX_COPIED_BYTES:
                 text = f"the first {after} events of run {run_id} are too many to copy"
                 raise NotForkable(f"{text}: more than {MAX_COPIED_BYTES >> 20} MiB")
@@ -102,7 +102,8 @@ class RunForker:
         finally:
             self.factory.revisions.release(crew)
         text = f"it was copied from event {len(records)} of run {run_id}, and has not gone on"
-        row = ended_row(begun, state, "internal", None, text, None, begun.started_at)
+        size = sum(one.size for one in records)
+        row = ended_row(begun, state, "internal", None, text, None, begun.started_at, size)
         return replace(row, status="failed")
 
 

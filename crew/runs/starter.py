@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import assert_never
 
 from crew.crew import Crew
@@ -29,6 +29,7 @@ from crew.runs.errors import (
     NotPaused,
     NotRetryable,
     TooManyWait,
+    TooMuchStored,
     UnknownAgent,
     UnknownRun,
     WrongDecision,
@@ -41,6 +42,10 @@ from tools.clock import rfc3339
 
 # for so long a count of all runs that wait is good enough
 COUNT_AGE = timedelta(seconds=1)
+# and so is what an owner's runs take
+STORED_AGE = timedelta(seconds=10)
+MAX_OWNERS = 10_000
+MB = 1_000_000
 
 
 class RunStarter:
@@ -51,6 +56,8 @@ class RunStarter:
         self.revisions, self.queue = factory.revisions, factory.queue
         # how many runs of all owners waited, and when that was
         self._all_waiting, self._counted = 0, self.store.now() - COUNT_AGE
+        # by owner: what its runs took, and when that was
+        self._stored: dict[str, tuple[int, datetime]] = {}
 
     async def start(
         self, query: Query, request_id: str, key: IdempotencyKey | None, owner: str
@@ -101,12 +108,16 @@ class RunStarter:
         return run
 
     async def check_room(self, owner: str, key: IdempotencyKey | None) -> None:
-        """Refuse what would make too many runs wait; raises TooManyWait.
+        """Refuse what there is no room for; raises TooManyWait, TooMuchStored.
 
         Also AlreadyStarted or KeyReused, where a request with this key was accepted before.
         """
         settings = self.revisions.current.config.settings
-        if await self._waiting(owner) >= settings.max_waiting_runs_per_owner:
+        refusal: TooManyWait | TooMuchStored
+        most_mb = settings.max_stored_mb_per_owner
+        if most_mb is not None and await self._stored_bytes(owner) > most_mb * MB:
+            refusal = TooMuchStored(most_mb)
+        elif await self._waiting(owner) >= settings.max_waiting_runs_per_owner:
             refusal = TooManyWait(settings.max_waiting_runs_per_owner)
         elif await self._waiting() >= settings.max_waiting_runs:
             refusal = TooManyWait(settings.max_waiting_runs, of_all=True)
@@ -116,6 +127,17 @@ class RunStarter:
             # it was accepted when there was room
             raise key_taken(key, record)
         raise refusal
+
+    async def _stored_bytes(self, owner: str) -> int:
+        """Counted now and then: it takes the database a look at each of the owner's runs."""
+        now = self.store.now()
+        size, counted = self._stored.get(owner, (0, now - STORED_AGE))
+        if now - counted >= STORED_AGE:
+            size = await self.store.stored_bytes(owner)
+            if len(self._stored) > MAX_OWNERS:
+                self._stored.clear()
+            self._stored[owner] = size, now
+        return size
 
     async def _waiting(self, owner: str | None = None) -> int:
         """How many runs of an owner, or of all, wait."""

@@ -21,7 +21,7 @@ RULES: list[dict[str, Any]] = [
 ]
 
 
-def crew(folder: Path, **settings: int) -> Path:
+def crew(folder: Path, **settings: float) -> Path:
     limits = {"timeout_seconds": 7200, **settings}
     return write_crew(folder, {"a": {"is_terminal": True}}, RULES, settings=limits)
 
@@ -96,6 +96,24 @@ def test_a_run_waits_for_its_turn(tmp_path: Path):
         http.post(f"/api/crew/runs/{first}/cancel")
         until(lambda: status(http, second) == "completed")
         until(lambda: "crew_runs_waiting 0.0" in http.get("/metrics").text)
+
+
+def test_an_owner_stores_so_much(tmp_path: Path):
+    """Beyond it nothing more is started for it; others, and what it has, go on."""
+    folder = crew(tmp_path / "crew", max_stored_mb_per_owner=0.005)
+    with (
+        serving(folder, CREW_API_TOKENS=TOKENS) as server,
+        client(server) as one,
+        client(server) as other,
+    ):
+        shop, ops = as_(one, SHOP), as_(other, OPS)
+        made = shop.post("/api/crew/run", json={"query": "x" * 5000}).json()["run_id"]
+        # it is counted now and then
+        until(lambda: shop.post("/api/crew/run", json={"query": "x"}).status_code == 429)
+        refused = shop.post("/api/crew/runs", json={"query": "x"})
+        assert "settings.max_stored_mb_per_owner" in refused.json()["detail"]
+        assert ops.post("/api/crew/run", json={"query": "x"}).status_code == 200
+        assert shop.get(f"/api/crew/runs/{made}").status_code == 200
 
 
 def test_the_runs_of_all_owners_are_bounded_too(tmp_path: Path):

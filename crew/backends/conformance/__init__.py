@@ -31,6 +31,7 @@ from crew.backends.conformance.upkeep import (
     schedules_are_taken_further_by_one,
     the_store_says_whether_it_can_be_written,
     what_is_old_is_purged,
+    what_owners_store_is_known,
     where_runs_are_is_known,
 )
 from crew.backends.conformance.writers import (
@@ -65,6 +66,7 @@ CHECKS: tuple[Callable[[RunStore], Awaitable[None]], ...] = (
     a_retried_run_is_not_cancelled,
     # Purging
     what_is_old_is_purged,
+    what_owners_store_is_known,
     # RevisionStore
     revisions_are_kept_while_needed,
     # AuditLog

@@ -46,6 +46,30 @@ async def due(store: RunStore, limit: int = 9, seconds: float = 3600.0) -> list[
     return [row.run_id for row in await store.due_pauses(limit, seconds)]
 
 
+async def what_owners_store_is_known(store: RunStore) -> None:
+    """Of each, what its ended runs take; nothing of those whose events are deleted."""
+    for run_id, owner, size in (("a", "ann", 1000), ("b", "ann", 500), ("c", "bob", 70)):
+        row = sample_row(
+            run_id,
+            "completed",
+            ended_at=DAY.format(5),
+            last_seq=10,
+            owner=owner,
+            stored_bytes=size,
+        )
+        await store.append(Write(run_id, sample_records(1, 10), row, None))
+    assert await store.stored_bytes("ann") == 1500
+    assert await store.stored_bytes("bob") == 70
+    assert await store.stored_bytes("nobody") == 0
+    # of each run but its newest events
+    while await store.purge(PurgeAges(DAY.format(1), 5, DAY.format(1), DAY.format(1))):
+        assert await store.stored_bytes("ann") <= 1500
+    assert 0 < await store.stored_bytes("ann") < 1500
+    while await store.purge(PurgeAges(DAY.format(9), 5, DAY.format(1), DAY.format(1))):
+        assert await store.stored_bytes("bob") <= 70
+    assert await store.stored_bytes("ann") == 0
+
+
 async def what_is_old_is_purged(store: RunStore) -> None:
     """First the events, then the run; of long runs all but the newest; open runs stay."""
     for run_id, day in (("new", 9), ("old", 5), ("older", 1)):

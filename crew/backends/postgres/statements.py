@@ -19,7 +19,7 @@ ADD_AND_SET = f"""
 WITH held AS (
         UPDATE crew_runs
         SET status = $6, row = $7, revision = $8, ended_at = $9, paused_until = $10, last_seq = $11,
-            answer = $12, given_until = NULL
+            answer = $12, bytes = $13, given_until = NULL
         WHERE run_id = $1 AND epoch = $2 AND {JOINS} RETURNING 1
     ),
     added AS ({EVENTS} WHERE EXISTS (SELECT FROM held))
@@ -28,13 +28,13 @@ SELECT count(*) FROM held
 BEGIN = f"""
 WITH added AS ({EVENTS})
 INSERT INTO crew_runs
-    (run_id, epoch, status, row, revision, ended_at, paused_until, last_seq, answer,
+    (run_id, epoch, status, row, revision, ended_at, paused_until, last_seq, answer, bytes,
      owner, priority)
-VALUES ($1, $2, $6, $7, $8, $9, $10, $11, $12, $13, $14)
+VALUES ($1, $2, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)
 ON CONFLICT (run_id) DO UPDATE SET epoch = greatest(crew_runs.epoch, excluded.epoch),
     status = excluded.status, row = excluded.row, ended_at = excluded.ended_at,
     paused_until = excluded.paused_until, last_seq = excluded.last_seq, answer = excluded.answer,
-    given_until = NULL,
+    bytes = excluded.bytes, given_until = NULL,
     to_cancel = CASE WHEN crew_runs.status <> 'failed' THEN crew_runs.to_cancel END
 RETURNING epoch
 """  # noqa: S608 # as above
@@ -102,6 +102,16 @@ LIMIT $2 FOR UPDATE SKIP LOCKED
 SURPLUS_EVENTS = """
 SELECT run_id, last_seq - $1 FROM crew_runs
 WHERE last_seq - purged_seq > $1 AND ended_at IS NOT NULL LIMIT $2 FOR UPDATE SKIP LOCKED
+"""
+STORED_BYTES = """
+SELECT coalesce(sum(bytes), 0)::bigint FROM crew_runs WHERE owner = $1 AND bytes > 0
+"""
+# what is left of a run's events takes a part of its bytes
+PURGED = """
+UPDATE crew_runs SET purged_seq = greatest(purged_seq, $2),
+    bytes = bytes * greatest(0, last_seq - greatest(purged_seq, $2))
+        / greatest(1, last_seq - purged_seq)
+WHERE run_id = $1
 """
 OLD_LISTENERS = """
 DELETE FROM crew_listeners WHERE (run_id, process) IN (

@@ -28,8 +28,10 @@ from crew.backends.postgres.statements import (
     OLD_LISTENERS,
     OLD_REVISIONS,
     OLD_RUNS,
+    PURGED,
     RECORDS,
     RELEASE,
+    STORED_BYTES,
     SURPLUS_EVENTS,
 )
 from crew.backends.postgres.writing import ROW, begin, go_on, idempotency_record, is_written
@@ -187,6 +189,11 @@ class PostgresStore:
         async with self.server.connection() as connection:
             return await idempotency_record(connection, key)
 
+    async def stored_bytes(self, owner: str) -> int:
+        """See RunLog."""
+        async with self.server.connection() as connection:
+            return int(await connection.fetchval(STORED_BYTES, owner))
+
     async def due_pauses(self, limit: int, seconds: float) -> list[RunRow]:
         """See RunLog."""
         async with self.server.connection(writes=True) as connection:
@@ -208,8 +215,7 @@ class PostgresStore:
             for run_id, last in old:
                 sql = "DELETE FROM crew_events WHERE run_id = $1 AND seq <= $2"
                 await connection.execute(sql, run_id, last)
-                sql = "UPDATE crew_runs SET purged_seq = greatest(purged_seq, $2) WHERE run_id = $1"
-                await connection.execute(sql, run_id, last)
+                await connection.execute(PURGED, run_id, last)
             await connection.execute(OLD_LISTENERS)
             await connection.execute(OLD_REVISIONS, ages.revisions_before)
         return len(gone) + len(old)

@@ -107,5 +107,5 @@ def _record_columns(write: Write) -> tuple[list[int], list[str], list[str]]:
 
 def _row_columns(row: RunRow) -> tuple[object, ...]:
     row_json = ROW.dump_json(row, exclude={"answer"}).decode()
-    ends = (row.ended_at, row.paused_until, row.last_seq, row.answer)
+    ends = (row.ended_at, row.paused_until, row.last_seq, row.answer, row.stored_bytes)
     return (row.status, row_json, row.revision, *ends)

@@ -52,12 +52,13 @@ TESTS = {
     "until": "row ->> 'started_at' < {}",
 }
 UPSERT_RUN = """
-INSERT INTO runs (run_id, status, row, answer, revision, ended_at, paused_until, last_seq, epoch)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+INSERT INTO runs
+    (run_id, status, row, answer, revision, ended_at, paused_until, last_seq, owner, bytes, epoch)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (run_id) DO UPDATE SET status = excluded.status, row = excluded.row,
     answer = excluded.answer,
     ended_at = excluded.ended_at, paused_until = excluded.paused_until,
-    last_seq = excluded.last_seq, epoch = excluded.epoch, given_until = NULL
+    last_seq = excluded.last_seq, bytes = excluded.bytes, epoch = excluded.epoch, given_until = NULL
 """
 NEWEST = "SELECT coalesce(max(seq), 0) FROM events WHERE events.run_id = runs.run_id"
 NEWEST_OF = f"""
@@ -85,6 +86,13 @@ CLAIMS = f"""
 SELECT run_id, claims FROM runs
 WHERE run_id IN (SELECT value FROM json_each(?)) AND claims > 0 AND claimed_seq = ({NEWEST})
 """  # noqa: S608 # as above
+STORED_BYTES = "SELECT coalesce(sum(bytes), 0) FROM runs WHERE owner = ? AND bytes > 0"
+# what is left of a run's events takes a part of its bytes
+PURGED = """
+UPDATE runs SET purged_seq = max(purged_seq, ?1),
+    bytes = bytes * max(0, last_seq - max(purged_seq, ?1)) / max(1, last_seq - purged_seq)
+WHERE run_id = ?2
+"""
 OLD_REVISIONS = """
 DELETE FROM revisions
 WHERE kept_at < ? AND NOT EXISTS (SELECT 1 FROM runs WHERE runs.revision = revisions.revision)
@@ -174,6 +182,11 @@ class SqliteStore:
         sql = f"SELECT count(*) FROM runs WHERE status = '{status}'"  # noqa: S608 # as above
         (found,) = await self._file.do(lambda c: c.execute(sql).fetchone())
         return int(found)
+
+    async def stored_bytes(self, owner: str) -> int:
+        """See RunLog."""
+        found = await self._file.do(lambda c: c.execute(STORED_BYTES, (owner,)).fetchone())
+        return int(found[0])
 
     async def records(self, run_id: str, after: int = 0, limit: int = 500) -> list[Record]:
         """See RunLog."""
@@ -297,7 +310,7 @@ def _append(connection: sqlite3.Connection, write: Write, row_json: str) -> Appe
     events = [(run_id, one.seq, one.public, one.event) for one in write.records]
     connection.executemany("INSERT INTO events VALUES (?, ?, ?, ?)", events)
     if row is not None:
-        ends = (row.ended_at, row.paused_until, row.last_seq)
+        ends = (row.ended_at, row.paused_until, row.last_seq, row.owner, row.stored_bytes)
         columns = (row.status, row_json, row.answer, row.revision, *ends)
         connection.execute(UPSERT_RUN, (run_id, *columns, epoch))
     if write.notices:
@@ -340,7 +353,6 @@ def _purge(connection: sqlite3.Connection, ages: PurgeAges, limit: int) -> int:
     sql = f"{sql} AND ended_at IS NOT NULL LIMIT ?"
     old += connection.execute(sql, (ages.max_events, ages.max_events, limit)).fetchall()
     connection.executemany("DELETE FROM events WHERE seq <= ? AND run_id = ?", old)
-    sql = "UPDATE runs SET purged_seq = max(purged_seq, ?) WHERE run_id = ?"
-    connection.executemany(sql, old)
+    connection.executemany(PURGED, old)
     connection.execute(OLD_REVISIONS, (ages.revisions_before,))
     return len(gone) + len(old)

@@ -35,6 +35,7 @@ SERVED = {
     "max_request_body_size_kb": "tests/end_to_end/test_requests.py: test_limits_and_prompts_are_as_configured",
     "sse_keep_alive_seconds": "tests/end_to_end/test_life.py: test_a_silent_stream_pings",
     "disconnect_grace_seconds": "tests/end_to_end/test_life.py: test_who_leaves_has_a_grace",
+    "max_stored_mb_per_owner": "tests/end_to_end/test_fairness.py: test_an_owner_stores_so_much",
     "show_prompts": "tests/end_to_end/test_requests.py: test_limits_and_prompts_are_as_configured",
 }
 # A value of the same kind for texts that choose among a few.
