@@ -240,6 +240,11 @@ def _retention(environment: Mapping[str, str]) -> Retention:
     events = _number(environment, "CREW_KEEP_EVENTS", 50_000, (0, 10**9), "events")
     days = _number(environment, "CREW_KEEP_RUNS_DAYS", 30, (0, 36_500), "days")
     audit_days = _number(environment, "CREW_KEEP_AUDIT_DAYS", 365, (1, 36_500), "days")
+    if audit_days < days:
+        raise SettingsError(
+            f"CREW_KEEP_AUDIT_DAYS is {audit_days:g}, less than CREW_KEEP_RUNS_DAYS ({days:g}): "
+            "who did what is kept at least as long as the runs"
+        )
     return Retention(hours, int(events), days, audit_days)
 
 

@@ -18,7 +18,7 @@ from tests.support.served_crew import crew
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
     """One server for the tests that leave it as it was."""
-    limits = {"max_request_body_size_kb": 1000, "client_start_agents": ["b"]}
+    limits = {"client_start_agents": ["b"]}
     with serving(crew(tmp_path_factory.mktemp("server"), **limits)) as started:
         yield started
 

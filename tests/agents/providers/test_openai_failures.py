@@ -2,6 +2,7 @@
 
 import asyncio
 import gzip
+import json
 from typing import Any
 
 import anyio
@@ -27,6 +28,12 @@ def error_body(message: str) -> dict[str, Any]:
 CUT = http(200, completion())[:-20]
 
 
+# which says nothing of its length before it comes
+LARGE = json.dumps(completion("x" * 9_000_000)).encode()
+CHUNKED = (
+    b"HTTP/1.1 200 X\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n"
+    + b"%x\r\n%s\r\n0\r\n\r\n" % (len(LARGE), LARGE)
+)
 FAILURES = {
     "refused": (http(400, error_body("no such model")), "refused", "no such model"),
     "unauthorized": (http(401, error_body(f"bad key {SECRET}")), "refused", "bad key ***"),
@@ -58,6 +65,7 @@ FAILURES = {
         "unreadable",
         "compressed (gzip)",
     ),
+    "large, in chunks": (CHUNKED, "unreadable", "larger than 8 MiB"),
     "large": (http(200, completion("x" * 9_000_000)), "unreadable", "larger than 8 MiB"),
     "negative-usage": (
         http(200, completion(usage={"prompt_tokens": -1})),

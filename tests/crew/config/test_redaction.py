@@ -18,6 +18,12 @@ name: shown
 """
 
 
+def test_addresses_of_channels_are_masked():
+    """Who knows that of a chat may post."""
+    lines = redact_lines("notify:\n  chat:\n    kind: slack\n    url: https://h.example/hunter4\n")
+    assert not any("hunter4" in (line or "") for line in lines)
+
+
 @pytest.mark.parametrize("secret", ["hunter2", "sk-1", "se cret", "//me", "gw/v1"])
 def test_values_of_providers_are_masked(secret: str):
     """Whatever they are called; names of variables and numbers stay."""
@@ -39,6 +45,7 @@ def test_values_of_providers_are_masked(secret: str):
         "provider_url: https://u:hunter3@gw/v1",
         "x-base: {api_key: hunter3}",
         "x: {password: hunter3}",
+        "notify: {chat: {kind: slack, url: https://hooks.slack.com/services/hunter3}}",
     ],
 )
 def test_one_line_is_enough(line: str):
