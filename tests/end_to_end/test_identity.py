@@ -2,9 +2,12 @@
 
 import base64
 import json
+import threading
 import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
+from urllib.error import HTTPError
 
 import httpx2
 import jwt
@@ -12,6 +15,7 @@ import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 
+from server.identity import _read
 from tests.support.processes import ServerProcess, client, serving
 from tests.support.served_crew import crew
 
@@ -230,3 +234,26 @@ def test_the_header_of_anybody_else(tmp_path: Path):
     with serving(crew(tmp_path), **settings) as server, client(server) as http:
         headers = {"X-User": "ann", "X-Forwarded-For": "10.0.0.1"}
         assert http.get("/api/crew/runs", headers=headers).status_code == 401
+
+
+def test_keys_come_from_no_other_address():
+    """A redirect is not followed: it might lead to where anybody can answer."""
+
+    class Redirecting(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200 if self.path == "/there" else 302)
+            self.send_header("Location", "/there")
+            self.send_header("Content-Length", "2")
+            self.end_headers()
+            self.wfile.write(b"{}")
+
+        def log_message(self, format: str, *args: Any) -> None:
+            """Nothing."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Redirecting) as keeper:
+        threading.Thread(target=keeper.serve_forever, daemon=True).start()
+        address = f"http://127.0.0.1:{keeper.server_address[1]}"
+        assert _read(f"{address}/there") == "{}"
+        with pytest.raises(HTTPError, match="302"):
+            _read(f"{address}/keys")
+        keeper.shutdown()

@@ -40,6 +40,11 @@ def pay(about: str) -> str:
     return _act("once", about)
 
 
+def sign(about: str) -> str:
+    """Sign what a person has approved."""
+    return _act("signed", about)
+
+
 def end(about: str) -> str:
     """End the process."""
     _act("poison", about)
@@ -79,6 +84,12 @@ TOOLS = {
     "note": {"kind": "python", "function": "acts.py:note", "effect": "idempotent"},
     "pay": {"kind": "python", "function": "acts.py:pay", "effect": "once"},
     "end": {"kind": "python", "function": "acts.py:end"},
+    "sign": {
+        "kind": "python",
+        "function": "acts.py:sign",
+        "effect": "once",
+        "requires_approval": True,
+    },
     "mark": {
         "kind": "command",
         "description": "Write what may be written twice.",
@@ -112,7 +123,8 @@ RULES: list[dict[str, Any]] = [
     {"agent": "c", "say": 'mark("{{heard}}")'},
     {"agent": "d", "hears": "go on", "say": "{{heard}} we go [E]"},
     {"agent": "d", "say": "what now?"},
-    {"agent": "e", "after": "charge", "say": "paid, and done"},
+    {"agent": "e", "after": "sign", "say": "paid, and done"},
+    {"agent": "e", "after": "charge", "say": 'sign("{{heard}}")'},
     {"agent": "e", "say": 'charge("{{heard}}")'},
 ]
 
@@ -132,7 +144,7 @@ def crew(folder: Path) -> Path:
         "c": {"tools": ["mark", "desk"]},
         "d": {},
     }
-    agents["e"] = {"tools": ["charge"], "is_terminal": True}
+    agents["e"] = {"tools": ["charge", "sign"], "is_terminal": True}
     settings = {
         "disconnect_grace_seconds": -1,
         "max_rounds": 20,

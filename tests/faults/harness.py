@@ -209,16 +209,8 @@ class Harness:
             if pause is None:
                 history.wrong.append(f"{history.key}: it is paused without a pause")
                 return
-            decision = (
-                chance.choice(["retry", "skip", "done"])
-                if pause["metadata"].get("question")
-                else None
-            )
-            body: dict[str, Any] = (
-                {"decision": decision, "result": "x" if decision == "done" else ""}
-                if decision
-                else {"query": f"{history.key} go on"}
-            )
+            body = history.body(pause, chance)
+            decision = body.get("decision")
             address, place = f"/api/crew/runs/{history.run_id}/resume", pause["metadata"]["seq"]
             earlier = min(e["metadata"]["seq"] for e in history.of("pause"))
             if earlier < place:
@@ -247,7 +239,7 @@ class Harness:
                 # it may have been taken even if the process died before it said so; the stream will show
                 history.decided[decision] += 1
 
-    def _check(self, effects: list[dict[str, str]]) -> None:
+    def _check(self, effects: list[dict[str, Any]]) -> None:
         report, processes = self.report, self.processes
         report.faults, report.longest_drain = processes.faults, processes.longest_drain
         report.wrong += processes.wrong
@@ -279,6 +271,15 @@ class Harness:
             # an act whose intent the database has lost is made again
             if made > allowed and not self.hazards.forgetful:
                 report.wrong.append(f"{history.key}: paid {made} times, {allowed} allowed")
+            # what needs a person's word acts once for it, and as the person has said
+            signed = [
+                e["edited"] for e in effects if (e["kind"], e["key"]) == ("signed", history.key)
+            ]
+            allowed = 0 if history.verdict == "deny" else 1 + history.decided["retry"]
+            if len(signed) > allowed and not self.hazards.forgetful:
+                report.wrong.append(f"{history.key}: signed {len(signed)} times, {allowed} allowed")
+            if any(edited != (history.verdict == "edit") for edited in signed):
+                report.wrong.append(f"{history.key}: signed otherwise than a person has approved")
             if counted[("keyed", history.key)] > 1 and not self.hazards.forgetful:
                 report.wrong.append(f"{history.key}: paid again under another key")
         known = [h.run_id for h in self.histories if h.run_id]

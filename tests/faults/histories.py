@@ -1,10 +1,12 @@
 """What clients saw of each run, held against what is promised."""
 
 import json
+import random
 import time
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
+from zlib import crc32
 
 from tests.faults.acting_crew import MAX_RECOVERIES
 
@@ -25,6 +27,27 @@ class History:
     ended: bool = False
     # when an event came last
     heard: float = 0.0
+
+    @property
+    def verdict(self) -> str:
+        """What its person decides on the call that needs it, however often it is asked."""
+        return ("approve", "edit", "deny")[crc32(self.key.encode()) % 3]
+
+    def body(self, pause: dict[str, Any], chance: random.Random) -> dict[str, Any]:
+        """The answer to a pause."""
+        match pause["metadata"].get("question"):
+            case None:
+                return {"query": f"{self.key} go on"}
+            case "approval" if self.verdict == "edit":
+                (call,) = pause["metadata"]["calls"]
+                edited = {"about": f"{call['arguments']['about']} edited"}
+                decided = {"call_id": call["call_id"], "decision": "approve", "arguments": edited}
+                return {"decisions": [decided]}
+            case "approval":
+                return {"decision": self.verdict}
+            case _:
+                decision = chance.choice(["retry", "skip", "done"])
+                return {"decision": decision, "result": "x" if decision == "done" else ""}
 
     def received(self, seq: int, data: str) -> None:
         """An event; the same number is the same bytes."""
@@ -120,7 +143,8 @@ def wrong_in(history: History) -> list[str]:
         for e in events
         if e["type"] == "tool_result" and e["metadata"]["status"] != "success"
     ]
-    if len(failed) > history.decided["skip"]:
+    # and one that is denied is not made
+    if len(failed) > history.decided["skip"] + (history.verdict == "deny"):
         wrong.append(f"calls failed without a person's word: {failed}")
     starts = Counter(e["metadata"]["call_id"] for e in events if e["type"] == "tool_start")
     retried = history.decided["retry"]

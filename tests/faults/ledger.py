@@ -35,7 +35,11 @@ class Ledger(BaseHTTPRequestHandler):
             # whoever began to say it was killed in the middle: nothing has happened
             return
         told = json.loads(body)
-        effect = {"kind": told["kind"], "key": re.findall(r"run-[0-9]+", told["about"])[0]}
+        effect = {
+            "kind": told["kind"],
+            "key": re.findall(r"run-[0-9]+", told["about"])[0],
+            "edited": "edited" in told["about"],
+        }
         key = self.headers["Idempotency-Key"] if told["kind"] == "keyed" else None
         with lock:
             victim = chance.choice(victims) if victims else 0
