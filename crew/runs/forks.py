@@ -41,7 +41,7 @@ class RunForker:
         row = await self.store.row(run_id)
         if row is None:
             raise UnknownRun(run_id)
-        await self.starter.check_room(owner, key)
+        await self.starter.room.check(owner, key)
         records = _open_end(await self._records(run_id, after), run_id)
         now = self.store.now()
         begun = replace(

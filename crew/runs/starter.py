@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-from datetime import datetime, timedelta
 from typing import assert_never
 
 from crew.crew import Crew
@@ -28,24 +27,15 @@ from crew.runs.errors import (
     MayHaveBegun,
     NotPaused,
     NotRetryable,
-    TooManyWait,
-    TooMuchStored,
     UnknownAgent,
     UnknownRun,
     WrongDecision,
     key_taken,
 )
 from crew.runs.factory import RunFactory
-from crew.runs.queue import Queue
+from crew.runs.room import Room
 from crew.runs.run import Run, new_run_id
 from tools.clock import rfc3339
-
-# for so long a count of all runs that wait is good enough
-COUNT_AGE = timedelta(seconds=1)
-# and so is what an owner's runs take
-STORED_AGE = timedelta(seconds=10)
-MAX_OWNERS = 10_000
-MB = 1_000_000
 
 
 class RunStarter:
@@ -54,10 +44,7 @@ class RunStarter:
     def __init__(self, factory: RunFactory) -> None:
         self.factory, self.live, self.store = factory, factory.live, factory.store
         self.revisions, self.queue = factory.revisions, factory.queue
-        # how many runs of all owners waited, and when that was
-        self._all_waiting, self._counted = 0, self.store.now() - COUNT_AGE
-        # by owner: what its runs took, and when that was
-        self._stored: dict[str, tuple[int, datetime]] = {}
+        self.room = Room(factory)
 
     async def start(
         self, query: Query, request_id: str, key: IdempotencyKey | None, owner: str
@@ -74,7 +61,7 @@ class RunStarter:
     ) -> Run:
         if self.live.draining:
             raise Draining
-        await self.check_room(owner, key)
+        await self.room.check(owner, key)
         await self.revisions.keep_current()
         crew = self.revisions.current
         if query.agent_id is not None and query.agent_id not in crew.agents:
@@ -106,55 +93,6 @@ class RunStarter:
         state.apply(event)
         await self._play_at_once(run, event, row)
         return run
-
-    async def check_room(self, owner: str, key: IdempotencyKey | None) -> None:
-        """Refuse what there is no room for; raises TooManyWait, TooMuchStored.
-
-        Also AlreadyStarted or KeyReused, where a request with this key was accepted before.
-        """
-        settings = self.revisions.current.config.settings
-        refusal: TooManyWait | TooMuchStored
-        most_mb = settings.max_stored_mb_per_owner
-        if most_mb is not None and await self._stored_bytes(owner) > most_mb * MB:
-            refusal = TooMuchStored(most_mb)
-        elif await self._waiting(owner) >= settings.max_waiting_runs_per_owner:
-            refusal = TooManyWait(settings.max_waiting_runs_per_owner)
-        elif await self._waiting() >= settings.max_waiting_runs:
-            refusal = TooManyWait(settings.max_waiting_runs, of_all=True)
-        else:
-            return
-        if key is not None and (record := await self.store.idempotency_record(key.key)):
-            # it was accepted when there was room
-            raise key_taken(key, record)
-        raise refusal
-
-    async def _stored_bytes(self, owner: str) -> int:
-        """Counted now and then: it takes the database a look at each of the owner's runs."""
-        now = self.store.now()
-        size, counted = self._stored.get(owner, (0, now - STORED_AGE))
-        if now - counted >= STORED_AGE:
-            size = await self.store.stored_bytes(owner)
-            if len(self._stored) > MAX_OWNERS:
-                self._stored.clear()
-            self._stored[owner] = size, now
-        return size
-
-    async def _waiting(self, owner: str | None = None) -> int:
-        """How many runs of an owner, or of all, wait."""
-        if self.queue is None:
-            return self.factory.slots.waiting(owner)
-        if owner is None:
-            return await self._count_all(self.queue)
-        most = self.revisions.current.config.settings.max_waiting_runs_per_owner
-        return await self.queue.waiting(owner, most)
-
-    async def _count_all(self, queue: Queue) -> int:
-        """Counted now and then: it takes the database a look at each."""
-        now = self.store.now()
-        if now - self._counted >= COUNT_AGE:
-            self._counted = now
-            _, self._all_waiting = await queue.counts()
-        return self._all_waiting
 
     async def _play_at_once(self, run: Run, event: RunStarted, row: RunRow) -> None:
         """Let the loop take its first step before the start is written: both in one transaction."""
@@ -213,7 +151,7 @@ class RunStarter:
                 raise NotRetryable(f"the events of run {run_id} are no longer kept")
             if not forked_from:
                 # for a copy there was room before it was made
-                await self.check_room(row.owner, None)
+                await self.room.check(row.owner, None)
             crew, state = await self.factory.load(row, or_current=False)
             agent_id = state.main.agent_id
             name = crew.name_of(agent_id)

@@ -3,7 +3,8 @@
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
-from tests.defences.mutants import MUTANTS, Mutant
+from tests.defences.mutant import Mutant
+from tests.defences.mutants import MUTANTS
 
 AT_ONCE = 2
 

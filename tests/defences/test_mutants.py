@@ -2,7 +2,8 @@
 
 import pytest
 
-from tests.defences.mutants import MUTANTS, Mutant
+from tests.defences.mutant import Mutant
+from tests.defences.mutants import MUTANTS
 from tests.support.crews import ROOT
 
 

@@ -18,6 +18,7 @@ from crew.backends.sqlite.file import MIGRATIONS, SqliteFile
 from crew.backends.sqlite.grants import SqliteGrants
 from crew.backends.sqlite.locks import FileLocks
 from crew.backends.sqlite.outbox import SqliteOutbox, insert_notices
+from crew.backends.sqlite.purging import purge
 from crew.backends.sqlite.schedules import SqliteSchedules
 from crew.journal.errors import LostEvents, LostRun, StoreError
 from crew.journal.events import CancelReason, RunStatus
@@ -87,16 +88,6 @@ SELECT run_id, claims FROM runs
 WHERE run_id IN (SELECT value FROM json_each(?)) AND claims > 0 AND claimed_seq = ({NEWEST})
 """  # noqa: S608 # as above
 STORED_BYTES = "SELECT coalesce(sum(bytes), 0) FROM runs WHERE owner = ? AND bytes > 0"
-# what is left of a run's events takes a part of its bytes
-PURGED = """
-UPDATE runs SET purged_seq = max(purged_seq, ?1),
-    bytes = bytes * max(0, last_seq - max(purged_seq, ?1)) / max(1, last_seq - purged_seq)
-WHERE run_id = ?2
-"""
-OLD_REVISIONS = """
-DELETE FROM revisions
-WHERE kept_at < ? AND NOT EXISTS (SELECT 1 FROM runs WHERE runs.revision = revisions.revision)
-"""
 
 
 class SqliteStore:
@@ -214,7 +205,7 @@ class SqliteStore:
 
     async def purge(self, ages: PurgeAges, limit: int = 200) -> int:
         """See Purging."""
-        return await self._file.do(lambda c: _purge(c, ages, limit), writes=True)
+        return await self._file.do(lambda c: purge(c, ages, limit), writes=True)
 
     async def announce_listeners(
         self, process: str, run_ids: Sequence[str], seconds: float
@@ -339,20 +330,3 @@ def _idempotency_record(connection: sqlite3.Connection, key: str) -> Idempotency
     sql = "SELECT * FROM idempotency_records WHERE key = ?"
     found = connection.execute(sql, (key,)).fetchone()
     return IdempotencyRecord(*found) if found else None
-
-
-def _purge(connection: sqlite3.Connection, ages: PurgeAges, limit: int) -> int:
-    sql = "SELECT run_id FROM runs WHERE ended_at < ? LIMIT ?"
-    gone = connection.execute(sql, (ages.runs_before, limit)).fetchall()
-    for table in ("events", "idempotency_records", "runs"):
-        sql = f"DELETE FROM {table} WHERE run_id = ?"  # noqa: S608 # names of ours
-        connection.executemany(sql, gone)
-    sql = "SELECT last_seq, run_id FROM runs WHERE ended_at < ? AND last_seq - purged_seq > 0"
-    old = connection.execute(f"{sql} LIMIT ?", (ages.events_before, limit)).fetchall()
-    sql = "SELECT last_seq - ?, run_id FROM runs WHERE last_seq - purged_seq > ?"
-    sql = f"{sql} AND ended_at IS NOT NULL LIMIT ?"
-    old += connection.execute(sql, (ages.max_events, ages.max_events, limit)).fetchall()
-    connection.executemany("DELETE FROM events WHERE seq <= ? AND run_id = ?", old)
-    connection.executemany(PURGED, old)
-    connection.execute(OLD_REVISIONS, (ages.revisions_before,))
-    return len(gone) + len(old)
