@@ -49,7 +49,8 @@ def shell_quoted(text: str) -> str:
     """A text as the shell reads it; what would command a terminal as bash and zsh escape it."""
     if UNSAFE.search(text) is None:
         return shlex.quote(text)
-    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
+    # no quotation mark is left: a shell that knows no $'…' reads it as one word, too
+    escaped = text.replace("\\", "\\\\").replace("'", "\\x27")
     return f"$'{UNSAFE.sub(_as_bytes, escaped)}'"
 
 

@@ -4,14 +4,13 @@ import json
 import os
 import pty
 import re
-import shlex
 import signal
 import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from server.cli.hints import answer_commands
@@ -239,17 +238,26 @@ def test_a_failed_run_is_retried(tmp_path: Path, named: str):
     assert crew("retry", "nope", folder).returncode == 1
 
 
+def words_of(command: str, shell: str = "bash") -> list[str]:
+    """How a shell reads a command."""
+    script = f"printf '%s\\0' {command}"
+    read = subprocess.run([shell, "-c", script], capture_output=True, check=True).stdout
+    return read.decode(errors="replace").split("\0")[:-1]
+
+
+@settings(deadline=None, max_examples=50)
 @given(st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), min_size=1))
 def test_a_pasted_command_runs_nothing_else(call_id: str):
     """The ids of calls are the model's: a shell reads them as text."""
     calls = [{"agent_id": agent, "call_id": call_id, "may": ["approve", "deny"]} for agent in "ab"]
     for question in ("approval", "form"):
         for command in answer_commands(Path("my crew"), "r1", question, calls):
-            words = shlex.split(command)
+            words = words_of(command)
+            assert len(words_of(command, "sh")) == len(words)
             assert words[:5] == ["crew", "run", "my crew", "--answer", "r1"]
             given_ids = [word for word in words[5:] if word[1:].startswith(f"/{call_id}=")]
             assert len(given_ids) == words.count("--call")
-    words = shlex.split(answer_commands(Path("-x"), "r1", "approval", calls)[-1])
+    words = words_of(answer_commands(Path("-x"), "r1", "approval", calls)[-1])
     assert words[2] == "./-x"
     read = [CALL_DECISION.fullmatch(word) for word in words[6::2]]
     assert [one and one["agent"] for one in read] == ["a", "b"]
