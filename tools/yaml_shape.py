@@ -1,5 +1,6 @@
 """The base of every shape that is read from YAML: scalars as written, unknown keys refused."""
 
+import re
 import types
 import typing
 from typing import Annotated, Any, ClassVar
@@ -74,6 +75,18 @@ def _refuse_ignored(name: str) -> str:
 
 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,128}$"), AfterValidator(_refuse_ignored)]
+
+
+def _require_pattern(text: str) -> str:
+    try:
+        re.compile(text)
+    except re.error as error:
+        raise ValueError(f"{text!r} is no regular expression: {error}") from None
+    return text
+
+
+# a regular expression
+Pattern = Annotated[str, AfterValidator(_require_pattern)]
 
 
 class Shape(BaseModel):

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import BeforeValidator, Field
 
 from agents.errors import ModelError, ModelErrorCode
 from agents.history import estimate_tokens
@@ -25,7 +25,7 @@ from agents.model import (
 )
 from tools.calls import ToolCall
 from tools.clock import Clock
-from tools.yaml_shape import JsonObject, Shape
+from tools.yaml_shape import JsonObject, Pattern, Shape
 
 SCRIPT_FILE = "script.yaml"
 PLACEHOLDER = re.compile(r"\{\{\s*(heard|result\.(\w+))\s*\}\}")
@@ -41,14 +41,6 @@ def _as_call(value: Any) -> Any:
 
 def _as_failure(value: Any) -> Any:
     return {"code": value} if isinstance(value, str) else value
-
-
-def _check_pattern(value: str) -> str:
-    try:
-        re.compile(value)
-    except re.error as error:
-        raise ValueError(f"no regular expression: {error}") from error
-    return value
 
 
 class ScriptedCall(Shape):
@@ -88,7 +80,7 @@ class Rule(Shape):
     """One of these texts is in the newest words of anyone else (case does not matter)."""
     seen: Texts | None = None
     """One of these texts is anywhere in what the agent is shown of the conversation."""
-    matches: Annotated[str, AfterValidator(_check_pattern)] | None = None
+    matches: Pattern | None = None
     """This regular expression fits somewhere in what the agent is shown (case does not matter)."""
     after: Texts | None = None
     """The results of these tools are what the agent was shown last."""

@@ -1,23 +1,14 @@
 """When a person is asked before a call of a tool."""
 
-import re
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag
+from pydantic import BeforeValidator, Discriminator, Field, Tag
 
 from tools.approval import ApprovalRule, Condition, OnDeadline, Remember
-from tools.yaml_shape import Shape, form_of, resolve
+from tools.yaml_shape import Pattern, Shape, form_of, resolve
 
 Value = Annotated[Any, BeforeValidator(resolve)]
 Scalar = Annotated[str | float | bool | None, BeforeValidator(resolve)]
-
-
-def _require_pattern(text: str) -> str:
-    try:
-        re.compile(text)
-    except re.error as error:
-        raise ValueError(f"{text!r} is no regular expression: {error}") from None
-    return text
 
 
 class ConditionConfig(Shape):
@@ -27,7 +18,7 @@ class ConditionConfig(Shape):
     """A number above this one."""
     below: float | None = None
     """A number below this one."""
-    matches: Annotated[str, AfterValidator(_require_pattern)] | None = None
+    matches: Pattern | None = None
     """A text in which this regular expression is found."""
     not_: Annotated[Value, Field(alias="not")] = None
     """Anything but this value, or any of this list."""
