@@ -30,7 +30,7 @@ CLOSING_SECONDS = 1.0
 # beyond the most connections: told that they are too many, or that the server is alive
 SPARE_CONNECTIONS = 100
 # of the files that a process may open: kept for the database, tools and models
-KEPT_FILES, KEPT_PART = 32, 5
+KEPT_FILES, KEPT_PART = 64, 5
 HEALTH = b"/health"
 REASONS = {
     400: "Bad Request",

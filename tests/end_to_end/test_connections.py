@@ -110,9 +110,9 @@ def test_a_client_that_leaves_is_no_mistake_of_ours(tmp_path: Path):
 
 def test_few_open_files(tmp_path: Path):
     """A process that may open few says so, takes fewer connections, and answers the probe beyond."""
-    with serving(crew(tmp_path), under=("prlimit", "--nofile=80:80")) as server:
+    with serving(crew(tmp_path), under=("prlimit", "--nofile=160:160")) as server:
         with ExitStack() as stack:
-            assert "this process may have 80 open files" in server.log.read_text()
+            assert "this process may have 160 open files" in server.log.read_text()
             found = re.search(r"so it takes (\d+) connections", server.log.read_text())
             assert found is not None
             for _ in range(int(found[1])):
