@@ -17,10 +17,11 @@ from server.http.openapi.events import METADATA
 from tests.support.crews import ROOT, crew_of, play, write_crew
 from tests.support.processes import BIN, clean_environment, client, serving
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = pytest.mark.timeout(600)
 
 TOKEN = "admin-0123456789abcdef"
 CONFIG = Path(__file__).parent / "schemathesis.toml"
+BUSY = "as many runs as it can carry"
 # pages, and not for programs
 NOT_DESCRIBED = {("POST", "/session")} | {("GET", path) for path in PAGES}
 
@@ -38,13 +39,17 @@ def test_schemathesis(tmp_path: Path):
         command += ["--checks", "all", "--exclude-checks", "missing_required_header"]
         command += ["--max-examples", "25", "--seed", "1"]
         command += ["--continue-on-failure", "--generation-database", "none"]
-        done = subprocess.run(
-            command,
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            env=clean_environment(PYTHONPATH=str(ROOT)),
-        )
+        for _ in range(3):
+            done = subprocess.run(
+                command,
+                cwd=tmp_path,
+                capture_output=True,
+                text=True,
+                env=clean_environment(PYTHONPATH=str(ROOT)),
+            )
+            # on a machine that is busy for a moment a server says so, as it should
+            if BUSY not in done.stdout:
+                break
         log = server.log.read_text()
     assert done.returncode == 0, done.stdout + done.stderr
     assert "Operations:       21 selected / 21 total" in done.stdout
