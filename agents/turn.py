@@ -166,10 +166,10 @@ class Turn:
             return (), True
         # what stands in the conversation may be quoted: it is not what this agent wants
         lines = shown_lines(history, self.agent.id) if found else []
-        quotations = [one.call.tool for one in found if one.stands_in(lines)]
-        made = [one.call for one in found if not one.stands_in(lines)]
+        quotations = [one for one in found if one.stands_in(lines)]
+        made = [one.call for one in found if one not in quotations]
         if quotations:
-            quoted = quotations[0]
+            quoted = quotations[0].call.tool
             text = f"{quoted}(…) stands word for word in what {self.agent.name} was shown"
             await self._warn("quoted_call", f"{text}, so it is taken for a quotation and not made")
         prefix = f"{self.agent.id}-{round}"

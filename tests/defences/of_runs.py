@@ -20,7 +20,7 @@ MUTANTS = (
     own(
         "quoted calls are made",
         "agents/turn.py",
-        "made = [one.call for one in found if not one.stands_in(lines)]",
+        "made = [one.call for one in found if one not in quotations]",
         "made = [one.call for one in found]",
         "crew/engine/test_unwanted_calls.py",
     ),
