@@ -7,6 +7,7 @@ from typing import Any
 from agents.config import ToolCallMode
 from agents.model import Model
 from agents.prompt import Prompt
+from agents.tokens import TokenRatios
 from tools.clock import Clock
 from tools.executor import ToolExecutor
 from tools.search import TOOL_SEARCH
@@ -50,6 +51,7 @@ class Agent:
     max_tokens: int | None
     context_window_tokens: int
     context_trim_percent: float
+    token_ratios: TokenRatios
     allow_client_system: bool
     clock: Clock
 

@@ -4,8 +4,8 @@ from dataclasses import dataclass, field, replace
 
 from agents.config import CostLimits
 from agents.errors import ModelError
-from agents.history import estimate_tokens
 from agents.model import Around, EmitModelEvent, Model, ModelReply, ModelRequest, Notice
+from agents.tokens import estimate_tokens
 from tools.clock import Clock
 
 DAY_SECONDS = 86_400

@@ -9,7 +9,7 @@ from typing import Literal
 # refused: a 4xx; rate_limited: 429; unavailable: 5xx; connection: none, or lost; timeout: no
 # answer in time; unreadable: cut off, or not what it should be; empty: neither text nor call;
 # budget: cost_limits; no_rule: the script has none that fits; breaker_open: not asked, since its
-# provider does not work
+# provider does not work; context_overflow: the request is longer than the model can take
 ModelErrorCode = Literal[
     "refused",
     "rate_limited",
@@ -21,6 +21,7 @@ ModelErrorCode = Literal[
     "budget",
     "no_rule",
     "breaker_open",
+    "context_overflow",
 ]
 RETRYABLE: frozenset[ModelErrorCode] = frozenset(
     {"rate_limited", "unavailable", "connection", "unreadable", "breaker_open"}

@@ -28,6 +28,9 @@ class Fallback:
         try:
             return await self.primary.reply(request, emit)
         except ModelError as error:
+            if error.code == "context_overflow":
+                # a shorter request is tried first
+                raise
             first = error
         await emit(Notice("model_backup", f"{first}; trying the backup {self.backup.name}"))
         try:

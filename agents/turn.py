@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from agents.agent import Agent
+from agents.context.view import show_history, shown_lines
+from agents.context.window import fit
 from agents.errors import ModelError
 from agents.events import (
     AgentDelta,
@@ -19,7 +21,6 @@ from agents.events import (
     ToolStarted,
     Warned,
 )
-from agents.history import estimate_tokens, fit, show_history, shown_lines
 from agents.messages import AgentMessage, Message
 from agents.model import (
     ModelEvent,
@@ -30,7 +31,9 @@ from agents.model import (
     ShownMessage,
     TextDelta,
 )
+from agents.stages import Stages
 from agents.text_calls import find_calls
+from agents.tokens import estimate_tokens
 from tools.calls import (
     CallAsked,
     CallEvent,
@@ -45,6 +48,15 @@ from tools.context import Caller
 from tools.executor import NO_REPLIES
 from tools.forms import Reply
 
+# a request that is too long for its model is made again so often, with this part of it
+OVERFLOW_TRIES = 2
+OVERFLOW_PART = 0.75
+
+
+def size_of(request: ModelRequest) -> int:
+    """About how many tokens the messages of a request are."""
+    return sum(estimate_tokens(message.wire) for message in request.messages)
+
 
 @dataclass(frozen=True, slots=True)
 class Turn:
@@ -56,6 +68,8 @@ class Turn:
     # who makes its calls
     caller: Caller
     emit: EmitAgentEvent
+    # counts its time
+    stages: Stages
 
     async def speak(
         self,
@@ -84,8 +98,8 @@ class Turn:
             await self.emit(AgentStarted(agent.id, agent.name, self.group, round, name))
         started = agent.clock.monotonic()
         try:
-            request = self._request(history, stream, found)
-            reply = await agent.model.reply(request, self._emit_model_event)
+            with self.stages.during("models"):
+                reply = await self._reply(history, stream, found)
         except ModelError as error:
             await self.emit(AgentFailed(agent.id, agent.name, error.code))
             raise
@@ -122,10 +136,33 @@ class Turn:
         """
         agent = self.agent
         emit = self._emit_call_event
-        await agent.executor.run(calls, agent.tools, emit, self.caller, replies)
+        with self.stages.during("tools"):
+            await agent.executor.run(calls, agent.tools, emit, self.caller, replies)
+
+    async def _reply(
+        self, history: Sequence[Message], stream: bool, found: Sequence[str]
+    ) -> ModelReply:
+        """The model's answer; a request that is too long is made again, shorter each time."""
+        agent = self.agent
+        window = agent.context_window_tokens
+        for tries_left in reversed(range(OVERFLOW_TRIES + 1)):
+            request = self._request(history, stream, found, window)
+            try:
+                return await agent.model.reply(request, self._emit_model_event)
+            except ModelError as error:
+                if error.code != "context_overflow" or not tries_left:
+                    raise
+                overflow = error
+            size = size_of(request)
+            window = int(min(window, size) * OVERFLOW_PART)
+            if size_of(self._request(history, stream, found, window)) >= size:
+                # what is left must stay
+                raise overflow
+            await self._warn("context_overflow", f"{overflow}; made again, about a quarter shorter")
+        raise AssertionError("the last try returns or raises")
 
     def _request(
-        self, history: Sequence[Message], stream: bool, found: Sequence[str]
+        self, history: Sequence[Message], stream: bool, found: Sequence[str], window: int
     ) -> ModelRequest:
         agent, shown = self.agent, self.agent.shown_tools(found)
         system = ShownMessage({"role": "system", "content": agent.prompt.text()})
@@ -136,8 +173,9 @@ class Turn:
             escape=agent.escape_signals,
         )
         fixed_tokens = estimate_tokens(system.wire) + sum(one.tokens for one in shown)
-        window, trim = agent.context_window_tokens, agent.context_trim_percent
-        fitted = fit(conversation, window, trim, fixed_tokens)
+        # in tokens as we estimate them
+        window = int(window / agent.token_ratios.of(agent.model.endpoints[0]))
+        fitted = fit(conversation, window, agent.context_trim_percent, fixed_tokens)
         return ModelRequest(
             agent.id,
             [system, *fitted],

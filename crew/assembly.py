@@ -15,6 +15,7 @@ from agents.model import Model
 from agents.places import Limited, Places
 from agents.prompt import Prompt, variables
 from agents.providers.catalog import BUILTIN_PROVIDERS, Catalog
+from agents.tokens import TokenRatios, count_tokens
 from crew.config.crew_file import CrewSettings
 from crew.config.loader import CrewFiles
 from crew.config.problems import Problem
@@ -61,6 +62,11 @@ class Given(Protocol):
     @property
     def places(self) -> Places:
         """For agents with `max_concurrent`; shared by all revisions of the crew."""
+        ...
+
+    @property
+    def token_ratios(self) -> TokenRatios:
+        """How providers count; shared by all revisions of the crew."""
         ...
 
     @property
@@ -196,6 +202,7 @@ def make_agents(
             max_tokens=config.max_tokens,
             context_window_tokens=settings.max_context_window,
             context_trim_percent=settings.context_trim_percent,
+            token_ratios=given.token_ratios,
             allow_client_system=settings.allow_client_system,
             clock=given.clock,
         )
@@ -226,7 +233,7 @@ def _tool_definitions(
             "parameters": tool.parameters,
         }
         shown = {"type": "function", "function": map_texts(function, secrets.mask)}
-        definitions[tool.name] = ToolDefinition(shown, len(str(shown)) // 4)
+        definitions[tool.name] = ToolDefinition(shown, count_tokens(to_json(shown).decode()))
     return definitions
 
 

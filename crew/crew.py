@@ -10,6 +10,7 @@ from agents.budget import DailyUsage
 from agents.errors import ProviderError
 from agents.places import Places
 from agents.providers.catalog import Catalog
+from agents.tokens import TokenRatios
 from crew.assembly import make_agents, make_tools, tool_limits
 from crew.config.checks.validate import validate
 from crew.config.crew_file import CrewConfig
@@ -76,6 +77,8 @@ class Recipe:
     guards: Guards = field(default_factory=lambda: Guards(SYSTEM_CLOCK), compare=False)
     # of its providers, in all revisions of the crew
     model_guards: Guards = field(default_factory=lambda: Guards(SYSTEM_CLOCK), compare=False)
+    # of its models, in all revisions of the crew
+    token_ratios: TokenRatios = field(default_factory=TokenRatios, compare=False)
     # of MCP, in all revisions of the crew
     servers: Servers = field(default_factory=Servers, compare=False)
     # only tools that read are called
@@ -146,6 +149,7 @@ class Recipe:
             self.clock,
             self.secrets,
             self.model_guards,
+            self.token_ratios,
         )
         agents, problems = make_agents(self, files, routing, tools, catalog)
         if problems:

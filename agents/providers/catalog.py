@@ -7,12 +7,14 @@ from typing import Any
 
 from agents.breaking import Breaking
 from agents.config import ModelConfig
+from agents.counting import Counting
 from agents.endpoint import Endpoint, ProviderConfig
 from agents.errors import ProviderError
 from agents.model import Model
 from agents.pacing import Paced
 from agents.providers.scripted import SCRIPT_FILE, Script, Scripted
 from agents.retrying import Retrying
+from agents.tokens import TokenRatios
 from tools.clock import Clock
 from tools.config.common import limits_of
 from tools.guards import BreakerLimits, Guards
@@ -37,10 +39,22 @@ class Catalog:
         clock: Clock,
         secrets: Secrets,
         guards: Guards,
+        ratios: TokenRatios,
     ) -> None:
-        """`secrets`: gets those of the endpoints; `guards`: has the breakers of providers."""
+        """Of one crew.
+
+        Args:
+            providers: of crew.yaml.
+            script: of script.yaml, if there is one.
+            backoff_min_seconds: the first wait before a request is made again.
+            backoff_max_seconds: the longest.
+            clock: of the crew.
+            secrets: gets those of the endpoints.
+            guards: has the breakers of providers.
+            ratios: learns how providers count tokens.
+        """
         self.providers, self.script, self.clock = providers, script, clock
-        self.secrets, self.guards = secrets, guards
+        self.secrets, self.guards, self.ratios = secrets, guards, ratios
         self.backoff_min_seconds = backoff_min_seconds
         self.backoff_max_seconds = backoff_max_seconds
         self.clients: dict[Endpoint, Any] = {}
@@ -69,7 +83,8 @@ class Catalog:
         if endpoint not in self.clients:
             endpoint.tell(self.secrets)
             self.clients[endpoint] = openai_chat.Client(endpoint, self.clock, self.secrets)
-        chat = openai_chat.OpenAIChat(self.clients[endpoint], config.model)
+        asked = openai_chat.OpenAIChat(self.clients[endpoint], config.model)
+        chat: Model = Counting(asked, self.ratios)
         given = self.providers.get(config.provider, ProviderConfig())
         # of another address it is another one, also where they have one name
         name = f"{config.provider} {endpoint.base_url}"

@@ -32,7 +32,7 @@ from agents.model import (
     TextDelta,
     Usage,
 )
-from agents.providers.openai_reply import ReplyReader, join_surrogates
+from agents.providers.openai_reply import ReplyReader, is_too_long, join_surrogates
 from tools.clock import Clock
 from tools.secrets import Secrets
 
@@ -53,6 +53,7 @@ NO_NATIVE_CALLS = re.compile(
     r"(?=.*(?:tool|function))(?=.*(?:support|enable-auto-tool-choice))", re.IGNORECASE | re.DOTALL
 )
 REFUSALS = frozenset({400, 404, 422, 501})
+TOO_LONG_STATUSES = frozenset({400, 413})
 
 
 @functools.cache
@@ -250,7 +251,9 @@ class OpenAIChat:
     def _status_error(self, error: openai.APIStatusError, where: str) -> ModelError:
         status = error.status_code
         code: ModelErrorCode = "refused"
-        if status == 429:
+        if status in TOO_LONG_STATUSES and is_too_long(f"{error.code} {error.message}"):
+            code = "context_overflow"
+        elif status == 429:
             code = "rate_limited"
         elif status >= 500:
             code = "unavailable"

@@ -7,6 +7,7 @@ sent back.
 
 import itertools
 import json
+import re
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,6 +22,15 @@ MAX_TOKENS = 10**9
 MAX_CHARACTERS = 8 * 2**20
 MAX_ARGUMENT_BYTES = 2**20
 MAX_DEPTH = 32
+# how servers say that a request is too long: OpenAI and vLLM ("maximum context length",
+# context_length_exceeded), Anthropic ("prompt is too long"), llama.cpp ("exceeds the available
+# context size"), Gemini ("input token count … exceeds the maximum"), Groq ("reduce the length")
+TOO_LONG = re.compile(
+    r"context_length_exceeded|maximum context length|prompt is too long|input is too long"
+    r"|exceeds? the (?:available |maximum |model's )?(?:context|number of tokens)"
+    r"|token count.{0,80}exceeds|reduce the length|too many (?:input )?tokens",
+    re.IGNORECASE | re.DOTALL,
+)
 KNOWN_CALL_KEYS = frozenset({"id", "type", "index", "function"})
 # Only these are sent back; some servers refuse keys that they do not know.
 KEPT_MESSAGE_KEYS = ("extra_content",)
@@ -168,8 +178,15 @@ def _error_in_answer(error: Any) -> ModelError:
     message, code = error, ""
     if isinstance(error, dict):
         message, code = error.get("message", error), str(error.get("code", ""))
+    if is_too_long(f"{code} {message}"):
+        return ModelError("context_overflow", str(message)[:500])
     limited = code in ("429", "rate_limit_exceeded")
     return ModelError("rate_limited" if limited else "unavailable", str(message)[:500])
+
+
+def is_too_long(text: str) -> bool:
+    """Whether a server refuses a request for its length, by the text of its error."""
+    return TOO_LONG.search(text) is not None
 
 
 def _to_tool_call(call: PartialCall) -> ToolCall:

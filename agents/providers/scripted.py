@@ -12,7 +12,6 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field
 
 from agents.errors import ModelError, ModelErrorCode
-from agents.history import estimate_tokens
 from agents.messages import ToolOutput
 from agents.model import (
     EmitModelEvent,
@@ -23,6 +22,7 @@ from agents.model import (
     TextDelta,
     Usage,
 )
+from agents.tokens import estimate_tokens
 from tools.calls import ToolCall
 from tools.clock import Clock
 from tools.yaml_shape import JsonObject, Pattern, Shape

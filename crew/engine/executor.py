@@ -17,6 +17,7 @@ from agents.events import (
     ToolStarted,
     Warned,
 )
+from agents.stages import Stages
 from agents.turn import Turn
 from crew.crew import Crew
 from crew.engine.asking import Asked, Asking, Overdue, act
@@ -76,6 +77,7 @@ class CrewExecutor:
         """
         self.crew, self.state, self.journal, self.row = crew, state, journal, row
         self.stream, self.claims = stream, claims
+        self._stages = Stages(crew.clock, state.stages)
         self._told = MaskedEvents(crew.secrets, self.emit)
         self._asking = Asking(crew, state, journal.outlets.store, row.owner, self._record)
 
@@ -191,7 +193,7 @@ class CrewExecutor:
     def _turn(self, agent_id: str, group: str | None = None) -> Turn:
         """A turn of an agent, in a group or by itself."""
         caller = Caller(self.row.run_id, agent_id, self.row.owner, group)
-        return Turn(self.crew.agents[agent_id], group, caller, self._told)
+        return Turn(self.crew.agents[agent_id], group, caller, self._told, self._stages)
 
     async def _run_group(self) -> None:
         state = self.state
@@ -289,6 +291,7 @@ class CrewExecutor:
             state.handoffs,
             state.usage,
             self.journal.active_seconds,
+            self._stages.seconds,
         )
         self._end(done, agent_id, answer, until)
 

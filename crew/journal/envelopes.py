@@ -263,10 +263,17 @@ def _run_done(event: RunDone) -> Envelope:
         "handoffs": event.handoffs,
         "usage": usage_of(event.usage),
         "duration_seconds": round(event.duration_seconds, 6),
+        "stages": stages_of(event),
     }
     paused = event.reason == "paused"
     content = "Waiting for an answer" if paused else "Execution completed"
     return Envelope("done", SYSTEM, content, event.agent_id, metadata)
+
+
+def stages_of(event: RunDone) -> dict[str, float]:
+    """What the active time went to, in seconds; `other` is the rest."""
+    rest = event.duration_seconds - sum(event.stages.values())
+    return {**event.stages, "other": round(max(0.0, rest), 6)}
 
 
 # events that are not here are for metrics only

@@ -4,7 +4,7 @@ A stored event is kept in two forms: as it is (`encode_event`), from which a run
 clients get it (`crew.journal.wire`). An ephemeral event has no number and is not stored.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
 from pydantic import TypeAdapter
@@ -175,6 +175,8 @@ class RunDone:
     usage: Usage
     # active time of the whole run so far
     duration_seconds: float
+    # of it, by stage: context, models, tools
+    stages: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -87,6 +87,8 @@ class RunState:
     # the last answer of any agent
     last_answer: str = ""
     last_agent: str = ""
+    # of the active time when the run last paused, by stage
+    stages: dict[str, float] = field(default_factory=dict)
     # no process could play it, and nothing has happened since: when it fails
     unplayable_until: str | None = None
 
@@ -123,6 +125,7 @@ class RunState:
                 self._pause(event)
             case RunDone(reason=reason, duration_seconds=seconds):
                 self.status, self.active_seconds = status_of(reason), seconds
+                self.stages = event.stages
             case RunFailed(reason=reason, duration_seconds=seconds):
                 self.status, self.active_seconds = status_of(reason), seconds
 

@@ -1,1 +1,4 @@
-"""What operators see of a process: `metrics` (Prometheus) and `logs` (text or JSON lines)."""
+"""What operators see of a process.
+
+`metrics` (Prometheus; `series`: all that there are) and `logs` (text or JSON lines).
+"""

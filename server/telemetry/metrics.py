@@ -4,27 +4,22 @@ Labels come from the configuration only.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from importlib.metadata import version
 from typing import Any, get_args
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics
-from prometheus_client.gc_collector import GCCollector
-from prometheus_client.platform_collector import PlatformCollector
-from prometheus_client.process_collector import ProcessCollector
+from prometheus_client import Gauge
 
 from agents.agent import Agent
 from agents.errors import ModelErrorCode
 from agents.events import AgentFailed, AgentResponded, ModelCalled, ToolRetried, ToolReturned
+from agents.stages import STAGES
 from crew.crew import Crew
+from crew.journal.envelopes import stages_of
 from crew.journal.events import Answered, Event, HandedOff, RunDone, RunFailed, status_of
 from crew.routing.graph import END
+from server.telemetry.series import Series
 from tools.calls import CallStatus, ToolResult
 from tools.kinds.mcp.servers import ServerStatus
 
-# a series for the time at which another one began is needed by nobody
-disable_created_metrics()  # type: ignore[no-untyped-call] # the package leaves its types out here
-
-SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0)
 # a model may call a tool, or be one, that the configuration does not name
 OTHER = "other"
 RUN_OUTCOMES = ("completed", "failed", "cancelled")
@@ -33,139 +28,17 @@ SCHEDULE_OUTCOMES = ("started", "skipped", "missed")
 TOOL_OUTCOMES = (*get_args(CallStatus), "refused")
 
 
-class Metrics:
+class Metrics(Series):
     """The numbers of one process."""
 
     def __init__(self, crew: Crew) -> None:
+        super().__init__()
         # what the configurations have named so far: tools, and the model of each agent
         self.tools: set[str] = set()
         self.models: dict[str, str] = {}
-        self._workers: Gauge | None = None
-        registry = self.registry = CollectorRegistry()
-        ProcessCollector(registry=registry)
-        PlatformCollector(registry=registry)
-        GCCollector(registry=registry)
-
-        def counter(name: str, text: str, *labels: str) -> Counter:
-            return Counter(name, text, labels, registry=registry)
-
-        def histogram(name: str, text: str, *labels: str) -> Histogram:
-            return Histogram(name, text, labels, registry=registry, buckets=SECONDS)
-
-        self.refused = counter(
-            "crew_refused_requests",
-            "Requests that were refused: token (a wrong one), slowed, scope, origin, overload, "
-            "rate, streams.",
-            "reason",
-        )
-        for reason in ("token", "slowed", "scope", "origin", "overload", "rate", "streams"):
-            self.refused.labels(reason)
-        self.runs = counter("crew_runs", "Runs that have ended.", "crew", "outcome")
-        self.run_seconds = histogram(
-            "crew_run_duration_seconds", "Active time of runs that have ended."
-        )
-        self.turns = counter("crew_agent_turns", "Answers of agents.", "agent", "outcome")
-        self.turn_seconds = histogram(
-            "crew_agent_turn_duration_seconds", "Time to an agent's answer.", "agent"
-        )
-        self.requests = counter(
-            "crew_model_requests", "Requests to providers.", "provider", "model", "outcome"
-        )
-        self.request_seconds = histogram(
-            "crew_model_request_duration_seconds", "Time of a request to a provider."
-        )
-        self.tokens = counter(
-            "crew_model_tokens", "Tokens, as providers counted them.", "model", "type"
-        )
-        self.cost = counter("crew_cost_usd", "Cost by the agents' prices.", "agent", "model")
-        self.tool_calls = counter(
-            "crew_tool_calls", "Tool calls that have their result.", "tool", "outcome"
-        )
-        self.tool_seconds = histogram(
-            "crew_tool_duration_seconds", "Time of a tool call with its retries.", "tool"
-        )
-        self.tool_denied = counter(
-            "crew_tool_denied", "Calls that may not reach what they ask for.", "tool", "why"
-        )
-        self.approvals = counter(
-            "crew_approvals", "What people have decided on calls of tools.", "tool", "decision"
-        )
-        self.breaker_open = Gauge(
-            "crew_breaker_open",
-            "Whether calls of a tool are refused since it does not work.",
-            ("tool",),
-            registry=registry,
-        )
-        self.provider_breaker_open = Gauge(
-            "crew_provider_breaker_open",
-            "Whether a provider is not asked since it does not work.",
-            ("provider",),
-            registry=registry,
-        )
-        self.mcp_up = Gauge(
-            "crew_mcp_up",
-            "Whether an MCP server that was used is up.",
-            ("server",),
-            registry=registry,
-        )
-        self.mcp_restarts = counter(
-            "crew_mcp_restarts", "Further starts of MCP servers, and connections to them.", "server"
-        )
         # restarts that are counted, of each server
         self.mcp_counted: dict[str, int] = {}
-        self.notices = counter(
-            "crew_notices",
-            "Messages of `notify`: sent, failed (tried again), given_up.",
-            "channel",
-            "outcome",
-        )
-        self.schedules = counter(
-            "crew_schedules",
-            "Times of `schedules`: started, skipped (its run had not ended), missed.",
-            "schedule",
-            "outcome",
-        )
-        self.tool_retries = counter("crew_tool_retries", "Further attempts of tools.", "tool")
-        self.stalls = counter(
-            "crew_tool_stalls", "How often a tool has held up the whole process.", "tool"
-        )
-        self.stall_seconds = counter(
-            "crew_tool_stall_seconds", "For how long tools have held up the whole process.", "tool"
-        )
-        self.handoffs = counter(
-            "crew_handoffs", "Changes of the current agent.", "from", "to", "why"
-        )
-        self.pauses = Gauge("crew_pauses_open", "Runs that wait for a person.", registry=registry)
-        self.resumes = counter(
-            "crew_stream_resumes", "Streams that came back with Last-Event-ID.", "result"
-        )
-        self.active = Gauge("crew_runs_active", "Runs alive in this process.", registry=registry)
-        self.waiting = Gauge(
-            "crew_runs_waiting", "Runs that wait to be at work.", registry=registry
-        )
-        self.unplayable = Gauge(
-            "crew_runs_unplayable",
-            "Runs that this process could not play lately.",
-            registry=registry,
-        )
-        self.writable = Gauge(
-            "crew_store_writable",
-            "Whether the newest write to the store succeeded.",
-            registry=registry,
-        )
-        self.subscribers = Gauge(
-            "crew_stream_subscribers", "Streams that are open.", registry=registry
-        )
-        self.reload = Gauge(
-            "crew_config_last_reload_successful",
-            "Whether the newest files could be loaded.",
-            registry=registry,
-        )
-        Gauge("crew_build_info", "The version that runs.", ("version",), registry=registry).labels(
-            version("crewline")
-        ).set(1)
-        for result in ("resumed", "up_to_date", "refused"):
-            self.resumes.labels(result)
+        self._workers: Gauge | None = None
         self.adopt(crew)
 
     def watch(
@@ -201,6 +74,8 @@ class Metrics:
         self.models |= {agent.id: agent.model.name for agent in crew.agents.values()}
         for outcome in RUN_OUTCOMES:
             self.runs.labels(crew.name, outcome)
+        for stage in (*STAGES, "other"):
+            self.stage_seconds.labels(stage)
         for channel in crew.config.notify:
             for outcome in NOTICE_OUTCOMES:
                 self.notices.labels(channel, outcome)
@@ -227,6 +102,7 @@ class Metrics:
         for provider, model in agent.model.endpoints:
             for outcome in ("success", "cancelled", *get_args(ModelErrorCode)):
                 self.requests.labels(provider, model, outcome)
+            self.overflows.labels(model)
             for type_ in ("prompt", "completion"):
                 self.tokens.labels(model, type_)
         self.cost.labels(agent.id, agent.model.name)
@@ -239,6 +115,7 @@ class Metrics:
             case RunDone() | RunFailed():
                 self.runs.labels(self.crew.name, status_of(event.reason)).inc()
                 self.run_seconds.observe(event.duration_seconds)
+                self._count_stages(event)
             case AgentResponded():
                 self._count_response(event)
             case AgentFailed():
@@ -246,6 +123,8 @@ class Metrics:
             case ModelCalled(request=request):
                 model, usage = request.model, request.usage
                 self.requests.labels(request.provider, model, request.outcome).inc()
+                if request.outcome == "context_overflow":
+                    self.overflows.labels(model).inc()
                 self.request_seconds.observe(request.duration_seconds)
                 self.tokens.labels(model, "prompt").inc(usage.prompt_tokens)
                 self.tokens.labels(model, "completion").inc(usage.completion_tokens)
@@ -277,6 +156,11 @@ class Metrics:
         for provider, is_open in opened.items():
             self.provider_breaker_open.labels(provider).set(is_open)
 
+    def set_token_ratios(self, ratios: Mapping[tuple[str, str], float]) -> None:
+        """By how much models' providers count more tokens than are estimated."""
+        for (_, model), ratio in ratios.items():
+            self.token_ratio.labels(model).set(ratio)
+
     def set_mcp(self, statuses: Iterable[ServerStatus]) -> None:
         """How the MCP servers are now."""
         for status in statuses:
@@ -299,6 +183,11 @@ class Metrics:
         """A tool has held up the whole process."""
         self.stalls.labels(self._tool(tool)).inc()
         self.stall_seconds.labels(self._tool(tool)).inc(seconds)
+
+    def _count_stages(self, event: RunDone | RunFailed) -> None:
+        if isinstance(event, RunDone):
+            for stage, seconds in stages_of(event).items():
+                self.stage_seconds.labels(stage).observe(seconds)
 
     def _count_response(self, event: AgentResponded) -> None:
         self.turns.labels(event.agent_id, "success").inc()

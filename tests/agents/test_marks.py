@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agents import AgentMessage, CrewMessage, Message, ToolMessage, UserMessage
+from agents.context.view import show_history
 from agents.fences import without_code
-from agents.history import show_history
 from agents.marks import quote_member_marks
 from agents.messages import ToolOutput
 from crew.engine.groups import join_answers

@@ -15,6 +15,7 @@ from agents.messages import ToolOutput
 from agents.model import EmitModelEvent, ModelEvent, Notice, ShownMessage, TextDelta
 from agents.providers.catalog import Catalog
 from agents.providers.scripted import Script, Scripted
+from agents.tokens import TokenRatios
 from tests.support.model_server import completion, http, model_server
 from tools.clock import SYSTEM_CLOCK
 from tools.guards import Guards
@@ -128,6 +129,7 @@ async def test_scripted_failures_go_the_way_of_real_ones(code: str):
         SYSTEM_CLOCK,
         Secrets(),
         Guards(SYSTEM_CLOCK),
+        TokenRatios(),
     ).model(ModelConfig(model="m", provider="scripted"))
     if code in ("refused", "timeout", "empty"):
         with pytest.raises(ModelError) as caught:
@@ -210,7 +212,14 @@ def test_providers_that_cannot_be_used_say_why(monkeypatch: pytest.MonkeyPatch, 
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
     catalog = Catalog(
-        {"mine": ProviderConfig()}, None, 0, 0, SYSTEM_CLOCK, Secrets(), Guards(SYSTEM_CLOCK)
+        {"mine": ProviderConfig()},
+        None,
+        0,
+        0,
+        SYSTEM_CLOCK,
+        Secrets(),
+        Guards(SYSTEM_CLOCK),
+        TokenRatios(),
     )
     for provider, said in (
         ("openai", "OPENAI_API_KEY"),
@@ -237,7 +246,7 @@ def test_where_a_model_lives(config: dict[str, str], url: str, monkeypatch: pyte
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
     assert (
-        Catalog({}, None, 0, 0, SYSTEM_CLOCK, Secrets(), Guards(SYSTEM_CLOCK))
+        Catalog({}, None, 0, 0, SYSTEM_CLOCK, Secrets(), Guards(SYSTEM_CLOCK), TokenRatios())
         .endpoint(ModelConfig(model="m", **config))
         .base_url
         == url
@@ -249,7 +258,9 @@ async def test_openai_is_found_by_its_environment(monkeypatch: pytest.MonkeyPatc
     async with model_server([http(200, completion("env"))]) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         monkeypatch.setenv("OPENAI_API_KEY", "sk-env")
-        catalog = Catalog({}, None, 0, 0, SYSTEM_CLOCK, Secrets(), Guards(SYSTEM_CLOCK))
+        catalog = Catalog(
+            {}, None, 0, 0, SYSTEM_CLOCK, Secrets(), Guards(SYSTEM_CLOCK), TokenRatios()
+        )
         assert (await ask(catalog.model(ModelConfig(model="m")), user("x")))[0].content == "env"
         await catalog.aclose()
     assert "sk-env" in server.headers[0]

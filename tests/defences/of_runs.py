@@ -40,7 +40,7 @@ MUTANTS = (
     ),
     own(
         "marks of who speaks can be forged",
-        "agents/history.py",
+        "agents/context/view.py",
         '{"role": "user", "content": quote_marks(content)}',
         '{"role": "user", "content": content}',
         "agents/test_marks.py",
@@ -106,7 +106,7 @@ MUTANTS = (
         "crew/engine/decisions.py",
         'if asked.is_meant(one) and one.hash not in ("", asked.hash):',
         "if False:",
-        "crew/engine/test_approvals.py",
+        "crew/engine/test_approval_rules.py",
     ),
     own(
         "people are asked for ever about the same call",
@@ -124,7 +124,7 @@ MUTANTS = (
     ),
     own(
         "signals in what tools return",
-        "agents/history.py",
+        "agents/context/view.py",
         "return quote_marks(escape(result.output))",
         "return quote_marks(result.output)",
         "crew/engine/test_unwanted_calls.py",
@@ -169,7 +169,7 @@ MUTANTS = (
         "tools/schema.py",
         "        for reference in _outside_references(schema):\n",
         "        for reference in ():\n",
-        "tools/test_schema.py",
+        "tools/kinds/test_mcp.py",
     ),
     own(
         "tools of any folder",

@@ -209,6 +209,8 @@ class DoneMetadata(Metadata):
     handoffs: int
     usage: UsageAnswer
     duration_seconds: float
+    # of it, in seconds: context, models, tools, other
+    stages: dict[str, float]
 
 
 class GapMetadata(TypedDict("GapMetadata", {"from": int})):

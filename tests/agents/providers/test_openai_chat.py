@@ -14,6 +14,7 @@ from agents.config import ModelConfig
 from agents.endpoint import ProviderConfig
 from agents.model import ModelEvent, RequestEnded, ShownMessage, TextDelta
 from agents.providers.catalog import Catalog
+from agents.tokens import TokenRatios
 from tests.support.model_server import ModelServer, Reply, chunks, completion, http, model_server
 from tools.clock import SYSTEM_CLOCK
 from tools.guards import Guards
@@ -47,7 +48,14 @@ async def model_at(
         }
     )
     catalog = Catalog(
-        {"mine": config}, None, 0.001, 0.002, SYSTEM_CLOCK, Secrets(), Guards(SYSTEM_CLOCK)
+        {"mine": config},
+        None,
+        0.001,
+        0.002,
+        SYSTEM_CLOCK,
+        Secrets(),
+        Guards(SYSTEM_CLOCK),
+        TokenRatios(),
     )
     try:
         yield catalog.model(ModelConfig(model="m", provider="mine"))
@@ -215,6 +223,15 @@ async def test_arguments_that_are_no_json_numbers_are_an_error():
     )
     assert isinstance(answer, ModelReply)
     assert all(call.argument_error for call in answer.calls)
+
+
+async def test_arguments_are_bounded():
+    """More than a megabyte of them is an error of the call, which the model is shown."""
+    calls = [("Ping", {"x": "y" * size}) for size in (2**20 - 20, 2**20)]
+    answer, _, _ = await ask([http(200, completion(None, calls))])
+    assert isinstance(answer, ModelReply)
+    errors = [call.argument_error for call in answer.calls]
+    assert errors == [None, "the arguments are larger than 1,048,576 bytes"]
 
 
 async def test_an_answer_that_drips_is_a_timeout():

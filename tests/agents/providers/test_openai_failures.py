@@ -14,6 +14,7 @@ from agents.config import ModelConfig
 from agents.endpoint import ProviderConfig
 from agents.model import Notice, RequestEnded, ShownMessage
 from agents.providers.catalog import Catalog
+from agents.tokens import TokenRatios
 from tests.agents.providers.test_openai_chat import SECRET, _ignore, ask, model_at
 from tests.support.model_server import chunks, completion, http, model_server
 from tools.clock import SYSTEM_CLOCK
@@ -36,6 +37,22 @@ CHUNKED = (
 )
 FAILURES = {
     "refused": (http(400, error_body("no such model")), "refused", "no such model"),
+    "too-long": (
+        http(400, {"error": {"message": "too long", "code": "context_length_exceeded"}}),
+        "context_overflow",
+        "too long",
+    ),
+    "too-long-by-its-words": (
+        http(413, error_body("prompt is too long: 9001 tokens > 8192 maximum")),
+        "context_overflow",
+        "9001",
+    ),
+    "too-long-in-200": (
+        http(200, error_body("This model's maximum context length is 8192 tokens")),
+        "context_overflow",
+        "8192",
+    ),
+    "not-for-its-length": (http(413, error_body("no")), "refused", "413"),
     "unauthorized": (http(401, error_body(f"bad key {SECRET}")), "refused", "bad key ***"),
     "forbidden": (http(403, b"<html>"), "refused", "403"),
     "rate-limited": (
@@ -213,6 +230,7 @@ async def test_nobody_there_is_a_connection_error():
         SYSTEM_CLOCK,
         Secrets(),
         Guards(SYSTEM_CLOCK),
+        TokenRatios(),
     )
     with pytest.raises(ModelError, match=r"127\.0\.0\.1:1") as caught:
         await catalog.model(ModelConfig(model="m", provider="mine")).reply(

@@ -7,10 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agents import AgentMessage, Message, SystemMessage, ToolMessage, UserMessage
-from agents.history import estimate_tokens, fit, show_history
+from agents.context.view import show_history
+from agents.context.window import fit
 from agents.messages import ToolOutput
 from agents.model import ShownMessage
 from agents.prompt import Prompt, fill
+from agents.tokens import estimate_tokens
 from tools import ToolCall, VirtualClock
 
 CALL = ToolCall("c1", "Ping", {"host": "é"}, extra={"extra_content": {"s": 1}})
@@ -130,16 +132,6 @@ def test_text_calls_keep_their_results():
     ]
     fitted = fitted_to(messages, 120, 50)
     assert [m["content"] for m in fitted][2:] == ["Ping(a)", answered["content"]]
-
-
-def test_estimates():
-    """A quarter of the bytes, a third where few are Latin; calls count."""
-    assert estimate_tokens({"content": "a" * 400}) == 104
-    assert estimate_tokens({"content": "ệ" * 100}) == 104
-    call = {"function": {"name": "T", "arguments": "x" * 40}}
-    assert estimate_tokens({"content": None, "tool_calls": [call]}) > estimate_tokens(
-        {"content": None}
-    )
 
 
 def prompt(template: str, backstory: str = "", **values: str) -> Prompt:

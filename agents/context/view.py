@@ -1,4 +1,4 @@
-"""What of the conversation an agent is shown, and what is left out when it is too long."""
+"""How an agent is shown the conversation."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -19,9 +19,6 @@ from agents.model import ShownMessage, WireMessage
 from agents.text_calls import bare_lines
 from tools.calls import ToolCall
 from tools.output import format_results
-
-# Beside its text a message costs some tokens of its own.
-MESSAGE_TOKENS = 4
 
 
 def show_history(
@@ -100,75 +97,6 @@ def _wire_call(call: ToolCall) -> dict[str, Any]:
         "arguments": to_json(call.arguments).decode(),
     }
     return {**call.extra, "id": call.id, "type": "function", "function": function}
-
-
-def estimate_tokens(message: WireMessage) -> int:
-    """About how many tokens a message is.
-
-    A quarter of its UTF-8 bytes, a third where few of them are Latin.
-    """
-    text = message.get("content") or ""
-    for call in message.get("tool_calls", ()):
-        text += call["function"]["name"] + call["function"]["arguments"]
-    size = len(text) if text.isascii() else len(text.encode())
-    return MESSAGE_TOKENS + (size // 4 if size == len(text) else size // 3)
-
-
-def fit(
-    messages: list[ShownMessage],
-    window_tokens: int,
-    trim_percent: float,
-    fixed_tokens: int = 0,
-) -> list[ShownMessage]:
-    """The messages or, where they are over the window, the first, a note and the newest.
-
-    The first message and the newest block stay however large they are; a call and its results
-    are one block.
-
-    Args:
-        messages: what `show_history` made.
-        window_tokens: how much fits; over it the middle is dropped, down to
-            (100 - trim_percent) % of it.
-        trim_percent: 0 to 100.
-        fixed_tokens: what the system prompt and the tools take of the window.
-    """
-    if _fits_for_certain(messages, window_tokens - fixed_tokens):
-        return messages
-    sizes = [estimate_tokens(message.wire) for message in messages]
-    if fixed_tokens + sum(sizes) <= window_tokens:
-        return messages
-    blocks = _blocks(messages)
-    if len(blocks) < 3:
-        return messages
-    goal = window_tokens * (100 - trim_percent) / 100 - fixed_tokens - sum(sizes[blocks[0]])
-    kept = len(blocks) - 1
-    total = sum(sizes[blocks[kept]])
-    while kept > 1 and total + sum(sizes[blocks[kept - 1]]) <= goal:
-        kept -= 1
-        total += sum(sizes[blocks[kept]])
-    count = blocks[kept].start - blocks[0].stop
-    if count == 0:
-        return messages
-    plural = "s" if count > 1 else ""
-    text = f"[{count} earlier message{plural} left out to fit the context window]"
-    note = ShownMessage({"role": "user", "content": text})
-    return [*messages[blocks[0]], note, *messages[blocks[kept].start :]]
-
-
-def _fits_for_certain(messages: list[ShownMessage], room_tokens: int) -> bool:
-    """Whether no exact count is needed, as for most conversations.
-
-    No character is more than 4 bytes / 3 tokens by the estimate.
-    """
-    if any("tool_calls" in message.wire for message in messages):
-        return False
-    return sum(len(m.wire.get("content") or "") * 2 + 64 for m in messages) <= room_tokens
-
-
-def _blocks(messages: Sequence[ShownMessage]) -> list[slice]:
-    """Messages that belong together: a call with its results, every other message alone."""
-    starts = [place for place, message in enumerate(messages) if not message.results]
-    return [slice(a, b) for a, b in zip(starts, [*starts[1:], len(messages)], strict=True)]
 
 
 def shown_lines(history: Sequence[Message], agent_id: str) -> list[str]:

@@ -1,0 +1,27 @@
+"""A Model that compares what its provider counts with our estimate."""
+
+from dataclasses import dataclass
+
+from pydantic_core import to_json
+
+from agents.model import Around, EmitModelEvent, Model, ModelReply, ModelRequest
+from agents.tokens import TokenRatios, count_tokens, estimate_tokens
+
+
+@dataclass(frozen=True, slots=True)
+class Counting(Around):
+    """Tells `ratios` of each answer of `model`, which is one model at one provider."""
+
+    model: Model
+    ratios: TokenRatios
+
+    async def reply(self, request: ModelRequest, emit: EmitModelEvent) -> ModelReply:
+        """Answer, or raise ModelError."""
+        reply = await self.model.reply(request, emit)
+
+        def estimate() -> int:
+            tools = sum(count_tokens(to_json(tool).decode()) for tool in request.tools)
+            return tools + sum(estimate_tokens(message.wire) for message in request.messages)
+
+        self.ratios.learn(self.endpoints[0], reply.usage.prompt_tokens, estimate)
+        return reply

@@ -1,0 +1,156 @@
+"""All series of the metrics, with their labels; which values they have is `metrics`'."""
+
+from importlib.metadata import version
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics
+from prometheus_client.gc_collector import GCCollector
+from prometheus_client.platform_collector import PlatformCollector
+from prometheus_client.process_collector import ProcessCollector
+
+# a series for the time at which another one began is needed by nobody
+disable_created_metrics()  # type: ignore[no-untyped-call] # the package leaves its types out here
+
+SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0)
+
+
+class Series:
+    """Of one process."""
+
+    def __init__(self) -> None:
+        registry = self.registry = CollectorRegistry()
+        ProcessCollector(registry=registry)
+        PlatformCollector(registry=registry)
+        GCCollector(registry=registry)
+
+        def counter(name: str, text: str, *labels: str) -> Counter:
+            return Counter(name, text, labels, registry=registry)
+
+        def histogram(name: str, text: str, *labels: str) -> Histogram:
+            return Histogram(name, text, labels, registry=registry, buckets=SECONDS)
+
+        self.refused = counter(
+            "crew_refused_requests",
+            "Requests that were refused: token (a wrong one), slowed, scope, origin, overload, "
+            "rate, streams.",
+            "reason",
+        )
+        for reason in ("token", "slowed", "scope", "origin", "overload", "rate", "streams"):
+            self.refused.labels(reason)
+        self.runs = counter("crew_runs", "Runs that have ended.", "crew", "outcome")
+        self.run_seconds = histogram(
+            "crew_run_duration_seconds", "Active time of runs that have ended."
+        )
+        self.stage_seconds = histogram(
+            "crew_stage_duration_seconds",
+            "Active time of completed runs by what it went to.",
+            "stage",
+        )
+        self.turns = counter("crew_agent_turns", "Answers of agents.", "agent", "outcome")
+        self.turn_seconds = histogram(
+            "crew_agent_turn_duration_seconds", "Time to an agent's answer.", "agent"
+        )
+        self.requests = counter(
+            "crew_model_requests", "Requests to providers.", "provider", "model", "outcome"
+        )
+        self.request_seconds = histogram(
+            "crew_model_request_duration_seconds", "Time of a request to a provider."
+        )
+        self.tokens = counter(
+            "crew_model_tokens", "Tokens, as providers counted them.", "model", "type"
+        )
+        self.cost = counter("crew_cost_usd", "Cost by the agents' prices.", "agent", "model")
+        self.tool_calls = counter(
+            "crew_tool_calls", "Tool calls that have their result.", "tool", "outcome"
+        )
+        self.tool_seconds = histogram(
+            "crew_tool_duration_seconds", "Time of a tool call with its retries.", "tool"
+        )
+        self.tool_denied = counter(
+            "crew_tool_denied", "Calls that may not reach what they ask for.", "tool", "why"
+        )
+        self.approvals = counter(
+            "crew_approvals", "What people have decided on calls of tools.", "tool", "decision"
+        )
+        self.breaker_open = Gauge(
+            "crew_breaker_open",
+            "Whether calls of a tool are refused since it does not work.",
+            ("tool",),
+            registry=registry,
+        )
+        self.provider_breaker_open = Gauge(
+            "crew_provider_breaker_open",
+            "Whether a provider is not asked since it does not work.",
+            ("provider",),
+            registry=registry,
+        )
+        self.token_ratio = Gauge(
+            "crew_token_estimate_ratio",
+            "Tokens as a model's provider counts them, by those that are estimated.",
+            ("model",),
+            registry=registry,
+        )
+        self.overflows = counter(
+            "crew_context_overflows", "Requests that were too long for their model.", "model"
+        )
+        self.mcp_up = Gauge(
+            "crew_mcp_up",
+            "Whether an MCP server that was used is up.",
+            ("server",),
+            registry=registry,
+        )
+        self.mcp_restarts = counter(
+            "crew_mcp_restarts", "Further starts of MCP servers, and connections to them.", "server"
+        )
+        self.notices = counter(
+            "crew_notices",
+            "Messages of `notify`: sent, failed (tried again), given_up.",
+            "channel",
+            "outcome",
+        )
+        self.schedules = counter(
+            "crew_schedules",
+            "Times of `schedules`: started, skipped (its run had not ended), missed.",
+            "schedule",
+            "outcome",
+        )
+        self.tool_retries = counter("crew_tool_retries", "Further attempts of tools.", "tool")
+        self.stalls = counter(
+            "crew_tool_stalls", "How often a tool has held up the whole process.", "tool"
+        )
+        self.stall_seconds = counter(
+            "crew_tool_stall_seconds", "For how long tools have held up the whole process.", "tool"
+        )
+        self.handoffs = counter(
+            "crew_handoffs", "Changes of the current agent.", "from", "to", "why"
+        )
+        self.pauses = Gauge("crew_pauses_open", "Runs that wait for a person.", registry=registry)
+        self.resumes = counter(
+            "crew_stream_resumes", "Streams that came back with Last-Event-ID.", "result"
+        )
+        self.active = Gauge("crew_runs_active", "Runs alive in this process.", registry=registry)
+        self.waiting = Gauge(
+            "crew_runs_waiting", "Runs that wait to be at work.", registry=registry
+        )
+        self.unplayable = Gauge(
+            "crew_runs_unplayable",
+            "Runs that this process could not play lately.",
+            registry=registry,
+        )
+        self.writable = Gauge(
+            "crew_store_writable",
+            "Whether the newest write to the store succeeded.",
+            registry=registry,
+        )
+        self.subscribers = Gauge(
+            "crew_stream_subscribers", "Streams that are open.", registry=registry
+        )
+        self.reload = Gauge(
+            "crew_config_last_reload_successful",
+            "Whether the newest files could be loaded.",
+            registry=registry,
+        )
+        Gauge("crew_build_info", "The version that runs.", ("version",), registry=registry).labels(
+            version("crewline")
+        ).set(1)
+        for result in ("resumed", "up_to_date", "refused"):
+            self.resumes.labels(result)
