@@ -62,8 +62,18 @@ class ApprovalRule:
             arguments: as the model gave them.
             parameters: the tool's schema, which has the defaults of those that were not given.
         """
+        return not self.when or bool(self._asking(arguments, parameters))
+
+    def allows_edit(
+        self, asked: Mapping[str, Any], edited: Mapping[str, Any], parameters: Mapping[str, Any]
+    ) -> bool:
+        """Whether a call may be made with other arguments: what made it ask holds for them too."""
         if not self.when:
             return True
+        return bool(self._asking(asked, parameters) & self._asking(edited, parameters))
+
+    def _asking(self, arguments: Mapping[str, Any], parameters: Mapping[str, Any]) -> set[int]:
+        """The places in `when` of the mappings that hold."""
         properties = parameters.get("properties", {})
         defaults = {
             name: schema["default"]
@@ -71,10 +81,11 @@ class ApprovalRule:
             if isinstance(schema, dict) and "default" in schema
         }
         given = {**defaults, **arguments}
-        return any(
-            all(_holds(condition, name, given) for name, condition in conditions.items())
-            for conditions in self.when
-        )
+        return {
+            place
+            for place, conditions in enumerate(self.when)
+            if all(_holds(condition, name, given) for name, condition in conditions.items())
+        }
 
     @property
     def may(self) -> tuple[str, ...]:

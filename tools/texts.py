@@ -21,6 +21,11 @@ def visible_json(text: str) -> str:
     return UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
+def without_surrogates(text: str) -> str:
+    """A text that has UTF-8: halves of surrogate pairs stand as `?`."""
+    return text.encode(errors="replace").decode()
+
+
 def map_texts(value: Any, change: Callable[[str], str]) -> Any:
     """A JSON value with each of its texts changed, keys too."""
     match value:

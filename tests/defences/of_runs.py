@@ -123,6 +123,27 @@ MUTANTS = (
         "crew/engine/test_unwanted_calls.py",
     ),
     own(
+        "what left the group of a command lives on",
+        "tools/kinds/command/marks.py",
+        "self._ended.add(mark)",
+        "pass",
+        "tools/kinds/test_command_ends.py",
+    ),
+    own(
+        "answers that came late are the next call's",
+        "tools/kinds/http/client.py",
+        "if not connection.protocol.should_close and not _is_readable(connection.transport):",
+        "if True:",
+        "tools/kinds/test_http.py",
+    ),
+    own(
+        "an edit makes another question of a call",
+        "tools/approval.py",
+        "self._asking(asked, parameters) & self._asking(edited, parameters)",
+        "self._asking(edited, parameters)",
+        "crew/engine/test_approval_rules.py",
+    ),
+    own(
         "signals in what tools return",
         "agents/context/view.py",
         "return quote_marks(escape(result.output))",

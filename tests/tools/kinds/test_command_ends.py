@@ -1,6 +1,7 @@
 """Nothing that a command starts outlives its call, and it takes no more than it is given."""
 
 import asyncio
+import shutil
 import signal
 import sys
 import time
@@ -28,11 +29,12 @@ pytestmark = needs_linux
 ESCAPES = {
     "a child": "sleep 600 & echo started; wait",
     "a child that is left": "sleep 600 & echo left",
-    "a child in a session of its own": "setsid sleep 600 & echo left",
-    "a double fork": "(setsid sh -c 'sleep 600 & sleep 600' &) ; echo left",
+    "a child in a session of its own": "setsid sleep 600 & sleep 0.3; echo left",
+    "a double fork": "(setsid sh -c 'sleep 600 & sleep 600' &) ; sleep 0.3; echo left",
     "one that ignores TERM": "trap '' TERM; sleep 600 & wait; sleep 600",
-    "one that holds the pipe": "setsid sh -c 'exec sleep 600' & echo left",
-    "many": "for i in 1 2 3 4 5 6 7 8; do setsid sleep 600 & done; echo left",
+    "one that holds the pipe": "setsid sh -c 'exec sleep 600' & sleep 0.3; echo left",
+    "many": "for i in 1 2 3 4 5 6 7 8; do setsid sleep 600 & done; sleep 0.3; echo left",
+    "a cleared environment": "env -i sleep 600 & sleep 0.3; echo left",
     "closed output": "exec >&- 2>&-; sleep 600",
     "no end": "while :; do :; done",
 }
@@ -49,6 +51,22 @@ async def test_nothing_outlives_a_call(tmp_path: Path, name: str):
         assert result.status == "timeout"
     assert time.monotonic() - started < 20
     await until_none_is_left()
+
+
+@pytest.mark.skipif(shutil.which("bwrap") is None, reason="bwrap is not installed")
+async def test_a_namespace_ends_what_has_no_mark(tmp_path: Path):
+    """A program in a session and an environment of its own; Landlock alone cannot find that one."""
+    script = "env -i setsid sleep 617 & sleep 0.3; echo left"
+    result = await sh(tmp_path, script, sandbox="bwrap", timeout_seconds=10)
+    assert (result.status, result.output) == ("success", "left\n")
+    await come(lambda: not [p for p in psutil.process_iter() if argv(p) == ["sleep", "617"]])
+
+
+def argv(process: psutil.Process) -> list[str]:
+    try:
+        return process.cmdline()
+    except psutil.Error:
+        return []
 
 
 async def test_a_cancelled_call_ends_its_program(tmp_path: Path):

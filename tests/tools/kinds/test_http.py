@@ -158,6 +158,33 @@ async def test_one_connection_serves_the_calls_of_one_allowance():
             assert server.connections == 2
 
 
+async def test_what_comes_late_is_no_answer_to_the_next_call():
+    """A second answer on a connection that is kept: it is closed, and another one made."""
+    written = asyncio.Event()
+
+    async def speak(writer: asyncio.StreamWriter, request: bytes) -> None:
+        writer.write(answer("ok"))
+        if b"/first" in request:
+
+            def add() -> None:
+                writer.write(answer("poison"))
+                written.set()
+
+            asyncio.get_running_loop().call_later(0.1, add)
+
+    maker = ToolMaker(Path(), Guards(SYSTEM_CLOCK))
+    async with raw_server(speak) as server:
+        async with (
+            tool_of("http", maker=maker, url=f"{server.url}/first", **HOME) as one,
+            tool_of("http", maker=maker, url=server.url, method="POST", **HOME) as two,
+        ):
+            assert (await one()).output == "ok"
+            await written.wait()
+            assert (await two()).output == "ok"
+            assert (await two()).output == "ok"
+    assert server.connections == 2
+
+
 async def test_a_breaker_refuses_at_once_and_tells():
     """After five failures in a row; it is on unless the entry says otherwise."""
     async with raw_server(answer("x", "500 Bad")) as server:

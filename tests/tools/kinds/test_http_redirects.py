@@ -60,6 +60,24 @@ async def test_a_redirect_to_another_port_is_refused():
     assert other.requests == []
 
 
+async def test_each_hop_is_checked():
+    """A listed host whose address the entry does not allow is not connected to."""
+
+    async def speak(writer: asyncio.StreamWriter, request: bytes) -> None:
+        writer.write(answer("", "302 Found", Location=f"http://127.0.0.2:{first.port}/"))
+
+    async with raw_server(speak) as first, raw_server(GOOD, "127.0.0.2", first.port) as second:
+        entry: dict[str, Any] = {
+            "url": first.url,
+            "redirects": ["127.0.0.2"],
+            "allow_private": ["127.0.0.1/32"],
+        }
+        async with tool_of("http", **entry) as tool:
+            result = await tool()
+        assert (result.status, result.facts.get("denied")) == ("error", "private-address")
+        assert second.connections == 0
+
+
 async def test_redirects_within_a_server_end():
     """After three."""
     result, server = await called(

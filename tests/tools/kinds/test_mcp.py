@@ -76,6 +76,32 @@ async def test_a_call_that_is_not_waited_for(tmp_path: Path):
         assert (await tools["T_pid"]()).output == before
 
 
+@pytest.mark.parametrize("method", ["progress", "message"])
+async def test_a_flood_without_an_end(method: str, tmp_path: Path):
+    """The call ends at its deadline, few of the messages are told, and the server can be closed."""
+    params = {
+        "progress": "{'progressToken': request['params']['_meta']['progressToken'], 'progress': n}",
+        "message": "{'level': 'info', 'data': 'x' * 100}",
+    }[method]
+    flood = f"n = 0\n    while True:\n        n += 1\n        say({{'jsonrpc': '2.0', 'method': 'notifications/{method}', 'params': {params}}})"
+    entry = raw_server(tmp_path, CALLED + flood, timeout_seconds=2, retries=0)
+    async with asyncio.timeout(40):
+        async with tools_of(**entry, folder=tmp_path) as tools:
+            assert (await tools["T_t"]()).status == "timeout"
+            told = [one for one in tools["T_t"].events if isinstance(one, CallProgressed)]
+            assert len(told) <= 20
+    await until_none_is_left()
+
+
+async def test_arguments_that_have_no_utf_8(tmp_path: Path):
+    """Half of a surrogate pair is sent as `?`, and the server goes on."""
+    listed = "TOOL['inputSchema'] = {'type': 'object', 'properties': {'a': {'type': 'string'}}}\n"
+    code = listed + CALLED + "text(request, request['params']['arguments']['a'])"
+    async with tools_of(**raw_server(tmp_path, code), folder=tmp_path) as tools:
+        assert (await tools["T_t"](a="x\ud800")).output == "x?"
+        assert (await tools["T_t"](a="é")).output == "é"
+
+
 async def test_many_calls_at_once(tmp_path: Path):
     """Each has its own answer."""
     async with tools_of(**sdk_server(tmp_path), folder=tmp_path) as tools:
@@ -106,7 +132,9 @@ CALLS: list[tuple[str, str, str]] = [
     (CALLED + "sys.stderr.write('e' * 5_000_000); text(request)", "success", "ok"),
     (CALLED + "say({'jsonrpc': '2.0', 'id': 1, 'method': 'sampling/createMessage', 'params': {}}); text(request)", "success", "ok"),
     (CALLED + "subprocess.Popen(['sleep', '600']); text(request)", "success", "ok"),
-    ("import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN)", "success", "ok"),
+    ("import atexit, signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); atexit.register(time.sleep, 600)", "success", "ok"),
+    ("sys.stdout.write('Welcome v1\\n\\n'); sys.stdout.flush()", "success", "ok"),
+    ("TOOL |= {'outputSchema': {'type': 'object', 'required': ['a']}}\n" + CALLED + "result(request, content=[], structuredContent={'b': 1})", "error", ""),
 ]  # fmt: skip
 
 
@@ -158,6 +186,7 @@ LISTS: list[tuple[str, dict[str, Any], Any]] = [
     ("[{**TOOL, 'name': n} for n in ('get_a', 'get_b', 'set_a')]", {"allow": ["get_*"], "prefix": ""}, ["get_a", "get_b"]),
     ("[{**TOOL, 'inputSchema': {'type': 'object', '$ref': 'https://evil.example/x'}}]", {}, "schema-ref"),
     ("[{**TOOL, 'inputSchema': {'type': 'object', 'properties': {'a': {'type': 'nothing'}}}}]", {}, "bad-value"),
+    ("[{**TOOL, 'inputSchema': {'type': 'object', 'properties': {'a': {'$ref': '#/$defs/none'}}}}]", {}, "bad-value"),
     ("[TOOL]", {"tools": {"other": {"effect": "read"}}}, "bad-value"),
     ("[TOOL]", {"cwd": "nowhere"}, "bad-value"),
     ("[TOOL]", {"tools": {"t": {"requires_approval": {"when": {"x": 1}}}}}, "bad-value"),

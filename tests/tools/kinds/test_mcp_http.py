@@ -12,7 +12,7 @@ import uvicorn
 from mcp.server.mcpserver import MCPServer
 
 from tests.support.made_tools import MadeTool, tools_of
-from tests.support.raw_server import raw_server, says
+from tests.support.raw_server import answer, raw_server, says
 from tools.errors import ToolDefinitionError
 
 HOME: dict[str, Any] = {"allow_private": ["127.0.0.0/8"]}
@@ -120,6 +120,84 @@ async def test_what_is_no_server(answer: bytes, told: str):
             async with tools_at(server.port, startup_seconds=3):
                 pass
     assert (raised.value.code, told in str(raised.value)) == ("mcp-unreachable", True), raised.value
+
+
+def of_request(request: bytes) -> tuple[int | None, str]:
+    """The id and the method of a JSON-RPC request."""
+    data = json.loads(request.partition(b"\r\n\r\n")[2] or b"{}")
+    return data.get("id"), data.get("method", "")
+
+
+def json_answer(number: int | None, value: Any) -> bytes:
+    body = json.dumps({"jsonrpc": "2.0", "id": number, "result": value}).encode()
+    return answer(body, **{"Content-Type": "application/json"})
+
+
+def initialized(number: int | None, method: str) -> bytes | None:
+    """What a server says until its tools are known; None: a call."""
+    match method:
+        case "initialize":
+            info = {"name": "raw", "version": "1"}
+            about = {
+                "protocolVersion": "2025-11-25",
+                "capabilities": {"tools": {}},
+                "serverInfo": info,
+            }
+            return json_answer(number, about)
+        case "tools/list":
+            shape = {"type": "object", "properties": {"n": {"type": "integer"}}}
+            return json_answer(number, {"tools": [{"name": "t", "inputSchema": shape}]})
+        case "tools/call":
+            return None
+        case _:
+            return answer(b"", "202 Accepted")
+
+
+@pytest.mark.parametrize("when", ["at the start", "in a call"])
+async def test_no_redirect_is_followed(when: str):
+    """The place that it names is not connected to."""
+
+    async def speak(writer: asyncio.StreamWriter, request: bytes) -> None:
+        number, method = of_request(request)
+        said = initialized(number, method) if when == "in a call" else None
+        place = f"http://127.0.0.1:{target.port}/mcp"
+        writer.write(said or answer(b"", "307 Temporary Redirect", Location=place))
+
+    async with raw_server() as target, raw_server(speak) as server:
+        entry: dict[str, Any] = {"protocol": "2025-11-25", "startup_seconds": 3}
+        if when == "in a call":
+            async with tools_at(server.port, **entry) as tools:
+                assert (await tools["T_t"](n=1)).status == "error"
+        else:
+            with pytest.raises(ToolDefinitionError):
+                async with tools_at(server.port, **entry):
+                    pass
+        assert target.connections == 0
+
+
+async def test_a_lost_connection_is_that_of_one_call():
+    """Others that are under way have their answers."""
+    all_here, asked = asyncio.Event(), set()
+
+    async def speak(writer: asyncio.StreamWriter, request: bytes) -> None:
+        number, method = of_request(request)
+        if (said := initialized(number, method)) is not None:
+            writer.write(said)
+            return
+        n = json.loads(request.partition(b"\r\n\r\n")[2])["params"]["arguments"]["n"]
+        asked.add(n)
+        if len(asked) == 3:
+            all_here.set()
+        await all_here.wait()
+        if n == 1:
+            writer.transport.abort()
+        else:
+            writer.write(json_answer(number, {"content": [{"type": "text", "text": str(n)}]}))
+
+    async with raw_server(speak) as server, tools_at(server.port, protocol="2025-11-25") as tools:
+        results = await asyncio.gather(*(tools["T_t"](n=n) for n in range(3)))
+    assert [one.status for one in results] == ["success", "error", "success"]
+    assert results[1].facts["sent"] is True
 
 
 async def test_a_private_address_is_not_connected_to():

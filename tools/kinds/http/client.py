@@ -1,6 +1,7 @@
 """An HTTP client: each of its connections leads to an address that its tools may reach."""
 
 import asyncio
+import select
 import socket
 from ipaddress import ip_address
 from types import SimpleNamespace
@@ -56,6 +57,30 @@ class CheckingResolver(AbstractResolver):
         """Nothing is held."""
 
 
+class QuietConnector(aiohttp.TCPConnector):
+    """Gives out no connection on which something came that nobody has asked for.
+
+    aiohttp looks only whether it is still open; what came late after one answer would be taken for
+    the next one, of another tool perhaps.
+    """
+
+    async def _get(self, key: Any, traces: Any) -> Any:
+        while (connection := await super()._get(key, traces)) is not None:
+            assert connection.protocol is not None, "it is open"
+            assert connection.transport is not None, "it is open"
+            if not connection.protocol.should_close and not _is_readable(connection.transport):
+                return connection
+            connection.close()
+        return None
+
+
+def _is_readable(transport: asyncio.Transport) -> bool:
+    """Whether bytes, or the end, have come that the event loop has not looked at."""
+    poll = select.poll()
+    poll.register(transport.get_extra_info("socket").fileno(), select.POLLIN)
+    return bool(poll.poll(0))
+
+
 def make_session(allowance: Allowance) -> aiohttp.ClientSession:
     """A pool of connections."""
 
@@ -67,7 +92,7 @@ def make_session(allowance: Allowance) -> aiohttp.ClientSession:
         made.setblocking(False)
         return made
 
-    connector = aiohttp.TCPConnector(
+    connector = QuietConnector(
         resolver=CheckingResolver(allowance),
         # what a name stands for now counts
         use_dns_cache=False,

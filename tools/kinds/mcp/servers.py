@@ -58,6 +58,7 @@ class Server:
         self._news = asyncio.Event()
         self._lost = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
+        self._is_closing = False
 
     @property
     def status(self) -> ServerStatus:
@@ -115,8 +116,8 @@ class Server:
         raise ConnectionError(f"{text}: {self._reason}" if self._reason else text)
 
     async def _supervise(self) -> None:
-        """Connect, and connect anew, until it is cancelled."""
-        while True:
+        """Connect, and connect anew, until it is closed."""
+        while not self._is_closing:
             self._starts += 1
             self._lost.clear()
             if self._state != "down":
@@ -133,7 +134,8 @@ class Server:
             return self._reason
         except asyncio.CancelledError:
             task = asyncio.current_task()
-            if task is None or task.cancelling():
+            # a flood of messages can swallow the cancellation of `close`
+            if task is None or task.cancelling() or self._is_closing:
                 raise
             return "the connection was cancelled from inside"
         except Exception as error:
@@ -185,8 +187,10 @@ class Server:
         """End it."""
         task, self._task = self._task, None
         if task is not None:
+            self._is_closing = True
             task.cancel()
             await asyncio.wait({task})
+            self._is_closing = False
         self._change("idle", "")
 
 

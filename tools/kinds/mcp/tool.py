@@ -16,6 +16,7 @@ from tools.kinds.mcp.definitions import Definition, chosen
 from tools.kinds.mcp.plan import Address, ServerPlan
 from tools.kinds.mcp.servers import Server, Servers
 from tools.schema import JsonSchema, require_conditions
+from tools.texts import map_texts, without_surrogates
 from tools.tool import Reach, Tool, tool_name
 
 # of a server in a message
@@ -177,4 +178,5 @@ class _McpCall:
 
     async def __call__(self, arguments: dict[str, Any], context: ToolContext) -> str:
         """Make a call; see `Server.call`."""
-        return await self.lease.server.call(self.definition, arguments, context)
+        sent = map_texts(arguments, without_surrogates)
+        return await self.lease.server.call(self.definition, sent, context)
