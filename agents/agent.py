@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from agents.config import ToolCallMode
+from agents.context.plan import ContextPlan
+from agents.helper import Helper
 from agents.model import Model
 from agents.prompt import Prompt
 from agents.tokens import TokenRatios
@@ -49,9 +51,10 @@ class Agent:
     temperature: float | None
     top_p: float | None
     max_tokens: int | None
-    context_window_tokens: int
-    context_trim_percent: float
+    context: ContextPlan
     token_ratios: TokenRatios
+    # shortens the oldest messages of a run that becomes too long; None: they are left out
+    compactor: Helper | None
     allow_client_system: bool
     clock: Clock
 

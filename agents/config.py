@@ -4,6 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
+from agents.context.shape import ContextConfig
 from agents.endpoint import Address
 from tools.yaml_shape import Name, Shape
 
@@ -140,6 +141,8 @@ class AgentConfig(Shape):
     """
     cost_limits: CostLimits = CostLimits()
     """What it may use."""
+    context: ContextConfig | None = None
+    """What its model is shown, instead of crew.yaml's `context`."""
     max_concurrent: Annotated[int, Field(ge=1, le=10_000)] | None = None
     """How many of its model calls are made at the same time, in all processes; others wait."""
 

@@ -139,6 +139,52 @@ class Warned:
     retryable: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class ShownBlock:
+    """What of a block an agent is shown; no texts."""
+
+    kind: str
+    # of a file, say; "" where it has none
+    name: str = ""
+    # of what stands in it
+    ids: tuple[str, ...] = ()
+    versions: tuple[int, ...] = ()
+    # estimated
+    tokens: int = 0
+    # exchanges, results and messages that do not fit, or the block itself
+    left_out: int = 0
+    load_millis: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class ContextShown:
+    """What an agent is shown in a stretch of its turns, beside its prompt."""
+
+    agent_id: str
+    agent: str
+    group: str | None
+    window_tokens: int
+    # of the request, with prompt and tools; estimated
+    tokens: int
+    blocks: tuple[ShownBlock, ...]
+    # how long its blocks took to load, all together
+    load_seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Compacted:
+    """A helper has shortened the oldest messages of a run that became too long."""
+
+    agent_id: str
+    agent: str
+    group: str | None
+    # of the run's messages, those after the first up to this one
+    through: int
+    text: str
+    tokens_before: int
+    tokens_after: int
+
+
 AgentEvent = (
     AgentStarted
     | AgentDelta
@@ -150,6 +196,8 @@ AgentEvent = (
     | ToolRetried
     | ToolProgressed
     | ModelCalled
+    | ContextShown
+    | Compacted
     | Warned
 )
 EmitAgentEvent = Callable[[AgentEvent], Awaitable[None]]

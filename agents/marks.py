@@ -11,7 +11,8 @@ BREAKS = r"\r\v\f\x1c-\x1e\x85\u2028\u2029"
 # the white space is that of one line: over several, each break would be looked at from each other
 LINE = rf"(^|[{BREAKS}])([^\S\n{BREAKS}]*)"
 MARK = re.compile(
-    LINE + r"(?=\[(?:[^\n]{1,200}?\]:|📊|END |A person changed|\d+ earlier message))",
+    LINE + r"(?=\[(?:[^\n]{1,200}?\]:|📊|END |A person changed"
+    r"|\d+ earlier (?:message|exchange)|result of ))",
     re.MULTILINE,
 )
 # leads a member's answer in the joined results of a group

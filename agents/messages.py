@@ -1,7 +1,11 @@
 """What a conversation is made of; `history` decides who is shown it in which form."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, get_args
+
+from pydantic import TypeAdapter
+from pydantic_core import from_json, to_json
 
 from tools.calls import CallStatus, ToolCall
 
@@ -18,6 +22,17 @@ class CrewMessage:
     """Words of the crew itself: the joined results of a group."""
 
     content: str
+
+
+@dataclass(frozen=True, slots=True)
+class CompactedMessage:
+    """Stands for a run's oldest messages after the first, which a helper has shortened."""
+
+    content: str
+    # how many messages it stands for
+    count: int
+    # ids of the calls in them
+    call_ids: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,4 +76,25 @@ class ToolMessage:
     native: bool = True
 
 
-Message = UserMessage | CrewMessage | SystemMessage | AgentMessage | ToolMessage
+Message = UserMessage | CrewMessage | SystemMessage | AgentMessage | ToolMessage | CompactedMessage
+
+KINDS = {kind.__name__: kind for kind in get_args(Message)}
+# made when first used: most processes decode none
+_adapters: dict[str, TypeAdapter[Any]] = {}
+
+
+def encode_messages(messages: Sequence[Message]) -> str:
+    """Messages as JSON."""
+    return to_json([[type(message).__name__, message] for message in messages]).decode()
+
+
+def decode_messages(text: str) -> list[Message]:
+    """The inverse of `encode_messages`; raises ValueError."""
+    messages: list[Message] = []
+    for name, fields in from_json(text):
+        if name not in KINDS:
+            raise ValueError(f"{name} is no message that this version knows")
+        if name not in _adapters:
+            _adapters[name] = TypeAdapter(KINDS[name])
+        messages.append(_adapters[name].validate_python(fields))
+    return messages

@@ -3,15 +3,20 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from pydantic import BaseModel
+
 from agents.agent import Agent
-from agents.context.view import show_history, shown_lines
-from agents.context.window import fit
+from agents.context.blocks import cut_to
+from agents.context.loaded import Context
+from agents.context.view import shown_lines, text_of
 from agents.errors import ModelError
 from agents.events import (
     AgentDelta,
     AgentFailed,
     AgentResponded,
     AgentStarted,
+    Compacted,
+    ContextShown,
     EmitAgentEvent,
     ModelCalled,
     ToolAsked,
@@ -21,19 +26,12 @@ from agents.events import (
     ToolStarted,
     Warned,
 )
-from agents.messages import AgentMessage, Message
-from agents.model import (
-    ModelEvent,
-    ModelReply,
-    ModelRequest,
-    Notice,
-    RequestEnded,
-    ShownMessage,
-    TextDelta,
-)
+from agents.messages import AgentMessage, CompactedMessage, Message
+from agents.model import ModelEvent, ModelReply, Notice, RequestEnded, TextDelta
+from agents.request import Prepared, messages_through, prepare, shown_blocks, window_of
 from agents.stages import Stages
-from agents.text_calls import find_calls
-from agents.tokens import estimate_tokens
+from agents.text_calls import bare_lines, find_calls
+from agents.tokens import count_tokens
 from tools.calls import (
     CallAsked,
     CallEvent,
@@ -51,11 +49,14 @@ from tools.forms import Reply
 # a request that is too long for its model is made again so often, with this part of it
 OVERFLOW_TRIES = 2
 OVERFLOW_PART = 0.75
+# of what stands for a run's oldest messages
+MAX_COMPACTED_TOKENS = 1000
 
 
-def size_of(request: ModelRequest) -> int:
-    """About how many tokens the messages of a request are."""
-    return sum(estimate_tokens(message.wire) for message in request.messages)
+class Shortened(BaseModel):
+    """What a helper makes of a run's oldest messages."""
+
+    summary: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +71,8 @@ class Turn:
     emit: EmitAgentEvent
     # counts its time
     stages: Stages
+    # what it is shown beside the run's own messages
+    context: Context
 
     async def speak(
         self,
@@ -98,8 +101,7 @@ class Turn:
             await self.emit(AgentStarted(agent.id, agent.name, self.group, round, name))
         started = agent.clock.monotonic()
         try:
-            with self.stages.during("models"):
-                reply = await self._reply(history, stream, found)
+            reply = await self._reply(history, stream, found)
         except ModelError as error:
             await self.emit(AgentFailed(agent.id, agent.name, error.code))
             raise
@@ -143,49 +145,81 @@ class Turn:
         self, history: Sequence[Message], stream: bool, found: Sequence[str]
     ) -> ModelReply:
         """The model's answer; a request that is too long is made again, shorter each time."""
-        agent = self.agent
-        window = agent.context_window_tokens
+        agent, window = self.agent, window_of(self.agent)
+        prepared = await self._prepare(history, stream, found, window)
         for tries_left in reversed(range(OVERFLOW_TRIES + 1)):
-            request = self._request(history, stream, found, window)
             try:
-                return await agent.model.reply(request, self._emit_model_event)
+                with self.stages.during("models"):
+                    return await agent.model.reply(prepared.request, self._emit_model_event)
             except ModelError as error:
                 if error.code != "context_overflow" or not tries_left:
                     raise
                 overflow = error
-            size = size_of(request)
+            size = prepared.tokens
             window = int(min(window, size) * OVERFLOW_PART)
-            if size_of(self._request(history, stream, found, window)) >= size:
+            loaded = prepared.loaded
+            prepared = prepare(agent, history, loaded, found, window, stream=stream)
+            if prepared.tokens >= size:
                 # what is left must stay
                 raise overflow
             await self._warn("context_overflow", f"{overflow}; made again, about a quarter shorter")
+            await self._tell_context(prepared)
         raise AssertionError("the last try returns or raises")
 
-    def _request(
+    async def _prepare(
         self, history: Sequence[Message], stream: bool, found: Sequence[str], window: int
-    ) -> ModelRequest:
-        agent, shown = self.agent, self.agent.shown_tools(found)
-        system = ShownMessage({"role": "system", "content": agent.prompt.text()})
-        conversation = show_history(
-            history,
-            agent.id,
-            client_system=agent.allow_client_system,
-            escape=agent.escape_signals,
-        )
-        fixed_tokens = estimate_tokens(system.wire) + sum(one.tokens for one in shown)
-        # in tokens as we estimate them
-        window = int(window / agent.token_ratios.of(agent.model.endpoints[0]))
-        fitted = fit(conversation, window, agent.context_trim_percent, fixed_tokens)
-        return ModelRequest(
-            agent.id,
-            [system, *fitted],
-            tuple(one.document for one in shown),
-            agent.temperature,
-            agent.top_p,
-            agent.max_tokens,
-            stream,
-            text_call_hint=agent.text_call_hint,
-        )
+    ) -> Prepared:
+        """The request, after what was loaded for it."""
+        agent, clock = self.agent, self.agent.clock
+        with self.stages.during("context"):
+            started = clock.monotonic()
+            loaded = await self.context.get()
+            seconds = clock.monotonic() - started
+            prepared = prepare(agent, history, loaded, found, window, stream=stream)
+            if prepared.fitted.own and await self._compact(history, prepared):
+                prepared = prepare(agent, history, loaded, found, window, stream=stream)
+        await self._tell_context(prepared, seconds)
+        return prepared
+
+    async def _tell_context(self, prepared: Prepared, seconds: float = 0.0) -> None:
+        agent, loaded = self.agent, prepared.loaded
+        if not (agent.context.is_told or loaded.is_conversation):
+            return
+        if not self.context.is_news(prepared.fitted.left_out):
+            return
+        late = [one.kind for one in loaded.before if one.is_late]
+        late += ["history"] * loaded.history_is_late
+        if late:
+            limit = f"context.load_timeout_millis = {agent.context.load_timeout_seconds * 1000:g}"
+            await self._warn("context_late", f"{', '.join(late)} took longer than {limit}")
+        window, blocks = agent.context.window_tokens, shown_blocks(agent, prepared)
+        tokens = prepared.tokens
+        shown = ContextShown(agent.id, agent.name, self.group, window, tokens, blocks, seconds)
+        await self.emit(shown)
+
+    async def _compact(self, history: Sequence[Message], prepared: Prepared) -> bool:
+        """Let a helper shorten the run's oldest messages that do not fit; whether it did."""
+        agent, helper = self.agent, self.agent.compactor
+        if helper is None:
+            return False
+        through = messages_through(agent, history, prepared.fitted.own)
+        if through < 2:
+            return False
+        text = text_of(history[1:through])
+
+        async def tell(event: ModelEvent) -> None:
+            if isinstance(event, RequestEnded):
+                await self.emit(ModelCalled(helper.agent_id, helper.agent_id, event))
+
+        try:
+            answer = await helper.ask(f"Messages of a run that goes on:\n\n{text}", Shortened, tell)
+        except ModelError as error:
+            await self._warn("helper_failed", f"older messages are left out instead: {error}")
+            return False
+        after = count_tokens(answer.summary)
+        before, short = count_tokens(text), cut_to(answer.summary, MAX_COMPACTED_TOKENS)
+        await self.emit(Compacted(agent.id, agent.name, self.group, through, short, before, after))
+        return True
 
     async def _calls(
         self, reply: ModelReply, round: int, history: Sequence[Message]
@@ -203,7 +237,7 @@ class Turn:
             await self._warn("call_in_text", f"{text}; tool_call_mode: text would make it one")
             return (), True
         # what stands in the conversation may be quoted: it is not what this agent wants
-        lines = shown_lines(history, self.agent.id) if found else []
+        lines = await self._shown_lines(history) if found else []
         quotations = [one for one in found if one.stands_in(lines)]
         made = [one.call for one in found if one not in quotations]
         if quotations:
@@ -213,6 +247,13 @@ class Turn:
         prefix = f"{self.agent.id}-{round}"
         calls = tuple(replace(call, id=f"{prefix}-{n}") for n, call in enumerate(made, 1))
         return calls, not made
+
+    async def _shown_lines(self, history: Sequence[Message]) -> list[str]:
+        """The lines that others wrote, of all that the agent was shown."""
+        loaded = await self.context.get()
+        past = [message for one in loaded.past for message in one.messages]
+        before = [line for one in loaded.before for line in bare_lines(one.text)]
+        return [*before, *shown_lines([*past, *history], self.agent.id)]
 
     def _with_own_ids(
         self, calls: tuple[ToolCall, ...], round: int, history: Sequence[Message]
@@ -224,6 +265,12 @@ class Turn:
         """
         messages = [one for one in history if isinstance(one, AgentMessage)]
         known = {call.id for message in messages for call in message.calls}
+        known |= {
+            call_id
+            for one in history
+            if isinstance(one, CompactedMessage)
+            for call_id in one.call_ids
+        }
         return tuple(
             replace(call, id=f"{call.id}-{round}") if call.id in known else call for call in calls
         )

@@ -8,10 +8,14 @@ from pathlib import Path
 from agents.agent import Agent
 from agents.budget import DailyUsage
 from agents.errors import ProviderError
+from agents.helper import Helper
 from agents.places import Places
 from agents.providers.catalog import Catalog
 from agents.tokens import TokenRatios
-from crew.assembly import make_agents, make_tools, tool_limits
+from crew.assembly.agents import check_windows, make_agents
+from crew.assembly.helpers import make_helpers
+from crew.assembly.models import require_provider
+from crew.assembly.tools import make_tools, tool_limits
 from crew.config.checks.validate import validate
 from crew.config.crew_file import CrewConfig
 from crew.config.document import YamlPath
@@ -119,6 +123,8 @@ class Recipe:
         )
         tools, problems = make_tools(files, self.tools, maker, imports=imports)
         found = [*files.problems, *problems, *validate(files, tools)]
+        if imports and files.crew is not None and not has_failed(found):
+            found += check_windows(self, files, routing_of(files, tools.names), tools)
         kept = without_suppressed(files.documents.values(), found)
         # a tool that does not import may say anything
         told = [replace(one, message=self.secrets.mask(one.message)) for one in in_order(kept)]
@@ -151,7 +157,10 @@ class Recipe:
             self.model_guards,
             self.token_ratios,
         )
-        agents, problems = make_agents(self, files, routing, tools, catalog)
+        if self.provider is not None:
+            require_provider(self.provider, catalog)
+        helpers = make_helpers(self, files, entry_point(files), catalog)
+        agents, problems = make_agents(self, files, routing, tools, catalog, helpers)
         if problems:
             raise ConfigurationError(problems, files.texts)
         kept = sources.without(files.literals.values())
@@ -170,6 +179,7 @@ class Recipe:
             ),
             tool_limits=limits,
             catalog=catalog,
+            helpers=helpers,
             warnings=checked.problems,
             sources=kept,
             literals=files.literals,
@@ -185,6 +195,8 @@ class Crew:
     name: str
     config: CrewConfig
     agents: Mapping[str, Agent]
+    # by name: title, summary
+    helpers: Mapping[str, Helper]
     # that its files define; closed with it
     tools: tuple[Tool, ...]
     routing: Routing

@@ -13,7 +13,7 @@ import typer
 from prometheus_client import Metric
 from typer.main import get_command
 
-from agents.events import ToolProgressed
+from agents.events import Compacted, ToolProgressed
 from crew import Answer, Crew, MemoryStore, Query, Runs, load_crew
 from crew.database import Database
 from crew.journal.events import DoneReason, ErrorReason, Event, RunFailed, RunStatus
@@ -321,7 +321,15 @@ async def _examples(crew: Crew, note: Listener) -> dict[str, Any]:
     progress = CallProgressed(ToolCall("call_1", "look_up"), Progress(2, 5, "two of five notes"))
     told = ToolProgressed("desk", "Dana", None, progress)
     progressed = to_run_event(told, row.run_id, None, row.started_at)
-    others = (error, progressed, gap(row, 1, row.last_seq), ping(row.run_id, row.started_at))
+    shorter = Compacted("desk", "Dana", None, 9, "", 2400, 310)
+    compacted = to_run_event(shorter, row.run_id, 12, row.started_at)
+    others = (
+        error,
+        progressed,
+        compacted,
+        gap(row, 1, row.last_seq),
+        ping(row.run_id, row.started_at),
+    )
     for event in others:
         if event is not None:
             found[event.type] = event

@@ -23,7 +23,7 @@ from crew.journal.query import DEFAULT_PRIORITY, MAX_PRIORITY
 
 log = logging.getLogger(__name__)
 
-Scope = Literal["read", "run", "answer", "hook", "admin"]
+Scope = Literal["read", "run", "answer", "hook", "act_as", "admin"]
 SCOPES: tuple[Scope, ...] = get_args(Scope)
 # what a named token may do unless it says otherwise: its own runs, nobody else's
 OWN_SCOPES: frozenset[Scope] = frozenset({"read", "run", "answer"})

@@ -5,9 +5,12 @@ from typing import Any
 
 from pydantic_core import to_json
 
+from agents.context.blocks import context_message
+from agents.context.loaded import LoadedBlock
 from agents.marks import quote_marks
 from agents.messages import (
     AgentMessage,
+    CompactedMessage,
     CrewMessage,
     Message,
     SystemMessage,
@@ -47,6 +50,10 @@ def show_history(
                 out.append(ShownMessage({"role": "user", "content": quote_marks(content)}))
             case CrewMessage(content):
                 out.append(ShownMessage({"role": "user", "content": content}))
+            case CompactedMessage(content, count):
+                block = LoadedBlock("summary", f"{count} messages of this run: {content}")
+                text = context_message([block], escape)
+                out.append(ShownMessage({"role": "user", "content": text}))
             case SystemMessage(content):
                 if client_system:
                     out.append(ShownMessage({"role": "system", "content": content}))
@@ -112,3 +119,20 @@ def shown_lines(history: Sequence[Message], agent_id: str) -> list[str]:
             case _:
                 out += bare_lines(message.content)
     return out
+
+
+def text_of(messages: Sequence[Message]) -> str:
+    """Messages as plain text, for a model that is to shorten them."""
+    lines: list[str] = []
+    for message in messages:
+        match message:
+            case AgentMessage(name=name, content=content, calls=calls):
+                lines += [f"{name}: {content}"] if content else []
+                lines += [f"{name} calls {call.tool} {call.arguments}" for call in calls]
+            case ToolMessage(results=results):
+                lines += [f"{one.tool} ({one.status}): {one.output}" for one in results]
+            case UserMessage(content):
+                lines.append(f"user: {content}")
+            case _:
+                lines.append(message.content)
+    return "\n\n".join(lines)

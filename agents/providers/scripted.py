@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field
 
 from agents.errors import ModelError, ModelErrorCode
+from agents.helper import PREFIX
 from agents.messages import ToolOutput
 from agents.model import (
     EmitModelEvent,
@@ -76,6 +77,8 @@ class Rule(Shape):
 
     agent: Texts | None = None
     """The agent that speaks, or several; any unless given."""
+    helper: Literal["title", "summary"] | None = None
+    """It speaks for this helper, and for no agent."""
     hears: Texts | None = None
     """One of these texts is in the newest words of anyone else (case does not matter)."""
     seen: Texts | None = None
@@ -155,7 +158,7 @@ class Heard:
         """Whether all of a rule's conditions hold."""
         words = self.words.lower()
         return (
-            (rule.agent is None or agent_id in rule.agent)
+            _speaks_for(rule, agent_id)
             and (rule.hears is None or any(text.lower() in words for text in rule.hears))
             and (rule.seen is None or any(text.lower() in self.everything for text in rule.seen))
             and (rule.matches is None or self._matches(rule.matches))
@@ -175,6 +178,13 @@ class Heard:
             return self.results.get(found[2], found[0])
 
         return PLACEHOLDER.sub(replacement, text)
+
+
+def _speaks_for(rule: Rule, agent_id: str) -> bool:
+    """Whether a rule is for an agent, or for a helper."""
+    if rule.helper is not None or agent_id.startswith(PREFIX):
+        return agent_id == f"{PREFIX}{rule.helper}"
+    return rule.agent is None or agent_id in rule.agent
 
 
 def _output(result: ToolOutput) -> str:

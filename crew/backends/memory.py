@@ -6,14 +6,17 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import accumulate, islice
 
+from crew.backends.memory_conversations import MemoryChores, MemoryConversations
 from crew.backends.memory_logs import (
     MemoryAudit,
     MemoryGrants,
     MemoryOutbox,
     MemorySchedules,
 )
+from crew.journal.conversations import owner_of
 from crew.journal.errors import LostEvents, LostRun, StoreError
 from crew.journal.events import CancelReason, RunStatus
+from crew.journal.exchanges import Began, ExchangeEnd, ExchangeStart, Refused
 from crew.journal.listing import ALL_RUNS, RunFilter, is_wanted, listed_answer
 from crew.journal.rows import (
     FIRST_EPOCH,
@@ -61,6 +64,8 @@ class MemoryStore:
         self.grants = MemoryGrants()
         self.outbox = MemoryOutbox()
         self.schedules = MemorySchedules()
+        self.chores = MemoryChores()
+        self.conversations = MemoryConversations(self.chores, self._forget_runs)
 
     async def append(self, write: Write) -> AppendResult:
         """See RunLog."""
@@ -74,6 +79,12 @@ class MemoryStore:
         record = write.idempotency
         if record is not None and (taken := self._idempotency.get(record.key)) is not None:
             return KeyTaken(taken)
+        began: Began | None = None
+        if isinstance(write.exchange, ExchangeStart):
+            found = self.conversations.begin(write.exchange)
+            if isinstance(found, Refused):
+                return found
+            began = found
         kept = self._records.setdefault(run_id, [])
         newest = self._newest(run_id)
         first = write.records[0].seq
@@ -92,7 +103,13 @@ class MemoryStore:
         if record is not None:
             self._idempotency[record.key] = record
         self.outbox.insert(write.notices)
-        return Appended(self._epochs[run_id])
+        next_run = None
+        if isinstance(write.exchange, ExchangeEnd):
+            next_run = self.conversations.end(write.exchange)
+        elif write.exchange is not None and began is not None:
+            self.conversations.keep(write.exchange, began)
+        waits = began is not None and began.waits
+        return Appended(self._epochs[run_id], waits, next_run)
 
     async def claim(self, run_id: str, epoch: int | None = None) -> Claim | None:
         """See RunLog."""
@@ -204,13 +221,7 @@ class MemoryStore:
         run_id, ended_at = row.run_id, row.ended_at or ""
         kept = self._records[run_id]
         if ended_at < ages.runs_before:
-            del self._rows[run_id], self._records[run_id]
-            self._purged.pop(run_id, None)
-            self._epochs.pop(run_id, None)
-            self._claims.pop(run_id, None)
-            self._to_cancel.pop(run_id, None)
-            records = self._idempotency.items()
-            self._idempotency = {key: one for key, one in records if one.run_id != run_id}
+            self._forget_run(run_id)
             return True
         gone = max(0, len(kept) - ages.max_events)
         if ended_at < ages.events_before:
@@ -221,6 +232,23 @@ class MemoryStore:
         del kept[:gone]
         self._purged[run_id] = self._purged.get(run_id, 0) + gone
         return gone > 0
+
+    def _forget_run(self, run_id: str) -> None:
+        del self._rows[run_id], self._records[run_id]
+        self._purged.pop(run_id, None)
+        self._epochs.pop(run_id, None)
+        self._claims.pop(run_id, None)
+        self._to_cancel.pop(run_id, None)
+        records = self._idempotency.items()
+        self._idempotency = {key: one for key, one in records if one.run_id != run_id}
+
+    def _forget_runs(self, place: tuple[str, str]) -> None:
+        """Those of a conversation, and what was to be told of them."""
+        rows = list(self._rows.values())
+        for row in rows:
+            if (owner_of(row.user_id), row.conversation_id) == place:
+                self._forget_run(row.run_id)
+                self.outbox.forget(row.run_id)
 
     def now(self) -> datetime:
         """See Cluster."""

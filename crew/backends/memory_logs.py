@@ -88,6 +88,11 @@ class MemoryOutbox:
             self._notices.setdefault(one.id, one)
             self._due.setdefault(one.id, (one.at, 0))
 
+    def forget(self, run_id: str) -> None:
+        """Delete those of a run."""
+        for key in [key for key, one in self._notices.items() if one.run_id == run_id]:
+            del self._notices[key], self._due[key]
+
     async def take(
         self, channel: str, now: str, until: str, limit: int
     ) -> list[tuple[Notice, int]]:

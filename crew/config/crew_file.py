@@ -4,7 +4,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from agents.context.shape import ContextConfig
 from agents.endpoint import ProviderConfig
+from crew.config.conversations import ConversationsConfig, HelpersConfig
 from crew.config.hooks import HookConfig
 from crew.config.notify import ChannelConfigs
 from crew.config.schedules import ScheduleConfig
@@ -247,6 +249,12 @@ class CrewConfig(Shape):
     """Where people and programs are told of runs that a server or worker plays, by name."""
     schedules: dict[Name, ScheduleConfig] = {}
     """What a server or worker asks the crew at set times, by name."""
+    conversations: ConversationsConfig | None = None
+    """Lets runs be exchanges of conversations; `{}` for the defaults."""
+    context: ContextConfig | None = None
+    """What models are shown; an agent's file may have its own instead."""
+    helpers: HelpersConfig = HelpersConfig()
+    """Models that name and summarise conversations."""
 
     @property
     def told(self) -> dict[str, list[NoticeKind]]:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from agents.config import AgentConfig
+from agents.context.shape import TextBlockConfig
 from agents.providers.scripted import SCRIPT_FILE, Script
 from crew.config.binding import Bound, S, bind, ignored_keys
 from crew.config.crew_file import CrewConfig
@@ -19,7 +20,7 @@ from crew.config.environment import (
 )
 from crew.config.problems import Problem
 from crew.config.sources import CREW_FILE, TOOLS_FILE, Sources
-from crew.config.yaml_reader import read
+from crew.config.yaml_reader import read, read_text
 from tools.config import OpenApiTool, ToolConfig, ToolsFile
 from tools.kinds.mcp.lock import LOCK_FILE, Locked, from_lock
 from tools.secrets import Secrets
@@ -52,6 +53,8 @@ class CrewFiles:
     script: Script | None = None
     # OpenAPI documents that tools name, as plain data; without those that cannot be read
     api_documents: dict[str, Any] = field(default_factory=dict)
+    # the texts of the files that blocks of `context` name, by those names
+    context_texts: dict[str, str] = field(default_factory=dict)
     # the tools of MCP servers that mcp.lock.json has, by their entries
     locked: Locked = field(default_factory=dict)
     # gets what is read from the environment
@@ -124,6 +127,7 @@ def read_files(
     if (tools := sources.find(TOOLS_FILE)) is not None:
         _read_tools(files, tools, environment, literals)
     _read_api_documents(files)
+    _read_context_texts(files)
     _read_lock(files)
     if (script := sources.find(SCRIPT_FILE)) is not None:
         document = _read(files, script)
@@ -263,6 +267,28 @@ def _read_api_documents(files: CrewFiles) -> None:
         files.problems += document.problems
         if document.data is not None:
             files.api_documents[tool.document] = document.data
+
+
+def _read_context_texts(files: CrewFiles) -> None:
+    owners = [(files.agent_files[one.id], one.context) for one in files.agents.values()]
+    if files.crew is not None:
+        owners.append((files.crew_document, files.crew.context))
+    for document, context in owners:
+        for place, block in enumerate((context.blocks or ()) if context is not None else ()):
+            if isinstance(block, TextBlockConfig) and block.file is not None:
+                path = ("context", "blocks", place, "file")
+                _read_context_text(files, document, block.file, path)
+
+
+def _read_context_text(files: CrewFiles, document: Document, file: str, path: YamlPath) -> None:
+    content = files.sources.files.get(file)
+    if content is None:
+        text = f"there is no file {file} in the crew's folder that can be read"
+        files.problems.append(document.problem(path, "bad-value", text))
+        return
+    found = read_text(file, content)
+    files.problems += found.problems
+    files.context_texts[file] = found.text
 
 
 def _read_lock(files: CrewFiles) -> None:

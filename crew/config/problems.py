@@ -55,6 +55,7 @@ ErrorCode = Literal[
     "empty-signal",
     "terminal-disagreement",
     "provider",
+    "context-over-window",
     # the graph
     "trap",
 ]

@@ -89,7 +89,7 @@ def read_sources(folder: Path) -> Sources:
         except OSError as error:
             text = f"the file cannot be read: {error.strerror}"
             problems.append(Problem(name, 1, 1, "unreadable", text))
-    for name in _documents(files):
+    for name in (*_documents(files), *_context_texts(files)):
         # the loader says what is wrong with one that is not there
         with suppress(OSError, ValueError):
             path = (folder / name).resolve()
@@ -124,6 +124,23 @@ def _documents(files: Mapping[str, bytes]) -> list[str]:
                 given = entry.get("document") if isinstance(entry, dict) else None
                 if isinstance(given, str) and given.endswith(DOCUMENT_ENDINGS):
                     found[given] = None
+    return [name for name in found if name not in files]
+
+
+def _context_texts(files: Mapping[str, bytes]) -> list[str]:
+    """The text files that blocks of `context` name."""
+    found: dict[str, None] = {}
+    for name, content in files.items():
+        is_agent = name.startswith("agents/")
+        if not (is_agent or Path(name).stem == Path(CREW_FILE).stem) or b"context" not in content:
+            continue
+        data = read(name, content).data
+        context = data.get("context") if isinstance(data, dict) else None
+        blocks = context.get("blocks") if isinstance(context, dict) else None
+        for block in blocks if isinstance(blocks, list) else ():
+            given = block.get("file") if isinstance(block, dict) else None
+            if isinstance(given, str) and given:
+                found[given] = None
     return [name for name in found if name not in files]
 
 

@@ -2,6 +2,11 @@
 
 from dataclasses import replace
 
+from agents.context.plan import SummaryBlock
+from agents.messages import encode_messages
+from crew.crew import Crew
+from crew.journal.conversations import Exchange, owner_of
+from crew.journal.exchanges import ChoreRules, ExchangeEnd
 from crew.journal.questions import question_text
 from crew.journal.rows import RunRow
 from crew.journal.state import RunState
@@ -48,3 +53,52 @@ def ended_row(
         last_seq=state.seq,
         stored_bytes=row.stored_bytes + recorded_bytes,
     )
+
+
+def ended_exchange(row: RunRow, state: RunState, crew: Crew) -> ExchangeEnd | None:
+    """What a run's end adds to its conversation; None for a pause, or a run in none."""
+    if not row.conversation_id or row.ended_at is None:
+        return None
+    # why a run failed is no answer
+    answer = row.answer or "" if row.status != "failed" else ""
+    agent_id = row.agent_id or ""
+    transcript = ""
+    if _keeps_transcripts(crew) and answer:
+        # without the query, which it begins with
+        transcript = encode_messages(state.main.history[1:])
+    exchange = Exchange(
+        row.exchange,
+        row.run_id,
+        row.query,
+        answer,
+        agent_id,
+        crew.name_of(agent_id),
+        row.status,
+        row.started_at,
+        row.ended_at,
+        transcript=transcript,
+    )
+    owner = owner_of(row.user_id)
+    return ExchangeEnd(owner, row.conversation_id, exchange, bool(answer), chore_rules(crew))
+
+
+def _keeps_transcripts(crew: Crew) -> bool:
+    """Whether an agent is shown all of what was said in earlier exchanges."""
+    return any(agent.context.history.transcripts for agent in crew.agents.values())
+
+
+def summary_block(crew: Crew) -> SummaryBlock | None:
+    """How conversations are summarised; None: not at all."""
+    blocks = (agent.context.summary for agent in crew.agents.values())
+    return next((block for block in blocks if block is not None), None)
+
+
+def chore_rules(crew: Crew) -> ChoreRules:
+    """What the end of a conversation's run makes necessary."""
+    conversations, block = crew.config.conversations, summary_block(crew)
+    title_after = unsummarised = 0
+    if conversations is not None and "title" in crew.helpers:
+        title_after = conversations.title_after
+    if block is not None and "summary" in crew.helpers:
+        unsummarised = block.every + block.keep
+    return ChoreRules(title_after, unsummarised)

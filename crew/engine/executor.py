@@ -21,8 +21,9 @@ from agents.stages import Stages
 from agents.turn import Turn
 from crew.crew import Crew
 from crew.engine.asking import Asked, Asking, Overdue, act
+from crew.engine.context import Contexts
 from crew.engine.crashes import crash
-from crew.engine.endings import ended_row
+from crew.engine.endings import ended_exchange, ended_row
 from crew.engine.groups import GroupFailed, GroupRunner
 from crew.engine.masking import MaskedEvents
 from crew.journal.branches import Branch
@@ -78,6 +79,7 @@ class CrewExecutor:
         self.crew, self.state, self.journal, self.row = crew, state, journal, row
         self.stream, self.claims = stream, claims
         self._stages = Stages(crew.clock, state.stages)
+        self._contexts = Contexts(state, journal.outlets.store, crew.clock)
         self._told = MaskedEvents(crew.secrets, self.emit)
         self._asking = Asking(crew, state, journal.outlets.store, row.owner, self._record)
 
@@ -193,7 +195,9 @@ class CrewExecutor:
     def _turn(self, agent_id: str, group: str | None = None) -> Turn:
         """A turn of an agent, in a group or by itself."""
         caller = Caller(self.row.run_id, agent_id, self.row.owner, group)
-        return Turn(self.crew.agents[agent_id], group, caller, self._told, self._stages)
+        agent = self.crew.agents[agent_id]
+        context = self._contexts.of(agent, group)
+        return Turn(agent, group, caller, self._told, self._stages, context)
 
     async def _run_group(self) -> None:
         state = self.state
@@ -292,6 +296,7 @@ class CrewExecutor:
             state.usage,
             self.journal.active_seconds,
             self._stages.seconds,
+            state.conversation,
         )
         self._end(done, agent_id, answer, until)
 
@@ -328,4 +333,4 @@ class CrewExecutor:
             now,
             self.journal.recorded_bytes,
         )
-        self.journal.record(event, self.row)
+        self.journal.record(event, self.row, ended_exchange(self.row, self.state, self.crew))

@@ -5,7 +5,16 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 AuditAction = Literal[
-    "start", "answer", "cancel", "retry", "fork", "reload", "revoke", "refused", "wrong_token"
+    "start",
+    "answer",
+    "cancel",
+    "retry",
+    "fork",
+    "delete",
+    "reload",
+    "revoke",
+    "refused",
+    "wrong_token",
 ]
 # in place of an address: somebody on the machine itself
 LOCAL = "local"

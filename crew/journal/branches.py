@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass, field, replace
 
-from agents.events import AgentResponded, AgentStarted, ToolStarted
-from agents.messages import AgentMessage, Message, ToolMessage, ToolOutput
+from agents.events import AgentResponded, AgentStarted, Compacted, ToolStarted
+from agents.messages import AgentMessage, CompactedMessage, Message, ToolMessage, ToolOutput
 from crew.journal.decided import ApprovedCall, decision_on, is_made
 from crew.journal.query import Answer
 from crew.journal.questions import Approval, AskedCall, Question
@@ -47,6 +47,18 @@ class Branch:
     def start(self, event: AgentStarted) -> None:
         """The agent is about to speak."""
         self.speaking, self.rounds = True, event.round
+
+    def compact(self, event: Compacted) -> None:
+        """Its oldest messages after the first are shorter from now on."""
+        gone, rest = self.history[1 : event.through], self.history[event.through :]
+        ids = [call.id for one in gone if isinstance(one, AgentMessage) for call in one.calls]
+        count = event.through - 1
+        for one in gone:
+            if isinstance(one, CompactedMessage):
+                ids += one.call_ids
+                count += one.count - 1
+        compacted = CompactedMessage(event.text, count, tuple(ids))
+        self.history[1:] = [compacted, *rest]
 
     def respond(self, event: AgentResponded) -> None:
         """The agent has spoken."""

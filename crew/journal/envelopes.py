@@ -7,6 +7,8 @@ from agents.events import (
     AgentDelta,
     AgentResponded,
     AgentStarted,
+    Compacted,
+    ContextShown,
     ToolProgressed,
     ToolReturned,
     ToolStarted,
@@ -17,6 +19,7 @@ from crew.journal.events import (
     SYSTEM,
     Answered,
     HandedOff,
+    InConversation,
     ParallelEnded,
     ParallelStarted,
     Paused,
@@ -78,8 +81,15 @@ def _start(event: RunStarted | RunResumed | RunRetried, adds: dict[str, Any]) ->
         "entry_agent": event.agent_id,
         "request_id": event.request_id,
         **adds,
+        **_conversation(event.conversation),
     }
     return Envelope("start", SYSTEM, "Starting crew execution", event.agent_id, metadata)
+
+
+def _conversation(of: InConversation) -> dict[str, Any]:
+    if not of.conversation_id:
+        return {}
+    return {"conversation_id": of.conversation_id, "exchange": of.exchange}
 
 
 def _agent_started(event: AgentStarted) -> Envelope:
@@ -264,6 +274,7 @@ def _run_done(event: RunDone) -> Envelope:
         "usage": usage_of(event.usage),
         "duration_seconds": round(event.duration_seconds, 6),
         "stages": stages_of(event),
+        **_conversation(event.conversation),
     }
     paused = event.reason == "paused"
     content = "Waiting for an answer" if paused else "Execution completed"
@@ -274,6 +285,40 @@ def stages_of(event: RunDone) -> dict[str, float]:
     """What the active time went to, in seconds; `other` is the rest."""
     rest = event.duration_seconds - sum(event.stages.values())
     return {**event.stages, "other": round(max(0.0, rest), 6)}
+
+
+def _context_shown(event: ContextShown) -> Envelope:
+    blocks = [
+        {
+            "kind": block.kind,
+            "name": block.name or None,
+            "ids": block.ids,
+            "versions": block.versions,
+            "tokens": block.tokens,
+            "left_out": block.left_out,
+            "load_millis": round(block.load_millis, 3),
+        }
+        for block in event.blocks
+    ]
+    metadata = {
+        "group": event.group,
+        "window_tokens": event.window_tokens,
+        "tokens": event.tokens,
+        "blocks": blocks,
+    }
+    content = f"{event.agent} is shown about {event.tokens} tokens"
+    return Envelope("context", event.agent, content, event.agent_id, metadata)
+
+
+def _compacted(event: Compacted) -> Envelope:
+    metadata = {
+        "group": event.group,
+        "through": event.through,
+        "tokens_before": event.tokens_before,
+        "tokens_after": event.tokens_after,
+    }
+    content = f"Older messages of this run are shortened for {event.agent}"
+    return Envelope("compacted", event.agent, content, event.agent_id, metadata)
 
 
 # events that are not here are for metrics only
@@ -296,4 +341,6 @@ ENVELOPES: dict[type[Any], Callable[[Any], Envelope]] = {
     Unplayable: _unplayable,
     RunFailed: _run_failed,
     RunDone: _run_done,
+    ContextShown: _context_shown,
+    Compacted: _compacted,
 }

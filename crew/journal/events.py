@@ -15,6 +15,8 @@ from agents.events import (
     AgentFailed,
     AgentResponded,
     AgentStarted,
+    Compacted,
+    ContextShown,
     ModelCalled,
     ToolAsked,
     ToolProgressed,
@@ -57,6 +59,17 @@ def status_of(reason: str) -> RunStatus:
 
 
 @dataclass(frozen=True, slots=True)
+class InConversation:
+    """Which exchange of a conversation a run is; "" and 0 for none."""
+
+    conversation_id: str = ""
+    exchange: int = 0
+
+
+NO_CONVERSATION = InConversation()
+
+
+@dataclass(frozen=True, slots=True)
 class RunStarted:
     """A run begins, and with it its first segment."""
 
@@ -66,6 +79,7 @@ class RunStarted:
     agent: str
     request_id: str
     query: Query
+    conversation: InConversation = NO_CONVERSATION
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +94,7 @@ class RunResumed:
     answer: Answer
     # nobody answered in time; the answer says so
     expired: bool = False
+    conversation: InConversation = NO_CONVERSATION
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +119,7 @@ class RunRetried:
     request_id: str
     # "RUN:N": the events before this one are a copy of that run's first N
     forked_from: str = ""
+    conversation: InConversation = NO_CONVERSATION
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,6 +193,7 @@ class RunDone:
     duration_seconds: float
     # of it, by stage: context, models, tools
     stages: dict[str, float] = field(default_factory=dict)
+    conversation: InConversation = NO_CONVERSATION
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,6 +222,8 @@ StoredEvent = (
     | ParallelStarted
     | ParallelEnded
     | Paused
+    | ContextShown
+    | Compacted
     | Warned
     | Unplayable
     | RunDone

@@ -55,6 +55,10 @@ class Query:
     deltas: bool = False
     # 0 to 9; where runs wait, higher ones go first
     priority: int = DEFAULT_PRIORITY
+    # whom the run is for; "" for nobody in particular
+    user_id: str = ""
+    # the conversation that it goes on with; "" for none
+    conversation_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from typing import Literal
 
 from agents.model import Usage
 from crew.journal.events import CancelReason, RunStatus
+from crew.journal.exchanges import ExchangeEnd, ExchangeStart, Refused
 from crew.journal.query import DEFAULT_PRIORITY
 
 # of a run that nobody has claimed since its start
@@ -55,6 +56,11 @@ class RunRow:
     priority: int = DEFAULT_PRIORITY
     # of its events, until it last ended or paused
     stored_bytes: int = 0
+    # whom it is for; "" for nobody in particular
+    user_id: str = ""
+    # the conversation that it is an exchange of, and its number there; "" and 0 for none
+    conversation_id: str = ""
+    exchange: int = 0
 
     def resumed(self, request_id: str) -> "RunRow":
         """The row of the run's next segment."""
@@ -72,6 +78,9 @@ class RunRow:
             owner=self.owner,
             priority=self.priority,
             stored_bytes=self.stored_bytes,
+            user_id=self.user_id,
+            conversation_id=self.conversation_id,
+            exchange=self.exchange,
         )
 
 
@@ -150,6 +159,8 @@ class Write:
     epoch: int | None = None
     # what others are told of it
     notices: Sequence[Notice] = ()
+    # what it changes in the run's conversation
+    exchange: ExchangeStart | ExchangeEnd | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +168,10 @@ class Appended:
     """A write is stored; `epoch` goes with the segment's further writes."""
 
     epoch: int
+    # the run waits for another one of its conversation
+    waits: bool = False
+    # the run of the same conversation that goes on now
+    next_run: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +188,7 @@ class KeyTaken:
     record: IdempotencyRecord
 
 
-AppendResult = Appended | StatusDiffers | KeyTaken
+AppendResult = Appended | StatusDiffers | KeyTaken | Refused
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,15 @@ import json
 from collections import Counter
 from dataclasses import dataclass, field
 
-from agents.events import AgentResponded, AgentStarted, ToolReturned, ToolStarted, Warned
+from agents.events import (
+    AgentResponded,
+    AgentStarted,
+    Compacted,
+    ContextShown,
+    ToolReturned,
+    ToolStarted,
+    Warned,
+)
 from agents.messages import (
     AgentMessage,
     CrewMessage,
@@ -16,8 +24,10 @@ from agents.model import Usage
 from crew.journal.branches import Branch, GroupState
 from crew.journal.decided import content_of
 from crew.journal.events import (
+    NO_CONVERSATION,
     Answered,
     HandedOff,
+    InConversation,
     ParallelEnded,
     ParallelStarted,
     Paused,
@@ -57,6 +67,7 @@ class RunState:
     origin: str = ""
     status: RunStatus = "running"
     query: Query = field(default_factory=lambda: Query(""))
+    conversation: InConversation = NO_CONVERSATION
     request_id: str = ""
     # publish text as it is written
     deltas: bool = False
@@ -97,7 +108,7 @@ class RunState:
         self.seq += 1
         self.unplayable_until = event.until if isinstance(event, Unplayable) else None
         match event:
-            case AgentStarted() | AgentResponded() | ToolStarted() | ToolReturned():
+            case AgentStarted() | AgentResponded() | ToolStarted() | ToolReturned() | Compacted():
                 self._apply_to_branch(event)
             case RunStarted():
                 self._start(event)
@@ -109,7 +120,7 @@ class RunState:
                 if code in MEMBER_CODES:
                     self._branch(agent_id, event.group).failed = code
                     self._end_question()
-            case Warned() | Unplayable():
+            case Warned() | Unplayable() | ContextShown():
                 pass
             case Answered():
                 self.untold = None
@@ -152,12 +163,14 @@ class RunState:
         return self.group.members[agent_id]
 
     def _apply_to_branch(
-        self, event: AgentStarted | AgentResponded | ToolStarted | ToolReturned
+        self, event: AgentStarted | AgentResponded | ToolStarted | ToolReturned | Compacted
     ) -> None:
         branch = self._branch(event.agent_id, event.group)
         match event:
             case AgentStarted():
                 branch.start(event)
+            case Compacted():
+                branch.compact(event)
             case AgentResponded():
                 branch.respond(event)
                 self.usage += event.usage
@@ -209,6 +222,7 @@ class RunState:
     def _start(self, event: RunStarted) -> None:
         query = event.query
         self.query, self.request_id, self.deltas = query, event.request_id, query.deltas
+        self.conversation = event.conversation
         history = [_message(given, event) for given in query.history]
         self.main = Branch(event.agent_id, [*history, UserMessage(query.text)])
 

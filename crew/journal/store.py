@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import Protocol
 
 from crew.journal.audit import AuditLog
+from crew.journal.conversations import ChoreLog, ConversationLog
 from crew.journal.events import CancelReason, RunStatus
 from crew.journal.grants import GrantLog
 from crew.journal.listing import ALL_RUNS, RunFilter
@@ -226,6 +227,16 @@ class RunStore(RunLog, Cancellations, RevisionStore, Purging, Cluster, Health, P
     @property
     def audit(self) -> AuditLog:
         """Who did what."""
+        ...
+
+    @property
+    def conversations(self) -> ConversationLog:
+        """Threads of runs."""
+        ...
+
+    @property
+    def chores(self) -> ChoreLog:
+        """Work after runs that needs a model."""
         ...
 
     @property

@@ -11,6 +11,7 @@ from typing import Protocol
 
 from crew.journal.errors import LostEvents, LostRun, StoreError, StoreUnavailable
 from crew.journal.events import EphemeralEvent, Event, RunStatus, StoredEvent, encode_event
+from crew.journal.exchanges import ExchangeEnd, ExchangeStart
 from crew.journal.notices import MakeNotices, make_none
 from crew.journal.rows import (
     Appended,
@@ -66,6 +67,7 @@ class Batch:
     events: list[tuple[RunEvent, StoredEvent]] = field(default_factory=list)
     row: RunRow | None = None
     notices: Sequence[Notice] = ()
+    exchange: ExchangeEnd | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +135,8 @@ class Journal:
         self._started: float | None = None
         # of the events that were recorded here
         self.recorded_bytes = 0
+        # the run of the same conversation that goes on when this one has ended
+        self.next_run: str | None = None
         self.patience_seconds = PATIENCE_SECONDS
         self._state: WriterState = Idle()
         self._pending = Batch()
@@ -142,9 +146,22 @@ class Journal:
         self._settled = asyncio.Event()
         self._settled.set()
 
-    def record(self, event: StoredEvent, row: RunRow | None = None) -> None:
-        """Record an event, and the run's row if it changes with it; stored and published soon."""
+    def record(
+        self,
+        event: StoredEvent,
+        row: RunRow | None = None,
+        exchange: ExchangeEnd | None = None,
+    ) -> None:
+        """Record an event, and what changes with it; stored and published soon.
+
+        Args:
+            event: of the run.
+            row: the run's.
+            exchange: of its conversation, with the run's end.
+        """
         self._add(event, row)
+        if exchange is not None:
+            self._pending.exchange = exchange
         if isinstance(self._state, Idle):
             self._state = Writing()
             self._settled.clear()
@@ -158,11 +175,20 @@ class Journal:
         row: RunRow,
         expected: RunStatus | None,
         idempotency: IdempotencyRecord | None = None,
+        exchange: ExchangeStart | None = None,
     ) -> AppendResult:
         """Store the first event of a segment; published only if it is `Appended`."""
         self._add(event, row)
         batch, self._pending = self._pending, Batch()
-        write = Write(self.run_id, batch.records, row, expected, idempotency, notices=batch.notices)
+        write = Write(
+            self.run_id,
+            batch.records,
+            row,
+            expected,
+            idempotency,
+            notices=batch.notices,
+            exchange=exchange,
+        )
         result = await self.outlets.store.append(write)
         if isinstance(result, Appended):
             self.epoch = result.epoch
@@ -255,8 +281,14 @@ class Journal:
 
     def _write(self, batch: Batch) -> None:
         self._state = Writing()
-        notices = batch.notices
-        write = Write(self.run_id, batch.records, batch.row, epoch=self.epoch, notices=notices)
+        write = Write(
+            self.run_id,
+            batch.records,
+            batch.row,
+            epoch=self.epoch,
+            notices=batch.notices,
+            exchange=batch.exchange,
+        )
         writing = asyncio.ensure_future(self.outlets.store.append(write))
         writing.add_done_callback(lambda done: self._written(done, batch), context=self.context)
 
@@ -275,6 +307,7 @@ class Journal:
             result = done.result()
             assert isinstance(result, Appended), "only the first write of a segment is refused"
             self.epoch, self._failing_since = result.epoch, None
+            self.next_run = result.next_run
             self._publish_all(batch)
             self._write_pending()
 

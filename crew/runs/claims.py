@@ -92,6 +92,8 @@ class RunClaimer:
         except StoreError as error:
             self._give_up(run_id, error)
             return None
+        if row is not None and row.conversation_id and await self._is_in_line(row):
+            return None
         if row is None or self.factory.slots.has_room(row.owner):
             return await self._recover_now(run_id)
         # claimed while it waits, it would count as one that gets on with nothing
@@ -99,6 +101,13 @@ class RunClaimer:
         self._in_line[run_id] = waiting
         waiting.add_done_callback(lambda _: self._in_line.pop(run_id))
         return None
+
+    async def _is_in_line(self, row: RunRow) -> bool:
+        """Whether a run waits for another one of its conversation; also if that is not known."""
+        try:
+            return bool(await self.store.conversations.waiting([row.run_id]))
+        except StoreError:
+            return True
 
     async def _recover_in_turn(self, row: RunRow) -> None:
         async with self.factory.slots.slot(row):

@@ -14,10 +14,18 @@ CrewError
 ├── TooMuchStored    the events of an owner's runs take as much as they may
 ├── TooManyWait      as many runs wait as may, of this owner or of all
 ├── RunEnded         the run has ended already
+├── NoConversations  the crew keeps no conversations
+├── UnknownConversation  there is none of this id, of this user
+├── ConversationBusy another run of the conversation is at work; `run_id` is its id
+├── ConversationAsks the conversation's run waits for a decision on calls
+├── ConversationFull it has as many exchanges as it may
+├── ConversationMoved  another run was given this run's number; it is tried again
+├── TooManyQueued    as many runs wait for the one at work as may
 └── Draining         this process takes no new runs
 """
 
 from crew.errors import CrewError
+from crew.journal.exchanges import MAX_WAITING, ExchangeStart, Refused
 from crew.journal.query import IdempotencyKey
 from crew.journal.rows import IdempotencyRecord
 
@@ -103,6 +111,77 @@ class TooMuchStored(CrewError):
             f"the runs of this owner take more than {most_mb:g} MB "
             "(settings.max_stored_mb_per_owner); old ones are deleted in time"
         )
+
+
+class NoConversations(CrewError):
+    """The crew's runs are in no conversations."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "this crew keeps no conversations: write `conversations: {}` into crew.yaml"
+        )
+
+
+class UnknownConversation(CrewError):
+    """There is no such conversation of this user."""
+
+    def __init__(self, conversation_id: str) -> None:
+        super().__init__(f"there is no conversation {conversation_id}")
+
+
+class ConversationBusy(CrewError):
+    """Another run of the conversation is at work."""
+
+    def __init__(self, run_id: str | None) -> None:
+        super().__init__(f"run {run_id} of this conversation is at work; ask when it has ended")
+        self.run_id = run_id
+
+
+class ConversationAsks(CrewError):
+    """The conversation's run waits for a decision on calls, which words cannot give."""
+
+    def __init__(self, run_id: str, asks: str) -> None:
+        super().__init__(f"run {run_id} of this conversation waits for a decision: {asks}")
+        self.run_id, self.asks = run_id, asks
+
+
+class ConversationFull(CrewError):
+    """The conversation has as many exchanges as it may."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__(
+            f"this conversation has {most:,} exchanges (conversations.max_exchanges); "
+            "begin another one"
+        )
+
+
+class TooManyQueued(CrewError):
+    """As many runs wait for the conversation's turn as may."""
+
+    def __init__(self, run_id: str | None) -> None:
+        super().__init__(f"{MAX_WAITING} runs wait for run {run_id} of this conversation already")
+        self.run_id = run_id
+
+
+class ConversationMoved(CrewError):
+    """Another run was given this run's number in the conversation."""
+
+
+def conversation_refusal(refused: Refused, start: ExchangeStart) -> CrewError:
+    """Why a conversation does not take a run."""
+    match refused.reason:
+        case "busy":
+            return ConversationBusy(refused.run_id)
+        case "waiting":
+            return TooManyQueued(refused.run_id)
+        case "full":
+            return ConversationFull(start.max_exchanges)
+        case "moved" if start.again:
+            return NotRetryable(
+                f"run {start.run_id} is not the newest of its conversation any more"
+            )
+        case _:
+            return ConversationMoved("another run of the conversation was first")
 
 
 class RunEnded(CrewError):

@@ -7,7 +7,7 @@ from weakref import WeakValueDictionary
 from crew.crew import Crew
 from crew.engine.executor import CrewExecutor
 from crew.journal.replay import replay
-from crew.journal.rows import RunRow
+from crew.journal.rows import FIRST_EPOCH, RunRow
 from crew.journal.state import RunState
 from crew.journal.writer import Journal, Outlets
 from crew.runs.capacity import Slots
@@ -34,6 +34,7 @@ class RunFactory:
         self.live, self.revisions, self.slots, self.queue = live, revisions, slots, queue
         # of runs whose last events the database has lost: the newest that was published
         self.lost: dict[str, int] = {}
+        self._putting: set[asyncio.Future[None]] = set()
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     def lock(self, run_id: str) -> asyncio.Lock:
@@ -84,3 +85,15 @@ class RunFactory:
             self.live.left.add(run.id)
         self.live.remove(run)
         self.revisions.release(run.crew)
+        if run.journal.next_run is not None:
+            self._let_go_on(run.journal.next_run)
+
+    def _let_go_on(self, run_id: str) -> None:
+        """A run that waited for another one of its conversation may be at work now."""
+        if self.queue is None:
+            self.live.left.add(run_id)
+            return
+        # if this process ends before, a worker finds it
+        putting = asyncio.ensure_future(self.queue.put(run_id, FIRST_EPOCH))
+        self._putting.add(putting)
+        putting.add_done_callback(self._putting.discard)

@@ -41,6 +41,9 @@ class RunForker:
         row = await self.store.row(run_id)
         if row is None:
             raise UnknownRun(run_id)
+        if row.conversation_id:
+            text = f"run {run_id} belongs to the conversation {row.conversation_id}"
+            raise NotForkable(f"{text}: fork that before exchange {row.exchange}, and ask again")
         await self.starter.room.check(owner, key)
         records = _open_end(await self._records(run_id, after), run_id)
         now = self.store.now()

@@ -6,6 +6,8 @@ import contextvars
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
+import anyio
+
 from crew.journal.errors import StoreError
 from crew.journal.store import RunStore
 from crew.runs.declined import Declined
@@ -52,6 +54,21 @@ class LiveRuns:
         """A run is alive from now on."""
         self._runs[run.id] = run
         self.left.discard(run.id)
+
+    async def drain(self, seconds: float) -> None:
+        """Give those alive some time, then leave the rest as stored."""
+        with anyio.move_on_after(seconds):
+            for run in self.all():
+                await run.stopped()
+            for tail in self.remote_tails():
+                await tail.stopped()
+        for run in self.all():
+            run.leave()
+            run.journal.stop_waiting()
+        for tail in self.remote_tails():
+            tail.close()
+        for run in self.all():
+            await run.stopped()
 
     def remove(self, run: Run) -> None:
         """A run is alive no more; another segment of it stays."""

@@ -79,8 +79,13 @@ class Maintenance:
         await self._end_pauses()
         # one batch in each round, so that others who use the store do not wait long
         is_due = self.clock.monotonic() - self._purged >= PURGE_SECONDS
-        if is_due and not await purge_batch(self.runs, self.retention):
+        if is_due and not await self._purge():
             self._purged = self.clock.monotonic()
+
+    async def _purge(self) -> bool:
+        """Delete some of what is old; whether there may be more."""
+        more = await purge_batch(self.runs, self.retention)
+        return await forget_conversations(self.runs) or more
 
     async def _end_pauses(self) -> None:
         """End the pauses that are over, as many as this process has room for."""
@@ -139,3 +144,15 @@ async def purge_batch(runs: Runs, retention: Retention) -> bool:
     await runs.store.outbox.purge(rfc3339(now - timedelta(hours=KEEP_NOTICES_HOURS)))
     purged = await runs.store.purge(ages) + await runs.store.audit.purge(audit_before)
     return purged > 0
+
+
+async def forget_conversations(runs: Runs) -> bool:
+    """Delete some conversations that nobody has used for long; whether there may be more."""
+    settings = runs.crew.config.conversations
+    if settings is None or settings.keep_days is None:
+        return False
+    before = rfc3339(runs.store.now() - timedelta(days=settings.keep_days))
+    old = await runs.store.conversations.old(before)
+    for owner, conversation_id in old:
+        await runs.store.conversations.delete(owner, conversation_id)
+    return bool(old)

@@ -17,6 +17,8 @@ from crew.journal.writer import Listener, Outlets
 from crew.runs.cancellation import RunCanceller
 from crew.runs.capacity import Slots, capacity_of
 from crew.runs.claims import RunClaimer
+from crew.runs.conversations import Conversations
+from crew.runs.exchanges import ExchangeStarter
 from crew.runs.factory import RunFactory
 from crew.runs.forks import RunForker
 from crew.runs.live import LiveRuns
@@ -53,7 +55,7 @@ class Runs:
             tells: the crew's channels of `notify` are told of runs that are played here; somebody
                 sends what is in the store's outbox.
         """
-        self.store, self.queue = store, queue
+        self.store, self.queue, self.listeners = store, queue, listeners
         self.live = LiveRuns(store, crew.clock)
         self.revisions = Revisions(crew, store)
         notices = self._notices if tells else make_none
@@ -63,9 +65,11 @@ class Runs:
         self._limit()
         self._reader = RunReader(self.live)
         self._starter = RunStarter(factory)
+        self._exchanges = ExchangeStarter(factory, self._starter)
         self._forker = RunForker(factory, self._starter)
         self._claimer = RunClaimer(factory)
         self._canceller = RunCanceller(factory, self._starter, self._claimer)
+        self.conversations = Conversations(store, self._canceller, self._reader)
 
     async def __aenter__(self) -> "Runs":
         if self.queue is not None:
@@ -122,18 +126,30 @@ class Runs:
         request_id: str = "",
         key: IdempotencyKey | None = None,
         owner: str = "",
+        *,
+        by: str = "",
+        may_answer: bool = True,
     ) -> Run:
         """Start a run; it is stored when this returns.
+
+        In a conversation whose run is paused on words, the query is the answer to that.
 
         Args:
             query: what the crew is asked.
             request_id: published with the run.
             key: start nothing if a request with this key has started something.
             owner: whose run it is; where runs wait, owners take turns. Up to 64 characters.
+            by: the name of who asks; "" where nobody has one.
+            may_answer: the query may answer a pause.
 
         Raises:
             Draining, StoreError, UnknownAgent, AlreadyStarted, KeyReused, TooManyWait
+            NoConversations, ConversationBusy, ConversationAsks, ConversationFull, TooManyQueued
         """
+        if query.conversation_id:
+            return await self._exchanges.start(
+                query, request_id, key, owner, by, may_answer=may_answer
+            )
         return await self._starter.start(query, request_id, key, owner)
 
     async def resume(
@@ -329,18 +345,6 @@ class Runs:
 
     async def drain(self, seconds: float) -> None:
         """Take no new runs, give those alive some time, then leave the rest as stored."""
-        live = self.live
-        live.draining = True
+        self.live.draining = True
         self._claimer.stop_waiting()
-        with anyio.move_on_after(seconds):
-            for run in live.all():
-                await run.stopped()
-            for tail in live.remote_tails():
-                await tail.stopped()
-        for run in live.all():
-            run.leave()
-            run.journal.stop_waiting()
-        for tail in live.remote_tails():
-            tail.close()
-        for run in live.all():
-            await run.stopped()
+        await self.live.drain(seconds)

@@ -7,8 +7,18 @@ from typing import assert_never
 from crew.crew import Crew
 from crew.engine.decisions import changed_call, wrong_decision
 from crew.engine.masking import masked_answer, masked_query
+from crew.journal.conversations import owner_of
 from crew.journal.errors import StoreError, StoreUnavailable
-from crew.journal.events import CancelReason, RunResumed, RunRetried, RunStarted, RunStatus
+from crew.journal.events import (
+    NO_CONVERSATION,
+    CancelReason,
+    InConversation,
+    RunResumed,
+    RunRetried,
+    RunStarted,
+    RunStatus,
+)
+from crew.journal.exchanges import ExchangeStart, Refused
 from crew.journal.query import Answer, IdempotencyKey, Query
 from crew.journal.rows import (
     Appended,
@@ -30,6 +40,7 @@ from crew.runs.errors import (
     UnknownAgent,
     UnknownRun,
     WrongDecision,
+    conversation_refusal,
     key_taken,
 )
 from crew.runs.factory import RunFactory
@@ -59,6 +70,25 @@ class RunStarter:
     async def _start(
         self, query: Query, request_id: str, key: IdempotencyKey | None, owner: str
     ) -> Run:
+        run, event, row = await self.prepare(query, request_id, key, owner)
+        if key is not None or self.queue is not None:
+            await self.begin(run, event, row, None, key)
+            run.executor.state.apply(event)
+            await self.play(run)
+            return run
+        run.executor.state.apply(event)
+        await self._play_at_once(run, event, row)
+        return run
+
+    async def prepare(
+        self,
+        query: Query,
+        request_id: str,
+        key: IdempotencyKey | None,
+        owner: str,
+        conversation: InConversation = NO_CONVERSATION,
+    ) -> tuple[Run, RunStarted, RunRow]:
+        """A run that is not stored yet, its first event and its row; raises what `start` does."""
         if self.live.draining:
             raise Draining
         await self.room.check(owner, key)
@@ -80,19 +110,15 @@ class RunStarter:
             crew.provider,
             owner=owner,
             priority=query.priority,
+            user_id=query.user_id,
+            conversation_id=conversation.conversation_id,
+            exchange=conversation.exchange,
         )
         first = query.agent_id or crew.entry_point
-        event = RunStarted(crew.name, first, crew.name_of(first), request_id, query)
+        name = crew.name_of(first)
+        event = RunStarted(crew.name, first, name, request_id, query, conversation)
         state = RunState(row.run_id, crew.tool_limits)
-        run = self.factory.make(crew, row, state, stream=query.deltas)
-        if key is not None or self.queue is not None:
-            await self._begin(run, event, row, None, key)
-            state.apply(event)
-            await self._play(run)
-            return run
-        state.apply(event)
-        await self._play_at_once(run, event, row)
-        return run
+        return self.factory.make(crew, row, state, stream=query.deltas), event, row
 
     async def _play_at_once(self, run: Run, event: RunStarted, row: RunRow) -> None:
         """Let the loop take its first step before the start is written: both in one transaction."""
@@ -155,13 +181,23 @@ class RunStarter:
             crew, state = await self.factory.load(row, or_current=False)
             agent_id = state.main.agent_id
             name = crew.name_of(agent_id)
-            event = RunRetried(row.crew, agent_id, name, request_id, forked_from)
+            of = state.conversation
+            event = RunRetried(row.crew, agent_id, name, request_id, forked_from, of)
             running = row.resumed(request_id)
             run = self.factory.make(crew, running, state, stream=state.deltas)
-            await self._begin(run, event, running, "failed", None)
+            again = self._again(row)
+            await self.begin(run, event, running, "failed", None, exchange=again)
             state.apply(event)
-            await self._play(run)
+            await self.play(run)
             return run
+
+    def _again(self, row: RunRow) -> ExchangeStart | None:
+        """A failed run goes on as the exchange that it was, if no other one came since."""
+        if not row.conversation_id:
+            return None
+        owner, now = owner_of(row.user_id), rfc3339(self.store.now())
+        place = (owner, row.conversation_id, row.run_id, row.exchange)
+        return ExchangeStart(*place, now, "", row.exchange, again=True)
 
     async def _resume_locked(
         self,
@@ -193,13 +229,13 @@ class RunStarter:
             event = _resumed(row, crew, state, answer, request_id, expired=expired)
             running = row.resumed(request_id)
             run = self.factory.make(crew, running, state, stream=answer.deltas)
-            await self._begin(run, event, running, "paused", key, here=ends is not None)
+            await self.begin(run, event, running, "paused", key, here=ends is not None)
             state.apply(event)
             if ends is not None:
                 run.cancel(ends)
                 run.play()
             else:
-                await self._play(run)
+                await self.play(run)
             return run
 
     async def _paused_row(self, run_id: str, key: IdempotencyKey | None) -> RunRow:
@@ -237,7 +273,7 @@ class RunStarter:
             return key_taken(key, record)
         return NotPaused(reason)
 
-    async def _play(self, run: Run) -> None:
+    async def play(self, run: Run) -> None:
         """Go on with what has started: here, or wherever the queue gives it to."""
         if self.queue is None:
             run.play()
@@ -248,7 +284,7 @@ class RunStarter:
         self.live.expect(run.id, run.before)
         await self.queue.put(run.id, run.journal.epoch)
 
-    async def _begin(
+    async def begin(
         self,
         run: Run,
         event: RunStarted | RunResumed | RunRetried,
@@ -257,7 +293,8 @@ class RunStarter:
         key: IdempotencyKey | None,
         *,
         here: bool = False,
-    ) -> None:
+        exchange: ExchangeStart | None = None,
+    ) -> Appended:
         """Store the first event of a segment before anything of it happens, or raise why not.
 
         Without a queue, or with `here`, the run is alive from now on.
@@ -269,7 +306,7 @@ class RunStarter:
             record = IdempotencyRecord(key.key, key.fingerprint, run.id, run.before)
         result: AppendResult | None = None
         try:
-            result = await run.journal.begin(event, row, expected, record)
+            result = await run.journal.begin(event, row, expected, record, exchange)
         except StoreUnavailable as error:
             if key is None and self.store.shared:
                 # over a network the answer may be lost, but not the write
@@ -281,10 +318,13 @@ class RunStarter:
                 self.factory.discard(run)
         match result:
             case Appended():
-                return
+                return result
             case KeyTaken(found):
                 assert key is not None, "only a write with a key is refused for it"
                 raise key_taken(key, found)
+            case Refused():
+                assert exchange is not None, "only a write of a conversation is refused for it"
+                raise conversation_refusal(result, exchange)
             case StatusDiffers() if isinstance(event, RunRetried):
                 raise NotRetryable(f"run {run.id} has been retried already")
             case StatusDiffers():
@@ -304,4 +344,5 @@ def _resumed(
 ) -> RunResumed:
     agent_id = state.paused_agent_id
     name = crew.name_of(agent_id)
-    return RunResumed(row.crew, agent_id, name, request_id, answer, expired)
+    of = state.conversation
+    return RunResumed(row.crew, agent_id, name, request_id, answer, expired, of)

@@ -17,6 +17,7 @@ from crew.database import is_shared
 from crew.errors import CrewError
 from server.cli import (
     audit,
+    conversations,
     doctor,
     files,
     grants,
@@ -24,6 +25,7 @@ from server.cli import (
     notify,
     runs,
     schedules,
+    talk,
     tokens,
     tools,
 )
@@ -169,7 +171,19 @@ def worker(
 app.add_typer(tokens.app, name="token")
 app.add_typer(tools.app, name="tools")
 app.command()(leakcheck)
-for module in (runs, inbox, files, tools, doctor, audit, grants, notify, schedules):
+for module in (
+    runs,
+    talk,
+    conversations,
+    inbox,
+    files,
+    tools,
+    doctor,
+    audit,
+    grants,
+    notify,
+    schedules,
+):
     for command in module.COMMANDS:
         app.command()(command)
 

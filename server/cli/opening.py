@@ -11,6 +11,7 @@ from agents.errors import ProviderError
 from crew.crew import Crew, load_crew
 from crew.database import CONNECTIONS, Database, open_database, open_store
 from crew.journal.store import RunStore
+from crew.runs.runs import Runs
 from server.cli.exits import fail
 from server.settings import ServerSettings
 from tools.kinds.command.marks import end_orphans
@@ -49,6 +50,13 @@ def open_to_look(folder: Path) -> RunStore | None:
     if not url and not (folder / ".crew" / "crew.db").exists():
         return None
     return asyncio.run(open_store(url, folder))
+
+
+def open_runs(crew: Crew, folder: Path) -> Runs:
+    """The runs of a crew, for a command that starts some; raises StoreError."""
+    database = open_for(crew, ServerSettings.read(os.environ, "127.0.0.1", 0), folder)
+    database.store.claim_process(serves=False)
+    return Runs(crew, database.store, queue=database.queue)
 
 
 def open_for(crew: Crew, settings: ServerSettings, folder: Path) -> Database:

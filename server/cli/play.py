@@ -19,6 +19,7 @@ from crew.journal.query import Answer, CallDecision, Decision, Query
 from crew.journal.rows import RunRow
 from crew.journal.store import RunStore
 from crew.journal.wire import RunEvent
+from crew.runs.chores import Chores
 from crew.runs.errors import ChangedCall, UnknownRun, WrongDecision
 from crew.runs.live import LiveRuns
 from crew.runs.maintenance import apply_cancellations
@@ -107,36 +108,45 @@ async def play(runs: Runs, asked: Query | Resume | Retry, output: Output) -> Run
     Returns:
         The run as it then is.
     """
+    async with runs:
+        row = await play_in(runs, asked, output)
+        if runs.queue is None and runs.crew.helpers:
+            # nobody else does them
+            await Chores(runs).drain()
+        return row
+
+
+async def play_in(runs: Runs, asked: Query | Resume | Retry, output: Output) -> RunRow:
+    """The same with runs that are open, and stay so."""
     interactive = sys.stdin.isatty() and not output.as_lines
     deltas = interactive and output.console.is_terminal
-    async with runs:
-        cancelling = asyncio.create_task(apply_cancellations(runs))
-        started: Run | None = None
-        try:
-            started = await _start(runs, asked, deltas=deltas)
-            output.view.query = asked.text if isinstance(asked, Query) else ""
-            await _warn_without_worker(runs)
-            while True:
-                row = await _show_segment(runs, started, output)
-                if row.status != "paused" or not interactive:
-                    return row
-                resumed = await _resume_by_person(runs, started.id, output, deltas=deltas)
-                if resumed is None:
-                    return row
-                started = resumed
-        except BaseException:
-            # Ctrl-C while it runs: nobody would see the rest
-            if started is not None:
-                with anyio.CancelScope(shield=True):
-                    await _end(runs, started)
-            raise
-        finally:
-            cancelling.cancel()
+    cancelling = asyncio.create_task(apply_cancellations(runs))
+    started: Run | None = None
+    try:
+        started = await _start(runs, asked, deltas=deltas)
+        output.view.query = asked.text if isinstance(asked, Query) else ""
+        await _warn_without_worker(runs)
+        while True:
+            row = await _show_segment(runs, started, output)
+            if row.status != "paused" or not interactive:
+                return row
+            resumed = await _resume_by_person(runs, started.id, output, deltas=deltas)
+            if resumed is None:
+                return row
+            started = resumed
+    except BaseException:
+        # Ctrl-C while it runs: nobody would see the rest
+        if started is not None:
+            with anyio.CancelScope(shield=True):
+                await _end(runs, started)
+        raise
+    finally:
+        cancelling.cancel()
 
 
 async def _start(runs: Runs, asked: Query | Resume | Retry, *, deltas: bool) -> Run:
     if isinstance(asked, Query):
-        run = await runs.start(replace(asked, deltas=deltas))
+        run = await runs.start(replace(asked, deltas=deltas), by=user_name())
         await record(runs.store, "start", run.id)
         return run
     run_id = await find_run(runs.store, asked.run_id)

@@ -1,7 +1,6 @@
 """The commands about runs: run, runs, retry, cancel."""
 
 import asyncio
-import os
 import re
 import sys
 from pathlib import Path
@@ -22,12 +21,12 @@ from crew.journal.query import (
     text_error,
 )
 from crew.runs.runs import Runs
+from server.cli.conversations import User
 from server.cli.exits import HERE, Exit, Folder, exit_code_of, fail
 from server.cli.hints import answer_commands
-from server.cli.opening import Provider, load, open_for, open_to_look
+from server.cli.opening import Provider, load, open_runs, open_to_look
 from server.cli.play import Output, Resume, Retry, cancel_run, list_runs, play, show_run
 from server.cli.run_view import parse_arguments
-from server.settings import ServerSettings
 from tools.approval import Remember
 
 # an id is the model's, and may have the marks that stand around it
@@ -80,6 +79,11 @@ def run(
             show_default=str(DEFAULT_PRIORITY),
         ),
     ] = None,
+    conversation_id: Annotated[
+        str | None,
+        typer.Option("--conversation", metavar="ID", help="Go on with it; a new id begins one."),
+    ] = None,
+    user_id: User = "",
     dry: Annotated[
         bool,
         typer.Option(
@@ -106,12 +110,16 @@ def run(
     if query or not (decision or decisions):
         _check_query(query or "", crew)
     rank = DEFAULT_PRIORITY if priority is None else priority
-    asked: Query | Resume = Query(query or "", priority=rank)
+    if conversation_id is not None and answer is not None:
+        raise typer.BadParameter("the run has its own", param_hint="--conversation")
+    asked: Query | Resume = Query(
+        query or "", priority=rank, user_id=user_id, conversation_id=conversation_id or ""
+    )
     if answer is not None:
         asked = Resume(answer, _answer_of(query or "", decision, decisions))
     if dry:
         _play(Runs(crew, MemoryStore(crew.clock)), asked, folder, as_lines=as_lines, is_kept=False)
-    _play(_open(crew, folder), asked, folder, as_lines=as_lines)
+    _play(open_runs(crew, folder), asked, folder, as_lines=as_lines)
 
 
 def retry(
@@ -127,13 +135,7 @@ def retry(
 
     Example: [bold]crew retry last examples/it-support[/]
     """
-    _play(_open(load(folder, None), folder), Retry(run_id), folder, as_lines=as_lines)
-
-
-def _open(crew: Crew, folder: Path) -> Runs:
-    database = open_for(crew, ServerSettings.read(os.environ, "127.0.0.1", 0), folder)
-    database.store.claim_process(serves=False)
-    return Runs(crew, database.store, queue=database.queue)
+    _play(open_runs(load(folder, None), folder), Retry(run_id), folder, as_lines=as_lines)
 
 
 def _play(
@@ -209,7 +211,7 @@ def cancel(
 
     Example: [bold]crew cancel 019a8b6d40f2c0ffee examples/it-support[/]
     """
-    ended = asyncio.run(cancel_run(_open(load(folder, None), folder), run_id))
+    ended = asyncio.run(cancel_run(open_runs(load(folder, None), folder), run_id))
     if not ended:
         print(f"crew: run {run_id}: its process has been asked to end it", file=sys.stderr)
         raise typer.Exit(Exit.PAUSED)

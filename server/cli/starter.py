@@ -40,7 +40,9 @@ def starter_files(name: str | None) -> Files:
     written: Files = {}
     if name is not None:
         folder = STARTERS / name
-        found = (path for path in folder.rglob("*") if path.suffix in (".yaml", ".py", ".json"))
+        found = (
+            path for path in folder.rglob("*") if path.suffix in (".yaml", ".py", ".json", ".md")
+        )
         written = {
             path.relative_to(folder).as_posix(): path.read_text(encoding="utf-8")
             for path in sorted(found)

@@ -26,8 +26,8 @@ from crew.runs.reload import Reloader
 from server.http import session
 from server.http.access import RequestIds
 from server.http.door import Door
+from server.http.endpoints import conversations, grants, health, hooks, lists, runs, tickets
 from server.http.endpoints import crew as crew_endpoints
-from server.http.endpoints import grants, health, hooks, lists, runs, tickets
 from server.http.errors import EXCEPTION_HANDLERS
 from server.http.guard import Guard
 from server.http.openapi import document as openapi
@@ -104,6 +104,7 @@ def build_server(
             services.keep_schedules(),
         ]
         if queue is None:
+            work.append(services.do_chores())
             # it serves meanwhile: a run that ends this process must not keep it from starting
             work.append(recover_left(services.runs))
         if watch is not None:
@@ -161,7 +162,7 @@ def build_app(
         cors = Middleware(
             CORSMiddleware,
             allow_origins=sorted(settings.origins),
-            allow_methods=["GET", "POST", "DELETE"],
+            allow_methods=["GET", "POST", "PATCH", "DELETE"],
             allow_headers=CORS_REQUEST_HEADERS,
             expose_headers=CORS_RESPONSE_HEADERS,
         )
@@ -201,6 +202,7 @@ async def _log_missing_workers(queue: Queue) -> None:
 
 def _routes() -> list[Route | Mount]:
     run = f"{API}/runs/{{run_id}}"
+    thread = f"{API}/conversations/{{conversation_id}}"
     return [
         *(Route(path, _console) for path in PAGES),
         Route(session.SESSION, session.begin, methods=["POST"]),
@@ -218,6 +220,10 @@ def _routes() -> list[Route | Mount]:
         Route(f"{run}/cancel", needing("run", runs.cancel), methods=["POST"]),
         Route(f"{run}/retry", needing("run", runs.retry), methods=["POST"]),
         Route(f"{run}/fork", needing("run", runs.fork), methods=["POST"]),
+        Route(f"{API}/conversations", conversations.collection, methods=["GET", "POST"]),
+        Route(thread, conversations.one, methods=["GET", "PATCH", "DELETE"]),
+        Route(f"{thread}/fork", needing("run", conversations.fork), methods=["POST"]),
+        Route(f"{thread}/export", needing("read", conversations.export)),
         Route(f"{API}/hooks/{{name}}", needing("hook", hooks.receive), methods=["POST"]),
         Route(f"{API}/grants", needing("answer", grants.listing)),
         Route(f"{API}/grants/{{grant_id}}", needing("answer", grants.revoke), methods=["DELETE"]),

@@ -3,6 +3,7 @@
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic_core import to_json
 
 from crew.journal.query import MAX_PRIORITY, Decision, text_error
 from tools.approval import Remember
@@ -10,6 +11,7 @@ from tools.approval import Remember
 MAX_HISTORY = 1000
 MAX_DECISIONS = 1000
 MAX_MESSAGE_BYTES = 100_000
+MAX_METADATA_BYTES = 10_000
 Glob = Annotated[str, Field(min_length=1, max_length=1000)]
 ID = r"^[A-Za-z0-9_-]{1,128}$"
 # of a day in UTC, or its beginning
@@ -31,6 +33,23 @@ def _check_size(text: str) -> str:
 
 Text = Annotated[str, AfterValidator(_check_text)]
 PauseSeq = Annotated[int, Field(ge=1, lt=2**53, strict=True)]
+
+
+def _check_printable(text: str) -> str:
+    if not text.isprintable():
+        raise ValueError("has a character that cannot be printed")
+    return text
+
+
+def _check_metadata(value: dict[str, Any]) -> dict[str, Any]:
+    if len(to_json(value)) > MAX_METADATA_BYTES:
+        raise ValueError(f"has more than {MAX_METADATA_BYTES:,} bytes")
+    return value
+
+
+UserId = Annotated[str, Field(min_length=1, max_length=256), AfterValidator(_check_printable)]
+Title = Annotated[Text, Field(max_length=200)]
+Metadata = Annotated[dict[str, Any], AfterValidator(_check_metadata)]
 
 
 class Body(BaseModel):
@@ -98,6 +117,10 @@ class StartBody(Body):
     """Where runs wait, higher ones go first; up to the token's, 5 unless given."""
     deltas: bool = False
     """Publish the text of agents as it is written."""
+    user_id: UserId | None = None
+    """Whom the run is for; the token's owner unless given. Another one needs the scope `act_as`."""
+    conversation_id: Annotated[str, Field(pattern=ID)] | None = None
+    """The conversation that the run goes on with; an unknown one is begun."""
 
 
 class QueryBody(StartBody, _AnswerFields):
@@ -105,6 +128,37 @@ class QueryBody(StartBody, _AnswerFields):
 
     run_id: Annotated[str, Field(pattern=ID)] | None = None
     """The paused run that is answered."""
+
+
+class ConversationBody(Body):
+    """A conversation that begins."""
+
+    title: Title = ""
+    """Its title; its first words, or what a helper makes of it, unless given."""
+    user_id: UserId | None = None
+    """Whose it is; the token's owner unless given."""
+    metadata: Metadata = {}
+    """What a program keeps with it."""
+
+
+class ChangeBody(Body):
+    """What of a conversation is changed."""
+
+    title: Annotated[Title, Field(min_length=1)] | None = None
+    """Its title, which no helper changes any more."""
+    metadata: Metadata | None = None
+    """Instead of what is kept with it."""
+    user_id: UserId | None = None
+    """Whose it is; the token's owner unless given."""
+
+
+class ForkConversationBody(Body):
+    """Where a conversation is forked."""
+
+    through: Annotated[int, Field(ge=0, lt=2**31, strict=True)]
+    """The number of the last exchange that the new one has too."""
+    user_id: UserId | None = None
+    """Whose it is; the token's owner unless given."""
 
 
 class TicketBody(Body):

@@ -14,21 +14,28 @@ from crew.config.report import problems_document
 from crew.journal.errors import StoreError, StoreUnavailable
 from crew.runs.errors import (
     ChangedCall,
+    ConversationAsks,
+    ConversationBusy,
+    ConversationFull,
     Draining,
     KeyReused,
     MayHaveBegun,
+    NoConversations,
     NotForkable,
     NotPaused,
     NotRetryable,
     RunEnded,
+    TooManyQueued,
     TooManyWait,
     TooMuchStored,
     UnknownAgent,
+    UnknownConversation,
     UnknownRun,
     WrongDecision,
 )
 from server.http.access import POLICY
-from server.http.responses import JsonResponse
+from server.http.responses import JsonResponse, run_address
+from server.http.services import services_of
 
 # problems of one request that are listed
 MAX_PROBLEMS = 20
@@ -148,6 +155,39 @@ async def _answer_mistake(request: Request, error: Exception) -> Response:
     return ProblemResponse(HttpProblem(500, detail, headers=headers))
 
 
+async def _answer_no_conversations(request: Request, error: Exception) -> Response:
+    text = str(error)
+    return ProblemResponse(HttpProblem(400, text, [("conversation_id", text)]))
+
+
+async def _answer_busy(request: Request, error: Exception) -> Response:
+    assert isinstance(error, ConversationBusy), "registered for it"
+    _count_refusal(request, "busy")
+    more = run_address(error.run_id) if error.run_id is not None else None
+    return ProblemResponse(HttpProblem(409, str(error), headers=RETRY_AFTER, more=more))
+
+
+async def _answer_asks(request: Request, error: Exception) -> Response:
+    assert isinstance(error, ConversationAsks), "registered for it"
+    _count_refusal(request, "asks")
+    more = {**run_address(error.run_id), "asks": error.asks}
+    return ProblemResponse(HttpProblem(409, str(error), more=more))
+
+
+async def _answer_full(request: Request, error: Exception) -> Response:
+    _count_refusal(request, "full")
+    return ProblemResponse(HttpProblem(409, str(error)))
+
+
+async def _answer_queued(request: Request, error: Exception) -> Response:
+    _count_refusal(request, "waiting")
+    return ProblemResponse(HttpProblem(429, str(error), headers=RETRY_AFTER))
+
+
+def _count_refusal(request: Request, reason: str) -> None:
+    services_of(request).metrics.conversation_refusals.labels(reason).inc()
+
+
 def _with_status(status: int) -> Callable[[Request, Exception], Awaitable[Response]]:
     async def answer(request: Request, error: Exception) -> Response:
         return ProblemResponse(HttpProblem(status, str(error)))
@@ -174,6 +214,12 @@ EXCEPTION_HANDLERS: Mapping[Any, Callable[[Request, Exception], Awaitable[Respon
     MayHaveBegun: _with_status(503),
     ConfigurationError: _answer_misconfigured,
     LostConfiguration: _answer_lost,
+    NoConversations: _answer_no_conversations,
+    UnknownConversation: _with_status(404),
+    ConversationBusy: _answer_busy,
+    ConversationAsks: _answer_asks,
+    ConversationFull: _answer_full,
+    TooManyQueued: _answer_queued,
     HTTPException: _answer_http_error,
     Exception: _answer_mistake,
 }

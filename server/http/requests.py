@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
@@ -22,14 +22,17 @@ from crew.journal.query import (
 from server.http.bodies import AnswerBody, Body, QueryBody, StartBody
 from server.http.errors import HttpProblem, bad_request
 from server.http.parameters import TICKET, parse_flag, parse_parameters
-from server.http.rights import caller_of
+from server.http.rights import caller_of, user_of
 from server.http.strict_json import parse_json
 from server.tokens import Caller, Ticket
 
 KEY = re.compile(r'"[!#-~ ]{1,255}"|[!#-~]{1,255}')
 IDEMPOTENCY_KEY = "idempotency_key"
 STREAM_PARAMETERS = frozenset(
-    {"q", "run_id", "resume_agent_id", "priority", "deltas", IDEMPOTENCY_KEY, TICKET}
+    {
+        *("q", "run_id", "resume_agent_id", "priority", "deltas", "user_id", "conversation_id"),
+        *(IDEMPOTENCY_KEY, TICKET),
+    }
 )
 B = TypeVar("B", bound=Body)
 
@@ -73,26 +76,34 @@ async def parse_run_request(
     else:
         data = _from_url(request)
     body = _check(QueryBody, data)
+    user_id = user_of(request, body.user_id)
     if body.run_id is not None:
         _check_length(body.query, settings)
         return ResumeRequest(body.run_id, _answer_of(body, caller))
     if body.decision is not None or body.decisions or body.result or body.pause is not None:
         field = "decision" if body.pause is None else "pause"
         raise bad_request([(field, "answers a paused run; give its run_id")])
-    return _start_of(body, settings, agents, caller)
+    return _start_of(body, settings, agents, caller, user_id)
 
 
 async def parse_start(
     request: Request, settings: CrewSettings, agents: frozenset[str], caller: Caller
 ) -> StartRequest:
     """What a POST of `/api/crew/runs` asks; raises HttpProblem with every problem."""
-    return _start_of(await parse_body(request, settings, StartBody), settings, agents, caller)
+    body = await parse_body(request, settings, StartBody)
+    return _start_of(body, settings, agents, caller, user_of(request, body.user_id))
 
 
 def _start_of(
-    body: StartBody, settings: CrewSettings, agents: frozenset[str], caller: Caller
+    body: StartBody,
+    settings: CrewSettings,
+    agents: frozenset[str],
+    caller: Caller,
+    user_id: str,
 ) -> StartRequest:
     _check_length(body.query, settings)
+    if body.conversation_id is not None and body.history:
+        raise bad_request([("history", "is that of the conversation, when one is given")])
     start = body.resume_agent_id
     if start is not None and start not in agents:
         raise bad_request([("resume_agent_id", f"there is no agent {start!r}")])
@@ -101,7 +112,9 @@ def _start_of(
         raise HttpProblem(403, f"resume_agent_id: {text}", [("resume_agent_id", text)])
     history = tuple(HistoryMessage(one.role, one.content) for one in body.history)
     priority = _priority(body, caller)
-    return StartRequest(Query(body.query, history, start, body.deltas, priority))
+    conversation_id = body.conversation_id or ""
+    query = Query(body.query, history, start, body.deltas, priority, user_id, conversation_id)
+    return StartRequest(query)
 
 
 def _priority(body: StartBody, caller: Caller) -> int:
@@ -120,6 +133,8 @@ def _answer_of(body: QueryBody, caller: Caller) -> Answer:
         raise bad_request([("history", "is that of the run, when a run_id is given")])
     if body.priority is not None:
         raise bad_request([("priority", "is that of the run, when a run_id is given")])
+    if body.conversation_id is not None:
+        raise bad_request([("conversation_id", "is that of the run, when a run_id is given")])
     return _answer(body, caller)
 
 
@@ -218,9 +233,21 @@ def idempotency_key(
         case ForkRequest(run_id, after):
             fingerprint = to_json([run_id, after])
         case Query():
-            fingerprint = to_json([None, replace(asked, deltas=False)])
+            fingerprint = to_json([None, *_asked(asked, caller)])
     named = owned_key(caller, key.strip('"'))
     return IdempotencyKey(named, hashlib.sha256(fingerprint).hexdigest())
+
+
+def _asked(query: Query, caller: Caller) -> list[dict[str, Any]]:
+    """What of a query makes it another one; in the form of versions without users."""
+    fields = asdict(replace(query, deltas=False))
+    user_id, conversation_id = fields.pop("user_id"), fields.pop("conversation_id")
+    more = {}
+    if user_id != caller.owner:
+        more["user_id"] = user_id
+    if conversation_id:
+        more["conversation_id"] = conversation_id
+    return [fields, more] if more else [fields]
 
 
 def ticket_key(ticket: Ticket) -> str:
@@ -245,7 +272,7 @@ async def require_no_body(request: Request, settings: CrewSettings, what: str) -
 def _from_url(request: Request) -> dict[str, Any]:
     given = parse_parameters(request, STREAM_PARAMETERS)
     data: dict[str, Any] = {}
-    for key in ("run_id", "resume_agent_id"):
+    for key in ("run_id", "resume_agent_id", "user_id", "conversation_id"):
         if key in given:
             data[key] = given[key]
     if "priority" in given:

@@ -1,6 +1,6 @@
-"""What the server answers beside streams and problems: runs, the crew."""
+"""What the server answers beside streams and problems: runs, conversations, the crew."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pydantic_core import to_json
@@ -8,6 +8,7 @@ from starlette.responses import Response
 
 from crew.config.problems import Problem
 from crew.crew import Crew
+from crew.journal.conversations import Conversation, Exchange, Summary
 from crew.journal.envelopes import usage_of
 from crew.journal.rows import RunRow
 from crew.journal.wire import RunEvent, result_of
@@ -26,6 +27,9 @@ RUN_KEYS = (
     "paused_agent_id",
     "paused_until",
     "asks",
+    "user_id",
+    "conversation_id",
+    "exchange",
 )
 
 
@@ -221,3 +225,63 @@ def accepted(run_id: str, headers: Mapping[str, str] | None = None) -> Response:
     address = run_address(run_id)
     headers = {"Location": address["url"], **(headers or {})}
     return JsonResponse(address, 202, headers=headers)
+
+
+def listed_conversation(one: Conversation) -> dict[str, Any]:
+    """A conversation, as lists show it."""
+    return {
+        "conversation_id": one.conversation_id,
+        "title": one.title,
+        "created_at": one.created_at,
+        "used_at": one.used_at,
+        "exchanges": one.exchanges,
+        "status": one.status,
+        "run_id": one.run_id,
+    }
+
+
+def whole_conversation(one: Conversation) -> dict[str, Any]:
+    """A conversation, without its exchanges."""
+    user_id = one.owner.partition(":")[2]
+    document = {**listed_conversation(one), "metadata": one.metadata, "user_id": user_id or None}
+    # `exchanges` are themselves there
+    document["exchange_count"] = document.pop("exchanges")
+    return document
+
+
+def shown_exchange(one: Exchange) -> dict[str, Any]:
+    """One run of a conversation."""
+    return {
+        "exchange": one.number,
+        "run_id": one.run_id,
+        "query": one.query,
+        "answer": one.answer,
+        "agent_id": one.agent_id,
+        "agent": one.agent,
+        "status": one.status,
+        "started_at": one.started_at,
+        "ended_at": one.ended_at,
+    }
+
+
+def shown_summary(one: Summary) -> dict[str, Any]:
+    """What older exchanges come to."""
+    facts = [{"text": f.text, "quote": f.quote, "exchange": f.exchange} for f in one.facts]
+    return {
+        "version": one.version,
+        "through": one.through,
+        "summary": one.text,
+        "facts": facts,
+        "made_at": one.made_at,
+    }
+
+
+def exported_conversation(
+    conversation: Conversation, exchanges: Sequence[Exchange], summary: Summary | None
+) -> dict[str, Any]:
+    """A conversation with exchanges of it."""
+    return {
+        **whole_conversation(conversation),
+        "exchanges": [shown_exchange(one) for one in exchanges],
+        "summary": shown_summary(summary) if summary is not None else None,
+    }

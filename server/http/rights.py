@@ -9,7 +9,7 @@ from starlette.requests import Request
 from crew.journal.rows import RunRow
 from crew.runs.errors import UnknownRun
 from server.http import bodies
-from server.http.errors import HttpProblem
+from server.http.errors import HttpProblem, bad_request
 from server.http.pace import Limits
 from server.http.services import services_of
 from server.tokens import Caller, Scope
@@ -17,6 +17,7 @@ from server.tokens import Caller, Scope
 ID = re.compile(bodies.ID)
 # of a path, in the audit
 MAX_PATH = 200
+MAX_USER_ID = 256
 Endpoint = Callable[[Request], Awaitable[Any]]
 
 
@@ -52,6 +53,24 @@ def needing(scope: Scope, endpoint: Endpoint) -> Endpoint:
 
     checked.__doc__ = endpoint.__doc__
     return checked
+
+
+def user_of(request: Request, given: str | None) -> str:
+    """Whom a request is for: the token's owner, or whom one that may act for others names.
+
+    "" for nobody in particular. Raises HttpProblem.
+    """
+    caller = caller_of(request)
+    if "act_as" in caller.scopes:
+        user_id = given or caller.owner
+    elif given in (None, caller.owner):
+        user_id = caller.owner
+    else:
+        text = "this token is for another user; to name one it needs the scope 'act_as'"
+        raise HttpProblem(403, f"user_id: {text}", [("user_id", text)])
+    if len(user_id) > MAX_USER_ID or not user_id.isprintable():
+        raise bad_request([("user_id", f"is 1 to {MAX_USER_ID} printable characters")])
+    return user_id
 
 
 async def own_run(request: Request, run_id: str) -> RunRow:

@@ -9,6 +9,7 @@ from starlette.requests import Request
 from crew.config.crew_file import CrewSettings
 from crew.crew import Crew
 from crew.database import Database
+from crew.runs.chores import Chores, Counts
 from crew.runs.listeners import Listeners
 from crew.runs.reload import Reloader
 from crew.runs.runs import Runs
@@ -56,6 +57,11 @@ class Services:
     def keep_schedules(self) -> Coroutine[Any, Any, None]:
         """Start the runs that are due, until this is cancelled."""
         return Scheduler(self.runs, self.metrics.count_schedule).run()
+
+    def do_chores(self) -> Coroutine[Any, Any, None]:
+        """Do what helpers have to do after runs, until this is cancelled."""
+        counts = Counts(self.metrics.count_chore, self.metrics.count_facts)
+        return Chores(self.runs, counts).run()
 
     @property
     def settings(self) -> CrewSettings:

@@ -58,6 +58,7 @@ def build_worker(
             services.watch_stalls(),
             services.send_notices(settings.public_url),
             services.keep_schedules(),
+            services.do_chores(),
             work(),
         ]
 

@@ -10,13 +10,30 @@ from prometheus_client import Gauge
 
 from agents.agent import Agent
 from agents.errors import ModelErrorCode
-from agents.events import AgentFailed, AgentResponded, ModelCalled, ToolRetried, ToolReturned
+from agents.events import (
+    AgentFailed,
+    AgentResponded,
+    ContextShown,
+    ModelCalled,
+    ToolRetried,
+    ToolReturned,
+)
 from agents.stages import STAGES
 from crew.crew import Crew
+from crew.journal.conversations import ChoreKind
 from crew.journal.envelopes import stages_of
-from crew.journal.events import Answered, Event, HandedOff, RunDone, RunFailed, status_of
+from crew.journal.events import (
+    Answered,
+    Event,
+    HandedOff,
+    InConversation,
+    RunDone,
+    RunFailed,
+    RunStarted,
+    status_of,
+)
 from crew.routing.graph import END
-from server.telemetry.series import Series
+from server.telemetry.series import CHORES, Series
 from tools.calls import CallStatus, ToolResult
 from tools.kinds.mcp.servers import ServerStatus
 
@@ -116,6 +133,10 @@ class Metrics(Series):
                 self.runs.labels(self.crew.name, status_of(event.reason)).inc()
                 self.run_seconds.observe(event.duration_seconds)
                 self._count_stages(event)
+            case RunStarted(conversation=InConversation(exchange=1)):
+                self.conversations.inc()
+            case ContextShown():
+                self._count_context(event)
             case AgentResponded():
                 self._count_response(event)
             case AgentFailed():
@@ -188,6 +209,30 @@ class Metrics(Series):
         if isinstance(event, RunDone):
             for stage, seconds in stages_of(event).items():
                 self.stage_seconds.labels(stage).observe(seconds)
+
+    def _count_context(self, event: ContextShown) -> None:
+        if event.load_seconds:
+            self.context_seconds.observe(event.load_seconds)
+        for block in event.blocks:
+            agent, kind = event.agent_id, block.kind
+            self.context_tokens.labels(agent, kind).observe(block.tokens)
+            # what is late is not there at all
+            reason = "window" if block.tokens else "late"
+            self.context_left_out.labels(agent, kind, reason).inc(block.left_out)
+
+    def count_chore(self, kind: str, outcome: str, seconds: float) -> None:
+        """A chore was done, or not."""
+        self.chores.labels(kind, outcome).inc()
+        self.chore_seconds.labels(kind).observe(seconds)
+
+    def count_facts(self, outcome: str, count: int) -> None:
+        """So many facts of a summary were kept, or dropped."""
+        self.summary_facts.labels(outcome).inc(count)
+
+    def set_chores(self, waiting: Mapping[ChoreKind, int]) -> None:
+        """How many wait now."""
+        for kind in CHORES:
+            self.chores_waiting.labels(kind).set(waiting.get(kind, 0))
 
     def _count_response(self, event: AgentResponded) -> None:
         self.turns.labels(event.agent_id, "success").inc()

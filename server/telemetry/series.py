@@ -1,15 +1,21 @@
 """All series of the metrics, with their labels; which values they have is `metrics`'."""
 
 from importlib.metadata import version
+from typing import get_args
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics
 from prometheus_client.gc_collector import GCCollector
 from prometheus_client.platform_collector import PlatformCollector
 from prometheus_client.process_collector import ProcessCollector
 
+from crew.journal.conversations import ChoreKind
+
 # a series for the time at which another one began is needed by nobody
 disable_created_metrics()  # type: ignore[no-untyped-call] # the package leaves its types out here
 
+TOKENS = (10, 30, 100, 300, 1000, 3000, 10_000, 30_000, 100_000, 300_000)
+CHORES: tuple[ChoreKind, ...] = get_args(ChoreKind)
+CHORE_OUTCOMES = ("done", "skipped", "stale", "retried", "failed")
 SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0)
 
 
@@ -92,6 +98,53 @@ class Series:
         self.overflows = counter(
             "crew_context_overflows", "Requests that were too long for their model.", "model"
         )
+        self.conversations = counter("crew_conversations", "Conversations that have begun.")
+        self.conversation_refusals = counter(
+            "crew_conversation_refusals",
+            "Queries that a conversation did not take: busy, asks, full, waiting (too many do).",
+            "reason",
+        )
+        for reason in ("busy", "asks", "full", "waiting"):
+            self.conversation_refusals.labels(reason)
+        self.context_seconds = histogram(
+            "crew_context_duration_seconds", "Time to load what an agent is shown."
+        )
+        self.context_tokens = Histogram(
+            "crew_context_tokens",
+            "Tokens (estimated) of what an agent is shown, by kind of block.",
+            ("agent", "kind"),
+            registry=registry,
+            buckets=TOKENS,
+        )
+        self.context_left_out = counter(
+            "crew_context_left_out",
+            "What an agent is not shown: window (it does not fit), late.",
+            "agent",
+            "kind",
+            "reason",
+        )
+        self.summary_facts = counter(
+            "crew_summary_facts",
+            "Facts of summaries: kept, dropped (the quote does not stand in its exchange).",
+            "outcome",
+        )
+        for outcome in ("kept", "dropped"):
+            self.summary_facts.labels(outcome)
+        self.chores = counter(
+            "crew_chores",
+            "What became of chores: done, skipped, stale, retried, failed.",
+            "kind",
+            "outcome",
+        )
+        self.chore_seconds = histogram("crew_chore_duration_seconds", "Time of a chore.", "kind")
+        self.chores_waiting = Gauge(
+            "crew_chores_waiting", "Chores that wait.", ("kind",), registry=registry
+        )
+        for kind in CHORES:
+            self.chore_seconds.labels(kind)
+            self.chores_waiting.labels(kind)
+            for outcome in CHORE_OUTCOMES:
+                self.chores.labels(kind, outcome)
         self.mcp_up = Gauge(
             "crew_mcp_up",
             "Whether an MCP server that was used is up.",

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from agents import AgentMessage, Message, SystemMessage, ToolMessage, UserMessage
 from agents.context.view import show_history
-from agents.context.window import fit
+from agents.context.window import Parts, fit
 from agents.messages import ToolOutput
 from agents.model import ShownMessage
 from agents.prompt import Prompt, fill
@@ -36,7 +36,8 @@ def fitted_to(messages: list[dict[str, Any]], window: int, trim: int) -> list[di
         has_results = message["role"] == "tool" or "TOOL EXECUTION RESULTS" in text
         results = (ToolOutput("c", "T", "success", text),) if has_results else ()
         shown_messages.append(ShownMessage(message, results))
-    return [message.wire for message in fit(shown_messages, window, trim)]
+    fitted = fit(Parts((), (), shown_messages), window, trim)
+    return [message.wire for message in fitted.messages]
 
 
 def test_own_words_and_others():

@@ -74,8 +74,8 @@ MUTANTS = (
     Mutant(
         "an event is published before it is stored",
         "crew/journal/writer.py",
-        "        notices = batch.notices\n",
-        "        notices = batch.notices\n"
+        "            notices=batch.notices,\n            exchange=batch.exchange,\n        )\n",
+        "            notices=batch.notices,\n            exchange=batch.exchange,\n        )\n"
         "        self._publish_all(batch)\n        batch.events.clear()\n",
     ),
     Mutant(
@@ -105,7 +105,7 @@ MUTANTS = (
     ),
     Mutant(
         "an idempotency key that is not kept",
-        "crew/backends/sqlite/store.py",
+        "crew/backends/sqlite/writing.py",
         'connection.execute("INSERT INTO idempotency_records VALUES (?, ?, ?, ?)", values)',
         "pass",
     ),
@@ -135,7 +135,7 @@ MUTANTS = (
     ),
     Mutant(
         "a write that leaves a hole",
-        "crew/backends/sqlite/store.py",
+        "crew/backends/sqlite/writing.py",
         "        first > 1\n",
         "        first > 9\n",
     ),
@@ -168,7 +168,7 @@ MUTANTS = (
     ),
     Mutant(
         "the row without its events",
-        "crew/backends/sqlite/store.py",
+        "crew/backends/sqlite/writing.py",
         "for one in write.records]\n",
         "for one in write.records][: None if row is None else -1]\n",
     ),

@@ -47,6 +47,8 @@ SELECT run_id, epoch FROM crew_runs AS run WHERE status = 'running'
     AND NOT EXISTS (
         SELECT FROM procrastinate_jobs WHERE queueing_lock = run.run_id AND status = 'todo'
     )
+    -- these wait for another run of their conversation
+    AND NOT EXISTS (SELECT FROM crew_conversation_queue AS one WHERE one.run_id = run.run_id)
 LIMIT 500
 """
 # the lowest turn of a priority that waits

@@ -29,8 +29,8 @@ BEGIN = f"""
 WITH added AS ({EVENTS})
 INSERT INTO crew_runs
     (run_id, epoch, status, row, revision, ended_at, paused_until, last_seq, answer, bytes,
-     owner, priority)
-VALUES ($1, $2, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)
+     owner, priority, conversation_owner, conversation_id)
+VALUES ($1, $2, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)
 ON CONFLICT (run_id) DO UPDATE SET epoch = greatest(crew_runs.epoch, excluded.epoch),
     status = excluded.status, row = excluded.row, ended_at = excluded.ended_at,
     paused_until = excluded.paused_until, last_seq = excluded.last_seq, answer = excluded.answer,

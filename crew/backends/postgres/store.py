@@ -11,6 +11,8 @@ import asyncpg
 
 from crew.backends.listing import select_rows
 from crew.backends.postgres.audit import PostgresAudit
+from crew.backends.postgres.chores import PostgresChores
+from crew.backends.postgres.conversations import PostgresConversations
 from crew.backends.postgres.examination import examine, read_state
 from crew.backends.postgres.grants import PostgresGrants
 from crew.backends.postgres.outbox import PostgresOutbox
@@ -74,6 +76,8 @@ class PostgresStore:
         """`server`: closed with this store."""
         self.server = server
         self.audit = PostgresAudit(server)
+        self.conversations = PostgresConversations(server)
+        self.chores = PostgresChores(server)
         self.grants = PostgresGrants(server)
         self.outbox = PostgresOutbox(server)
         self.schedules = PostgresSchedules(server)

@@ -1,7 +1,10 @@
 """How a write becomes one transaction: a segment's first, and those that follow."""
 
+from dataclasses import replace
+
 from pydantic import TypeAdapter
 
+from crew.backends.postgres.conversations import begin_exchange, end_exchange
 from crew.backends.postgres.outbox import insert_notices
 from crew.backends.postgres.server import Connection
 from crew.backends.postgres.statements import (
@@ -11,7 +14,9 @@ from crew.backends.postgres.statements import (
     KEEP_KEY,
     PLACE,
 )
+from crew.journal.conversations import owner_of
 from crew.journal.errors import LostEvents, LostRun
+from crew.journal.exchanges import ExchangeEnd, ExchangeStart, Refused
 from crew.journal.rows import (
     FIRST_EPOCH,
     Appended,
@@ -29,11 +34,15 @@ ROW: TypeAdapter[RunRow] = TypeAdapter(RunRow)
 
 async def go_on(connection: Connection, write: Write, epoch: int) -> Appended:
     """What a run's writer adds: one statement, so that it takes one trip to the server."""
-    if not write.notices:
+    if not write.notices and write.exchange is None:
         return await _add(connection, write, epoch)
     async with connection.transaction():
         result = await _add(connection, write, epoch)
-        await insert_notices(connection, write.notices)
+        if write.notices:
+            await insert_notices(connection, write.notices)
+        if isinstance(write.exchange, ExchangeEnd):
+            next_run = await end_exchange(connection, write.exchange)
+            return replace(result, next_run=next_run)
         return result
 
 
@@ -55,7 +64,8 @@ async def begin(connection: Connection, write: Write) -> AppendResult:
     """The first write of a segment."""
     assert write.row is not None, "a segment begins with its row"
     epoch = FIRST_EPOCH
-    if write.expected is None and write.idempotency is None and not write.notices:
+    is_plain = not write.notices and write.exchange is None
+    if write.expected is None and write.idempotency is None and is_plain:
         # the usual one takes one trip
         return await _insert(connection, write, write.row, epoch)
     async with connection.transaction():
@@ -75,13 +85,23 @@ async def begin(connection: Connection, write: Write) -> AppendResult:
                 taken = await idempotency_record(connection, record.key)
                 assert taken is not None, "it keeps this one from being written"
                 return KeyTaken(taken)
+        waits = False
+        if isinstance(write.exchange, ExchangeStart):
+            began = await begin_exchange(connection, write.exchange)
+            if isinstance(began, Refused):
+                if record is not None:
+                    sql = "DELETE FROM crew_idempotency_records WHERE key = $1"
+                    await connection.execute(sql, record.key)
+                return began
+            waits = began.waits
         if write.notices:
             await insert_notices(connection, write.notices)
-        return await _insert(connection, write, write.row, epoch)
+        return replace(await _insert(connection, write, write.row, epoch), waits=waits)
 
 
 async def _insert(connection: Connection, write: Write, row: RunRow, epoch: int) -> Appended:
-    columns = (*_record_columns(write), *_row_columns(row), row.owner, row.priority)
+    of = (owner_of(row.user_id), row.conversation_id) if row.conversation_id else (None, None)
+    columns = (*_record_columns(write), *_row_columns(row), row.owner, row.priority, *of)
     return Appended(int(await connection.fetchval(BEGIN, write.run_id, epoch, *columns)))
 
 

@@ -30,6 +30,8 @@ class _Job:
     loop: asyncio.AbstractEventLoop
     future: "asyncio.Future[Any]"
     writes: bool
+    # by itself, outside of any transaction
+    alone: bool = False
 
 
 class SqliteFile:
@@ -78,6 +80,17 @@ class SqliteFile:
             self._jobs.put(_Job(work, loop, future, writes))
         return future
 
+    async def truncate_log(self) -> None:
+        """Bring the log of writes into the file and empty it: what was deleted stands there."""
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[Any] = loop.create_future()
+
+        def work(connection: sqlite3.Connection) -> Any:
+            return connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+
+        self._jobs.put(_Job(work, loop, future, writes=False, alone=True))
+        await future
+
     async def aclose(self) -> None:
         """Finish what was accepted, and close."""
         self._closed = True
@@ -92,11 +105,14 @@ class SqliteFile:
             while not self._jobs.empty():
                 queued.append(self._jobs.get())
             is_open = None not in queued
-            jobs = [job for job in queued if job is not None]
+            jobs = [job for job in queued if job is not None and not job.alone]
+            alone = [job for job in queued if job is not None and job.alone]
             if any(job.writes for job in jobs):
                 outcomes = self._do_together(jobs)
             else:
                 outcomes = [self._do_alone(job) for job in jobs]
+            outcomes += [self._do_alone(job) for job in alone]
+            jobs += alone
             for loop in {job.loop for job in jobs}:
                 pairs = zip(jobs, outcomes, strict=True)
                 own = [(job, outcome) for job, outcome in pairs if job.loop is loop]
@@ -167,6 +183,8 @@ def _prepare(connection: sqlite3.Connection, path: Path) -> None:
     # its own lower() knows ASCII alone
     connection.create_function("casefold", 1, str.casefold, deterministic=True)
     connection.execute("PRAGMA journal_mode = WAL")
+    # what is deleted is overwritten: a user may want it gone
+    connection.execute("PRAGMA secure_delete = ON")
     # a checkpoint waits for the disk: not after every 4 MB
     connection.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}")
     # a commit survives the process at once, and the machine from the next checkpoint on

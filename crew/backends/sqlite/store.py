@@ -1,7 +1,6 @@
 """A store in one SQLite file, for one process."""
 
 import asyncio
-import sqlite3
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
@@ -13,31 +12,32 @@ from pydantic_core import to_json
 
 from crew.backends.listing import select_rows
 from crew.backends.sqlite.audit import SqliteAudit
+from crew.backends.sqlite.chores import SqliteChores
+from crew.backends.sqlite.conversations import (
+    SqliteConversations,
+)
 from crew.backends.sqlite.examination import examine
 from crew.backends.sqlite.file import MIGRATIONS, SqliteFile
 from crew.backends.sqlite.grants import SqliteGrants
 from crew.backends.sqlite.locks import FileLocks
-from crew.backends.sqlite.outbox import SqliteOutbox, insert_notices
+from crew.backends.sqlite.outbox import SqliteOutbox
 from crew.backends.sqlite.purging import purge
 from crew.backends.sqlite.schedules import SqliteSchedules
-from crew.journal.errors import LostEvents, LostRun, StoreError
+from crew.backends.sqlite.writing import append, idempotency_record
+from crew.journal.errors import StoreError
 from crew.journal.events import CancelReason, RunStatus
 from crew.journal.listing import ALL_RUNS, RunFilter, listed_answer
 from crew.journal.rows import (
-    FIRST_EPOCH,
     MAX_PAGE_BYTES,
-    Appended,
     AppendResult,
     Cancellation,
     Claim,
     Finding,
     IdempotencyRecord,
-    KeyTaken,
     Newest,
     PurgeAges,
     Record,
     RunRow,
-    StatusDiffers,
     Write,
 )
 from crew.journal.watch import Watch
@@ -52,24 +52,11 @@ TESTS = {
     "since": "row ->> 'started_at' >= {}",
     "until": "row ->> 'started_at' < {}",
 }
-UPSERT_RUN = """
-INSERT INTO runs
-    (run_id, status, row, answer, revision, ended_at, paused_until, last_seq, owner, bytes, epoch)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-ON CONFLICT (run_id) DO UPDATE SET status = excluded.status, row = excluded.row,
-    answer = excluded.answer,
-    ended_at = excluded.ended_at, paused_until = excluded.paused_until,
-    last_seq = excluded.last_seq, bytes = excluded.bytes, epoch = excluded.epoch, given_until = NULL
-"""
 NEWEST = "SELECT coalesce(max(seq), 0) FROM events WHERE events.run_id = runs.run_id"
 NEWEST_OF = f"""
 SELECT run_id, status, max(purged_seq, ({NEWEST})) FROM runs
 WHERE run_id IN (SELECT value FROM json_each(?))
 """  # noqa: S608 # made of texts of ours
-JOINS = """
-SELECT 1 WHERE EXISTS (SELECT 1 FROM events WHERE run_id = ? AND seq = ?)
-    OR EXISTS (SELECT 1 FROM runs WHERE run_id = ? AND purged_seq >= ?)
-"""
 DUE_PAUSES = """
 UPDATE runs SET given_until = ? WHERE run_id IN (
     SELECT run_id FROM runs WHERE paused_until <= ? AND coalesce(given_until, '') <= ?
@@ -105,6 +92,8 @@ class SqliteStore:
         self._file = SqliteFile(path)
         self._locks = FileLocks(path)
         self.audit = SqliteAudit(self._file)
+        self.conversations = SqliteConversations(self._file)
+        self.chores = SqliteChores(self._file)
         self.grants = SqliteGrants(self._file)
         self.outbox = SqliteOutbox(self._file)
         self.schedules = SqliteSchedules(self._file)
@@ -117,7 +106,7 @@ class SqliteStore:
     def append(self, write: Write) -> "asyncio.Future[AppendResult]":
         """See RunLog."""
         row_json = ROW.dump_json(write.row, exclude={"answer"}).decode() if write.row else ""
-        return self._file.do(lambda connection: _append(connection, write, row_json), writes=True)
+        return self._file.do(lambda connection: append(connection, write, row_json), writes=True)
 
     async def claim(self, run_id: str, epoch: int | None = None) -> Claim | None:
         """See RunLog."""
@@ -193,7 +182,7 @@ class SqliteStore:
 
     async def idempotency_record(self, key: str) -> IdempotencyRecord | None:
         """See RunLog."""
-        return await self._file.do(lambda connection: _idempotency_record(connection, key))
+        return await self._file.do(lambda connection: idempotency_record(connection, key))
 
     async def due_pauses(self, limit: int, seconds: float) -> list[RunRow]:
         """See RunLog."""
@@ -274,41 +263,6 @@ class SqliteStore:
         self._locks.release()
 
 
-def _append(connection: sqlite3.Connection, write: Write, row_json: str) -> AppendResult:
-    run_id, row, record = write.run_id, write.row, write.idempotency
-    sql = "SELECT status, epoch FROM runs WHERE run_id = ?"
-    status, epoch = connection.execute(sql, (run_id,)).fetchone() or (None, FIRST_EPOCH)
-    if write.epoch is not None and write.epoch != epoch:
-        raise LostRun
-    if write.expected is not None:
-        if status != write.expected:
-            return StatusDiffers(status)
-        epoch += 1
-        if status == "failed":
-            # it was to end a segment that has ended since
-            connection.execute("UPDATE runs SET to_cancel = NULL WHERE run_id = ?", (run_id,))
-    if record is not None:
-        if (taken := _idempotency_record(connection, record.key)) is not None:
-            return KeyTaken(taken)
-        values = (record.key, record.fingerprint, record.run_id, record.before)
-        connection.execute("INSERT INTO idempotency_records VALUES (?, ?, ?, ?)", values)
-    first = write.records[0].seq
-    if (
-        first > 1
-        and not connection.execute(JOINS, (run_id, first - 1, run_id, first - 1)).fetchone()
-    ):
-        raise LostEvents(run_id, first - 1)
-    events = [(run_id, one.seq, one.public, one.event) for one in write.records]
-    connection.executemany("INSERT INTO events VALUES (?, ?, ?, ?)", events)
-    if row is not None:
-        ends = (row.ended_at, row.paused_until, row.last_seq, row.owner, row.stored_bytes)
-        columns = (row.status, row_json, row.answer, row.revision, *ends)
-        connection.execute(UPSERT_RUN, (run_id, *columns, epoch))
-    if write.notices:
-        insert_notices(connection, write.notices)
-    return Appended(int(epoch))
-
-
 def _row(text: str, answer: str | None) -> RunRow:
     return replace(ROW.validate_json(text), answer=answer)
 
@@ -324,9 +278,3 @@ def _page(found: Iterable[tuple[int, str, str]]) -> list[Record]:
             break
         page.append(record)
     return page
-
-
-def _idempotency_record(connection: sqlite3.Connection, key: str) -> IdempotencyRecord | None:
-    sql = "SELECT * FROM idempotency_records WHERE key = ?"
-    found = connection.execute(sql, (key,)).fetchone()
-    return IdempotencyRecord(*found) if found else None

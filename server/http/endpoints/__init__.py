@@ -1,5 +1,5 @@
 """Short functions, one for each endpoint.
 
-`runs` (start to end), `lists` (of runs, and of those that wait for a person), `crew`, `health`,
-`tickets`, `grants`, `hooks` (alerts that start runs).
+`runs` (start to end), `lists` (of runs, and of those that wait for a person), `conversations`,
+`crew`, `health`, `tickets`, `grants`, `hooks` (alerts that start runs).
 """

@@ -72,6 +72,7 @@ async def metrics(request: Request) -> Response:
     # what cannot be asked keeps its last value: a database that is away must not hide the rest
     with contextlib.suppress(StoreError, TimeoutError):
         async with asyncio.timeout(ASK_SECONDS):
+            numbers.set_chores(await runs.store.chores.counts())
             numbers.pauses.set(await runs.store.count("paused"))
             waiting = runs.slots.waiting()
             if runs.queue is not None:

@@ -231,7 +231,10 @@ async def _started(request: Request, asked: RunRequest) -> Started:
                 if caller.ticket is not None and caller.ticket.run_id is not None:
                     raise HttpProblem(403, "ticket: it is for a run; this starts one")
                 key, deltas = idempotency_key(request, query), query.deltas
-                run = await runs.start(query, request_id, key, caller.owner)
+                may_answer = "answer" in caller.scopes
+                run = await runs.start(
+                    query, request_id, key, caller.owner, by=caller.name, may_answer=may_answer
+                )
                 await services.auditor.record(request, "start", run.id)
             case ResumeRequest(run_id, answer):
                 require(request, "answer")

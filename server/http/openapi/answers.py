@@ -47,6 +47,9 @@ class ListedRun(TypedDict):
     paused_agent_id: str | None
     paused_until: Time | None
     asks: str
+    user_id: str
+    conversation_id: str
+    exchange: int
     usage: UsageAnswer
     duration_seconds: float
 
@@ -100,8 +103,97 @@ class RunAnswer(ResultAnswer):
     priority: int
     paused_until: Time | None
     asks: str
+    user_id: str
+    conversation_id: str
+    exchange: int
     pause: int | None
     waiting: WaitingAnswer | None
+
+
+class ListedConversation(TypedDict):
+    """A conversation in a list."""
+
+    conversation_id: str
+    title: str
+    created_at: Time
+    used_at: Time
+    # how many
+    exchanges: int
+    status: RunStatus | None
+    run_id: str | None
+
+
+class ConversationsAnswer(TypedDict):
+    """Conversations, last used first."""
+
+    conversations: list[ListedConversation]
+    next: str | None
+
+
+class BegunConversation(TypedDict):
+    """A conversation that was begun."""
+
+    conversation_id: str
+    url: str
+
+
+class ChangedConversation(TypedDict):
+    """A conversation, without its exchanges."""
+
+    conversation_id: str
+    title: str
+    created_at: Time
+    used_at: Time
+    exchange_count: int
+    status: RunStatus | None
+    run_id: str | None
+    metadata: dict[str, Any]
+    user_id: str | None
+
+
+class ExchangeAnswer(TypedDict):
+    """One run of a conversation that has ended."""
+
+    exchange: int
+    run_id: str
+    query: str
+    answer: str
+    agent_id: str
+    agent: str
+    status: RunStatus
+    started_at: Time
+    ended_at: Time
+
+
+class FactDocument(TypedDict):
+    """What was said, and where."""
+
+    text: str
+    quote: str
+    exchange: int
+
+
+class SummaryDocument(TypedDict):
+    """What older exchanges come to."""
+
+    version: int
+    through: int
+    summary: str
+    facts: list[FactDocument]
+    made_at: Time
+
+
+class ExportAnswer(ChangedConversation):
+    """A conversation with all of its exchanges."""
+
+    exchanges: list[ExchangeAnswer]
+    summary: SummaryDocument | None
+
+
+class ConversationAnswer(ExportAnswer):
+    """A conversation with some of its exchanges, in order."""
+
+    next: int | None
 
 
 class AddressAnswer(TypedDict):
@@ -249,6 +341,9 @@ class ProblemAnswer(TypedDict):
     errors: NotRequired[list[FieldError]]
     # of the crew's files
     problems: NotRequired[list[dict[str, Any]]]
+    # the run that keeps a conversation busy, and what it asks
+    run_id: NotRequired[str]
+    asks: NotRequired[str]
 
 
 MetricsAnswer = dict[str, list[dict[str, Any]]]

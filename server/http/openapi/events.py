@@ -30,6 +30,8 @@ class StartMetadata(Metadata):
     retried: NotRequired[bool]
     forked_from: NotRequired[str]
     expired: NotRequired[bool]
+    conversation_id: NotRequired[str]
+    exchange: NotRequired[int]
 
 
 class AgentStartMetadata(Metadata):
@@ -211,6 +213,41 @@ class DoneMetadata(Metadata):
     duration_seconds: float
     # of it, in seconds: context, models, tools, other
     stages: dict[str, float]
+    conversation_id: NotRequired[str]
+    exchange: NotRequired[int]
+
+
+class ShownBlockDocument(TypedDict):
+    """What of a block an agent is shown; no texts."""
+
+    kind: str
+    name: str | None
+    ids: list[str]
+    versions: list[int]
+    # estimated
+    tokens: int
+    left_out: int
+    load_millis: float
+
+
+class ContextMetadata(Metadata):
+    """What an agent is shown beside its prompt."""
+
+    group: str | None
+    window_tokens: int
+    # of the request; estimated
+    tokens: int
+    blocks: list[ShownBlockDocument]
+
+
+class CompactedMetadata(Metadata):
+    """A helper has shortened the oldest messages of a run."""
+
+    group: str | None
+    # of the run's messages
+    through: int
+    tokens_before: int
+    tokens_after: int
 
 
 class GapMetadata(TypedDict("GapMetadata", {"from": int})):
@@ -275,6 +312,8 @@ METADATA: dict[str, Any] = {
     "parallel_end": GroupMetadata,
     "pause": PauseMetadata,
     "answered": AnsweredMetadata,
+    "context": ContextMetadata,
+    "compacted": CompactedMetadata,
     "warning": WarningMetadata,
     "error": ErrorMetadata,
     "done": DoneMetadata,

@@ -6,10 +6,26 @@ from typing import Any, get_args
 
 from crew.journal.events import RunStatus
 from crew.journal.query import MAX_PRIORITY
-from server.http.bodies import ID, TIME, AnswerBody, ForkBody, QueryBody, StartBody, TicketBody
+from server.http.bodies import (
+    ID,
+    TIME,
+    AnswerBody,
+    ChangeBody,
+    ConversationBody,
+    ForkBody,
+    ForkConversationBody,
+    QueryBody,
+    StartBody,
+    TicketBody,
+)
 from server.http.openapi.answers import (
     AddressAnswer,
+    BegunConversation,
+    ChangedConversation,
+    ConversationAnswer,
+    ConversationsAnswer,
     CrewAnswer,
+    ExportAnswer,
     GrantsAnswer,
     HealthAnswer,
     IgnoredAnswer,
@@ -27,6 +43,8 @@ from server.http.openapi.answers import (
 API = "/api/crew"
 RUN = f"{API}/runs/{{run_id}}"
 GRANTS = f"{API}/grants"
+CONVERSATIONS = f"{API}/conversations"
+CONVERSATION = f"{CONVERSATIONS}/{{conversation_id}}"
 JSON, SSE, TEXT = "application/json", "text/event-stream", "text/plain"
 # what every guarded address may answer
 GUARDED = (400, 401, 403, 421, 429)
@@ -79,6 +97,15 @@ RUN_ID = {
 LIMIT = "^([1-9][0-9]?|[1-4][0-9]{2}|500)$"
 INBOX_LIMIT = "^([1-9][0-9]?|100)$"
 AFTER = _query("after", "The `next` of the page before.", pattern=ID)
+USER = _query(
+    "user_id", "Whose they are; the token's owner unless given.", minLength=1, maxLength=256
+)
+CONVERSATION_ID = {
+    "name": "conversation_id",
+    "in": "path",
+    "required": True,
+    "schema": {"type": "string", "pattern": ID},
+}
 STREAM: dict[int, tuple[str, Any] | None] = {200: (SSE, None)}
 STARTS = (409, 413, 415, 422, 503)
 
@@ -95,6 +122,8 @@ OPERATIONS = (
             _query("resume_agent_id", "The agent that starts.", pattern=ID),
             _query("priority", "Of the run.", pattern=f"^[0-{MAX_PRIORITY}]$"),
             DELTAS,
+            _query("user_id", "Whom the run is for.", minLength=1, maxLength=256),
+            _query("conversation_id", "The conversation that it goes on with.", pattern=ID),
             _query("idempotency_key", "As the header of a POST.", pattern="^[!#-~]{1,255}$"),
             TICKET,
         ),
@@ -197,6 +226,80 @@ OPERATIONS = (
         (404, *STARTS),
         (RUN_ID, KEY),
         ForkBody,
+    ),
+    Operation(
+        "get",
+        CONVERSATIONS,
+        "read",
+        {200: (JSON, ConversationsAnswer)},
+        (503,),
+        (
+            USER,
+            _query("q", "Only those with it in their title or a query.", maxLength=200),
+            _query("limit", "So many at most; 50 unless given.", pattern=LIMIT),
+            _query(
+                "after",
+                "The `next` of the page before.",
+                pattern="^[0-9TZ:.-]{1,40}~[A-Za-z0-9_-]{1,128}$",
+            ),
+        ),
+    ),
+    Operation(
+        "post",
+        CONVERSATIONS,
+        "run",
+        {201: (JSON, BegunConversation)},
+        (413, 415, 503),
+        body=ConversationBody,
+    ),
+    Operation(
+        "get",
+        CONVERSATION,
+        "read",
+        {200: (JSON, ConversationAnswer)},
+        (404, 503),
+        (
+            CONVERSATION_ID,
+            USER,
+            _query("limit", "So many exchanges at most; 50 unless given.", pattern=LIMIT),
+            _query(
+                "after", "The number of the last exchange that is known.", pattern="^[0-9]{1,9}$"
+            ),
+        ),
+    ),
+    Operation(
+        "patch",
+        CONVERSATION,
+        "run",
+        {200: (JSON, ChangedConversation)},
+        (404, 413, 415, 503),
+        (CONVERSATION_ID,),
+        ChangeBody,
+    ),
+    Operation(
+        "delete",
+        CONVERSATION,
+        "run",
+        {204: None},
+        (404, 409, 503),
+        (CONVERSATION_ID, USER, _query("cancel", "End its run first.", enum=["0", "1"])),
+    ),
+    Operation(
+        "post",
+        f"{CONVERSATION}/fork",
+        "run",
+        {201: (JSON, BegunConversation)},
+        (404, 413, 415, 503),
+        (CONVERSATION_ID,),
+        ForkConversationBody,
+    ),
+    Operation(
+        "get",
+        f"{CONVERSATION}/export",
+        "read",
+        {200: (JSON, ExportAnswer)},
+        (404, 503),
+        (CONVERSATION_ID, USER, _query("format", "json unless given.", enum=["json", "md"])),
     ),
     Operation(
         "post",

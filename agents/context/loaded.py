@@ -1,0 +1,74 @@
+"""What an agent is shown beside the run's own messages: loaded once for a stretch of its turns."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+
+from agents.messages import Message
+
+
+@dataclass(frozen=True, slots=True)
+class PastExchange:
+    """An earlier run of the conversation, as messages."""
+
+    number: int
+    # its place among those that models are shown
+    position: int
+    messages: Sequence[Message]
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedBlock:
+    """A block that was loaded, or why it was not."""
+
+    kind: str
+    # "" where there is nothing to show
+    text: str = ""
+    ids: tuple[str, ...] = ()
+    versions: tuple[int, ...] = ()
+    load_millis: float = 0.0
+    is_late: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """Of one agent, in one stretch."""
+
+    # what stands before the history, in this order
+    before: tuple[LoadedBlock, ...] = ()
+    past: tuple[PastExchange, ...] = ()
+    # how long the history took
+    history_millis: float = 0.0
+    history_is_late: bool = False
+    # the run is in a conversation
+    is_conversation: bool = False
+
+
+NOTHING = Loaded()
+
+
+async def load_nothing() -> Loaded:
+    """For a run that has nothing but its own messages."""
+    return NOTHING
+
+
+@dataclass(slots=True)
+class Context:
+    """Loads when first asked, and remembers what was told of it."""
+
+    load: Callable[[], Awaitable[Loaded]] = load_nothing
+    _loaded: Loaded | None = None
+    # what was left out when it was told; None: it was not told yet
+    _told: int | None = field(default=None)
+
+    async def get(self) -> Loaded:
+        """What was loaded."""
+        if self._loaded is None:
+            self._loaded = await self.load()
+        return self._loaded
+
+    def is_news(self, left_out: int) -> bool:
+        """Whether it was not told yet that so much is left out; it is from now on."""
+        is_news = self._told is None or left_out > self._told
+        if is_news:
+            self._told = left_out
+        return is_news

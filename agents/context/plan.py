@@ -1,0 +1,49 @@
+"""What an agent is shown beside its prompt, as the configuration says; live."""
+
+from dataclasses import dataclass
+
+ANSWER_TOKENS = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryBlock:
+    """What older exchanges come to."""
+
+    every: int = 10
+    keep: int = 10
+    max_tokens: int = 600
+    # in a run that becomes too long, its own oldest part is shortened
+    is_inline: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryBlock:
+    """Exchanges, and the run's own messages."""
+
+    exchanges: int = 40
+    transcripts: bool = False
+    # None: tool results stay as they are
+    keep_results: int | None = None
+
+    @property
+    def quarter(self) -> int:
+        """Older exchanges go by so many at once, so that the others stand where they stood."""
+        return max(1, self.exchanges // 4)
+
+
+@dataclass(frozen=True, slots=True)
+class ContextPlan:
+    """Of one agent."""
+
+    window_tokens: int
+    # of the window, kept free for the answer
+    answer_tokens: int = 0
+    trim_percent: float = 20.0
+    load_timeout_seconds: float = 0.1
+    history: HistoryBlock = HistoryBlock()
+    # None: it is shown none
+    summary: SummaryBlock | None = None
+    # the operator's own texts at the end of the prompt: their names and tokens
+    texts: tuple[tuple[str, int], ...] = ()
+    # an event tells what was shown; else only in a conversation
+    is_told: bool = False

@@ -1,0 +1,98 @@
+"""The shape of `context`: what a model is shown beside its prompt and the newest words."""
+
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BeforeValidator, Field, model_validator
+
+from tools.yaml_shape import Shape
+
+Tokens = Annotated[int, Field(ge=1, le=10_000_000)]
+
+
+class TextBlockConfig(Shape):
+    """A text of the operator's, at the end of the system prompt."""
+
+    kind: Literal["text"]
+    """What it is."""
+    file: Annotated[str, Field(min_length=1)] | None = None
+    """A text file in the crew's folder."""
+    text: Annotated[str, Field(min_length=1)] | None = None
+    """The text itself, instead of a file."""
+    max_tokens: Tokens = 1000
+    """A longer one is cut at the end of a paragraph."""
+
+    @model_validator(mode="after")
+    def _require_one(self) -> Self:
+        if (self.file is None) == (self.text is None):
+            raise ValueError("a text block needs either file or text")
+        return self
+
+
+class SummaryBlockConfig(Shape):
+    """What the conversation's older exchanges come to, kept up to date by helper `summary`."""
+
+    kind: Literal["summary"]
+    """What it is."""
+    every: Annotated[int, Field(ge=1, le=1000)] = 10
+    """Summarise when so many exchanges beyond the newest `keep` are not in it."""
+    keep: Annotated[int, Field(ge=0, le=1000)] = 10
+    """The newest so many exchanges are never in it."""
+    max_tokens: Tokens = 600
+    """A longer one is cut at the end of a paragraph."""
+    compact: Literal["after", "inline"] = "after"
+    """`inline`: in a run that becomes too long, the helper shortens the run's own oldest part.
+
+    `after`: only between runs.
+    """
+
+
+class HistoryBlockConfig(Shape):
+    """The conversation's exchanges, and the run's own messages."""
+
+    kind: Literal["history"]
+    """What it is."""
+    exchanges: Annotated[int, Field(ge=1, le=10_000)] = 40
+    """At least so many of the newest exchanges, as far as there is room."""
+    transcripts: bool = False
+    """All that agents said and tools gave in them, not only the query and the answer."""
+    keep_results: Annotated[int, Field(ge=0, le=1000)] = 3
+    """Where there is no room, all tool results but the newest so many are left out first."""
+    min_tokens: Tokens = 2000
+    """Room that is kept for it."""
+
+
+def _as_kind(value: Any) -> Any:
+    return {"kind": value} if isinstance(value, str) else value
+
+
+BlockConfig = TextBlockConfig | SummaryBlockConfig | HistoryBlockConfig
+Block = Annotated[
+    Annotated[BlockConfig, Field(discriminator="kind")],
+    BeforeValidator(_as_kind, json_schema_input_type=str | BlockConfig),
+]
+
+
+class ContextConfig(Shape):
+    """What a model is shown, and how much of it."""
+
+    window_tokens: Tokens | None = None
+    """How much fits; `settings.max_context_window` unless given."""
+    answer_tokens: Tokens | None = None
+    """Kept free for the answer; the agent's `max_tokens` unless given, else 1024."""
+    load_timeout_millis: Annotated[float, Field(gt=0, le=60_000)] = 100
+    """What is not loaded by then is left out of the request, with a warning."""
+    blocks: Annotated[list[Block], Field(min_length=1)] | None = None
+    """In this order: a kind's name, or `{kind, …}`.
+
+    `[summary, history]` with `conversations`, else `[history]`, unless given.
+    """
+
+    @model_validator(mode="after")
+    def _require_each_once(self) -> Self:
+        kinds = [block.kind for block in self.blocks or ()]
+        for kind in ("summary", "history"):
+            if kinds.count(kind) > 1:
+                raise ValueError(f"blocks has {kind} twice; it can stand there once")
+        if self.blocks is not None and "history" not in kinds:
+            raise ValueError("blocks needs history: without it the model is asked nothing")
+        return self

@@ -1,0 +1,128 @@
+"""What a model is sent for an agent's turn: its prompt, its context, the messages, its tools."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from agents.agent import Agent
+from agents.context.blocks import context_message
+from agents.context.loaded import Loaded
+from agents.context.view import show_history
+from agents.context.window import Fitted, Parts, fit
+from agents.events import ShownBlock
+from agents.messages import Message
+from agents.model import ModelRequest, ShownMessage
+from agents.tokens import count_tokens, estimate_tokens
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A request, and what of it is left out."""
+
+    request: ModelRequest
+    fitted: Fitted
+    # of the window, what prompt and tools take
+    fixed_tokens: int
+    loaded: Loaded
+
+    @property
+    def tokens(self) -> int:
+        """Of the request, estimated."""
+        counted = self.fitted.tokens
+        if counted < 0:
+            # it fits for certain, and was not counted
+            counted = sum(estimate_tokens(one.wire) for one in self.fitted.messages)
+        return self.fixed_tokens + counted
+
+
+def window_of(agent: Agent) -> int:
+    """How much of the model's window a request may take, in tokens as we estimate them."""
+    plan = agent.context
+    ratio = agent.token_ratios.of(agent.model.endpoints[0])
+    return int((plan.window_tokens - plan.answer_tokens) / ratio)
+
+
+def prepare(
+    agent: Agent,
+    history: Sequence[Message],
+    loaded: Loaded,
+    found: Sequence[str],
+    window: int,
+    *,
+    stream: bool,
+) -> Prepared:
+    """A request.
+
+    Args:
+        agent: who is to speak.
+        history: the run's own messages.
+        loaded: what else it is shown.
+        found: the tools that it has found, where it is not shown all.
+        window: how much fits, in estimated tokens.
+        stream: the text is wanted as it is written.
+    """
+    shown = agent.shown_tools(found)
+    system = ShownMessage({"role": "system", "content": agent.prompt.text()})
+    text = context_message(loaded.before, agent.escape_signals)
+    before = [ShownMessage({"role": "user", "content": text})] if text else []
+    past = [(one.position, show(agent, one.messages)) for one in loaded.past]
+    fixed_tokens = estimate_tokens(system.wire) + sum(one.tokens for one in shown)
+    plan = agent.context
+    parts = Parts(before, past, show(agent, history))
+    fitted = fit(parts, window, plan.trim_percent, fixed_tokens, plan.history)
+    request = ModelRequest(
+        agent.id,
+        [system, *fitted.messages],
+        tuple(one.document for one in shown),
+        agent.temperature,
+        agent.top_p,
+        agent.max_tokens,
+        stream,
+        text_call_hint=agent.text_call_hint,
+    )
+    return Prepared(request, fitted, fixed_tokens, loaded)
+
+
+def show(agent: Agent, messages: Sequence[Message]) -> list[ShownMessage]:
+    """Messages as an agent is shown them."""
+    client_system, escape = agent.allow_client_system, agent.escape_signals
+    return show_history(messages, agent.id, client_system=client_system, escape=escape)
+
+
+def shown_blocks(agent: Agent, prepared: Prepared) -> tuple[ShownBlock, ...]:
+    """What of each block is in a request."""
+    loaded, fitted = prepared.loaded, prepared.fitted
+    out = [ShownBlock("text", name, tokens=tokens) for name, tokens in agent.context.texts]
+    out += [
+        ShownBlock(
+            block.kind,
+            ids=block.ids,
+            versions=block.versions,
+            tokens=count_tokens(block.text),
+            left_out=int(block.is_late),
+            load_millis=block.load_millis,
+        )
+        for block in loaded.before
+    ]
+    kept = loaded.past[fitted.exchanges :]
+    others = sum(one.tokens for one in out if one.kind == "text")
+    history = prepared.tokens - prepared.fixed_tokens - sum(one.tokens for one in out) + others
+    out.append(
+        ShownBlock(
+            "history",
+            ids=tuple(str(one.number) for one in kept),
+            tokens=max(0, history),
+            left_out=fitted.left_out + int(loaded.history_is_late),
+            load_millis=loaded.history_millis,
+        )
+    )
+    return tuple(out)
+
+
+def messages_through(agent: Agent, history: Sequence[Message], left_out: int) -> int:
+    """Up to which message of a history its first `left_out` shown ones after the first reach."""
+    shown = len(show(agent, history[:1]))
+    for place in range(1, len(history)):
+        if shown > left_out:
+            return place
+        shown += len(show(agent, history[place : place + 1]))
+    return len(history)

@@ -1,0 +1,5 @@
+"""Configuration -> live objects; the only bridge between the two.
+
+Modules: `given` (what a program gives beside the files), `tools`, `models`, `prompts`, `contexts`
+(what models are shown), `helpers` (models beside the runs), `agents`.
+"""

@@ -1,0 +1,150 @@
+"""The agents of a crew."""
+
+from collections.abc import Mapping
+from functools import partial
+
+from pydantic_core import to_json
+
+from agents.agent import Agent, ToolDefinition
+from agents.config import AgentConfig
+from agents.errors import ProviderError
+from agents.helper import Helper
+from agents.providers.catalog import Catalog
+from agents.tokens import count_tokens
+from crew.assembly.contexts import make_context, over_window
+from crew.assembly.given import Given
+from crew.assembly.models import make_model
+from crew.assembly.prompts import make_prompt, text_call_hint
+from crew.assembly.tools import tool_limits
+from crew.config.crew_file import CrewSettings
+from crew.config.loader import CrewFiles
+from crew.config.problems import Problem
+from crew.config.routing_plan import is_terminal
+from crew.routing.rules import Routing
+from crew.routing.signals import escape
+from tools.executor import ToolExecutor
+from tools.search import TOOL_SEARCH, search_tool
+from tools.secrets import Secrets
+from tools.texts import map_texts
+from tools.tool import Tool
+from tools.toolbox import Toolbox
+
+# of the tools of an agent, as JSON: with more it is given a tool that finds them
+MAX_SHOWN_CHARS = 20_000
+
+
+def make_agents(
+    given: Given,
+    files: CrewFiles,
+    routing: Routing,
+    tools: Toolbox,
+    catalog: Catalog,
+    helpers: Mapping[str, Helper],
+) -> tuple[dict[str, Agent], list[Problem]]:
+    """The crew's agents, and what is wrong with any.
+
+    Args:
+        given: what the program gives.
+        files: a crew without errors.
+        routing: its routing.
+        tools: what `make_tools` made.
+        catalog: makes the models, and owns their clients.
+        helpers: by name.
+    """
+    crew = files.crew
+    assert crew is not None, "a crew with errors is not assembled"
+    settings = crew.settings
+    executor = ToolExecutor(tool_limits(settings), given.clock, given.find_secret)
+    agents: dict[str, Agent] = {}
+    problems: list[Problem] = []
+    for agent_id in crew.agents:
+        config = files.agents[agent_id]
+        own_tools = tools.named(config.tools)
+        try:
+            model = make_model(config, catalog, given)
+        except ProviderError as error:
+            text = f"agent {agent_id}: {error}"
+            document = files.agent_files[agent_id]
+            problems.append(document.problem(("provider",), "provider", text))
+            continue
+        definitions = _tool_definitions(config, own_tools, given.secrets)
+        finders = {}
+        if _searches(settings, definitions):
+            finders = {TOOL_SEARCH: search_tool(own_tools.values())}
+            definitions |= _tool_definitions(config, finders, given.secrets)
+        context, texts = make_context(config, crew, files.context_texts)
+        is_inline = context.summary is not None and context.summary.is_inline
+        routes = routing.routes.get(agent_id, ())
+        terminal = is_terminal(files, agent_id)
+        agents[agent_id] = Agent(
+            id=agent_id,
+            name=config.name,
+            role=config.role,
+            description=config.description,
+            prompt=make_prompt(config, settings, own_tools, routes, terminal, given, texts),
+            model=model,
+            tools={**finders, **own_tools},
+            tool_definitions=definitions,
+            tool_call_mode=config.tool_call_mode,
+            text_call_hint=text_call_hint(config, own_tools),
+            max_calls=settings.max_calls_per_answer,
+            escape_signals=partial(escape, [route.signal for route in routes]),
+            executor=executor,
+            temperature=config.temperature,
+            top_p=config.top_p,
+            max_tokens=config.max_tokens,
+            context=context,
+            compactor=helpers.get("summary") if is_inline else None,
+            token_ratios=given.token_ratios,
+            allow_client_system=settings.allow_client_system,
+            clock=given.clock,
+        )
+    return agents, problems
+
+
+def check_windows(
+    given: Given, files: CrewFiles, routing: Routing, tools: Toolbox
+) -> list[Problem]:
+    """Errors where what an agent is always shown is over its window; of a crew without others."""
+    crew = files.crew
+    assert crew is not None, "only of a crew without errors"
+    problems: list[Problem] = []
+    for agent_id in crew.agents:
+        config = files.agents[agent_id]
+        own_tools = tools.named(config.tools)
+        _, texts = make_context(config, crew, files.context_texts)
+        routes = routing.routes.get(agent_id, ())
+        terminal = is_terminal(files, agent_id)
+        prompt = make_prompt(config, crew.settings, own_tools, routes, terminal, given, texts)
+        definitions = _tool_definitions(config, own_tools, given.secrets)
+        if _searches(crew.settings, definitions):
+            definitions = {}
+        tools_tokens = sum(one.tokens for one in definitions.values())
+        problems += over_window(files, config, count_tokens(prompt.text()), tools_tokens)
+    return problems
+
+
+def _tool_definitions(
+    config: AgentConfig, tools: Mapping[str, Tool], secrets: Secrets
+) -> dict[str, ToolDefinition]:
+    """The tools in the form of chat completions; none for calls in text."""
+    if config.tool_call_mode == "text":
+        return {}
+    definitions = {}
+    for tool in tools.values():
+        function = {
+            "name": tool.name,
+            "description": tool.description,
+            "parameters": tool.parameters,
+        }
+        shown = {"type": "function", "function": map_texts(function, secrets.mask)}
+        definitions[tool.name] = ToolDefinition(shown, count_tokens(to_json(shown).decode()))
+    return definitions
+
+
+def _searches(settings: CrewSettings, definitions: Mapping[str, ToolDefinition]) -> bool:
+    """Whether an agent is to find its tools, instead of being shown them all."""
+    if settings.tool_search == "auto":
+        chars = sum(len(to_json(one.document).decode()) for one in definitions.values())
+        return chars > MAX_SHOWN_CHARS
+    return settings.tool_search == "always" and bool(definitions)

@@ -1,0 +1,113 @@
+"""What models are shown, as the configuration says; and whether it fits their windows."""
+
+from collections.abc import Iterator, Mapping
+
+from agents.config import AgentConfig
+from agents.context.blocks import cut_to
+from agents.context.plan import ANSWER_TOKENS, ContextPlan, HistoryBlock, SummaryBlock
+from agents.context.shape import (
+    BlockConfig,
+    ContextConfig,
+    HistoryBlockConfig,
+    SummaryBlockConfig,
+    TextBlockConfig,
+)
+from agents.tokens import count_tokens
+from crew.config.crew_file import CrewConfig
+from crew.config.document import YamlPath
+from crew.config.loader import CrewFiles
+from crew.config.problems import Problem
+
+
+def make_context(
+    config: AgentConfig, crew: CrewConfig, files: Mapping[str, str]
+) -> tuple[ContextPlan, tuple[str, ...]]:
+    """An agent's context, and the texts that stand at the end of its prompt.
+
+    Args:
+        config: of the agent.
+        crew: of the crew.
+        files: the texts of the files that blocks name.
+    """
+    settings, given = crew.settings, context_of(config, crew)
+    is_told, keeps = given is not None, crew.conversations is not None
+    given = given or ContextConfig()
+    history, summary = HistoryBlock(), None
+    texts: list[tuple[str, str]] = []
+    for block in _blocks(given, crew):
+        match block:
+            case TextBlockConfig(file=file, text=text, max_tokens=most):
+                whole = files.get(file, "") if file is not None else text or ""
+                texts.append((file or "", cut_to(whole.strip(), most)))
+            case SummaryBlockConfig(every=every, keep=keep, max_tokens=most):
+                summary = SummaryBlock(every, keep, most, block.compact == "inline")
+            case HistoryBlockConfig(exchanges=exchanges, transcripts=transcripts):
+                # a crew that says nothing of its context is shown what it was shown ever since
+                results = block.keep_results if is_told or keeps else None
+                history = HistoryBlock(exchanges, transcripts, results)
+    plan = ContextPlan(
+        given.window_tokens or settings.max_context_window,
+        _answer_tokens(given, config) if is_told or keeps else 0,
+        settings.context_trim_percent,
+        given.load_timeout_millis / 1000,
+        history,
+        summary,
+        tuple((name, count_tokens(text)) for name, text in texts),
+        is_told,
+    )
+    return plan, tuple(text for _, text in texts)
+
+
+def context_of(config: AgentConfig, crew: CrewConfig) -> ContextConfig | None:
+    """The agent's own `context`, else the crew's."""
+    return config.context or crew.context
+
+
+def _blocks(given: ContextConfig, crew: CrewConfig) -> list[BlockConfig]:
+    if given.blocks is not None:
+        return given.blocks
+    history = HistoryBlockConfig(kind="history")
+    if crew.conversations is None:
+        return [history]
+    return [SummaryBlockConfig(kind="summary"), history]
+
+
+def _answer_tokens(given: ContextConfig, config: AgentConfig) -> int:
+    return given.answer_tokens or config.max_tokens or ANSWER_TOKENS
+
+
+def over_window(
+    files: CrewFiles, config: AgentConfig, prompt_tokens: int, tools_tokens: int
+) -> Iterator[Problem]:
+    """An error where what an agent is always shown, and what is kept free, is over its window."""
+    crew = files.crew
+    assert crew is not None, "only of a crew that can be read"
+    given = context_of(config, crew)
+    if given is None and crew.conversations is None:
+        return
+    context = given or ContextConfig()
+    parts = {"prompt": prompt_tokens, "tools": tools_tokens}
+    for block in _blocks(context, crew):
+        match block:
+            case SummaryBlockConfig(max_tokens=most):
+                parts["summary"] = most
+            case HistoryBlockConfig(min_tokens=least):
+                parts["history.min_tokens"] = least
+    parts["answer"] = _answer_tokens(context, config)
+    window = context.window_tokens or crew.settings.max_context_window
+    total = sum(parts.values())
+    if total <= window:
+        return
+    listed = " + ".join(f"{name} {tokens}" for name, tokens in parts.items() if tokens)
+    key = "window_tokens" if context.window_tokens else "settings.max_context_window"
+    text = f"{config.id} needs {total} tokens, and {key} is {window}: {listed}"
+    document = files.agent_files[config.id]
+    path: YamlPath = ("context",)
+    if config.context is None:
+        document, path = files.crew_document, _place_in_crew(crew)
+    yield document.problem(path, "context-over-window", text, key=True)
+
+
+def _place_in_crew(crew: CrewConfig) -> YamlPath:
+    key = "context" if crew.context is not None else "conversations"
+    return (key,)

@@ -1,0 +1,235 @@
+"""Conversations and chores of a store that ends with its process."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Literal
+
+from crew.journal.conversations import (
+    KEPT_SUMMARIES,
+    Chore,
+    ChoreKind,
+    Conversation,
+    Exchange,
+    Summary,
+    TitledBy,
+)
+from crew.journal.exchanges import Began, ExchangeEnd, ExchangeStart, Refused, begin, copy_of, end
+
+Place = tuple[str, str]
+
+
+class MemoryChores:
+    """See ChoreLog."""
+
+    def __init__(self) -> None:
+        self._chores: dict[tuple[str, str, str], Chore] = {}
+
+    def insert(self, chore: Chore) -> None:
+        """Keep one, with the write that it belongs to."""
+        self._chores[chore.kind, chore.owner, chore.key] = chore
+
+    def delete(self, place: Place) -> None:
+        """Forget those of a conversation."""
+        self._chores = {key: one for key, one in self._chores.items() if key[1:] != place}
+
+    async def take(self, now: str, until: str, limit: int) -> list[Chore]:
+        """See ChoreLog."""
+        due = sorted((one.due_at, key) for key, one in self._chores.items() if one.due_at <= now)
+        for _, key in due[:limit]:
+            one = self._chores[key]
+            self._chores[key] = replace(one, due_at=until, attempts=one.attempts + 1)
+        return [self._chores[key] for _, key in due[:limit]]
+
+    async def postpone(self, chore: Chore, until: str) -> None:
+        """See ChoreLog."""
+        if self._is_same(chore):
+            self.insert(replace(chore, due_at=until))
+
+    async def finish(self, chore: Chore) -> None:
+        """See ChoreLog."""
+        if self._is_same(chore):
+            del self._chores[chore.kind, chore.owner, chore.key]
+
+    async def counts(self) -> dict[ChoreKind, int]:
+        """See ChoreLog."""
+        return dict(Counter(one.kind for one in self._chores.values()))
+
+    def _is_same(self, chore: Chore) -> bool:
+        known = self._chores.get((chore.kind, chore.owner, chore.key))
+        return known is not None and known.attempts == chore.attempts
+
+
+class MemoryConversations:
+    """See ConversationLog."""
+
+    def __init__(self, chores: MemoryChores, forget_runs: Callable[[Place], None]) -> None:
+        """`forget_runs`: deletes the runs of a conversation."""
+        self._chores, self._forget_runs = chores, forget_runs
+        self._known: dict[Place, Conversation] = {}
+        self._exchanges: dict[Place, dict[int, Exchange]] = {}
+        self._summaries: dict[Place, list[Summary]] = {}
+        # run ids by conversation, in their order
+        self._queues: dict[Place, list[str]] = {}
+
+    def begin(self, start: ExchangeStart) -> Began | Refused:
+        """Let a run be the next one; nothing is kept yet."""
+        place = (start.owner, start.conversation_id)
+        return begin(self._known.get(place), start, len(self._queues.get(place, ())))
+
+    def keep(self, start: ExchangeStart, began: Began) -> None:
+        """Keep what a start has changed."""
+        place = (start.owner, start.conversation_id)
+        self._known[place] = began.conversation
+        if began.waits:
+            self._queues.setdefault(place, []).append(start.run_id)
+
+    def end(self, ended: ExchangeEnd) -> str | None:
+        """Keep an exchange; the run that goes on now."""
+        place, given = (ended.owner, ended.conversation_id), ended.exchange
+        known = self._known.get(place)
+        if known is None:
+            return None
+        queue = self._queues.get(place, [])
+        if given.run_id in queue:
+            queue.remove(given.run_id)
+        next_run = queue.pop(0) if queue and known.busy == given.run_id else None
+        exchanges = self._exchanges.setdefault(place, {})
+        result = end(known, ended, exchanges.get(given.number), next_run)
+        self._known[place] = result.conversation
+        exchanges[given.number] = result.exchange
+        for chore in result.chores:
+            self._chores.insert(chore)
+        return next_run
+
+    async def create(self, conversation: Conversation) -> bool:
+        """See ConversationLog."""
+        place = (conversation.owner, conversation.conversation_id)
+        is_new = place not in self._known
+        if is_new:
+            self._known[place] = conversation
+        return is_new
+
+    async def get(self, owner: str, conversation_id: str) -> Conversation | None:
+        """See ConversationLog."""
+        return self._known.get((owner, conversation_id))
+
+    async def listed(
+        self,
+        owner: str,
+        limit: int = 50,
+        after: tuple[str, str] | None = None,
+        text: str | None = None,
+    ) -> list[Conversation]:
+        """See ConversationLog."""
+        own = [one for (whose, _), one in self._known.items() if whose == owner]
+        if text is not None:
+            own = [one for one in own if self._has(one, text.casefold())]
+        in_order = sorted(own, key=lambda one: (one.used_at, one.conversation_id), reverse=True)
+        if after is not None:
+            in_order = [one for one in in_order if (one.used_at, one.conversation_id) < after]
+        return in_order[:limit]
+
+    def _has(self, one: Conversation, text: str) -> bool:
+        exchanges = self._exchanges.get((one.owner, one.conversation_id), {})
+        texts = [one.title, *(exchange.query for exchange in exchanges.values())]
+        return any(text in given.casefold() for given in texts)
+
+    async def set_title(self, owner: str, conversation_id: str, title: str, by: TitledBy) -> bool:
+        """See ConversationLog."""
+        known = self._known.get((owner, conversation_id))
+        if known is None or (by == "helper" and known.titled_by == "person"):
+            return False
+        self._known[owner, conversation_id] = replace(known, title=title, titled_by=by)
+        return True
+
+    async def set_metadata(
+        self, owner: str, conversation_id: str, metadata: Mapping[str, Any]
+    ) -> bool:
+        """See ConversationLog."""
+        known = self._known.get((owner, conversation_id))
+        if known is not None:
+            self._known[owner, conversation_id] = replace(known, metadata=dict(metadata))
+        return known is not None
+
+    async def exchanges(
+        self, owner: str, conversation_id: str, after: int = 0, limit: int = 50
+    ) -> list[Exchange]:
+        """See ConversationLog."""
+        known = self._exchanges.get((owner, conversation_id), {})
+        return [known[number] for number in sorted(known) if number > after][:limit]
+
+    async def shown(
+        self, owner: str, conversation_id: str, after: int, through: int | None = None
+    ) -> list[Exchange]:
+        """See ConversationLog."""
+        found = {
+            one.position: one
+            for one in self._exchanges.get((owner, conversation_id), {}).values()
+            if one.position is not None
+            and after < one.position
+            and (through is None or one.position <= through)
+        }
+        return [found[position] for position in sorted(found)]
+
+    async def summary(
+        self, owner: str, conversation_id: str, through: int | None = None
+    ) -> Summary | None:
+        """See ConversationLog."""
+        kept = reversed(self._summaries.get((owner, conversation_id), []))
+        return next((one for one in kept if through is None or one.through <= through), None)
+
+    async def add_summary(self, owner: str, conversation_id: str, summary: Summary) -> bool:
+        """See ConversationLog."""
+        place = (owner, conversation_id)
+        known = self._known.get(place)
+        if known is None or known.summary_version + 1 != summary.version:
+            return False
+        self._known[place] = replace(
+            known, summary_version=summary.version, summarised=summary.through
+        )
+        kept = [*self._summaries.get(place, []), summary]
+        self._summaries[place] = kept[-KEPT_SUMMARIES:]
+        return True
+
+    async def fork(
+        self, owner: str, conversation_id: str, through: int, copy: Conversation
+    ) -> bool:
+        """See ConversationLog."""
+        place = (copy.owner, copy.conversation_id)
+        known = self._known.get((owner, conversation_id))
+        if known is None or place in self._known:
+            return False
+        every = await self.exchanges(owner, conversation_id, 0, known.started)
+        exchanges = [one for one in every if one.number <= through]
+        shown = sum(one.position is not None for one in exchanges)
+        summary = await self.summary(owner, conversation_id, shown)
+        self._known[place], summary = copy_of(known, copy, exchanges, summary)
+        self._exchanges[place] = {one.number: one for one in exchanges}
+        if summary is not None:
+            self._summaries[place] = [summary]
+        return True
+
+    async def delete(self, owner: str, conversation_id: str) -> Literal["deleted", "busy", "none"]:
+        """See ConversationLog."""
+        place = (owner, conversation_id)
+        known = self._known.get(place)
+        if known is None:
+            return "none"
+        if known.busy is not None:
+            return "busy"
+        for kept in (self._known, self._exchanges, self._summaries, self._queues):
+            kept.pop(place, None)
+        self._chores.delete(place)
+        self._forget_runs(place)
+        return "deleted"
+
+    async def old(self, before: str, limit: int = 100) -> list[tuple[str, str]]:
+        """See ConversationLog."""
+        known = self._known.items()
+        old = [place for place, one in known if one.used_at < before and one.busy is None]
+        return old[:limit]
+
+    async def waiting(self, run_ids: Sequence[str]) -> set[str]:
+        """See ConversationLog."""
+        return {run_id for queue in self._queues.values() for run_id in queue} & set(run_ids)

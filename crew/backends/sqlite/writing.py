@@ -1,0 +1,87 @@
+"""How a write becomes part of a transaction."""
+
+import sqlite3
+
+from crew.backends.sqlite.conversations import begin_exchange, end_exchange
+from crew.backends.sqlite.outbox import insert_notices
+from crew.journal.conversations import owner_of
+from crew.journal.errors import LostEvents, LostRun
+from crew.journal.exchanges import ExchangeEnd, ExchangeStart, Refused
+from crew.journal.rows import (
+    FIRST_EPOCH,
+    Appended,
+    AppendResult,
+    IdempotencyRecord,
+    KeyTaken,
+    StatusDiffers,
+    Write,
+)
+
+UPSERT_RUN = """
+INSERT INTO runs
+    (run_id, status, row, answer, revision, ended_at, paused_until, last_seq, owner, bytes,
+    conversation_owner, conversation_id, epoch)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (run_id) DO UPDATE SET status = excluded.status, row = excluded.row,
+    answer = excluded.answer,
+    ended_at = excluded.ended_at, paused_until = excluded.paused_until,
+    last_seq = excluded.last_seq, bytes = excluded.bytes, epoch = excluded.epoch, given_until = NULL
+"""
+JOINS = """
+SELECT 1 WHERE EXISTS (SELECT 1 FROM events WHERE run_id = ? AND seq = ?)
+    OR EXISTS (SELECT 1 FROM runs WHERE run_id = ? AND purged_seq >= ?)
+"""
+
+
+def append(connection: sqlite3.Connection, write: Write, row_json: str) -> AppendResult:
+    """See RunLog; `row_json`: the run's row, where it changes."""
+    run_id, row, record = write.run_id, write.row, write.idempotency
+    sql = "SELECT status, epoch FROM runs WHERE run_id = ?"
+    status, epoch = connection.execute(sql, (run_id,)).fetchone() or (None, FIRST_EPOCH)
+    if write.epoch is not None and write.epoch != epoch:
+        raise LostRun
+    if write.expected is not None:
+        if status != write.expected:
+            return StatusDiffers(status)
+        epoch += 1
+        if status == "failed":
+            # it was to end a segment that has ended since
+            connection.execute("UPDATE runs SET to_cancel = NULL WHERE run_id = ?", (run_id,))
+    taken = idempotency_record(connection, record.key) if record is not None else None
+    if taken is not None:
+        return KeyTaken(taken)
+    waits, next_run = False, None
+    match write.exchange:
+        case ExchangeStart() as start:
+            began = begin_exchange(connection, start)
+            if isinstance(began, Refused):
+                return began
+            waits = began.waits
+        case ExchangeEnd() as ended:
+            next_run = end_exchange(connection, ended)
+    if record is not None:
+        values = (record.key, record.fingerprint, record.run_id, record.before)
+        connection.execute("INSERT INTO idempotency_records VALUES (?, ?, ?, ?)", values)
+    first = write.records[0].seq
+    if (
+        first > 1
+        and not connection.execute(JOINS, (run_id, first - 1, run_id, first - 1)).fetchone()
+    ):
+        raise LostEvents(run_id, first - 1)
+    events = [(run_id, one.seq, one.public, one.event) for one in write.records]
+    connection.executemany("INSERT INTO events VALUES (?, ?, ?, ?)", events)
+    if row is not None:
+        ends = (row.ended_at, row.paused_until, row.last_seq, row.owner, row.stored_bytes)
+        of = (owner_of(row.user_id), row.conversation_id) if row.conversation_id else (None, None)
+        columns = (row.status, row_json, row.answer, row.revision, *ends, *of)
+        connection.execute(UPSERT_RUN, (run_id, *columns, epoch))
+    if write.notices:
+        insert_notices(connection, write.notices)
+    return Appended(int(epoch), waits, next_run)
+
+
+def idempotency_record(connection: sqlite3.Connection, key: str) -> IdempotencyRecord | None:
+    """What a key has started."""
+    sql = "SELECT * FROM idempotency_records WHERE key = ?"
+    found = connection.execute(sql, (key,)).fetchone()
+    return IdempotencyRecord(*found) if found else None

@@ -1,0 +1,210 @@
+"""Conversations: threads of runs of one user, with their summaries and chores.
+
+What the start and the end of a run change in one: see `exchanges`.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+from crew.journal.events import RunStatus
+
+# of what belongs to no user
+CREW_OWNER = "crew"
+# of a title, in characters
+MAX_TITLE = 60
+# summaries that are kept
+KEPT_SUMMARIES = 5
+TitledBy = Literal["query", "helper", "person"]
+ChoreKind = Literal["title", "summary"]
+
+
+def owner_of(user_id: str) -> str:
+    """Whose a conversation of this user is; "" for none."""
+    return f"user:{user_id}" if user_id else CREW_OWNER
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """A thread of runs. Times are RFC 3339, UTC."""
+
+    owner: str
+    conversation_id: str
+    created_at: str
+    # when its newest run started or ended
+    used_at: str
+    title: str = ""
+    titled_by: TitledBy = "query"
+    metadata: dict[str, Any] = field(default_factory=dict)
+    # runs that were given a number in it, and those of them that have ended
+    started: int = 0
+    exchanges: int = 0
+    # those that models are shown, and how many of them the newest summary covers
+    shown: int = 0
+    summarised: int = 0
+    # of the newest summary; 0: there is none
+    summary_version: int = 0
+    # its newest run, and how that was when it started or ended
+    run_id: str | None = None
+    status: RunStatus | None = None
+    # the run that is at work or paused
+    busy: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """One run in a conversation: what was asked, what was answered."""
+
+    # from 1 on
+    number: int
+    run_id: str
+    query: str
+    answer: str
+    # who answered, and its display name
+    agent_id: str
+    agent: str
+    status: RunStatus
+    started_at: str
+    ended_at: str
+    # its place among those that models are shown, from 1 on; None: it is not shown
+    position: int | None = None
+    # all that was said, as JSON, where it is kept; see `transcripts`
+    transcript: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """What was said in a conversation, and where."""
+
+    text: str
+    # stands in the exchange of this number
+    quote: str
+    exchange: int
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What a conversation's oldest exchanges come to."""
+
+    version: int
+    # it covers the shown exchanges up to this place
+    through: int
+    text: str
+    facts: tuple[Fact, ...]
+    made_at: str
+
+
+@dataclass(frozen=True, slots=True)
+class Chore:
+    """Work after a run that needs a model; of the same kind and key only one waits."""
+
+    kind: ChoreKind
+    owner: str
+    # the conversation's id
+    key: str
+    due_at: str
+    # how often it was taken
+    attempts: int = 0
+
+
+class ConversationLog(Protocol):
+    """Keeps conversations. The owner is the first argument of all; methods raise StoreError."""
+
+    async def create(self, conversation: Conversation) -> bool:
+        """Keep a new one; False if there is one of its id."""
+        ...
+
+    async def get(self, owner: str, conversation_id: str) -> Conversation | None:
+        """One of them."""
+        ...
+
+    async def listed(
+        self,
+        owner: str,
+        limit: int = 50,
+        after: tuple[str, str] | None = None,
+        text: str | None = None,
+    ) -> list[Conversation]:
+        """Those of an owner, last used first.
+
+        Args:
+            owner: whose.
+            limit: so many at most.
+            after: (used_at, conversation_id) of the last one of the page before.
+            text: is a part of the title or of a query, in whatever case.
+        """
+        ...
+
+    async def set_title(self, owner: str, conversation_id: str, title: str, by: TitledBy) -> bool:
+        """Name it; False if there is none, or a person has named it and this is a helper."""
+        ...
+
+    async def set_metadata(
+        self, owner: str, conversation_id: str, metadata: Mapping[str, Any]
+    ) -> bool:
+        """Replace what programs keep with it; False if there is none."""
+        ...
+
+    async def exchanges(
+        self, owner: str, conversation_id: str, after: int = 0, limit: int = 50
+    ) -> list[Exchange]:
+        """Those with a number above `after`, in order."""
+        ...
+
+    async def shown(
+        self, owner: str, conversation_id: str, after: int, through: int | None = None
+    ) -> list[Exchange]:
+        """Those that models are shown, at the places above `after` (up to `through`), in order."""
+        ...
+
+    async def summary(
+        self, owner: str, conversation_id: str, through: int | None = None
+    ) -> Summary | None:
+        """The newest summary, or the newest that covers no more than this."""
+        ...
+
+    async def add_summary(self, owner: str, conversation_id: str, summary: Summary) -> bool:
+        """Keep a summary if its version is the next one; the newest few stay."""
+        ...
+
+    async def fork(
+        self, owner: str, conversation_id: str, through: int, copy: Conversation
+    ) -> bool:
+        """Copy the exchanges up to a number, and the summary of those, into a new one.
+
+        `copy` has the id and the times of the new one; its counts are set. False if there is no
+        such conversation, or one of the new id.
+        """
+        ...
+
+    async def delete(self, owner: str, conversation_id: str) -> Literal["deleted", "busy", "none"]:
+        """Delete one with all that is of it: runs, events, receipts, notices, chores."""
+        ...
+
+    async def old(self, before: str, limit: int = 100) -> list[tuple[str, str]]:
+        """(owner, id) of conversations that were used before a time, and are not busy."""
+        ...
+
+    async def waiting(self, run_ids: Sequence[str]) -> set[str]:
+        """Those of some runs that wait for another one of their conversation."""
+        ...
+
+
+class ChoreLog(Protocol):
+    """Keeps chores; those of runs are written with their end. Methods raise StoreError."""
+
+    async def take(self, now: str, until: str, limit: int) -> list[Chore]:
+        """Chores that are due, earliest first; due again at `until`, unless they are finished."""
+        ...
+
+    async def postpone(self, chore: Chore, until: str) -> None:
+        """Let one be due at a later time."""
+        ...
+
+    async def finish(self, chore: Chore) -> None:
+        """Forget one that is done, or given up; not if it was moved meanwhile."""
+        ...
+
+    async def counts(self) -> dict[ChoreKind, int]:
+        """How many wait, by kind."""
+        ...

@@ -1,0 +1,148 @@
+"""Conversations: `crew conversations`."""
+
+import asyncio
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from pydantic_core import to_json
+
+from crew.journal.conversations import Conversation, Exchange, owner_of
+from crew.journal.store import RunStore
+from crew.runs.conversations import as_markdown
+from server.cli.audit import record
+from server.cli.exits import HERE, Exit, Folder, fail
+from server.cli.opening import open_to_look
+from server.http.responses import exported_conversation, listed_conversation
+from tools.texts import visible, visible_json
+
+# in one read
+PAGE = 200
+FORMATS = ("json", "md")
+
+User = Annotated[
+    str,
+    typer.Option("--user", metavar="ID", help="Whose.", show_default="nobody in particular"),
+]
+
+
+def conversations(
+    folder: Folder = HERE,
+    conversation_id: Annotated[
+        str | None,
+        typer.Argument(metavar="ID", help="Show this one.", show_default="list the newest"),
+    ] = None,
+    user_id: User = "",
+    text: Annotated[
+        str | None, typer.Option("--text", help="List only those with it in title or query.")
+    ] = None,
+    export: Annotated[
+        str | None,
+        typer.Option(metavar="F", help="json or md: print all of it; a file.json or file.md."),
+    ] = None,
+    delete: Annotated[
+        bool,
+        typer.Option("--delete", help="Delete it, with its runs and all that is kept of them."),
+    ] = False,
+    as_document: Annotated[
+        bool, typer.Option("--json", help="Print JSON, one object a line.")
+    ] = False,
+) -> None:
+    """List the conversations of a crew, or show, export or delete one.
+
+    Example: [bold]crew conversations examples/conversation --user ann[/]
+    """
+    if conversation_id is None and (export is not None or delete):
+        option = "--delete" if delete else "--export"
+        raise typer.BadParameter("give the conversation's ID", param_hint=option)
+    if export is not None and export.rpartition(".")[2] not in FORMATS:
+        raise typer.BadParameter("is json, md, or a file of one of them", param_hint="--export")
+    store, owner = open_to_look(folder), owner_of(user_id)
+    if store is None:
+        if conversation_id is not None:
+            fail(f"there is no conversation {conversation_id}")
+        return
+    if conversation_id is None:
+        for one in asyncio.run(_list(store, owner, text)):
+            print(_line(one, as_document=as_document))
+    elif delete:
+        asyncio.run(_delete(store, owner, conversation_id))
+        print(f"Deleted {visible(conversation_id)}.")
+    else:
+        _show(*asyncio.run(_read(store, owner, conversation_id)), export, as_document=as_document)
+
+
+async def _list(store: RunStore, owner: str, text: str | None) -> list[Conversation]:
+    try:
+        return await store.conversations.listed(owner, text=text)
+    finally:
+        await store.aclose()
+
+
+async def _read(
+    store: RunStore, owner: str, conversation_id: str
+) -> tuple[Conversation, list[Exchange], Mapping[str, Any]]:
+    """A conversation, all of its exchanges, and both as a document."""
+    log = store.conversations
+    try:
+        known = await log.get(owner, conversation_id)
+        if known is None:
+            fail(f"there is no conversation {conversation_id}")
+        found: list[Exchange] = []
+        while page := await log.exchanges(
+            owner, conversation_id, found[-1].number if found else 0, PAGE
+        ):
+            found += page
+        summary = await log.summary(owner, conversation_id)
+        return known, found, exported_conversation(known, found, summary)
+    finally:
+        await store.aclose()
+
+
+async def _delete(store: RunStore, owner: str, conversation_id: str) -> None:
+    try:
+        match await store.conversations.delete(owner, conversation_id):
+            case "none":
+                fail(f"there is no conversation {conversation_id}")
+            case "busy":
+                known = await store.conversations.get(owner, conversation_id)
+                run_id = known.busy if known is not None else None
+                fail(f"its run is at work or paused; end it first: crew cancel {run_id}")
+            case "deleted":
+                await record(store, "delete", None, f"conversation {conversation_id}")
+    finally:
+        await store.aclose()
+
+
+def _show(
+    known: Conversation,
+    exchanges: list[Exchange],
+    document: Mapping[str, Any],
+    export: str | None,
+    *,
+    as_document: bool,
+) -> None:
+    wanted = "json" if as_document else "md"
+    if export is not None:
+        wanted = export.rpartition(".")[2]
+    text = as_markdown(known, exchanges)
+    if wanted == "json":
+        text = visible_json(to_json(document).decode()) + "\n"
+    if export is None or export in FORMATS:
+        print(text if wanted == "json" else visible(text), end="")
+        return
+    try:
+        Path(export).write_text(text, encoding="utf-8")
+    except OSError as error:
+        fail(f"{export}: {error.strerror}", Exit.FAILED)
+
+
+def _line(one: Conversation, *, as_document: bool) -> str:
+    if as_document:
+        return visible_json(to_json(listed_conversation(one)).decode())
+    count = f"{one.exchanges} exchange{'s' * (one.exchanges != 1)}"
+    return visible(f"{one.conversation_id}  {one.used_at}  {count:>14}  {one.title}")
+
+
+COMMANDS = (conversations,)

@@ -1,0 +1,98 @@
+"""A conversation in the terminal: `crew talk`."""
+
+import asyncio
+import sys
+from typing import Annotated
+
+import typer
+
+from crew.errors import CrewError
+from crew.journal.query import Query, text_error
+from crew.journal.rows import RunRow
+from crew.runs.chores import Chores
+from crew.runs.errors import NoConversations
+from crew.runs.run import new_run_id
+from crew.runs.runs import Runs
+from server.cli.conversations import User
+from server.cli.exits import HERE, Exit, Folder, exit_code_of, fail
+from server.cli.opening import Provider, load, open_runs
+from server.cli.play import Output, play_in
+from tools.texts import visible
+from tools.threads import call_in_thread
+
+
+def talk(
+    folder: Folder = HERE,
+    conversation_id: Annotated[
+        str | None,
+        typer.Option(
+            "--conversation", metavar="ID", help="Go on with it.", show_default="a new one"
+        ),
+    ] = None,
+    user_id: User = "",
+    provider: Provider = None,
+    as_lines: Annotated[
+        bool, typer.Option("--json", help="Print the events as JSON, one a line.")
+    ] = False,
+) -> None:
+    """Talk with a crew: each line is a query of one conversation, which it knows.
+
+    Ends at Ctrl-D, or with the last line of stdin; then as `crew run` does.
+
+    Example: [bold]crew talk examples/conversation --user ann[/]
+    """
+    crew = load(folder, provider)
+    if crew.config.conversations is None:
+        fail(str(NoConversations()), Exit.USAGE)
+    runs = open_runs(crew, folder)
+    chosen = conversation_id or new_run_id(runs.store.now())
+    row = asyncio.run(_talk(runs, chosen, user_id, Output(as_lines=as_lines)))
+    if row is not None and not as_lines:
+        more = f" --user {user_id}" if user_id else ""
+        print("To go on:", file=sys.stderr)
+        print(f"  crew talk {visible(str(folder))} --conversation {chosen}{more}", file=sys.stderr)
+    raise typer.Exit(exit_code_of(row) if row is not None else Exit.GOOD)
+
+
+async def _talk(runs: Runs, conversation_id: str, user_id: str, output: Output) -> RunRow | None:
+    """Ask line by line; the last run, as it then is."""
+    row: RunRow | None = None
+    chores, doing = Chores(runs), None
+    async with runs:
+        while (text := await _line(output)) is not None:
+            if not text.strip():
+                continue
+            if (wrong := text_error(text)) is not None:
+                print(f"crew: the line {wrong}", file=sys.stderr)
+                continue
+            query = Query(text.strip(), user_id=user_id, conversation_id=conversation_id)
+            try:
+                row = await play_in(runs, query, output)
+            except CrewError as error:
+                print(f"crew: {visible(str(error))}", file=sys.stderr)
+            if runs.queue is None and (doing is None or doing.done()):
+                # while the person reads
+                doing = asyncio.create_task(chores.drain())
+        if doing is not None:
+            await doing
+            await chores.drain()
+    return row
+
+
+async def _line(output: Output) -> str | None:
+    """The next line of the person, or of stdin; None at its end."""
+    if not sys.stdin.isatty():
+        line: str = await call_in_thread(sys.stdin.readline)
+        return line.rstrip("\n") if line else None
+    try:
+        # in a daemon thread: Ctrl-C must not wait for Enter
+        text: str = await call_in_thread(lambda: output.console.input("[bold]you>[/] "))
+        return text
+    except (asyncio.CancelledError, EOFError):
+        if (task := asyncio.current_task()) is not None:
+            task.uncancel()
+        output.console.print()
+        return None
+
+
+COMMANDS = (talk,)

@@ -1,0 +1,180 @@
+"""Conversations: begun, listed, read, named, copied, exported, deleted."""
+
+import re
+from collections.abc import Mapping
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from crew.journal.conversations import Conversation
+from crew.runs.conversations import Conversations, as_markdown
+from crew.runs.errors import NoConversations, UnknownConversation
+from server.http.bodies import ChangeBody, ConversationBody, ForkConversationBody
+from server.http.errors import bad_request
+from server.http.parameters import parse_flag, parse_parameters
+from server.http.requests import parse_body
+from server.http.responses import (
+    JsonResponse,
+    exported_conversation,
+    listed_conversation,
+    whole_conversation,
+)
+from server.http.rights import ID, require, user_of
+from server.http.services import services_of
+
+MAX_LISTED = 500
+MAX_TEXT = 200
+USER = frozenset({"user_id"})
+# where the next page begins: when the last one was used, and its id
+CURSOR = re.compile(r"([0-9TZ:.-]{1,40})~([A-Za-z0-9_-]{1,128})")
+
+
+async def collection(request: Request) -> Response:
+    """GET, POST /api/crew/conversations: those of a user, last used first; or begin one: 201.
+
+    GET takes `user_id`, `limit` (50), `after` (the `next` of the page before) and `q` (a part of
+    the title or of a query). POST takes a ConversationBody.
+    """
+    conversations = _conversations(request)
+    if request.method == "POST":
+        require(request, "run")
+        body = await parse_body(request, services_of(request).settings, ConversationBody)
+        user_id = user_of(request, body.user_id)
+        made = await conversations.create(user_id, body.title, body.metadata)
+        return _begun(made)
+    require(request, "read")
+    given = parse_parameters(request, USER | {"limit", "after", "q"})
+    user_id, limit = user_of(request, given.get("user_id")), _limit(given)
+    text = given.get("q")
+    if text is not None and (len(text) > MAX_TEXT or "\0" in text):
+        raise bad_request([("q", f"has at most {MAX_TEXT} characters, and no NUL")])
+    found = await conversations.listed(user_id, limit + 1, _after(given), text)
+    page = found[:limit]
+    following = None
+    if len(found) > limit:
+        following = f"{page[-1].used_at}~{page[-1].conversation_id}"
+    return JsonResponse(
+        {"conversations": [listed_conversation(one) for one in page], "next": following}
+    )
+
+
+async def one(request: Request) -> Response:
+    """GET, PATCH, DELETE /api/crew/conversations/{id}: with its exchanges; named; deleted: 204.
+
+    GET takes `user_id`, `limit` (50) and `after` (the number of the last exchange that is known).
+    PATCH takes a ChangeBody. DELETE takes `user_id`, and `cancel=1` to end its run first: 409
+    without it while one is at work.
+    """
+    match request.method:
+        case "PATCH":
+            return await _change(request)
+        case "DELETE":
+            return await _delete(request)
+        case _:
+            return await _show(request)
+
+
+async def _show(request: Request) -> Response:
+    require(request, "read")
+    given = parse_parameters(request, USER | {"limit", "after"})
+    conversations, id_ = _conversations(request), _id_of(request)
+    user_id, limit = user_of(request, given.get("user_id")), _limit(given)
+    after = given.get("after", "0")
+    if not re.fullmatch(r"[0-9]{1,9}", after):
+        raise bad_request([("after", "is the number of an exchange")])
+    known = await conversations.get(user_id, id_)
+    found = await conversations.exchanges(user_id, id_, int(after), limit + 1)
+    summary = await conversations.summary(user_id, id_)
+    page = found[:limit]
+    following = page[-1].number if len(found) > limit else None
+    return JsonResponse({**exported_conversation(known, page, summary), "next": following})
+
+
+async def _change(request: Request) -> Response:
+    require(request, "run")
+    conversations, id_ = _conversations(request), _id_of(request)
+    body = await parse_body(request, services_of(request).settings, ChangeBody)
+    user_id = user_of(request, body.user_id)
+    changed = await conversations.change(user_id, id_, body.title, body.metadata)
+    return JsonResponse(whole_conversation(changed))
+
+
+async def _delete(request: Request) -> Response:
+    require(request, "run")
+    given = parse_parameters(request, USER | {"cancel"})
+    services, id_ = services_of(request), _id_of(request)
+    user_id, cancels = user_of(request, given.get("user_id")), parse_flag(given, "cancel")
+    request_id = request.state.request_id
+    await _conversations(request).delete(user_id, id_, request_id, cancels=cancels)
+    await services.auditor.record(request, "delete", detail=f"conversation {id_}")
+    return Response(status_code=204)
+
+
+async def fork(request: Request) -> Response:
+    """POST /api/crew/conversations/{id}/fork: another one with its first exchanges; 201.
+
+    Takes a ForkConversationBody. To ask an exchange again, fork before it.
+    """
+    conversations, id_ = _conversations(request), _id_of(request)
+    body = await parse_body(request, services_of(request).settings, ForkConversationBody)
+    made = await conversations.fork(user_of(request, body.user_id), id_, body.through)
+    url = (
+        f"{request.url.path.rpartition('/conversations/')[0]}/conversations/{made.conversation_id}"
+    )
+    answer = {"conversation_id": made.conversation_id, "url": url}
+    return JsonResponse(answer, 201, headers={"Location": url})
+
+
+async def export(request: Request) -> Response:
+    """GET /api/crew/conversations/{id}/export: all of it; `format` is json (default) or md."""
+    given = parse_parameters(request, USER | {"format"})
+    conversations, id_ = _conversations(request), _id_of(request)
+    user_id = user_of(request, given.get("user_id"))
+    known = await conversations.get(user_id, id_)
+    exchanges = await conversations.all_exchanges(user_id, id_)
+    match given.get("format", "json"):
+        case "json":
+            summary = await conversations.summary(user_id, id_)
+            return JsonResponse(exported_conversation(known, exchanges, summary))
+        case "md":
+            text = as_markdown(known, exchanges)
+            return Response(text, media_type="text/markdown; charset=utf-8")
+        case _:
+            raise bad_request([("format", "is json or md")])
+
+
+def _begun(made: Conversation) -> Response:
+    url = f"/api/crew/conversations/{made.conversation_id}"
+    answer = {"conversation_id": made.conversation_id, "url": url}
+    return JsonResponse(answer, 201, headers={"Location": url})
+
+
+def _conversations(request: Request) -> Conversations:
+    services = services_of(request)
+    if services.runs.crew.config.conversations is None:
+        raise NoConversations
+    return services.runs.conversations
+
+
+def _id_of(request: Request) -> str:
+    conversation_id: str = request.path_params["conversation_id"]
+    # no store is asked for what cannot be an id: PostgreSQL takes no NUL
+    if ID.fullmatch(conversation_id) is None:
+        raise UnknownConversation(conversation_id[:128])
+    return conversation_id
+
+
+def _limit(given: Mapping[str, str]) -> int:
+    limit = given.get("limit", "50")
+    if not re.fullmatch(r"[0-9]{1,3}", limit) or not 1 <= int(limit) <= MAX_LISTED:
+        raise bad_request([("limit", f"is a number from 1 to {MAX_LISTED}")])
+    return int(limit)
+
+
+def _after(given: Mapping[str, str]) -> tuple[str, str] | None:
+    if "after" not in given:
+        return None
+    found = CURSOR.fullmatch(given["after"])
+    if found is None:
+        raise bad_request([("after", "is no `next` of a page")])
+    return found[1], found[2]
