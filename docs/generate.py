@@ -279,6 +279,7 @@ def _endpoints(crew: Crew) -> Iterator[Any]:
 def _events(crew: Crew) -> str:
     """One event of each type, as runs of the full starter publish it."""
     texts = {kind: (text or "").split("\n\n")[0] for kind, text in EVENT_TEXTS.items()}
+    texts["compacted"] = (Compacted.__doc__ or "").split("\n\n")[0]
 
     def note(run_id: str, event: Event) -> None:
         made = to_run_event(event, run_id, 1, "")

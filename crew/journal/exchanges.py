@@ -87,7 +87,7 @@ def begin(known: Conversation | None, start: ExchangeStart, waiting: int) -> Beg
         return Refused("busy", now.busy)
     if start.again and now.busy is not None:
         return Refused("busy", now.busy)
-    if now.started - start.again >= start.max_exchanges:
+    if not start.again and now.started >= start.max_exchanges:
         return Refused("full")
     if now.busy is not None and waiting >= MAX_WAITING:
         return Refused("waiting", now.busy)

@@ -14,7 +14,7 @@ from crew.journal.wire import events_lost, gap, ping
 from server.http.app import PAGES, _routes
 from server.http.openapi.document import openapi_document
 from server.http.openapi.events import METADATA
-from tests.support.crews import ROOT, crew_of, play, write_crew
+from tests.support.crews import ROOT, crew_of, long_winded, play, write_crew
 from tests.support.processes import BIN, clean_environment, client, serving
 
 pytestmark = pytest.mark.timeout(600)
@@ -29,7 +29,11 @@ NOT_DESCRIBED = {("POST", "/session")} | {("GET", path) for path in PAGES}
 def test_schemathesis(tmp_path: Path):
     """All its checks; the same requests each time."""
     folder = write_crew(
-        tmp_path / "crew", {"a": {}}, [{"say": "x"}], settings={"show_prompts": True}
+        tmp_path / "crew",
+        {"a": {}},
+        [{"say": "x"}],
+        settings={"show_prompts": True},
+        conversations={"title_after": 0},
     )
     settings = {"CREW_API_TOKENS": TOKEN, "CREW_TRUSTED_PROXIES": "127.0.0.1"}
     with serving(folder, **settings) as server:
@@ -52,7 +56,7 @@ def test_schemathesis(tmp_path: Path):
                 break
         log = server.log.read_text()
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "Operations:       21 selected / 21 total" in done.stdout
+    assert "Operations:       28 selected / 28 total" in done.stdout
     assert " 200 in " in log
     assert " 429 in " not in log
     assert '"level":"error"' not in log
@@ -156,6 +160,7 @@ async def test_events_are_as_described(tmp_path: Path):
     async with Runs(slow, MemoryStore()) as runs:
         run = await runs.start(Query("x", deltas=True))
         events += [json.loads(one.encoded) async for one in runs.follow(run.id) if one is not None]
+    events += (await play(load_crew(long_winded(tmp_path / "long", 8, 900)), "go")).events
     made = (gap(row, 1, 2), ping("r", row.started_at), events_lost("r", 2, row.started_at))
     events += [json.loads(one.encoded) for one in made]
     check = checker()

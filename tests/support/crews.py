@@ -105,3 +105,25 @@ def crew_of(
 ) -> Crew:
     """Write a scripted crew and load it."""
     return load_crew(write_crew(folder, agents, rules, **crew), tools=given)
+
+
+def long_winded(folder: Path, turns: int, window_tokens: int, compact: str = "inline") -> Path:
+    """Write a crew whose agent says and does so much in one run that it does not fit its window."""
+    said = "The disk of the database was nearly full at noon, and nobody noticed anything. " * 8
+    calls = ["GetSystemInfo"]
+    rules: list[dict[str, Any]] = [
+        {"helper": "summary", "say": json.dumps({"summary": "Much was looked at."})},
+        {"seen": f"turn {turns}: ", "say": "done"},
+        *(
+            # the newest one is always shown, whatever is left out
+            {"seen": f"turn {turn}: ", "say": f"turn {turn + 1}: {said}", "calls": calls}
+            for turn in reversed(range(1, turns))
+        ),
+        {"say": f"turn 1: {said}", "calls": calls},
+    ]
+    blocks = [{"kind": "summary", "compact": compact, "max_tokens": 50}]
+    blocks.append({"kind": "history", "keep_results": 1, "min_tokens": 100})
+    context = {"window_tokens": window_tokens, "answer_tokens": 50, "blocks": blocks}
+    agents = {"a": {"tools": ["GetSystemInfo"], "is_terminal": True}}
+    settings = {"max_rounds": turns + 2, "max_tool_output_chars": 200}
+    return write_crew(folder, agents, rules, context=context, conversations={}, settings=settings)

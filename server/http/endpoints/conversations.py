@@ -10,7 +10,7 @@ from crew.journal.conversations import Conversation
 from crew.runs.conversations import Conversations, as_markdown
 from crew.runs.errors import NoConversations, UnknownConversation
 from server.http.bodies import ChangeBody, ConversationBody, ForkConversationBody
-from server.http.errors import bad_request
+from server.http.errors import HttpProblem, bad_request
 from server.http.parameters import parse_flag, parse_parameters
 from server.http.requests import parse_body
 from server.http.responses import (
@@ -152,7 +152,7 @@ def _begun(made: Conversation) -> Response:
 def _conversations(request: Request) -> Conversations:
     services = services_of(request)
     if services.runs.crew.config.conversations is None:
-        raise NoConversations
+        raise HttpProblem(404, str(NoConversations()))
     return services.runs.conversations
 
 

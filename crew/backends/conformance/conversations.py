@@ -1,0 +1,293 @@
+"""Conversations and chores: checks of what every store promises."""
+
+import asyncio
+from dataclasses import replace
+
+from crew.backends.conformance.samples import DAY, sample_records, sample_row
+from crew.journal.conversations import Chore, Conversation, Exchange, Fact, Summary
+from crew.journal.events import RunStatus
+from crew.journal.exchanges import ChoreRules, ExchangeEnd, ExchangeStart, Refused
+from crew.journal.rows import (
+    Appended,
+    AppendResult,
+    IdempotencyRecord,
+    KeyTaken,
+    Notice,
+    Write,
+)
+from crew.journal.store import RunStore
+
+OWNER, ID, AT = "user:ann", "c1", DAY.format(1)
+EACH = ChoreRules(title_after=1, unsummarised=2)
+
+
+def start(run_id: str, number: int, **more: object) -> ExchangeStart:
+    """A run that is to be this exchange."""
+    start = ExchangeStart(OWNER, ID, run_id, number, AT, "the title", 100)
+    return replace(start, **more)  # type: ignore[arg-type] # of a check
+
+
+def ended(run_id: str, number: int, answer: str = "a", rules: ChoreRules = EACH) -> ExchangeEnd:
+    """The end of a run as this exchange."""
+    status: RunStatus = "completed" if answer else "failed"
+    one = Exchange(number, run_id, f"q{number}", answer, "x", "X", status, AT, AT)
+    return ExchangeEnd(OWNER, ID, one, bool(answer), rules)
+
+
+async def begin(
+    store: RunStore,
+    run_id: str,
+    exchange: ExchangeStart,
+    *,
+    key: str | None = None,
+    first: int = 1,
+    expected: RunStatus | None = None,
+) -> AppendResult:
+    """Write the first event of a segment, with its row."""
+    row = sample_row(run_id, user_id="ann", conversation_id=ID, exchange=exchange.number)
+    record = IdempotencyRecord(key, "f", run_id, 0) if key is not None else None
+    records = sample_records(first, first)
+    return await store.append(Write(run_id, records, row, expected, record, exchange=exchange))
+
+
+async def go_on(
+    store: RunStore,
+    run_id: str,
+    exchange: ExchangeEnd,
+    *,
+    first: int = 2,
+    epoch: int = 1,
+    notices: tuple[Notice, ...] = (),
+) -> Appended:
+    """Write the last event of a run, with its row."""
+    status, number = exchange.exchange.status, exchange.exchange.number
+    row = sample_row(
+        run_id, status, user_id="ann", conversation_id=ID, exchange=number, ended_at=AT
+    )
+    records = sample_records(first, first)
+    write = Write(run_id, records, row, epoch=epoch, notices=notices, exchange=exchange)
+    result = await store.append(write)
+    assert isinstance(result, Appended), result
+    return result
+
+
+async def play(store: RunStore, run_id: str, number: int, answer: str = "a") -> None:
+    """One exchange, from its start to its end."""
+    result = await begin(store, run_id, start(run_id, number))
+    assert isinstance(result, Appended), result
+    await go_on(store, run_id, ended(run_id, number, answer))
+
+
+async def one_run_at_a_time_is_an_exchange(store: RunStore) -> None:
+    """The second start is refused, and nothing of it is kept; so is a number that is taken."""
+    log = store.conversations
+    assert await log.get(OWNER, ID) is None
+    first = await begin(store, "r1", start("r1", 1))
+    assert first == Appended(1), first
+    refused = await begin(store, "r2", start("r2", 2), key="k")
+    assert refused == Refused("busy", "r1"), refused
+    assert await store.row("r2") is None
+    assert await store.idempotency_record("k") is None
+    known = await log.get(OWNER, ID)
+    assert known is not None
+    assert (known.busy, known.started, known.exchanges) == ("r1", 1, 0), known
+    assert (known.title, known.titled_by) == ("the title", "query"), known
+    await go_on(store, "r1", ended("r1", 1))
+    moved = await begin(store, "r3", start("r3", 1))
+    assert moved == Refused("moved", "r1"), moved
+    full = await begin(store, "r3", start("r3", 2, max_exchanges=1))
+    assert full == Refused("full"), full
+    known = await log.get(OWNER, ID)
+    assert known is not None
+    assert (known.busy, known.exchanges, known.shown) == (None, 1, 1), known
+    assert await log.get("user:eve", ID) is None
+
+
+async def exchanges_are_read_in_order(store: RunStore) -> None:
+    """All of them, or those that models are shown; a failed one has no place among these."""
+    log = store.conversations
+    for number, answer in enumerate(("a", "", "c", "d"), 1):
+        await play(store, f"r{number}", number, answer)
+    found = await log.exchanges(OWNER, ID, 1, 2)
+    assert [(one.number, one.position) for one in found] == [(2, None), (3, 2)], found
+    shown = await log.shown(OWNER, ID, 1)
+    assert [(one.number, one.position) for one in shown] == [(3, 2), (4, 3)], shown
+    assert [one.number for one in await log.shown(OWNER, ID, 0, 1)] == [1]
+    assert await log.exchanges("user:eve", ID) == []
+
+
+async def runs_wait_for_their_turn(store: RunStore) -> None:
+    """Ten at most; the one that waited longest goes on when the one at work has ended."""
+    log = store.conversations
+    await begin(store, "r1", start("r1", 1))
+    for number in range(2, 12):
+        waits = await begin(store, f"r{number}", start(f"r{number}", number, may_wait=True))
+        assert waits == Appended(1, waits=True), waits
+    refused = await begin(store, "r12", start("r12", 12, may_wait=True))
+    assert refused == Refused("waiting", "r1"), refused
+    assert await log.waiting(["r1", "r2", "r3", "r12"]) == {"r2", "r3"}
+    # one that is ended while it waits
+    cancelled = await go_on(store, "r2", ended("r2", 2, ""))
+    assert cancelled.next_run is None, cancelled
+    promoted = await go_on(store, "r1", ended("r1", 1))
+    assert promoted.next_run == "r3", promoted
+    known = await log.get(OWNER, ID)
+    assert known is not None
+    assert (known.busy, known.started, known.exchanges) == ("r3", 11, 2), known
+    assert await log.waiting(["r3", "r4"]) == {"r4"}
+
+
+async def a_retried_run_is_the_same_exchange(store: RunStore) -> None:
+    """If no other one came since; its exchange is replaced."""
+    log = store.conversations
+    await play(store, "r1", 1)
+    await play(store, "r2", 2, "")
+    again = start("r2", 2, again=True)
+    result = await begin(store, "r2", again, first=3, expected="failed")
+    assert isinstance(result, Appended), result
+    await go_on(store, "r2", ended("r2", 2, "b"), first=4, epoch=result.epoch)
+    found = await log.exchanges(OWNER, ID)
+    assert [(one.number, one.answer, one.position) for one in found] == [(1, "a", 1), (2, "b", 2)]
+    known = await log.get(OWNER, ID)
+    assert known is not None
+    assert (known.exchanges, known.shown, known.busy) == (2, 2, None), known
+
+
+async def a_key_starts_one_exchange(store: RunStore) -> None:
+    """The same request again starts none, and finds the first."""
+    await begin(store, "r1", start("r1", 1), key="k")
+    again = await begin(store, "r2", start("r2", 2), key="k")
+    assert isinstance(again, KeyTaken), again
+    assert again.record.run_id == "r1"
+
+
+async def conversations_are_listed_by_use(store: RunStore) -> None:
+    """Last used first, in pages; by a part of the title or of a query, in whatever case."""
+    log = store.conversations
+    for number in range(4):
+        at = f"2026-01-0{number + 1}T00:00:00.000Z"
+        made = Conversation(OWNER, f"c{number}", at, at, f"Title Ü{number}", metadata={"n": number})
+        assert await log.create(made)
+        assert not await log.create(made)
+    found = await log.listed(OWNER, 2)
+    assert [one.conversation_id for one in found] == ["c3", "c2"], found
+    assert found[0].metadata == {"n": 3}
+    rest = await log.listed(OWNER, 5, (found[-1].used_at, found[-1].conversation_id))
+    assert [one.conversation_id for one in rest] == ["c1", "c0"], rest
+    assert [one.conversation_id for one in await log.listed(OWNER, text="title ü2")] == ["c2"]
+    assert await log.listed("crew") == []
+    assert await log.set_title(OWNER, "c1", "by a helper", "helper")
+    assert await log.set_title(OWNER, "c1", "by a person", "person")
+    assert not await log.set_title(OWNER, "c1", "by a helper again", "helper")
+    assert not await log.set_title(OWNER, "nosuch", "x", "person")
+    assert await log.set_metadata(OWNER, "c1", {"a": [1]})
+    known = await log.get(OWNER, "c1")
+    assert known is not None
+    assert (known.title, known.metadata) == ("by a person", {"a": [1]}), known
+    assert sorted(await log.old("2026-01-03T00:00:00.000Z")) == [(OWNER, "c0"), (OWNER, "c1")]
+
+
+async def summaries_are_kept_in_versions(store: RunStore) -> None:
+    """The next version only; five stay, and what one covers is known."""
+    log = store.conversations
+    await play(store, "r1", 1)
+    for version in range(1, 8):
+        facts = (Fact("f", "q", 1),)
+        made = Summary(version, version, f"s{version}", facts, AT)
+        kept = await asyncio.gather(
+            log.add_summary(OWNER, ID, made), log.add_summary(OWNER, ID, made)
+        )
+        assert sorted(kept) == [False, True], kept
+    newest = await log.summary(OWNER, ID)
+    assert newest == Summary(7, 7, "s7", (Fact("f", "q", 1),), AT), newest
+    earlier = await log.summary(OWNER, ID, 4)
+    assert earlier is not None
+    assert earlier.version == 4
+    assert await log.summary(OWNER, ID, 2) is None
+    known = await log.get(OWNER, ID)
+    assert known is not None
+    assert (known.summary_version, known.summarised) == (7, 7), known
+
+
+async def conversations_are_forked(store: RunStore) -> None:
+    """With the exchanges up to a number, and the summary of those."""
+    log = store.conversations
+    for number in range(1, 5):
+        await play(store, f"r{number}", number)
+    for version, through in ((1, 1), (2, 3)):
+        await log.add_summary(OWNER, ID, Summary(version, through, f"s{version}", (), AT))
+    copy = Conversation(OWNER, "c2", AT, AT)
+    assert await log.fork(OWNER, ID, 2, copy)
+    assert not await log.fork(OWNER, ID, 2, copy)
+    assert not await log.fork("user:eve", ID, 2, replace(copy, conversation_id="c3"))
+    known = await log.get(OWNER, "c2")
+    assert known is not None
+    assert (known.title, known.started, known.shown, known.busy) == ("the title", 2, 2, None)
+    assert (known.summarised, known.summary_version) == (1, 1), known
+    assert [one.number for one in await log.exchanges(OWNER, "c2")] == [1, 2]
+    summary = await log.summary(OWNER, "c2")
+    assert summary is not None
+    assert (summary.text, summary.version) == ("s1", 1), summary
+
+
+async def a_deleted_conversation_leaves_nothing(store: RunStore) -> None:
+    """Runs, events, receipts, notices, summaries, chores; not while a run is at work."""
+    log = store.conversations
+    await begin(store, "r1", start("r1", 1), key="k")
+    assert await log.delete(OWNER, ID) == "busy"
+    notice = Notice("r1:2:c", "c", "done", AT, "crew", "r1", 2, "completed", None, None, "q", "t")
+    await go_on(store, "r1", ended("r1", 1), notices=(notice,))
+    await log.add_summary(OWNER, ID, Summary(1, 1, "s", (), AT))
+    assert await log.delete("user:eve", ID) == "none"
+    assert await log.delete(OWNER, ID) == "deleted"
+    assert await log.delete(OWNER, ID) == "none"
+    assert await store.row("r1") is None
+    assert await store.records("r1") == []
+    assert await store.idempotency_record("k") is None
+    assert await store.outbox.take("c", AT, AT, 5) == []
+    assert await log.exchanges(OWNER, ID) == []
+    assert await log.summary(OWNER, ID) is None
+    assert await store.chores.counts() == {}
+    # a conversation of the same id begins anew
+    await play(store, "r2", 1)
+    assert [one.run_id for one in await log.exchanges(OWNER, ID)] == ["r2"]
+
+
+async def chores_wait_until_they_are_done(store: RunStore) -> None:
+    """Made by ends of runs, once; given to one at a time; one that is made again waits anew."""
+    chores, later = store.chores, "2027-01-01T00:00:00.000Z"
+    await play(store, "r1", 1)
+    assert await chores.counts() == {"title": 1}
+    await play(store, "r2", 2)
+    assert await chores.counts() == {"title": 1, "summary": 1}
+    taken = await chores.take(AT, later, 5)
+    assert sorted(one.kind for one in taken) == ["summary", "title"], taken
+    assert {(one.owner, one.key, one.attempts) for one in taken} == {(OWNER, ID, 1)}
+    assert await chores.take(AT, later, 5) == []
+    title = next(one for one in taken if one.kind == "title")
+    summary = next(one for one in taken if one.kind == "summary")
+    await chores.postpone(title, AT)
+    (again,) = await chores.take(AT, later, 5)
+    assert (again.kind, again.attempts) == ("title", 2), again
+    # it was made anew meanwhile: whoever did it before has not done this one
+    await play(store, "r3", 3)
+    await chores.finish(summary)
+    assert await chores.counts() == {"title": 1, "summary": 1}
+    for one in await chores.take(AT, later, 5):
+        await chores.finish(one)
+    assert await chores.counts() == {}
+    assert isinstance(title, Chore)
+
+
+CHECKS = (
+    one_run_at_a_time_is_an_exchange,
+    exchanges_are_read_in_order,
+    runs_wait_for_their_turn,
+    a_retried_run_is_the_same_exchange,
+    a_key_starts_one_exchange,
+    conversations_are_listed_by_use,
+    summaries_are_kept_in_versions,
+    conversations_are_forked,
+    a_deleted_conversation_leaves_nothing,
+    chores_wait_until_they_are_done,
+)
