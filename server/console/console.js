@@ -1,6 +1,7 @@
 // The web console: pages with addresses of their own; a client of the public API like any other.
 
 import { every, get } from "./api.js";
+import { conversationPage, conversationsPage } from "./conversations.js";
 import { crewPage } from "./crew.js";
 import { inboxPage, keyOf } from "./inbox.js";
 import { element, visible } from "./page.js";
@@ -19,6 +20,8 @@ let name = "";
 const PAGES = [
   [/^\/(?:runs)?$/, runsPage],
   [/^\/runs\/([A-Za-z0-9_-]+)$/, (context, id) => runPage(id, context)],
+  [/^\/conversations$/, conversationsPage],
+  [/^\/conversations\/([A-Za-z0-9_-]+)$/, (context, id) => conversationPage(id, context)],
   [/^\/inbox$/, inboxPage],
   [/^\/crew$/, crewPage],
 ];
@@ -29,7 +32,7 @@ async function show(moved = false) {
   const { signal } = leaving;
   const path = location.pathname;
   for (const one of $("nav").querySelectorAll("a")) {
-    if (one.pathname === path || (one.pathname === "/" && path.startsWith("/runs"))) one.setAttribute("aria-current", "page");
+    if (one.pathname === path || (one.pathname === "/" ? path.startsWith("/runs") : path.startsWith(`${one.pathname}/`))) one.setAttribute("aria-current", "page");
     else one.removeAttribute("aria-current");
   }
   const [pattern, page] = PAGES.find(([one]) => one.test(path)) ?? PAGES[0];
@@ -41,7 +44,7 @@ async function show(moved = false) {
     if (moved) $("view").focus();
   } catch (error) {
     if (signal.aborted) return;
-    const text = error.status === 404 ? t("This run is not there.") : error.message;
+    const text = error.status === 404 ? t("This is not there.") : error.message;
     $("view").replaceChildren(element("p", { className: "error", role: "alert" }, text));
   }
 }
@@ -91,6 +94,7 @@ function showConfig({ revision, last_reload: { successful, at, problems } }) {
 async function look() {
   crew = await get("");
   $("crew").textContent = crew.name;
+  $("conversations").hidden = crew.conversations === null;
   showConfig(crew.config);
   const { runs } = await get("/inbox?limit=100");
   waiting(runs.filter((run) => run.waiting).map(keyOf));

@@ -2,7 +2,8 @@
 
 import { events, every, get, persist, post, start } from "./api.js";
 import { Graph } from "./graph.js";
-import { button, chip, clock, element, frame, json, seconds, spent, visible } from "./page.js";
+import { conversationPath } from "./conversations.js";
+import { button, chip, clock, element, frame, json, link, seconds, spent, visible } from "./page.js";
 import { Talk } from "./talk.js";
 import { Waterfall } from "./waterfall.js";
 import { t } from "./words.js";
@@ -192,6 +193,8 @@ class RunPage {
     this.facts = element("small", {}, ...this.factsOf());
     const name = element("h2", {}, chip(status), " ", visible(query.split("\n")[0].slice(0, 200)));
     const about = element("p", {}, element("code", {}, id), " · ", this.facts);
+    const { conversation_id: of, user_id: user, exchange } = this.run;
+    if (of) about.append(" · ", link(conversationPath(of, user), `${t("Conversation")}, ${exchange}.`));
     const acts = element("div", { className: "buttons" }, ...this.acts(id, query, status));
     this.head.replaceChildren(name, about, acts);
   }

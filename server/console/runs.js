@@ -1,6 +1,7 @@
 // All runs, newest first, searched and filtered; and the place where one is started.
 
 import { every, get, start } from "./api.js";
+import { conversationPath } from "./conversations.js";
 import { button, chip, clock, element, link, seconds, sendOnEnter, spent, visible } from "./page.js";
 import { t } from "./words.js";
 
@@ -88,6 +89,11 @@ function filtersOf(crew, changed) {
   return { node: element("form", { className: "filters", role: "search", onsubmit: () => false }, ...fields), given };
 }
 
+// runs of one conversation lead to it
+function thread({ conversation_id: of, user_id: user, exchange }) {
+  return of ? [element("small", {}, link(conversationPath(of, user), `${t("Conversation")}, ${exchange}.`))] : [];
+}
+
 function row(run) {
   const asked = link(`/runs/${run.run_id}`, visible(run.query.slice(0, 120)));
   const isRunning = run.status === "running";
@@ -99,7 +105,7 @@ function row(run) {
     "tr",
     {},
     element("td", {}, chip(run.status)),
-    element("td", {}, asked, element("small", {}, says), element("small", { className: "folded" }, [took, used].filter(Boolean).join(" · "))),
+    element("td", {}, asked, element("small", {}, says), ...thread(run), element("small", { className: "folded" }, [took, used].filter(Boolean).join(" · "))),
     element("td", {}, run.agent_id ?? ""),
     element("td", {}, clock(run.started_at)),
     element("td", {}, took),

@@ -175,6 +175,10 @@ export class Talk {
     this.note(data, "warning", visible(event.content));
   }
 
+  compacted(event, data) {
+    this.note(data, "", `${event.content}: ${data.tokens_before} → ${data.tokens_after} ${t("tokens")}`);
+  }
+
   error(event) {
     this.rest();
     this.note(null, "error", `✗ ${visible(event.content)}`);

@@ -45,7 +45,10 @@ API = "/api/crew"
 LOOK_SECONDS = 5.0
 CONSOLE = Path(__file__).parent.parent / "console"
 # of the console, each with its own address
-PAGES = ("/", "/runs", "/runs/{run_id}", "/inbox", "/crew")
+PAGES = (
+    *("/", "/runs", "/runs/{run_id}", "/inbox", "/crew"),
+    *("/conversations", "/conversations/{conversation_id}"),
+)
 CONSOLE_HEADERS = {
     "Content-Security-Policy": (
         "default-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
@@ -256,5 +259,5 @@ async def _runs(request: Request) -> Response:
 
 
 async def _console(request: Request) -> Response:
-    """GET /, /runs, /runs/{id}, /inbox, /crew: a page of the web console."""
+    """GET /, /runs, /runs/{id}, /conversations, /inbox, /crew: a page of the web console."""
     return FileResponse(CONSOLE / "index.html", headers=CONSOLE_HEADERS)

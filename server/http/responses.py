@@ -102,6 +102,9 @@ def whole_crew(crew: Crew, *, prompts: bool) -> dict[str, Any]:
             name: {"kind": channel.kind, "on": channel.on}
             for name, channel in config.notify.items()
         },
+        "conversations": (
+            config.conversations.model_dump() if config.conversations is not None else None
+        ),
         "schedules": {name: one.model_dump() for name, one in config.schedules.items()},
         "warnings": [warning(problem) for problem in crew.warnings],
         "tools": [described_tool(tool, agents) for tool, agents in tools_of(crew)],

@@ -291,6 +291,8 @@ class CrewAnswer(TypedDict):
     hooks: dict[str, dict[str, Any]]
     notify: dict[str, dict[str, Any]]
     schedules: dict[str, dict[str, Any]]
+    # None: its runs are in no conversations
+    conversations: dict[str, Any] | None
     warnings: list[WarningAnswer]
     # what each may do
     tools: list[dict[str, Any]]

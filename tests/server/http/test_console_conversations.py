@@ -1,0 +1,77 @@
+"""The console's pages of conversations, in a real browser."""
+
+from pathlib import Path
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, expect
+
+from tests.end_to_end.test_conversations import API, ask, crew
+from tests.support.browser import NEEDS_CHROMIUM, opened_page
+from tests.support.crews import write_crew
+from tests.support.processes import client, serving, until
+
+pytestmark = [NEEDS_CHROMIUM, pytest.mark.timeout(180)]
+
+
+def test_a_conversation_is_read_and_goes_on(browser: Browser, tmp_path: Path):
+    """Found, opened with its summary, asked on, renamed, and deleted with its runs."""
+    with serving(crew(tmp_path)) as server, client(server) as http:
+        for text in ("I own FPT", "hello"):
+            ask(http, text, user_id="ann")
+        until(lambda: http.get(f"{API}/c1", params={"user_id": "ann"}).json()["summary"])
+        with opened_page(browser) as page:
+            page.goto(f"{server.url}/conversations")
+            expect(page.get_by_text("No conversations.")).to_be_visible()
+            page.get_by_label("user").fill("ann")
+            page.get_by_label("user").blur()
+            page.get_by_label("Search in questions").fill("own fpt")
+            page.get_by_role("link", name="Shares of FPT").click()
+            expect(page).to_have_url(f"{server.url}/conversations/c1?user_id=ann")
+            expect(page.locator(".speech.mine")).to_have_count(2)
+            page.get_by_text("Summary of older exchanges").click()
+            expect(page.get_by_text("owns FPT")).to_be_visible()
+            assert Axe().run(page).violations_count == 0
+            page.get_by_label("Ask the crew").fill("so?")
+            page.get_by_role("button", name="Send").click()
+            expect(page.get_by_text("You own FPT.", exact=True)).to_be_visible()
+            page.get_by_role("link", name="Conversation, 3.").click()
+            expect(page.locator(".speech.mine")).to_have_count(3)
+            page.once("dialog", lambda dialog: dialog.accept("My shares"))
+            page.get_by_role("button", name="Rename").click()
+            expect(page.get_by_role("heading", name="My shares")).to_be_visible()
+            page.once("dialog", lambda dialog: dialog.accept())
+            page.get_by_role("button", name="Delete").click()
+            expect(page.get_by_text("No conversations.")).to_be_visible()
+            page.get_by_role("link", name="Runs").click()
+            expect(page.get_by_text("No runs.")).to_be_visible()
+
+
+def test_a_new_one_and_a_paused_one(browser: Browser, tmp_path: Path):
+    """Begun here; while its run waits, the page leads to it."""
+    routing = {
+        "agent_behaviors": {"a": {"wait_for_signal": True}},
+        "signals": {"a": [{"signal": "[END]"}]},
+    }
+    rules = [{"hears": "blue", "say": "Blue. [END]"}, {"say": "Which colour?"}]
+    folder = write_crew(tmp_path, {"a": {}}, rules, routing=routing, conversations={})
+    with serving(folder) as server, opened_page(browser) as page:
+        page.goto(server.url)
+        page.get_by_role("link", name="Conversations").click()
+        page.get_by_role("button", name="New conversation").click()
+        page.get_by_label("Ask the crew").fill("paint it")
+        page.get_by_role("button", name="Send").click()
+        expect(page.get_by_text("Which colour?", exact=True)).to_be_visible()
+        page.get_by_role("link", name="Conversation, 1.").click()
+        expect(page.get_by_role("link", name="It waits for you.")).to_be_visible()
+        page.get_by_label("Ask the crew").fill("blue")
+        page.get_by_role("button", name="Send").click()
+        expect(page.get_by_text("Blue. [END]", exact=True)).to_be_visible()
+
+
+def test_a_crew_without_conversations_has_no_such_pages(browser: Browser, tmp_path: Path):
+    """Nothing leads there."""
+    with serving(write_crew(tmp_path, {"a": {}})) as server, opened_page(browser) as page:
+        page.goto(server.url)
+        expect(page.get_by_role("link", name="Inbox")).to_be_visible()
+        expect(page.get_by_role("link", name="Conversations")).to_be_hidden()
