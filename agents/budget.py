@@ -5,7 +5,6 @@ from dataclasses import dataclass, field, replace
 from agents.config import CostLimits
 from agents.errors import ModelError
 from agents.model import Around, EmitModelEvent, Model, ModelReply, ModelRequest, Notice
-from agents.tokens import estimate_tokens
 from tools.clock import Clock
 
 DAY_SECONDS = 86_400
@@ -59,7 +58,7 @@ class Budget(Around):
         limit = self.limits.max_tokens_per_call
         if limit is None:
             return
-        prompt = sum(estimate_tokens(message.wire) for message in request.messages)
+        prompt = sum(message.tokens for message in request.messages)
         estimate = prompt + (request.max_tokens or 0)
         if estimate > limit:
             text = f"about {estimate} tokens in one call"

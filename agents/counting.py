@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pydantic_core import to_json
 
 from agents.model import Around, EmitModelEvent, Model, ModelReply, ModelRequest
-from agents.tokens import TokenRatios, count_tokens, estimate_tokens
+from agents.tokens import TokenRatios, count_tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,7 @@ class Counting(Around):
 
         def estimate() -> int:
             tools = sum(count_tokens(to_json(tool).decode()) for tool in request.tools)
-            return tools + sum(estimate_tokens(message.wire) for message in request.messages)
+            return tools + sum(message.tokens for message in request.messages)
 
         self.ratios.learn(self.endpoints[0], reply.usage.prompt_tokens, estimate)
         return reply

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from agents.messages import ToolOutput
+from agents.tokens import estimate_tokens
 from tools.calls import ToolCall
 
 # A message as chat completions APIs take it: {"role", "content", "tool_calls"?, "tool_call_id"?}.
@@ -17,6 +18,15 @@ class ShownMessage:
 
     wire: WireMessage
     results: tuple[ToolOutput, ...] = ()
+    # made once: the same message is a part of many requests
+    _tokens: list[int] = field(default_factory=list, init=False, repr=False, compare=False)
+
+    @property
+    def tokens(self) -> int:
+        """About how many it is."""
+        if not self._tokens:
+            self._tokens.append(estimate_tokens(self.wire))
+        return self._tokens[0]
 
 
 @dataclass(frozen=True, slots=True)

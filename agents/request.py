@@ -5,13 +5,13 @@ from dataclasses import dataclass
 
 from agents.agent import Agent
 from agents.context.blocks import context_message
-from agents.context.loaded import Loaded
+from agents.context.loaded import Context, Loaded
 from agents.context.view import show_history
 from agents.context.window import Fitted, Parts, fit
 from agents.events import ShownBlock
 from agents.messages import Message
 from agents.model import ModelRequest, ShownMessage
-from agents.tokens import count_tokens, estimate_tokens
+from agents.tokens import count_tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class Prepared:
         counted = self.fitted.tokens
         if counted < 0:
             # it fits for certain, and was not counted
-            counted = sum(estimate_tokens(one.wire) for one in self.fitted.messages)
+            counted = sum(one.tokens for one in self.fitted.messages)
         return self.fixed_tokens + counted
 
 
@@ -44,6 +44,7 @@ def window_of(agent: Agent) -> int:
 def prepare(
     agent: Agent,
     history: Sequence[Message],
+    context: Context,
     loaded: Loaded,
     found: Sequence[str],
     window: int,
@@ -55,6 +56,7 @@ def prepare(
     Args:
         agent: who is to speak.
         history: the run's own messages.
+        context: of the agent, in this stretch.
         loaded: what else it is shown.
         found: the tools that it has found, where it is not shown all.
         window: how much fits, in estimated tokens.
@@ -64,10 +66,10 @@ def prepare(
     system = ShownMessage({"role": "system", "content": agent.prompt.text()})
     text = context_message(loaded.before, agent.escape_signals)
     before = [ShownMessage({"role": "user", "content": text})] if text else []
-    past = [(one.position, show(agent, one.messages)) for one in loaded.past]
-    fixed_tokens = estimate_tokens(system.wire) + sum(one.tokens for one in shown)
+    past = [(one.position, show(agent, one.messages, context)) for one in loaded.past]
+    fixed_tokens = system.tokens + sum(one.tokens for one in shown)
     plan = agent.context
-    parts = Parts(before, past, show(agent, history))
+    parts = Parts(before, past, show(agent, history, context))
     fitted = fit(parts, window, plan.trim_percent, fixed_tokens, plan.history)
     request = ModelRequest(
         agent.id,
@@ -82,10 +84,21 @@ def prepare(
     return Prepared(request, fitted, fixed_tokens, loaded)
 
 
-def show(agent: Agent, messages: Sequence[Message]) -> list[ShownMessage]:
-    """Messages as an agent is shown them."""
-    client_system, escape = agent.allow_client_system, agent.escape_signals
-    return show_history(messages, agent.id, client_system=client_system, escape=escape)
+def show(agent: Agent, messages: Sequence[Message], context: Context) -> list[ShownMessage]:
+    """Messages as an agent is shown them; each is made once."""
+    out: list[ShownMessage] = []
+    for message in messages:
+        known = context.shown.get(id(message))
+        if known is None:
+            made = show_history(
+                [message],
+                agent.id,
+                client_system=agent.allow_client_system,
+                escape=agent.escape_signals,
+            )
+            known = context.shown[id(message)] = message, made
+        out += known[1]
+    return out
 
 
 def shown_blocks(agent: Agent, prepared: Prepared) -> tuple[ShownBlock, ...]:
@@ -118,11 +131,13 @@ def shown_blocks(agent: Agent, prepared: Prepared) -> tuple[ShownBlock, ...]:
     return tuple(out)
 
 
-def messages_through(agent: Agent, history: Sequence[Message], left_out: int) -> int:
+def messages_through(
+    agent: Agent, history: Sequence[Message], context: Context, left_out: int
+) -> int:
     """Up to which message of a history its first `left_out` shown ones after the first reach."""
-    shown = len(show(agent, history[:1]))
+    shown = len(show(agent, history[:1], context))
     for place in range(1, len(history)):
         if shown > left_out:
             return place
-        shown += len(show(agent, history[place : place + 1]))
+        shown += len(show(agent, history[place : place + 1], context))
     return len(history)

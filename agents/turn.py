@@ -158,7 +158,7 @@ class Turn:
             size = prepared.tokens
             window = int(min(window, size) * OVERFLOW_PART)
             loaded = prepared.loaded
-            prepared = prepare(agent, history, loaded, found, window, stream=stream)
+            prepared = prepare(agent, history, self.context, loaded, found, window, stream=stream)
             if prepared.tokens >= size:
                 # what is left must stay
                 raise overflow
@@ -175,9 +175,11 @@ class Turn:
             started = clock.monotonic()
             loaded = await self.context.get()
             seconds = clock.monotonic() - started
-            prepared = prepare(agent, history, loaded, found, window, stream=stream)
+            prepared = prepare(agent, history, self.context, loaded, found, window, stream=stream)
             if prepared.fitted.own and await self._compact(history, prepared):
-                prepared = prepare(agent, history, loaded, found, window, stream=stream)
+                prepared = prepare(
+                    agent, history, self.context, loaded, found, window, stream=stream
+                )
         await self._tell_context(prepared, seconds)
         return prepared
 
@@ -202,7 +204,7 @@ class Turn:
         agent, helper = self.agent, self.agent.compactor
         if helper is None:
             return False
-        through = messages_through(agent, history, prepared.fitted.own)
+        through = messages_through(agent, history, self.context, prepared.fitted.own)
         if through < 2:
             return False
         text = text_of(history[1:through])

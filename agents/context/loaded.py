@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
 from agents.messages import Message
+from agents.model import ShownMessage
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +54,11 @@ async def load_nothing() -> Loaded:
 
 @dataclass(slots=True)
 class Context:
-    """Loads when first asked, and remembers what was told of it."""
+    """Loads when first asked; remembers what was told of it, and what messages are shown as."""
 
     load: Callable[[], Awaitable[Loaded]] = load_nothing
+    # what messages are shown as, by their ids; with each message, so that its id stays its own
+    shown: dict[int, tuple[Message, list[ShownMessage]]] = field(default_factory=dict)
     _loaded: Loaded | None = None
     # what was left out when it was told; None: it was not told yet
     _told: int | None = field(default=None)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from agents.context.plan import HistoryBlock
 from agents.model import ShownMessage
-from agents.tokens import MAX_TOKENS_PER_CHARACTER, MESSAGE_TOKENS, estimate_tokens
+from agents.tokens import MAX_TOKENS_PER_CHARACTER, MESSAGE_TOKENS
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ def _joined(
 
 
 def _sum(messages: Sequence[ShownMessage]) -> int:
-    return sum(estimate_tokens(message.wire) for message in messages)
+    return sum(message.tokens for message in messages)
 
 
 def _fits_for_certain(messages: Sequence[ShownMessage], room_tokens: int) -> bool:
@@ -165,7 +165,7 @@ def _without_middle(messages: list[ShownMessage], goal: float) -> tuple[list[Sho
     blocks = _blocks(messages)
     if len(blocks) < 3:
         return messages, 0
-    sizes = [estimate_tokens(message.wire) for message in messages]
+    sizes = [message.tokens for message in messages]
     goal -= sum(sizes[blocks[0]])
     kept = len(blocks) - 1
     total = sum(sizes[blocks[kept]])

@@ -239,7 +239,7 @@ class Scripted:
             ToolCall(f"call_{number}_{n}", call.tool, dict(call.arguments))
             for n, call in enumerate(rule.calls, 1)
         )
-        prompt_tokens = sum(estimate_tokens(message.wire) for message in request.messages)
+        prompt_tokens = sum(message.tokens for message in request.messages)
         usage = Usage(prompt_tokens, estimate_tokens({"content": content}))
         # who writes a script may write calls as text, and means them
         return ModelReply(content, calls, usage, self.name, has_native_calls=bool(calls))

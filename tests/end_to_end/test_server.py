@@ -78,6 +78,9 @@ def test_a_run_as_one_document(server: ServerProcess):
         "paused_agent_id",
         "paused_until",
         "asks",
+        "user_id",
+        "conversation_id",
+        "exchange",
         "usage",
         "duration_seconds",
     }
