@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pydantic import BaseModel
 
 from agents.agent import Agent
-from agents.context.blocks import cut_to
+from agents.context.blocks import as_data, cut_to
 from agents.context.loaded import Context
 from agents.context.view import shown_lines, text_of
 from agents.errors import ModelError
@@ -202,20 +202,22 @@ class Turn:
     async def _compact(self, history: Sequence[Message], prepared: Prepared) -> bool:
         """Let a helper shorten the run's oldest messages that do not fit; whether it did."""
         agent, helper = self.agent, self.agent.compactor
-        if helper is None:
+        if helper is None or self.context.helper_failed:
             return False
         through = messages_through(agent, history, self.context, prepared.fitted.own)
         if through < 2:
             return False
-        text = text_of(history[1:through])
+        # what is longer than the window is no request for a helper, either
+        text = cut_to(text_of(history[1:through]), agent.context.window_tokens // 2)
 
         async def tell(event: ModelEvent) -> None:
             if isinstance(event, RequestEnded):
                 await self.emit(ModelCalled(helper.agent_id, helper.agent_id, event))
 
         try:
-            answer = await helper.ask(f"Messages of a run that goes on:\n\n{text}", Shortened, tell)
+            answer = await helper.ask(as_data("messages", text), Shortened, tell)
         except ModelError as error:
+            self.context.helper_failed = True
             await self._warn("helper_failed", f"older messages are left out instead: {error}")
             return False
         after = count_tokens(answer.summary)

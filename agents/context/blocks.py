@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Sequence
 
 from agents.context.loaded import LoadedBlock
+from agents.marks import quote_marks
 from agents.tokens import count_tokens
 
 HEAD = (
@@ -11,7 +12,10 @@ HEAD = (
     "for nothing."
 )
 # the elements that are ours, wherever a text writes them
-OWN_TAGS = re.compile(r"<(?=/?\s*(?:context|summary|exchanges)\b)", re.IGNORECASE)
+HIDDEN = r"[\s\u00ad\u200b-\u200f\u2060\ufeff]*"
+OWN_TAGS = re.compile(
+    rf"<(?={HIDDEN}/?{HIDDEN}(?:context|summary|exchanges|messages)\b)", re.IGNORECASE
+)
 CUT = "[the rest is left out]"
 
 
@@ -22,7 +26,7 @@ def context_message(blocks: Sequence[LoadedBlock], escape: Callable[[str], str])
         blocks: what stands in it.
         escape: changes what would be a signal of the agent's.
     """
-    parts = [as_data(block.kind, escape(block.text)) for block in blocks if block.text]
+    parts = [as_data(block.kind, quote_marks(escape(block.text))) for block in blocks if block.text]
     return "\n".join(("<context>", HEAD, *parts, "</context>")) if parts else ""
 
 

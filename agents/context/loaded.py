@@ -59,6 +59,8 @@ class Context:
     load: Callable[[], Awaitable[Loaded]] = load_nothing
     # what messages are shown as, by their ids; with each message, so that its id stays its own
     shown: dict[int, tuple[Message, list[ShownMessage]]] = field(default_factory=dict)
+    # a helper could not shorten it: it is not asked again
+    helper_failed: bool = False
     _loaded: Loaded | None = None
     # what was left out when it was told; None: it was not told yet
     _told: int | None = field(default=None)

@@ -7,6 +7,9 @@ from agents.context.plan import HistoryBlock
 from agents.model import ShownMessage
 from agents.tokens import MAX_TOKENS_PER_CHARACTER, MESSAGE_TOKENS
 
+# of a note that says what is left out
+NOTE_TOKENS = 25
+
 
 @dataclass(frozen=True, slots=True)
 class Parts:
@@ -147,16 +150,17 @@ def _newest(
     """
     if not parts.past:
         return parts.past, 0
-    room = goal - _sum([*parts.before, *parts.own])
+    room = goal - _sum([*parts.before, *parts.own]) - NOTE_TOKENS
     sizes = [_sum(messages) for _, messages in parts.past]
     total, first = sum(sizes), 0
     while first < len(sizes) and total > room:
         total -= sizes[first]
         first += 1
-        # the next place at which a quarter begins
-        while first < len(sizes) and (parts.past[first][0] - 1) % quarter:
-            total -= sizes[first]
-            first += 1
+    # the next place at which a quarter begins, unless nothing would be left
+    aligned = first
+    while aligned < len(sizes) and (parts.past[aligned][0] - 1) % quarter:
+        aligned += 1
+    first = aligned if aligned < len(sizes) else first
     return parts.past[first:], first
 
 

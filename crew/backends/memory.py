@@ -65,7 +65,7 @@ class MemoryStore:
         self.outbox = MemoryOutbox()
         self.schedules = MemorySchedules()
         self.chores = MemoryChores()
-        self.conversations = MemoryConversations(self.chores, self._forget_runs)
+        self.conversations = MemoryConversations(self.chores, self._forget_runs, self._is_open)
 
     async def append(self, write: Write) -> AppendResult:
         """See RunLog."""
@@ -241,6 +241,10 @@ class MemoryStore:
         self._to_cancel.pop(run_id, None)
         records = self._idempotency.items()
         self._idempotency = {key: one for key, one in records if one.run_id != run_id}
+
+    def _is_open(self, run_id: str) -> bool:
+        row = self._rows.get(run_id)
+        return row is not None and row.ended_at is None
 
     def _forget_runs(self, place: tuple[str, str]) -> None:
         """Those of a conversation, and what was to be told of them."""

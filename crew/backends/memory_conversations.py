@@ -14,7 +14,18 @@ from crew.journal.conversations import (
     Summary,
     TitledBy,
 )
-from crew.journal.exchanges import Began, ExchangeEnd, ExchangeStart, Refused, begin, copy_of, end
+from crew.journal.exchanges import (
+    Began,
+    ExchangeEnd,
+    ExchangeStart,
+    Refused,
+    begin,
+    copy_of,
+    end,
+    is_used,
+    may_be_titled,
+    takes_summary,
+)
 
 Place = tuple[str, str]
 
@@ -24,14 +35,22 @@ class MemoryChores:
 
     def __init__(self) -> None:
         self._chores: dict[tuple[str, str, str], Chore] = {}
+        # that became necessary again while somebody does them
+        self._again: set[tuple[str, str, str]] = set()
 
     def insert(self, chore: Chore) -> None:
-        """Keep one, with the write that it belongs to."""
-        self._chores[chore.kind, chore.owner, chore.key] = chore
+        """Keep one, with the write that it belongs to; one that was taken stays as it is."""
+        key = (chore.kind, chore.owner, chore.key)
+        known = self._chores.get(key)
+        if known is None or known.attempts == 0:
+            self._chores[key] = chore
+        else:
+            self._again.add(key)
 
     def delete(self, place: Place) -> None:
         """Forget those of a conversation."""
         self._chores = {key: one for key, one in self._chores.items() if key[1:] != place}
+        self._again = {key for key in self._again if key[1:] != place}
 
     async def take(self, now: str, until: str, limit: int) -> list[Chore]:
         """See ChoreLog."""
@@ -44,12 +63,17 @@ class MemoryChores:
     async def postpone(self, chore: Chore, until: str) -> None:
         """See ChoreLog."""
         if self._is_same(chore):
-            self.insert(replace(chore, due_at=until))
+            self._chores[chore.kind, chore.owner, chore.key] = replace(chore, due_at=until)
 
-    async def finish(self, chore: Chore) -> None:
+    async def finish(self, chore: Chore, now: str, *, more: bool = False) -> None:
         """See ChoreLog."""
-        if self._is_same(chore):
-            del self._chores[chore.kind, chore.owner, chore.key]
+        if not self._is_same(chore):
+            return
+        key = (chore.kind, chore.owner, chore.key)
+        del self._chores[key]
+        if more or key in self._again:
+            self._chores[key] = replace(chore, due_at=now, attempts=0)
+        self._again.discard(key)
 
     async def counts(self) -> dict[ChoreKind, int]:
         """See ChoreLog."""
@@ -57,15 +81,26 @@ class MemoryChores:
 
     def _is_same(self, chore: Chore) -> bool:
         known = self._chores.get((chore.kind, chore.owner, chore.key))
-        return known is not None and known.attempts == chore.attempts
+        return known == chore
 
 
 class MemoryConversations:
     """See ConversationLog."""
 
-    def __init__(self, chores: MemoryChores, forget_runs: Callable[[Place], None]) -> None:
-        """`forget_runs`: deletes the runs of a conversation."""
-        self._chores, self._forget_runs = chores, forget_runs
+    def __init__(
+        self,
+        chores: MemoryChores,
+        forget_runs: Callable[[Place], None],
+        is_open: Callable[[str], bool],
+    ) -> None:
+        """Of a store.
+
+        Args:
+            chores: those of the conversations.
+            forget_runs: deletes the runs of a conversation.
+            is_open: whether a run is there and has not ended.
+        """
+        self._chores, self._forget_runs, self._is_open = chores, forget_runs, is_open
         self._known: dict[Place, Conversation] = {}
         self._exchanges: dict[Place, dict[int, Exchange]] = {}
         self._summaries: dict[Place, list[Summary]] = {}
@@ -75,7 +110,14 @@ class MemoryConversations:
     def begin(self, start: ExchangeStart) -> Began | Refused:
         """Let a run be the next one; nothing is kept yet."""
         place = (start.owner, start.conversation_id)
-        return begin(self._known.get(place), start, len(self._queues.get(place, ())))
+        known = self._freed(self._known.get(place))
+        return begin(known, start, len(self._queues.get(place, ())))
+
+    def _freed(self, known: Conversation | None) -> Conversation | None:
+        """Not busy with a run that has ended, or is not there."""
+        if known is None or known.busy is None or self._is_open(known.busy):
+            return known
+        return replace(known, busy=None)
 
     def keep(self, start: ExchangeStart, began: Began) -> None:
         """Keep what a start has changed."""
@@ -135,10 +177,17 @@ class MemoryConversations:
         texts = [one.title, *(exchange.query for exchange in exchanges.values())]
         return any(text in given.casefold() for given in texts)
 
-    async def set_title(self, owner: str, conversation_id: str, title: str, by: TitledBy) -> bool:
+    async def set_title(
+        self,
+        owner: str,
+        conversation_id: str,
+        title: str,
+        by: TitledBy,
+        created_at: str | None = None,
+    ) -> bool:
         """See ConversationLog."""
         known = self._known.get((owner, conversation_id))
-        if known is None or (by == "helper" and known.titled_by == "person"):
+        if known is None or not may_be_titled(known, by, created_at):
             return False
         self._known[owner, conversation_id] = replace(known, title=title, titled_by=by)
         return True
@@ -179,11 +228,13 @@ class MemoryConversations:
         kept = reversed(self._summaries.get((owner, conversation_id), []))
         return next((one for one in kept if through is None or one.through <= through), None)
 
-    async def add_summary(self, owner: str, conversation_id: str, summary: Summary) -> bool:
+    async def add_summary(
+        self, owner: str, conversation_id: str, summary: Summary, created_at: str
+    ) -> bool:
         """See ConversationLog."""
         place = (owner, conversation_id)
         known = self._known.get(place)
-        if known is None or known.summary_version + 1 != summary.version:
+        if known is None or not takes_summary(known, summary, created_at):
             return False
         self._known[place] = replace(
             known, summary_version=summary.version, summarised=summary.through
@@ -210,13 +261,15 @@ class MemoryConversations:
             self._summaries[place] = [summary]
         return True
 
-    async def delete(self, owner: str, conversation_id: str) -> Literal["deleted", "busy", "none"]:
+    async def delete(
+        self, owner: str, conversation_id: str, unused_since: str | None = None
+    ) -> Literal["deleted", "busy", "none"]:
         """See ConversationLog."""
         place = (owner, conversation_id)
-        known = self._known.get(place)
+        known = self._freed(self._known.get(place))
         if known is None:
             return "none"
-        if known.busy is not None:
+        if known.busy is not None or is_used(known, unused_since):
             return "busy"
         for kept in (self._known, self._exchanges, self._summaries, self._queues):
             kept.pop(place, None)

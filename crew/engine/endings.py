@@ -1,9 +1,10 @@
 """A run's row when a segment has ended; pure."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from agents.context.plan import SummaryBlock
-from agents.messages import encode_messages
+from agents.messages import AgentMessage, Message, encode_messages
 from crew.crew import Crew
 from crew.journal.conversations import Exchange, owner_of
 from crew.journal.exchanges import ChoreRules, ExchangeEnd
@@ -64,8 +65,7 @@ def ended_exchange(row: RunRow, state: RunState, crew: Crew) -> ExchangeEnd | No
     agent_id = row.agent_id or ""
     transcript = ""
     if _keeps_transcripts(crew) and answer:
-        # without the query, which it begins with
-        transcript = encode_messages(state.main.history[1:])
+        transcript = encode_messages(_said(state.main.history))
     exchange = Exchange(
         row.exchange,
         row.run_id,
@@ -102,3 +102,11 @@ def chore_rules(crew: Crew) -> ChoreRules:
     if block is not None and "summary" in crew.helpers:
         unsummarised = block.every + block.keep
     return ChoreRules(title_after, unsummarised)
+
+
+def _said(history: Sequence[Message]) -> list[Message]:
+    """What was said in a run after its query, without calls that have no results."""
+    said = list(history[1:])
+    if said and isinstance(said[-1], AgentMessage) and said[-1].calls:
+        said[-1] = replace(said[-1], calls=())
+    return said

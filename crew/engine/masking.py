@@ -9,6 +9,7 @@ from dataclasses import replace
 from agents.events import (
     AgentDelta,
     AgentResponded,
+    Compacted,
     ModelCalled,
     ToolAsked,
     ToolProgressed,
@@ -85,6 +86,8 @@ def _masked(event: Event, secrets: Secrets) -> Event:
             return replace(event, asked=replace(asked, forms=forms))
         case Warned():
             return replace(event, message=mask(event.message))
+        case Compacted():
+            return replace(event, text=mask(event.text))
         case _:
             return event
 

@@ -135,8 +135,18 @@ class ConversationLog(Protocol):
         """
         ...
 
-    async def set_title(self, owner: str, conversation_id: str, title: str, by: TitledBy) -> bool:
-        """Name it; False if there is none, or a person has named it and this is a helper."""
+    async def set_title(
+        self,
+        owner: str,
+        conversation_id: str,
+        title: str,
+        by: TitledBy,
+        created_at: str | None = None,
+    ) -> bool:
+        """Name it; False if there is none, or a person has named it and this is a helper.
+
+        `created_at`: of the one that is meant, where another one may have its id by now.
+        """
         ...
 
     async def set_metadata(
@@ -163,8 +173,13 @@ class ConversationLog(Protocol):
         """The newest summary, or the newest that covers no more than this."""
         ...
 
-    async def add_summary(self, owner: str, conversation_id: str, summary: Summary) -> bool:
-        """Keep a summary if its version is the next one; the newest few stay."""
+    async def add_summary(
+        self, owner: str, conversation_id: str, summary: Summary, created_at: str
+    ) -> bool:
+        """Keep a summary if its version is the next one; the newest few stay.
+
+        `created_at`: of the conversation, which another one may have replaced meanwhile.
+        """
         ...
 
     async def fork(
@@ -177,8 +192,13 @@ class ConversationLog(Protocol):
         """
         ...
 
-    async def delete(self, owner: str, conversation_id: str) -> Literal["deleted", "busy", "none"]:
-        """Delete one with all that is of it: runs, events, receipts, notices, chores."""
+    async def delete(
+        self, owner: str, conversation_id: str, unused_since: str | None = None
+    ) -> Literal["deleted", "busy", "none"]:
+        """Delete one with all that is of it: runs, events, receipts, notices, chores.
+
+        `unused_since`: only if nobody has used it since then (else "busy").
+        """
         ...
 
     async def old(self, before: str, limit: int = 100) -> list[tuple[str, str]]:
@@ -201,8 +221,11 @@ class ChoreLog(Protocol):
         """Let one be due at a later time."""
         ...
 
-    async def finish(self, chore: Chore) -> None:
-        """Forget one that is done, or given up; not if it was moved meanwhile."""
+    async def finish(self, chore: Chore, now: str, *, more: bool = False) -> None:
+        """Forget one that is done, or given up; not if another one has it by now.
+
+        One that became necessary again meanwhile, or of which there is `more` to do, is due now.
+        """
         ...
 
     async def counts(self) -> dict[ChoreKind, int]:

@@ -8,7 +8,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from crew.journal.conversations import Chore, ChoreKind, Conversation, Exchange, Summary
+from crew.journal.conversations import (
+    Chore,
+    ChoreKind,
+    Conversation,
+    Exchange,
+    Summary,
+    TitledBy,
+)
 
 # runs that may wait for the one that is at work
 MAX_WAITING = 10
@@ -182,3 +189,21 @@ def copy_of(
         status=last.status if last else None,
     )
     return made, replace(summary, version=1) if summary else None
+
+
+def may_be_titled(known: Conversation, by: TitledBy, created_at: str | None) -> bool:
+    """Whether a title counts: a person's stays, and another conversation may have the id by now."""
+    if created_at not in (None, known.created_at):
+        return False
+    return by == "person" or known.titled_by != "person"
+
+
+def takes_summary(known: Conversation, summary: Summary, created_at: str) -> bool:
+    """Whether a summary is the next one of this very conversation."""
+    is_next = known.summary_version + 1 == summary.version
+    return is_next and created_at == known.created_at and summary.through <= known.shown
+
+
+def is_used(known: Conversation, unused_since: str | None) -> bool:
+    """Whether somebody has used a conversation since a time, if there is one."""
+    return unused_since is not None and known.used_at >= unused_since

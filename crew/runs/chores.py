@@ -23,7 +23,6 @@ from agents.helper import Helper
 from agents.model import EmitModelEvent, ModelEvent, RequestEnded
 from crew.engine.endings import summary_block
 from crew.journal.conversations import (
-    MAX_TITLE,
     Chore,
     Conversation,
     Exchange,
@@ -95,14 +94,15 @@ class Chores:
     async def run(self) -> None:
         """Do what is due, until this is cancelled or the process drains."""
         while not self.runs.draining:
-            # maintenance tells of a store that fails
-            with contextlib.suppress(StoreError):
-                while await self._round():
-                    continue
+            await self.drain()
             await self.clock.sleep(LOOK_SECONDS)
 
     async def drain(self) -> None:
         """Do what is due now, and no more."""
+        if not self.runs.crew.helpers:
+            # what waits is for a crew that has some
+            return
+        # maintenance tells of a store that fails
         with contextlib.suppress(StoreError):
             while await self._round():
                 continue
@@ -133,15 +133,16 @@ class Chores:
             log.exception("the chore %s of conversation %s failed", chore.kind, chore.key)
             return await self._fail(chore, "the runtime made a mistake")
         with contextlib.suppress(StoreError):
-            await self.store.chores.finish(chore)
-        return outcome
+            more = outcome == "more"
+            await self.store.chores.finish(chore, rfc3339(self.store.now()), more=more)
+        return "done" if outcome == "more" else outcome
 
     async def _fail(self, chore: Chore, why: str) -> str:
         with contextlib.suppress(StoreError):
             if chore.attempts >= MAX_ATTEMPTS:
                 text = "the chore %s of conversation %s was given up after %d attempts: %s"
                 log.warning(text, chore.kind, chore.key, chore.attempts, why)
-                await self.store.chores.finish(chore)
+                await self.store.chores.finish(chore, rfc3339(self.store.now()))
                 return "failed"
             wait = timedelta(seconds=FIRST_WAIT_SECONDS * 4 ** (chore.attempts - 1))
             await self.store.chores.postpone(chore, rfc3339(self.store.now() + wait))
@@ -163,26 +164,24 @@ class Chores:
         place = (known.owner, known.conversation_id)
         exchanges = await self.store.conversations.shown(*place, 0, MAX_TITLED)
         answer = await helper.ask(_as_text(exchanges), TitleAnswer, self._tell(helper))
-        title = one_line(self.runs.crew.secrets.mask(answer.title))[:MAX_TITLE]
-        is_set = await self.store.conversations.set_title(*place, title, "helper")
+        title = one_line(self.runs.crew.secrets.mask(answer.title))
+        if not title:
+            raise ModelError("unreadable", "the title is empty")
+        is_set = await self.store.conversations.set_title(*place, title, "helper", known.created_at)
         return "done" if is_set else "stale"
 
     async def _summarise(self, known: Conversation, helper: Helper, block: SummaryBlock) -> str:
-        """Bring the summary up to the newest exchanges but `keep`, some at a time."""
-        place, outcome = (known.owner, known.conversation_id), "skipped"
-        through = known.shown - block.keep
-        while through - known.summarised >= block.every:
-            until = min(through, known.summarised + max(MAX_AT_ONCE, block.every))
-            summary = await self._next_summary(known, helper, until)
-            if not await self.store.conversations.add_summary(*place, summary):
-                # another process was first
-                return "stale"
-            outcome = "done"
-            found = await self.store.conversations.get(*place)
-            if found is None:
-                break
-            known = found
-        return outcome
+        """Bring the summary closer to the newest exchanges but `keep`; "more": not all the way."""
+        place, through = (known.owner, known.conversation_id), known.shown - block.keep
+        if through - known.summarised < block.every:
+            return "skipped"
+        until = min(through, known.summarised + max(MAX_AT_ONCE, block.every))
+        summary = await self._next_summary(known, helper, until)
+        made = await self.store.conversations.add_summary(*place, summary, known.created_at)
+        if not made:
+            # another process was first, or it was deleted meanwhile
+            return "stale"
+        return "more" if through - until >= block.every else "done"
 
     async def _next_summary(self, known: Conversation, helper: Helper, through: int) -> Summary:
         place = (known.owner, known.conversation_id)
@@ -214,7 +213,7 @@ class Chores:
         exchanges = {one.number: one for one in new}
         texts = {_plain(one.text) for one in old}
         kept: list[Fact] = []
-        dropped = 0
+        mask, dropped = self.runs.crew.secrets.mask, 0
         for one in given:
             if _plain(one.text) in texts:
                 continue
@@ -227,7 +226,7 @@ class Chores:
                 dropped += 1
                 continue
             texts.add(_plain(one.text))
-            kept.append(Fact(one.text, one.quote, one.exchange))
+            kept.append(Fact(mask(one.text), mask(one.quote), one.exchange))
         self.counts.facts("kept", len(kept))
         self.counts.facts("dropped", dropped)
         return kept

@@ -15,7 +15,7 @@ from crew.journal.errors import StoreError, StoreUnavailable
 from crew.journal.events import CancelReason, Unplayable
 from crew.journal.listing import RunFilter
 from crew.journal.replay import PAGE, replay
-from crew.journal.rows import RunRow
+from crew.journal.rows import FIRST_EPOCH, RunRow
 from crew.journal.state import RunState
 from crew.runs.factory import RunFactory
 from crew.runs.run import Run
@@ -66,14 +66,36 @@ class RunClaimer:
             self.live.left |= {run_id for run_id in ours if run_id not in self.live}
 
     async def recover(self) -> list[Run]:
-        """Claim the runs that were found, or that were left because the store failed."""
+        """Claim the runs that were found, that were left since the store failed, or that waited."""
+        recovered = await self._recover_in_line()
         if not self.live.left:
-            return []
+            return recovered
         claims = await self.store.claims(list(self.live.left))
         # first what may end this process again, so that the others need not be claimed once more
         in_order = sorted(self.live.left, key=lambda run_id: (-claims.get(run_id, 0), run_id))
-        recovered = [await self._recover(run_id) for run_id in in_order]
-        return [run for run in recovered if run is not None]
+        found = [await self._recover(run_id) for run_id in in_order]
+        return [*recovered, *(run for run in found if run is not None)]
+
+    async def _recover_in_line(self) -> list[Run]:
+        """Claim those that waited for another run of their conversation, and wait no more."""
+        if not self.live.in_line:
+            return []
+        waiting = await self.store.conversations.waiting(list(self.live.in_line))
+        recovered = []
+        for run_id in sorted(self.live.in_line - waiting):
+            # another process may have resumed it, which is not to be done again
+            try:
+                run = await self.claim(run_id, FIRST_EPOCH)
+            except StoreUnavailable:
+                continue
+            except (StoreError, LostConfiguration):
+                # told, and tried again, as any other
+                self.live.left.add(run_id)
+                run = None
+            self.live.in_line.discard(run_id)
+            if run is not None:
+                recovered.append(run)
+        return recovered
 
     def stop_waiting(self) -> None:
         """Leave the runs that wait until they may be at work to the next process."""

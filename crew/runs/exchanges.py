@@ -14,6 +14,7 @@ from crew.runs.errors import (
     ConversationMoved,
     NoConversations,
     NotPaused,
+    key_taken,
 )
 from crew.runs.factory import RunFactory
 from crew.runs.run import Run
@@ -87,6 +88,8 @@ class ExchangeStarter:
         row = await self.store.row(run_id)
         if row is None or row.status != "paused":
             return None
+        if key is not None and (record := await self.store.idempotency_record(key.key)):
+            raise key_taken(key, record)
         if row.asks:
             raise ConversationAsks(run_id, row.asks)
         if not may_answer:
@@ -123,7 +126,7 @@ class ExchangeStarter:
             # whoever ends the run at work lets it go on
             self.factory.discard(run)
             if self.factory.queue is None:
-                self.factory.live.left.add(run.id)
+                self.factory.live.in_line.add(run.id)
         else:
             await self.starter.play(run)
         return run

@@ -85,15 +85,15 @@ class RunFactory:
             self.live.left.add(run.id)
         self.live.remove(run)
         self.revisions.release(run.crew)
-        if run.journal.next_run is not None:
-            self._let_go_on(run.journal.next_run)
+        if run.journal.next_run is not None and self.queue is not None:
+            self._let_go_on(run.journal.next_run, self.queue)
 
-    def _let_go_on(self, run_id: str) -> None:
-        """A run that waited for another one of its conversation may be at work now."""
-        if self.queue is None:
-            self.live.left.add(run_id)
-            return
-        # if this process ends before, a worker finds it
-        putting = asyncio.ensure_future(self.queue.put(run_id, FIRST_EPOCH))
+    def _let_go_on(self, run_id: str, queue: Queue) -> None:
+        """A run that waited for another one of its conversation may be at work now.
+
+        If this process ends before, a worker finds it. Without a queue whoever started the run
+        looks for its turn.
+        """
+        putting = asyncio.ensure_future(queue.put(run_id, FIRST_EPOCH))
         self._putting.add(putting)
         putting.add_done_callback(self._putting.discard)

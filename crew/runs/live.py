@@ -34,6 +34,8 @@ class LiveRuns:
         self.draining = False
         # runs that go on and that this process is still to claim
         self.left: set[str] = set()
+        # runs that were started here, and wait for another one of their conversation
+        self.in_line: set[str] = set()
         self.declined = Declined(clock)
 
     def __contains__(self, run_id: str) -> bool:
@@ -79,7 +81,7 @@ class LiveRuns:
         """Whether a run that goes on is, or will be, played though it is not alive here yet."""
         if run_id in self._runs:
             return False
-        return run_id in self.left or not self.store.alone()
+        return run_id in self.left | self.in_line or not self.store.alone()
 
     def remote_tails(self) -> list[RemoteTail]:
         """The tails of runs that other processes play."""

@@ -154,5 +154,5 @@ async def forget_conversations(runs: Runs) -> bool:
     before = rfc3339(runs.store.now() - timedelta(days=settings.keep_days))
     old = await runs.store.conversations.old(before)
     for owner, conversation_id in old:
-        await runs.store.conversations.delete(owner, conversation_id)
+        await runs.store.conversations.delete(owner, conversation_id, before)
     return bool(old)

@@ -22,7 +22,7 @@ from crew.journal.wire import RunEvent
 from crew.runs.chores import Chores
 from crew.runs.errors import ChangedCall, UnknownRun, WrongDecision
 from crew.runs.live import LiveRuns
-from crew.runs.maintenance import apply_cancellations
+from crew.runs.maintenance import apply_cancellations, recover_left
 from crew.runs.reader import RunReader
 from crew.runs.run import Run
 from crew.runs.runs import Runs
@@ -120,7 +120,10 @@ async def play_in(runs: Runs, asked: Query | Resume | Retry, output: Output) -> 
     """The same with runs that are open, and stay so."""
     interactive = sys.stdin.isatty() and not output.as_lines
     deltas = interactive and output.console.is_terminal
-    cancelling = asyncio.create_task(apply_cancellations(runs))
+    upkeep = [asyncio.create_task(apply_cancellations(runs))]
+    if runs.queue is None:
+        # a run that waits for another one of its conversation
+        upkeep.append(asyncio.create_task(recover_left(runs)))
     started: Run | None = None
     try:
         started = await _start(runs, asked, deltas=deltas)
@@ -141,7 +144,8 @@ async def play_in(runs: Runs, asked: Query | Resume | Retry, output: Output) -> 
                 await _end(runs, started)
         raise
     finally:
-        cancelling.cancel()
+        for task in upkeep:
+            task.cancel()
 
 
 async def _start(runs: Runs, asked: Query | Resume | Retry, *, deltas: bool) -> Run:

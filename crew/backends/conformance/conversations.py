@@ -4,7 +4,7 @@ import asyncio
 from dataclasses import replace
 
 from crew.backends.conformance.samples import DAY, sample_records, sample_row
-from crew.journal.conversations import Chore, Conversation, Exchange, Fact, Summary
+from crew.journal.conversations import Conversation, Exchange, Fact, Summary
 from crew.journal.events import RunStatus
 from crew.journal.exchanges import ChoreRules, ExchangeEnd, ExchangeStart, Refused
 from crew.journal.rows import (
@@ -190,12 +190,17 @@ async def conversations_are_listed_by_use(store: RunStore) -> None:
 async def summaries_are_kept_in_versions(store: RunStore) -> None:
     """The next version only; five stay, and what one covers is known."""
     log = store.conversations
-    await play(store, "r1", 1)
+    for number in range(1, 8):
+        await play(store, f"r{number}", number)
+    # of another conversation that had this id, or of more than there is
+    assert not await log.add_summary(OWNER, ID, Summary(1, 1, "s", (), AT), "2025")
+    assert not await log.add_summary(OWNER, ID, Summary(1, 8, "s", (), AT), AT)
+    assert not await log.set_title(OWNER, ID, "x", "helper", "2025")
     for version in range(1, 8):
         facts = (Fact("f", "q", 1),)
         made = Summary(version, version, f"s{version}", facts, AT)
         kept = await asyncio.gather(
-            log.add_summary(OWNER, ID, made), log.add_summary(OWNER, ID, made)
+            log.add_summary(OWNER, ID, made, AT), log.add_summary(OWNER, ID, made, AT)
         )
         assert sorted(kept) == [False, True], kept
     newest = await log.summary(OWNER, ID)
@@ -215,7 +220,7 @@ async def conversations_are_forked(store: RunStore) -> None:
     for number in range(1, 5):
         await play(store, f"r{number}", number)
     for version, through in ((1, 1), (2, 3)):
-        await log.add_summary(OWNER, ID, Summary(version, through, f"s{version}", (), AT))
+        await log.add_summary(OWNER, ID, Summary(version, through, f"s{version}", (), AT), AT)
     copy = Conversation(OWNER, "c2", AT, AT)
     assert await log.fork(OWNER, ID, 2, copy)
     assert not await log.fork(OWNER, ID, 2, copy)
@@ -237,7 +242,7 @@ async def a_deleted_conversation_leaves_nothing(store: RunStore) -> None:
     assert await log.delete(OWNER, ID) == "busy"
     notice = Notice("r1:2:c", "c", "done", AT, "crew", "r1", 2, "completed", None, None, "q", "t")
     await go_on(store, "r1", ended("r1", 1), notices=(notice,))
-    await log.add_summary(OWNER, ID, Summary(1, 1, "s", (), AT))
+    await log.add_summary(OWNER, ID, Summary(1, 1, "s", (), AT), AT)
     assert await log.delete("user:eve", ID) == "none"
     assert await log.delete(OWNER, ID) == "deleted"
     assert await log.delete(OWNER, ID) == "none"
@@ -254,7 +259,7 @@ async def a_deleted_conversation_leaves_nothing(store: RunStore) -> None:
 
 
 async def chores_wait_until_they_are_done(store: RunStore) -> None:
-    """Made by ends of runs, once; given to one at a time; one that is made again waits anew."""
+    """Made by ends of runs, once; given to one at a time, who has it until it is over."""
     chores, later = store.chores, "2027-01-01T00:00:00.000Z"
     await play(store, "r1", 1)
     assert await chores.counts() == {"title": 1}
@@ -266,17 +271,38 @@ async def chores_wait_until_they_are_done(store: RunStore) -> None:
     assert await chores.take(AT, later, 5) == []
     title = next(one for one in taken if one.kind == "title")
     summary = next(one for one in taken if one.kind == "summary")
+    # it is under way: what makes it necessary again changes nothing
+    await play(store, "r3", 3)
+    assert await chores.take(AT, later, 5) == []
     await chores.postpone(title, AT)
     (again,) = await chores.take(AT, later, 5)
     assert (again.kind, again.attempts) == ("title", 2), again
-    # it was made anew meanwhile: whoever did it before has not done this one
-    await play(store, "r3", 3)
-    await chores.finish(summary)
-    assert await chores.counts() == {"title": 1, "summary": 1}
-    for one in await chores.take(AT, later, 5):
-        await chores.finish(one)
+    # whose time was over has it no more
+    await chores.finish(title, AT)
+    # it became necessary again, and is due again
+    await chores.finish(summary, AT)
+    await chores.finish(again, AT)
+    taken = await chores.take(AT, later, 5)
+    assert sorted((one.kind, one.attempts) for one in taken) == [("summary", 1), ("title", 1)]
+    for one in taken:
+        await chores.finish(one, AT, more=one.kind == "title")
+    assert await chores.counts() == {"title": 1}
+    (more,) = await chores.take(AT, later, 5)
+    await chores.finish(more, AT)
     assert await chores.counts() == {}
-    assert isinstance(title, Chore)
+
+
+async def a_run_that_is_over_keeps_no_conversation_busy(store: RunStore) -> None:
+    """Whoever ended it: an older version writes no exchange."""
+    log = store.conversations
+    await begin(store, "r1", start("r1", 1))
+    over = sample_row("r1", "completed", user_id="ann", conversation_id=ID, ended_at=AT)
+    await store.append(Write("r1", sample_records(2, 2), over, epoch=1))
+    assert await begin(store, "r2", start("r2", 2)) == Appended(1)
+    over = replace(over, run_id="r2")
+    await store.append(Write("r2", sample_records(2, 2), over, epoch=1))
+    assert await log.delete(OWNER, ID, "2000") == "busy"
+    assert await log.delete(OWNER, ID) == "deleted"
 
 
 CHECKS = (
@@ -290,4 +316,5 @@ CHECKS = (
     conversations_are_forked,
     a_deleted_conversation_leaves_nothing,
     chores_wait_until_they_are_done,
+    a_run_that_is_over_keeps_no_conversation_busy,
 )

@@ -7,7 +7,8 @@ from crew.journal.conversations import Chore, ChoreKind
 
 ADD_CHORE = """
 INSERT INTO crew_chores VALUES ($1, $2, $3, $4)
-ON CONFLICT (kind, owner, key) DO UPDATE SET due_at = excluded.due_at, attempts = 0
+ON CONFLICT (kind, owner, key) DO UPDATE SET again = crew_chores.attempts > 0,
+    due_at = CASE WHEN crew_chores.attempts = 0 THEN excluded.due_at ELSE crew_chores.due_at END
 """
 TAKE_CHORES = """
 UPDATE crew_chores SET due_at = $1, attempts = attempts + 1 WHERE (kind, owner, key) IN (
@@ -15,7 +16,7 @@ UPDATE crew_chores SET due_at = $1, attempts = attempts + 1 WHERE (kind, owner, 
     ORDER BY due_at LIMIT $3 FOR UPDATE SKIP LOCKED
 ) RETURNING kind, owner, key, due_at, attempts
 """
-SAME_CHORE = "kind = $1 AND owner = $2 AND key = $3 AND attempts = $4"
+SAME_CHORE = "kind = $1 AND owner = $2 AND key = $3 AND attempts = $4 AND due_at = $5"
 
 
 async def insert_chores(connection: Connection, chores: Sequence[Chore]) -> None:
@@ -37,19 +38,27 @@ class PostgresChores:
 
     async def postpone(self, chore: Chore, until: str) -> None:
         """See ChoreLog."""
-        sql = f"UPDATE crew_chores SET due_at = $5 WHERE {SAME_CHORE}"  # noqa: S608 # ours
+        sql = f"UPDATE crew_chores SET due_at = $6 WHERE {SAME_CHORE}"  # noqa: S608 # ours
         async with self._server.connection(writes=True) as connection:
-            values = (chore.kind, chore.owner, chore.key, chore.attempts, until)
+            values = (*_key(chore), until)
             await connection.execute(sql, *values)
 
-    async def finish(self, chore: Chore) -> None:
+    async def finish(self, chore: Chore, now: str, *, more: bool = False) -> None:
         """See ChoreLog."""
-        sql = f"DELETE FROM crew_chores WHERE {SAME_CHORE}"  # noqa: S608 # ours
-        async with self._server.connection(writes=True) as connection:
-            await connection.execute(sql, chore.kind, chore.owner, chore.key, chore.attempts)
+        sql = "UPDATE crew_chores SET due_at = $6, attempts = 0, again = false"
+        sql = f"{sql} WHERE {SAME_CHORE} AND (again OR $7)"
+        async with self._server.connection(writes=True) as connection, connection.transaction():
+            await connection.execute(sql, *_key(chore), now, more)
+            sql = f"DELETE FROM crew_chores WHERE {SAME_CHORE}"  # noqa: S608 # ours
+            await connection.execute(sql, *_key(chore))
 
     async def counts(self) -> dict[ChoreKind, int]:
         """See ChoreLog."""
         async with self._server.connection() as connection:
             found = await connection.fetch("SELECT kind, count(*) FROM crew_chores GROUP BY kind")
         return {kind: int(count) for kind, count in found}
+
+
+def _key(chore: Chore) -> tuple[object, ...]:
+    """What makes it the one that was taken."""
+    return (chore.kind, chore.owner, chore.key, chore.attempts, chore.due_at)

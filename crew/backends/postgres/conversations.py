@@ -15,7 +15,18 @@ from crew.journal.conversations import (
     Summary,
     TitledBy,
 )
-from crew.journal.exchanges import Began, ExchangeEnd, ExchangeStart, Refused, begin, copy_of, end
+from crew.journal.exchanges import (
+    Began,
+    ExchangeEnd,
+    ExchangeStart,
+    Refused,
+    begin,
+    copy_of,
+    end,
+    is_used,
+    may_be_titled,
+    takes_summary,
+)
 
 CONVERSATION: TypeAdapter[Conversation] = TypeAdapter(Conversation)
 EXCHANGE: TypeAdapter[Exchange] = TypeAdapter(Exchange)
@@ -60,7 +71,7 @@ ORDER BY version DESC LIMIT 1
 async def begin_exchange(connection: Connection, start: ExchangeStart) -> Began | Refused:
     """Let a run be the next one, within the transaction of its start."""
     place = (start.owner, start.conversation_id)
-    known = await _locked(connection, *place)
+    known = await _freed(connection, await _locked(connection, *place))
     waiting = 0
     if known is not None:
         waiting = await connection.fetchval(WAITING, *place)
@@ -76,6 +87,11 @@ async def begin_exchange(connection: Connection, start: ExchangeStart) -> Began 
         sql = "INSERT INTO crew_conversation_queue VALUES ($1, $2, $3, $4)"
         await connection.execute(sql, *place, start.number, start.run_id)
     return began
+
+
+async def lock_conversation(connection: Connection, start: ExchangeStart) -> None:
+    """Keep others from changing the conversation until the transaction's end."""
+    await _locked(connection, start.owner, start.conversation_id)
 
 
 async def end_exchange(connection: Connection, ended: ExchangeEnd) -> str | None:
@@ -100,6 +116,15 @@ async def end_exchange(connection: Connection, ended: ExchangeEnd) -> str | None
 async def _locked(connection: Connection, owner: str, conversation_id: str) -> Conversation | None:
     found = await connection.fetchval(f"{GET} FOR UPDATE", owner, conversation_id)
     return CONVERSATION.validate_json(found) if found else None
+
+
+async def _freed(connection: Connection, known: Conversation | None) -> Conversation | None:
+    """Not busy with a run that has ended, or is not there: an older version may have ended it."""
+    if known is None or known.busy is None:
+        return known
+    sql = "SELECT 1 FROM crew_runs WHERE run_id = $1 AND ended_at IS NULL"
+    is_open = await connection.fetchval(sql, known.busy)
+    return known if is_open else replace(known, busy=None)
 
 
 def _columns(one: Conversation) -> tuple[object, ...]:
@@ -147,11 +172,18 @@ class PostgresConversations:
             found = await connection.fetch(LISTED, *values)
         return [CONVERSATION.validate_json(document) for (document,) in found]
 
-    async def set_title(self, owner: str, conversation_id: str, title: str, by: TitledBy) -> bool:
+    async def set_title(
+        self,
+        owner: str,
+        conversation_id: str,
+        title: str,
+        by: TitledBy,
+        created_at: str | None = None,
+    ) -> bool:
         """See ConversationLog."""
 
         def change(one: Conversation) -> Conversation | None:
-            if by == "helper" and one.titled_by == "person":
+            if not may_be_titled(one, by, created_at):
                 return None
             return replace(one, title=title, titled_by=by)
 
@@ -205,11 +237,13 @@ class PostgresConversations:
         async with self._server.connection() as connection:
             return await _summary(connection, owner, conversation_id, through)
 
-    async def add_summary(self, owner: str, conversation_id: str, summary: Summary) -> bool:
+    async def add_summary(
+        self, owner: str, conversation_id: str, summary: Summary, created_at: str
+    ) -> bool:
         """See ConversationLog."""
         async with self._server.connection(writes=True) as connection, connection.transaction():
             known = await _locked(connection, owner, conversation_id)
-            if known is None or known.summary_version + 1 != summary.version:
+            if known is None or not takes_summary(known, summary, created_at):
                 return False
             changed = replace(known, summary_version=summary.version, summarised=summary.through)
             await connection.execute(SET, *_columns(changed))
@@ -242,14 +276,16 @@ class PostgresConversations:
                 await _add_summary(connection, place, summary)
             return True
 
-    async def delete(self, owner: str, conversation_id: str) -> Literal["deleted", "busy", "none"]:
+    async def delete(
+        self, owner: str, conversation_id: str, unused_since: str | None = None
+    ) -> Literal["deleted", "busy", "none"]:
         """See ConversationLog."""
         place = (owner, conversation_id)
         async with self._server.connection(writes=True) as connection, connection.transaction():
-            known = await _locked(connection, *place)
+            known = await _freed(connection, await _locked(connection, *place))
             if known is None:
                 return "none"
-            if known.busy is not None:
+            if known.busy is not None or is_used(known, unused_since):
                 return "busy"
             sql = "SELECT run_id FROM crew_runs WHERE conversation_owner = $1"
             sql = f"{sql} AND conversation_id = $2 FOR UPDATE"

@@ -4,7 +4,11 @@ from dataclasses import replace
 
 from pydantic import TypeAdapter
 
-from crew.backends.postgres.conversations import begin_exchange, end_exchange
+from crew.backends.postgres.conversations import (
+    begin_exchange,
+    end_exchange,
+    lock_conversation,
+)
 from crew.backends.postgres.outbox import insert_notices
 from crew.backends.postgres.server import Connection
 from crew.backends.postgres.statements import (
@@ -69,6 +73,9 @@ async def begin(connection: Connection, write: Write) -> AppendResult:
         # the usual one takes one trip
         return await _insert(connection, write, write.row, epoch)
     async with connection.transaction():
+        if isinstance(write.exchange, ExchangeStart):
+            # in the order in which a deletion locks them
+            await lock_conversation(connection, write.exchange)
         if write.expected is not None:
             before = write.records[0].seq - 1
             found = await connection.fetchrow(f"{PLACE} FOR UPDATE", write.run_id, before)

@@ -17,7 +17,18 @@ from crew.journal.conversations import (
     Summary,
     TitledBy,
 )
-from crew.journal.exchanges import Began, ExchangeEnd, ExchangeStart, Refused, begin, copy_of, end
+from crew.journal.exchanges import (
+    Began,
+    ExchangeEnd,
+    ExchangeStart,
+    Refused,
+    begin,
+    copy_of,
+    end,
+    is_used,
+    may_be_titled,
+    takes_summary,
+)
 
 CONVERSATION: TypeAdapter[Conversation] = TypeAdapter(Conversation)
 EXCHANGE: TypeAdapter[Exchange] = TypeAdapter(Exchange)
@@ -47,7 +58,7 @@ def begin_exchange(connection: sqlite3.Connection, start: ExchangeStart) -> Bega
     place = (start.owner, start.conversation_id)
     sql = f"SELECT count(*) FROM conversation_queue WHERE {OF}"  # noqa: S608 # ours
     (waiting,) = connection.execute(sql, place).fetchone()
-    began = begin(_get(connection, *place), start, waiting)
+    began = begin(_freed(connection, _get(connection, *place)), start, waiting)
     if isinstance(began, Refused):
         return began
     _set(connection, began.conversation)
@@ -83,6 +94,15 @@ def end_exchange(connection: sqlite3.Connection, ended: ExchangeEnd) -> str | No
 def _get(connection: sqlite3.Connection, owner: str, conversation_id: str) -> Conversation | None:
     found = connection.execute(GET, (owner, conversation_id)).fetchone()
     return CONVERSATION.validate_json(found[0]) if found else None
+
+
+def _freed(connection: sqlite3.Connection, known: Conversation | None) -> Conversation | None:
+    """Not busy with a run that has ended, or is not there: an older version may have ended it."""
+    if known is None or known.busy is None:
+        return known
+    sql = "SELECT 1 FROM runs WHERE run_id = ? AND ended_at IS NULL"
+    is_open = connection.execute(sql, (known.busy,)).fetchone()
+    return known if is_open else replace(known, busy=None)
 
 
 def _set(connection: sqlite3.Connection, one: Conversation) -> None:
@@ -134,11 +154,18 @@ class SqliteConversations:
         found = await self._file.do(lambda c: c.execute(LISTED, values).fetchall())
         return [CONVERSATION.validate_json(document) for (document,) in found]
 
-    async def set_title(self, owner: str, conversation_id: str, title: str, by: TitledBy) -> bool:
+    async def set_title(
+        self,
+        owner: str,
+        conversation_id: str,
+        title: str,
+        by: TitledBy,
+        created_at: str | None = None,
+    ) -> bool:
         """See ConversationLog."""
 
         def change(one: Conversation) -> Conversation | None:
-            if by == "helper" and one.titled_by == "person":
+            if not may_be_titled(one, by, created_at):
                 return None
             return replace(one, title=title, titled_by=by)
 
@@ -193,12 +220,14 @@ class SqliteConversations:
         """See ConversationLog."""
         return await self._file.do(lambda c: _summary(c, owner, conversation_id, through))
 
-    async def add_summary(self, owner: str, conversation_id: str, summary: Summary) -> bool:
+    async def add_summary(
+        self, owner: str, conversation_id: str, summary: Summary, created_at: str
+    ) -> bool:
         """See ConversationLog."""
 
         def work(connection: sqlite3.Connection) -> bool:
             known = _get(connection, owner, conversation_id)
-            if known is None or known.summary_version + 1 != summary.version:
+            if known is None or not takes_summary(known, summary, created_at):
                 return False
             changed = replace(known, summary_version=summary.version, summarised=summary.through)
             _set(connection, changed)
@@ -234,9 +263,13 @@ class SqliteConversations:
 
         return await self._file.do(work, writes=True)
 
-    async def delete(self, owner: str, conversation_id: str) -> Literal["deleted", "busy", "none"]:
+    async def delete(
+        self, owner: str, conversation_id: str, unused_since: str | None = None
+    ) -> Literal["deleted", "busy", "none"]:
         """See ConversationLog."""
-        result = await self._file.do(lambda c: _delete(c, owner, conversation_id), writes=True)
+        result = await self._file.do(
+            lambda c: _delete(c, owner, conversation_id, unused_since), writes=True
+        )
         if result == "deleted":
             # what was deleted still stands in the log of writes
             await self._file.truncate_log()
@@ -277,13 +310,13 @@ def _add_summary(connection: sqlite3.Connection, place: tuple[str, str], summary
 
 
 def _delete(
-    connection: sqlite3.Connection, owner: str, conversation_id: str
+    connection: sqlite3.Connection, owner: str, conversation_id: str, unused_since: str | None
 ) -> Literal["deleted", "busy", "none"]:
     place = (owner, conversation_id)
-    known = _get(connection, *place)
+    known = _freed(connection, _get(connection, *place))
     if known is None:
         return "none"
-    if known.busy is not None:
+    if known.busy is not None or is_used(known, unused_since):
         return "busy"
     sql = "SELECT run_id FROM runs WHERE conversation_owner = ? AND conversation_id = ?"
     runs = connection.execute(sql, place).fetchall()

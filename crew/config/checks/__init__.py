@@ -2,5 +2,6 @@
 
 Modules, in reading order: `validate` (all checks together), `references` (names that nothing has),
 `agents` (their tools and providers), `tools` (what they may reach), `prompts`, `signals` (and
-groups), `script`, `routing` (the graph), `no_effect` (what is configured and never used).
+groups), `script`, `conversations` (with helpers and context), `routing` (the graph), `no_effect`
+(what is configured and never used).
 """

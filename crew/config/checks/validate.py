@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from crew.config.checks.agents import check_agents
+from crew.config.checks.conversations import check_conversations
 from crew.config.checks.no_effect import find_no_effect
 from crew.config.checks.prompts import check_prompts
 from crew.config.checks.references import check_references
@@ -38,6 +39,7 @@ def validate(files: CrewFiles, tools: Toolbox) -> list[Problem]:
         *check_signals(files, crew),
         *find_no_effect(files, crew, tools.sets),
         *check_tools(files, tools.sets),
+        *check_conversations(files, crew),
     ]
     if is_routing_whole(files, problems):
         graph = RoutingGraph.of(routing_of(files, known_tools), entry_point(files))

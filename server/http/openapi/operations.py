@@ -20,12 +20,7 @@ from server.http.bodies import (
 )
 from server.http.openapi.answers import (
     AddressAnswer,
-    BegunConversation,
-    ChangedConversation,
-    ConversationAnswer,
-    ConversationsAnswer,
     CrewAnswer,
-    ExportAnswer,
     GrantsAnswer,
     HealthAnswer,
     IgnoredAnswer,
@@ -38,6 +33,13 @@ from server.http.openapi.answers import (
     RunAnswer,
     RunsAnswer,
     TicketAnswer,
+)
+from server.http.openapi.conversations import (
+    BegunConversation,
+    ChangedConversation,
+    ConversationAnswer,
+    ConversationsAnswer,
+    ExportAnswer,
 )
 
 API = "/api/crew"

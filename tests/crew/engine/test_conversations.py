@@ -1,7 +1,6 @@
 """Conversations: what the next run knows, what is left out, what helpers make of it."""
 
 import asyncio
-import json
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -9,11 +8,10 @@ from typing import Any
 import pytest
 
 from crew import Answer, Crew, MemoryStore, Query, Runs, load_crew
-from crew.config.sources import read_sources
-from crew.crew import Recipe
-from crew.journal.conversations import Exchange
-from crew.runs.chores import Chores, Counts, stands_in
+from crew.journal.query import IdempotencyKey
+from crew.runs.chores import Chores
 from crew.runs.errors import (
+    AlreadyStarted,
     ConversationAsks,
     ConversationBusy,
     ConversationFull,
@@ -23,7 +21,7 @@ from crew.runs.errors import (
 )
 from tests.support.crews import crew_of, write_crew
 from tests.support.model_server import ModelServer, completion, http, model_server
-from tools import VirtualClock
+from tools import tool
 
 NOTED = [{"hears": "I own", "say": "Noted."}, {"say": "Yes?"}]
 
@@ -210,140 +208,6 @@ async def test_a_quotation_from_the_past_is_no_call(tmp_path: Path):
     assert not [one for one in events if one.type == "tool_start"]
 
 
-def summary(*facts: tuple[str, str, int]) -> str:
-    listed = [{"text": text, "quote": quote, "exchange": n} for text, quote, n in facts]
-    return json.dumps({"summary": "So far.", "facts": listed}, ensure_ascii=False)
-
-
-async def test_a_summary_keeps_what_was_said(tmp_path: Path):
-    """And drops what no exchange says; case, form and white space aside. It is shown as data."""
-    said = summary(("owns FPT", "i  OWN\nfpt", 1), ("owns gold", "I own gold", 1), ("x", "", 1))
-    rules = [{"helper": "summary", "say": said}, {"seen": "owns FPT", "say": "FPT"}, *NOTED]
-    blocks = [{"kind": "summary", "every": 1, "keep": 1}, {"kind": "history", "exchanges": 1}]
-    counted: dict[str, int] = {}
-
-    def count(outcome: str, number: int) -> None:
-        counted[outcome] = counted.get(outcome, 0) + number
-
-    async with runs_of(tmp_path, rules, context={"blocks": blocks}) as runs:
-        for text in ("I own FPT", "hello", "so?"):
-            run = await runs.start(Query(text, user_id="ann", conversation_id="c1"))
-            row = await run.outcome()
-            await Chores(runs, Counts(facts=count)).drain()
-        assert row.answer == "FPT"
-        known = await runs.conversations.summary("ann", "c1")
-        assert known is not None
-        assert [(one.text, one.exchange) for one in known.facts] == [("owns FPT", 1)]
-        assert counted == {"kept": 1, "dropped": 4}
-        (event,) = [one async for one in runs.stored(run.id) if one.type == "context"]
-        assert [block["kind"] for block in event.metadata["blocks"]] == ["summary", "history"]
-        assert event.metadata["blocks"][0]["versions"] == [1]
-        assert "owns" not in event.encoded
-
-
-@pytest.mark.parametrize(
-    ("quote", "stands"),
-    [
-        ("I OWN", True),
-        ("ｏｗｎ ＦＰＴ", True),
-        ("noted.", True),
-        ("I own gold", False),
-        (" ", False),
-    ],
-)
-def test_quotes(quote: str, stands: bool):
-    """In the query or the answer; width and case are form."""
-    one = Exchange(1, "r", "I own\n FPT", "Noted.", "a", "A", "completed", "", "")
-    assert stands_in(quote, one) is stands
-
-
-async def test_planted_facts_are_kept_and_invented_ones_are_not(tmp_path: Path):
-    """Twenty said in 200 exchanges, ten that nobody said: whoever answers for the helper."""
-
-    def reply(asked: dict[str, Any]) -> bytes:
-        text = asked["messages"][-1]["content"]
-        if "JSON alone" not in asked["messages"][0]["content"]:
-            return http(200, completion("ok"))
-        facts = []
-        for number in range(1, 201):
-            if number % 10 == 0 and f"Exchange {number}\n" in text:
-                facts.append((f"fact {number}", f"fact number {number}.", number))
-                if number % 20 == 0:
-                    facts.append((f"invented {number}", f"nobody said {number}", number))
-        return http(200, completion(summary(*facts)))
-
-    blocks = [{"kind": "summary", "every": 10, "keep": 5, "max_tokens": 2000}, "history"]
-    async with model_server(reply) as server:
-        providers = {"far": {"base_url": server.url, "max_retries": 0}}
-        agents = {"a": {"provider": "far", "model": "m", "is_terminal": True}}
-        folder = write_crew(
-            tmp_path,
-            agents,
-            conversations={"title_after": 0},
-            context={"blocks": blocks},
-            providers=providers,
-        )
-        counted: dict[str, int] = {}
-
-        def count(outcome: str, number: int) -> None:
-            counted[outcome] = counted.get(outcome, 0) + number
-
-        async with Runs(load_crew(folder), MemoryStore()) as runs:
-            for number in range(1, 206):
-                text = f"This is fact number {number}." if number % 10 == 0 else f"q{number}"
-                run = await runs.start(Query(text, conversation_id="c1"))
-                await run.outcome()
-                await Chores(runs, Counts(facts=count)).drain()
-            known = await runs.conversations.summary("", "c1")
-    assert known is not None
-    assert [one.exchange for one in known.facts] == [10 * n for n in range(1, 21)]
-    assert counted == {"kept": 20, "dropped": 10}
-    told = [asked["messages"] for asked in server.asked]
-    shown = [one for one in told if "JSON alone" not in one[0]["content"]][-1][1]["content"]
-    assert shown.startswith("<context>")
-    assert "fact 190 (exchange 190" in shown
-
-
-async def test_a_title_of_a_person_stays(tmp_path: Path):
-    """A helper names those that nobody has named, once; long ones are cut."""
-    rules = [{"helper": "title", "say": json.dumps({"title": "Long\n" + "x" * 99})}, {"say": "ok"}]
-    async with runs_of(tmp_path, rules, conversations={"title_after": 2}) as runs:
-        await ask(runs, "first words", "b")
-        named = await runs.conversations.get("ann", "c1")
-        assert (named.title, named.titled_by) == (("Long " + "x" * 99)[:60], "helper")
-        await ask(runs, "mine", of="c2")
-        await runs.conversations.change("ann", "c2", "My own", None)
-        await ask(runs, "b", "c", of="c2")
-        mine = await runs.conversations.get("ann", "c2")
-        assert (mine.title, mine.titled_by) == ("My own", "person")
-
-
-async def test_a_chore_is_given_up_after_three_attempts(tmp_path: Path, caplog: Any):
-    """With a wait after each; the log says so, and no run waits for it."""
-    rules = [{"helper": "title", "fail": "refused"}, {"say": "ok"}]
-    folder = write_crew(
-        tmp_path, {"a": {"is_terminal": True}}, rules, conversations={"title_after": 1}
-    )
-    clock, outcomes = VirtualClock(), list[str]()
-    crew = Recipe(clock=clock).load(read_sources(folder))
-    async with Runs(crew, MemoryStore(clock)) as runs:
-        moving = asyncio.create_task(clock.run())
-        run = await runs.start(Query("x", conversation_id="c1"))
-        await run.outcome()
-        chores = Chores(runs, Counts(lambda kind, outcome, seconds: outcomes.append(outcome)))
-        waits = []
-        for wait in (0.0, 9.0, 2.0, 30.0, 12.0, 1000.0):
-            await clock.sleep(wait)
-            await chores.drain()
-            waits.append(len(outcomes))
-        moving.cancel()
-        # after 10 s, and after 40 s more
-        assert waits == [1, 1, 2, 2, 3, 3]
-        assert outcomes == ["retried", "retried", "failed"]
-        assert await runs.store.chores.counts() == {}
-    assert "was given up after 3 attempts" in caplog.text
-
-
 async def test_forks_and_exports(tmp_path: Path):
     """To ask an exchange again: up to the one before it."""
     async with runs_of(tmp_path, NOTED) as runs:
@@ -422,3 +286,54 @@ async def test_a_resumed_answer_is_kept_with_its_exchange(tmp_path: Path):
         await run.outcome()
         known = await runs.conversations.get("", "c1")
         assert (known.started, known.exchanges, known.busy) == (1, 1, None)
+
+
+async def test_a_cancelled_run_leaves_no_call_without_its_result(tmp_path: Path):
+    """In the transcript that later runs are shown: providers refuse such a request."""
+    begun = asyncio.Event()
+
+    @tool(timeout_seconds=60)
+    async def wait() -> str:
+        begun.set()
+        await asyncio.sleep(60)
+        return "late"
+
+    answers: Any = iter([("Let me look.", [("wait", "{}")]), ("done", None)])
+
+    def reply(asked: dict[str, Any]) -> bytes:
+        return http(200, completion(*next(answers)))
+
+    blocks = [{"kind": "history", "transcripts": True}]
+    async with model_server(reply) as server:
+        providers = {"far": {"base_url": server.url, "max_retries": 0}}
+        agent = {"provider": "far", "model": "m", "is_terminal": True, "tools": ["wait"]}
+        made = {"title_after": 0}
+        context = {"blocks": blocks}
+        folder = write_crew(
+            tmp_path, {"a": agent}, conversations=made, context=context, providers=providers
+        )
+        async with Runs(load_crew(folder, tools=[wait]), MemoryStore()) as runs:
+            run = await runs.start(Query("look", conversation_id="c1"))
+            await begun.wait()
+            await runs.cancel(run.id)
+            assert (await run.outcome()).status == "cancelled"
+            await (await runs.start(Query("and?", conversation_id="c1"))).outcome()
+    shown = server.asked[-1]["messages"]
+    assert [one["role"] for one in shown] == ["system", "user", "assistant", "user"]
+    assert (shown[2]["content"], shown[2].get("tool_calls")) == ("Let me look.", None)
+
+
+async def test_the_same_request_again_finds_its_run(tmp_path: Path):
+    """Also when that waits for a decision by now."""
+    (tmp_path / "pay.py").write_text('def pay() -> str:\n    """Pay."""\n    return "paid"\n')
+    tools = {"pay": {"kind": "python", "function": "pay.py:pay", "requires_approval": True}}
+    folder = write_crew(
+        tmp_path, {"a": {"tools": ["pay"]}}, [{"calls": ["pay"]}], tools, conversations={}
+    )
+    key = IdempotencyKey("k", "f")
+    async with Runs(load_crew(folder), MemoryStore()) as runs:
+        run = await runs.start(Query("pay", conversation_id="c1"), key=key)
+        await run.outcome()
+        with pytest.raises(AlreadyStarted) as raised:
+            await runs.start(Query("pay", conversation_id="c1"), key=key)
+        assert raised.value.record.run_id == run.id

@@ -41,6 +41,8 @@ CREATE TABLE crew_chores (
     key text COLLATE "C" NOT NULL,
     due_at text COLLATE "C" NOT NULL,
     attempts int NOT NULL DEFAULT 0,
+    -- it became necessary again while somebody does it
+    again boolean NOT NULL DEFAULT false,
     PRIMARY KEY (kind, owner, key)
 );
 CREATE INDEX crew_chores_by_time ON crew_chores (due_at);

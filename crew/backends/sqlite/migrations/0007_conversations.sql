@@ -42,6 +42,8 @@ CREATE TABLE chores (
     key TEXT NOT NULL,
     due_at TEXT NOT NULL,
     attempts INTEGER NOT NULL DEFAULT 0,
+    -- it became necessary again while somebody does it
+    again INTEGER NOT NULL DEFAULT 0,
     PRIMARY KEY (kind, owner, key)
 ) WITHOUT ROWID;
 CREATE INDEX chores_by_time ON chores (due_at);
