@@ -12,21 +12,21 @@ from tools.calls import ToolCall
 WireMessage = dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class ShownMessage:
     """A message as the model is sent it, and the tool results that it carries, if any."""
 
     wire: WireMessage
     results: tuple[ToolOutput, ...] = ()
     # made once: the same message is a part of many requests
-    _tokens: list[int] = field(default_factory=list, init=False, repr=False, compare=False)
+    _tokens: int = field(default=-1, init=False, repr=False, compare=False)
 
     @property
     def tokens(self) -> int:
         """About how many it is."""
-        if not self._tokens:
-            self._tokens.append(estimate_tokens(self.wire))
-        return self._tokens[0]
+        if self._tokens < 0:
+            self._tokens = estimate_tokens(self.wire)
+        return self._tokens
 
 
 @dataclass(frozen=True, slots=True)

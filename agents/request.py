@@ -14,7 +14,7 @@ from agents.model import ModelRequest, ShownMessage
 from agents.tokens import count_tokens
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Prepared:
     """A request, and what of it is left out."""
 
@@ -64,7 +64,7 @@ def prepare(
     """
     shown = agent.shown_tools(found)
     system = ShownMessage({"role": "system", "content": agent.prompt.text()})
-    text = context_message(loaded.before, agent.escape_signals)
+    text = context_message(loaded.before, agent.escape_signals) if loaded.before else ""
     before = [ShownMessage({"role": "user", "content": text})] if text else []
     past = [(one.position, show(agent, one.messages, context)) for one in loaded.past]
     fixed_tokens = system.tokens + sum(one.tokens for one in shown)

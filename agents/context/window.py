@@ -11,7 +11,7 @@ from agents.tokens import MAX_TOKENS_PER_CHARACTER, MESSAGE_TOKENS
 NOTE_TOKENS = 25
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Parts:
     """A request but for its system prompt, in the order in which it is sent."""
 
@@ -23,7 +23,7 @@ class Parts:
     own: Sequence[ShownMessage]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Fitted:
     """What is sent, and what is not."""
 
@@ -94,6 +94,8 @@ def _joined(
     past: Sequence[tuple[int, Sequence[ShownMessage]]],
     own: Sequence[ShownMessage],
 ) -> list[ShownMessage]:
+    if not past:
+        return [*before, *own]
     return [*before, *(one for _, messages in past for one in messages), *own]
 
 

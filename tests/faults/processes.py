@@ -10,6 +10,7 @@ import sys
 import time
 import urllib.request
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -59,6 +60,7 @@ class Processes:
         network: Network | None = None,
         *,
         skewed: bool = False,
+        points: Sequence[str] = POINTS,
     ) -> None:
         """With a database there are two workers beside the server.
 
@@ -70,8 +72,9 @@ class Processes:
             postgres: the database's server.
             network: before it.
             skewed: the clock of one worker is wrong.
+            points: where processes kill themselves.
         """
-        self.network, self.skewed = network, skewed
+        self.network, self.skewed, self.points = network, skewed, points
         self.folder, self.random, self.ledger, self.code, self.postgres = (
             folder,
             random.Random(seed),
@@ -161,7 +164,7 @@ class Processes:
         if fault == "kill":
             # a worker sends nothing; a server that has workers makes no calls
             never = "send" if role == "worker" else "dispatch" if self.postgres is not None else "-"
-            points = [point for point in POINTS if not point.endswith(never)]
+            points = [point for point in self.points if not point.endswith(never)]
             point = f"{self.random.choice(points)}:{self.random.randint(1, 30)}"
         self.started += 1
         serves = self.folder / f"serves-{self.started}"
