@@ -69,7 +69,10 @@ class Run:
         return self._task is not None
 
     async def outcome(self) -> RunRow:
-        """Wait for the end or the next pause; raises StoreError if the store failed."""
+        """Wait for the end or the next pause; raises StoreError if the store failed.
+
+        Only of a run that is played here; `Runs.outcome` is for any, also one that waits.
+        """
         assert self._task is not None, "only of runs that are played here"
         return await asyncio.shield(self._task)
 
