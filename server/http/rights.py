@@ -61,16 +61,14 @@ def user_of(request: Request, given: str | None) -> str:
     "" for nobody in particular. Raises HttpProblem.
     """
     caller = caller_of(request)
-    if "act_as" in caller.scopes:
-        user_id = given or caller.owner
-    elif given in (None, caller.owner):
-        user_id = caller.owner
-    else:
+    if given is None:
+        return caller.owner
+    if not 0 < len(given) <= MAX_USER_ID or not given.isprintable():
+        raise bad_request([("user_id", f"is 1 to {MAX_USER_ID} printable characters")])
+    if given != caller.owner and "act_as" not in caller.scopes:
         text = "this token is for another user; to name one it needs the scope 'act_as'"
         raise HttpProblem(403, f"user_id: {text}", [("user_id", text)])
-    if len(user_id) > MAX_USER_ID or not user_id.isprintable():
-        raise bad_request([("user_id", f"is 1 to {MAX_USER_ID} printable characters")])
-    return user_id
+    return given
 
 
 async def own_run(request: Request, run_id: str) -> RunRow:

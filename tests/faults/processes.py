@@ -61,6 +61,7 @@ class Processes:
         *,
         skewed: bool = False,
         points: Sequence[str] = POINTS,
+        most: int = 30,
     ) -> None:
         """With a database there are two workers beside the server.
 
@@ -73,8 +74,9 @@ class Processes:
             network: before it.
             skewed: the clock of one worker is wrong.
             points: where processes kill themselves.
+            most: that they pass before.
         """
-        self.network, self.skewed, self.points = network, skewed, points
+        self.network, self.skewed, self.points, self.most = network, skewed, points, most
         self.folder, self.random, self.ledger, self.code, self.postgres = (
             folder,
             random.Random(seed),
@@ -165,7 +167,7 @@ class Processes:
             # a worker sends nothing; a server that has workers makes no calls
             never = "send" if role == "worker" else "dispatch" if self.postgres is not None else "-"
             points = [point for point in self.points if not point.endswith(never)]
-            point = f"{self.random.choice(points)}:{self.random.randint(1, 30)}"
+            point = f"{self.random.choice(points)}:{self.random.randint(1, self.most)}"
         self.started += 1
         serves = self.folder / f"serves-{self.started}"
         environment = clean_environment(

@@ -12,7 +12,15 @@ from starlette.responses import Response
 from server.http.errors import TITLES
 from server.http.openapi.answers import ProblemAnswer
 from server.http.openapi.events import RunEventDocument
-from server.http.openapi.operations import GUARDED, JSON, OPERATIONS, SSE, TEXT, Operation
+from server.http.openapi.operations import (
+    GUARDED,
+    JSON,
+    MARKDOWN,
+    OPERATIONS,
+    SSE,
+    TEXT,
+    Operation,
+)
 from server.http.responses import JsonResponse
 
 PROBLEM = "application/problem+json"
@@ -95,8 +103,8 @@ def _operation(one: Operation, schemas: dict[str, Any]) -> dict[str, Any]:
 
 def _answer(media_type: str, schema: dict[str, Any] | None) -> dict[str, Any]:
     content: dict[str, Any] = {JSON: {"schema": schema}} if schema is not None else {}
-    if media_type == TEXT:
-        content[TEXT] = {"schema": {"type": "string"}}
+    if media_type in (TEXT, MARKDOWN):
+        content[media_type] = {"schema": {"type": "string"}}
     elif media_type == SSE:
         # OpenAPI 3.1 has no word for what each event of a stream holds; 3.2 calls it so
         content[SSE] = {"itemSchema": EVENT_SCHEMA}

@@ -48,6 +48,7 @@ GRANTS = f"{API}/grants"
 CONVERSATIONS = f"{API}/conversations"
 CONVERSATION = f"{CONVERSATIONS}/{{conversation_id}}"
 JSON, SSE, TEXT = "application/json", "text/event-stream", "text/plain"
+MARKDOWN = "text/markdown"
 # what every guarded address may answer
 GUARDED = (400, 401, 403, 421, 429)
 
@@ -299,7 +300,7 @@ OPERATIONS = (
         "get",
         f"{CONVERSATION}/export",
         "read",
-        {200: (JSON, ExportAnswer)},
+        {200: (MARKDOWN, ExportAnswer)},
         (404, 503),
         (CONVERSATION_ID, USER, _query("format", "json unless given.", enum=["json", "md"])),
     ),
