@@ -241,7 +241,8 @@ def test_two_thousand_events(page: Page, tmp_path: Path):
         {"agent": "a", "turn": 200, "say": "done"},
         {"agent": "a", "say": "step", "calls": ["GetSystemInfo"] * 4},
     ]
-    settings = {"max_rounds": 500, "timeout_seconds": 3000}
+    # all of it stays in the window, where the script counts its turns
+    settings = {"max_rounds": 500, "timeout_seconds": 3000, "max_context_window": 1_000_000}
     agents = {"a": {"tools": ["GetSystemInfo"]}}
     folder = write_crew(tmp_path / "crew", agents, rules, settings=settings)
     with serving(folder) as server, client(server) as http:
