@@ -173,6 +173,7 @@ class Conversations:
                 titles = Counter(one["title"] for one in page["conversations"])
                 if titles == {"named": min(self.wanted, 500)}:
                     return wrong
+                self.processes.look()
                 time.sleep(0.2)
             return [*wrong, f"titles: {dict(titles)}"]
 
