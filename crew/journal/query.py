@@ -8,6 +8,9 @@ from tools.approval import Remember
 
 # all but line feed, carriage return and tab; and halves of surrogate pairs, which have no UTF-8
 CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
+# of runs, agents and conversations
+ID = r"^[A-Za-z0-9_-]{1,128}$"
+MAX_USER_ID = 256
 DEFAULT_PRIORITY = 5
 MAX_PRIORITY = 9
 Role = Literal["user", "assistant", "system"]
@@ -24,6 +27,20 @@ def text_error(text: str) -> str | None:
         f"has the character {character}; "
         "of control characters only line feed, carriage return and tab are allowed"
     )
+
+
+def id_error(text: str) -> str | None:
+    """Why a conversation cannot have this id; None if it can."""
+    if re.fullmatch(ID, text) is not None:
+        return None
+    return "is 1 to 128 of the characters A to Z, a to z, 0 to 9, _ and -"
+
+
+def user_id_error(text: str) -> str | None:
+    """Why no user has this id; None if one may."""
+    if 0 < len(text) <= MAX_USER_ID and text.isprintable():
+        return None
+    return f"is 1 to {MAX_USER_ID} printable characters"
 
 
 @dataclass(frozen=True, slots=True)

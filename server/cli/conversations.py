@@ -1,6 +1,7 @@
 """Conversations: `crew conversations`."""
 
 import asyncio
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
@@ -9,6 +10,7 @@ import typer
 from pydantic_core import to_json
 
 from crew.journal.conversations import Conversation, Exchange, owner_of
+from crew.journal.query import id_error, user_id_error
 from crew.journal.store import RunStore
 from crew.runs.conversations import as_markdown
 from server.cli.audit import record
@@ -21,9 +23,29 @@ from tools.texts import visible, visible_json
 PAGE = 200
 FORMATS = ("json", "md")
 
+
+def _checked_user(text: str) -> str:
+    if text and (error := user_id_error(text)) is not None:
+        raise typer.BadParameter(error)
+    return text
+
+
+def checked_id(text: str | None) -> str | None:
+    """The id of a conversation, as one can be; raises BadParameter."""
+    if text is not None and (error := id_error(text)) is not None:
+        raise typer.BadParameter(error)
+    return text
+
+
 User = Annotated[
     str,
-    typer.Option("--user", metavar="ID", help="Whose.", show_default="nobody in particular"),
+    typer.Option(
+        "--user",
+        metavar="ID",
+        help="Whose.",
+        show_default="nobody in particular",
+        callback=_checked_user,
+    ),
 ]
 
 
@@ -64,8 +86,11 @@ def conversations(
             fail(f"there is no conversation {conversation_id}")
         return
     if conversation_id is None:
-        for one in asyncio.run(_list(store, owner, text)):
+        found = asyncio.run(_list(store, owner, text))
+        for one in found:
             print(_line(one, as_document=as_document))
+        if not found and not user_id and text is None:
+            print("There are none without a user; --user ID lists a user's.", file=sys.stderr)
     elif delete:
         asyncio.run(_delete(store, owner, conversation_id))
         print(f"Deleted {visible(conversation_id)}.")

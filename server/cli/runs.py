@@ -21,7 +21,7 @@ from crew.journal.query import (
     text_error,
 )
 from crew.runs.runs import Runs
-from server.cli.conversations import User
+from server.cli.conversations import User, checked_id
 from server.cli.exits import HERE, Exit, Folder, exit_code_of, fail
 from server.cli.hints import answer_commands
 from server.cli.opening import Provider, load, open_runs, open_to_look
@@ -81,7 +81,12 @@ def run(
     ] = None,
     conversation_id: Annotated[
         str | None,
-        typer.Option("--conversation", metavar="ID", help="Go on with it; a new id begins one."),
+        typer.Option(
+            "--conversation",
+            metavar="ID",
+            help="Go on with it; a new id begins one.",
+            callback=checked_id,
+        ),
     ] = None,
     user_id: User = "",
     dry: Annotated[

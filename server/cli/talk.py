@@ -13,7 +13,7 @@ from crew.runs.chores import Chores
 from crew.runs.errors import NoConversations
 from crew.runs.run import new_run_id
 from crew.runs.runs import Runs
-from server.cli.conversations import User
+from server.cli.conversations import User, checked_id
 from server.cli.exits import HERE, Exit, Folder, exit_code_of, fail
 from server.cli.opening import Provider, load, open_runs
 from server.cli.play import Output, play_in
@@ -26,7 +26,11 @@ def talk(
     conversation_id: Annotated[
         str | None,
         typer.Option(
-            "--conversation", metavar="ID", help="Go on with it.", show_default="a new one"
+            "--conversation",
+            metavar="ID",
+            help="Go on with it.",
+            show_default="a new one",
+            callback=checked_id,
         ),
     ] = None,
     user_id: User = "",

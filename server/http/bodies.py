@@ -5,7 +5,14 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from pydantic_core import to_json
 
-from crew.journal.query import MAX_PRIORITY, Decision, text_error
+from crew.journal.query import (
+    ID,
+    MAX_PRIORITY,
+    MAX_USER_ID,
+    Decision,
+    text_error,
+    user_id_error,
+)
 from tools.approval import Remember
 
 MAX_HISTORY = 1000
@@ -13,7 +20,6 @@ MAX_DECISIONS = 1000
 MAX_MESSAGE_BYTES = 100_000
 MAX_METADATA_BYTES = 10_000
 Glob = Annotated[str, Field(min_length=1, max_length=1000)]
-ID = r"^[A-Za-z0-9_-]{1,128}$"
 # of a day in UTC, or its beginning
 _CLOCK = r"([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\.[0-9]{1,6})?Z"
 TIME = rf"[0-9]{{4}}(-(0[1-9]|1[0-2])(-(0[1-9]|[12][0-9]|3[01])(T{_CLOCK})?)?)?"
@@ -35,9 +41,9 @@ Text = Annotated[str, AfterValidator(_check_text)]
 PauseSeq = Annotated[int, Field(ge=1, lt=2**53, strict=True)]
 
 
-def _check_printable(text: str) -> str:
-    if not text.isprintable():
-        raise ValueError("has a character that cannot be printed")
+def _check_user_id(text: str) -> str:
+    if (error := user_id_error(text)) is not None:
+        raise ValueError(error)
     return text
 
 
@@ -47,7 +53,7 @@ def _check_metadata(value: dict[str, Any]) -> dict[str, Any]:
     return value
 
 
-UserId = Annotated[str, Field(min_length=1, max_length=256), AfterValidator(_check_printable)]
+UserId = Annotated[str, Field(min_length=1, max_length=MAX_USER_ID), AfterValidator(_check_user_id)]
 Title = Annotated[Text, Field(max_length=200)]
 Metadata = Annotated[dict[str, Any], AfterValidator(_check_metadata)]
 

@@ -6,18 +6,18 @@ from typing import Any
 
 from starlette.requests import Request
 
+from crew.journal.query import ID as ID_PATTERN
+from crew.journal.query import user_id_error
 from crew.journal.rows import RunRow
 from crew.runs.errors import UnknownRun
-from server.http import bodies
 from server.http.errors import HttpProblem, bad_request
 from server.http.pace import Limits
 from server.http.services import services_of
 from server.tokens import Caller, Scope
 
-ID = re.compile(bodies.ID)
+ID = re.compile(ID_PATTERN)
 # of a path, in the audit
 MAX_PATH = 200
-MAX_USER_ID = 256
 Endpoint = Callable[[Request], Awaitable[Any]]
 
 
@@ -63,8 +63,8 @@ def user_of(request: Request, given: str | None) -> str:
     caller = caller_of(request)
     if given is None:
         return caller.owner
-    if not 0 < len(given) <= MAX_USER_ID or not given.isprintable():
-        raise bad_request([("user_id", f"is 1 to {MAX_USER_ID} printable characters")])
+    if (error := user_id_error(given)) is not None:
+        raise bad_request([("user_id", error)])
     if given != caller.owner and "act_as" not in caller.scopes:
         text = "this token is for another user; to name one it needs the scope 'act_as'"
         raise HttpProblem(403, f"user_id: {text}", [("user_id", text)])

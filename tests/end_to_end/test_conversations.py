@@ -137,6 +137,7 @@ def test_whose_they_are(tmp_path: Path):
         found = call("app", "GET", f"{API}/c1", params={"user_id": "ann"})
         assert found.json()["exchange_count"] == 1
         assert call("app", "GET", API).json()["conversations"] == []
+        assert call("app", "GET", API, params={"user_id": ""}).status_code == 400
         assert call("reader", "DELETE", f"{API}/c1").status_code == 403
         assert call("reader", "POST", API, json={}).status_code == 403
 
@@ -148,7 +149,7 @@ def test_whose_they_are(tmp_path: Path):
         ({"conversation_id": "a/b"}, 400, "conversation_id"),
         ({"conversation_id": ""}, 400, "conversation_id"),
         ({"user_id": ""}, 400, "user_id"),
-        ({"user_id": "a\u202eb"}, 400, "cannot be printed"),
+        ({"user_id": "a\u202eb"}, 400, "printable characters"),
         ({"user_id": "x" * 257}, 400, "user_id"),
         ({"run_id": "r1"}, 400, "conversation_id"),
     ],
@@ -263,6 +264,13 @@ def test_the_commands(tmp_path: Path):
     gone = command("conversations", folder, "c1", "--user", "ann", "--delete")
     assert gone.stdout == "Deleted c1.\n"
     assert command("conversations", folder, "c1", "--user", "ann").returncode == 1
+    # a list that seems to be empty says whose it is
+    assert "--user ID lists a user's" in command("conversations", folder).stderr
+    for option, text in (("--conversation", "a/b"), ("--user", "a\tb")):
+        for words in (("talk", folder), ("run", folder, "so?")):
+            refused = command(*words, option, text, text="so?\n")
+            assert (refused.returncode, refused.stdout) == (2, ""), refused
+            assert f"Invalid value for '{option}'" in refused.stderr
     plain = write_crew(tmp_path / "plain", {"a": {}})
     refused = command("talk", plain, text="x\n")
     assert (refused.returncode, "conversations: {}" in refused.stderr) == (2, True)

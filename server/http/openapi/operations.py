@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from typing import Any, get_args
 
 from crew.journal.events import RunStatus
-from crew.journal.query import MAX_PRIORITY
+from crew.journal.query import ID, MAX_PRIORITY, MAX_USER_ID
 from server.http.bodies import (
-    ID,
     TIME,
     AnswerBody,
     ChangeBody,
@@ -101,7 +100,7 @@ LIMIT = "^([1-9][0-9]?|[1-4][0-9]{2}|500)$"
 INBOX_LIMIT = "^([1-9][0-9]?|100)$"
 AFTER = _query("after", "The `next` of the page before.", pattern=ID)
 USER = _query(
-    "user_id", "Whose they are; the token's owner unless given.", minLength=1, maxLength=256
+    "user_id", "Whose they are; the token's owner unless given.", minLength=1, maxLength=MAX_USER_ID
 )
 CONVERSATION_ID = {
     "name": "conversation_id",
@@ -125,7 +124,7 @@ OPERATIONS = (
             _query("resume_agent_id", "The agent that starts.", pattern=ID),
             _query("priority", "Of the run.", pattern=f"^[0-{MAX_PRIORITY}]$"),
             DELTAS,
-            _query("user_id", "Whom the run is for.", minLength=1, maxLength=256),
+            _query("user_id", "Whom the run is for.", minLength=1, maxLength=MAX_USER_ID),
             _query("conversation_id", "The conversation that it goes on with.", pattern=ID),
             _query("idempotency_key", "As the header of a POST.", pattern="^[!#-~]{1,255}$"),
             TICKET,
