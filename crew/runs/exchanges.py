@@ -65,7 +65,9 @@ class ExchangeStarter:
                 known = await self.store.conversations.get(*place)
                 if known is not None and known.busy is not None:
                     answer = Answer(query.text, deltas=query.deltas, by=by)
-                    run = await self._answer(known.busy, answer, request_id, key, may_answer)
+                    run = await self._answer(
+                        known.busy, answer, request_id, key, may_answer=may_answer
+                    )
                     if run is not None:
                         return run
                 number = known.started + 1 if known is not None else 1
@@ -82,7 +84,8 @@ class ExchangeStarter:
         answer: Answer,
         request_id: str,
         key: IdempotencyKey | None,
-        may_answer: bool,  # of a method of ours
+        *,
+        may_answer: bool,
     ) -> Run | None:
         """Answer the conversation's run, if it is paused on words; None if it is at work."""
         row = await self.store.row(run_id)
