@@ -23,8 +23,8 @@ from crew.journal.exchanges import (
     copy_of,
     end,
     is_used,
-    may_be_titled,
-    takes_summary,
+    summarised,
+    titled,
 )
 
 Place = tuple[str, str]
@@ -187,10 +187,10 @@ class MemoryConversations:
     ) -> bool:
         """See ConversationLog."""
         known = self._known.get((owner, conversation_id))
-        if known is None or not may_be_titled(known, by, created_at):
-            return False
-        self._known[owner, conversation_id] = replace(known, title=title, titled_by=by)
-        return True
+        changed = titled(known, title, by, created_at) if known is not None else None
+        if changed is not None:
+            self._known[owner, conversation_id] = changed
+        return changed is not None
 
     async def set_metadata(
         self, owner: str, conversation_id: str, metadata: Mapping[str, Any]
@@ -234,11 +234,10 @@ class MemoryConversations:
         """See ConversationLog."""
         place = (owner, conversation_id)
         known = self._known.get(place)
-        if known is None or not takes_summary(known, summary, created_at):
+        changed = summarised(known, summary, created_at) if known is not None else None
+        if changed is None:
             return False
-        self._known[place] = replace(
-            known, summary_version=summary.version, summarised=summary.through
-        )
+        self._known[place] = changed
         kept = [*self._summaries.get(place, []), summary]
         self._summaries[place] = kept[-KEPT_SUMMARIES:]
         return True

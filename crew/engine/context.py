@@ -2,15 +2,14 @@
 
 import asyncio
 from collections.abc import Awaitable
-from dataclasses import replace
 from typing import TypeVar
 
 from agents.agent import Agent
 from agents.context.blocks import cut_to
 from agents.context.loaded import NOTHING, Context, Loaded, LoadedBlock, PastExchange
-from agents.context.plan import ContextPlan, SummaryBlock
+from agents.context.plan import ContextPlan
 from agents.messages import AgentMessage, Message, UserMessage, decode_messages
-from crew.journal.conversations import Conversation, Exchange, Summary, owner_of
+from crew.journal.conversations import Conversation, Exchange, owner_of
 from crew.journal.errors import StoreError
 from crew.journal.state import RunState
 from crew.journal.store import RunStore
@@ -86,7 +85,8 @@ class _Loading:
         millis = (self.clock.monotonic() - began) * 1000
         if found is None:
             return [LoadedBlock("summary", load_millis=millis, is_late=True)]
-        return [replace(summary_block(found, block), load_millis=millis)]
+        text = cut_to(found.text_with_facts, block.max_tokens)
+        return [LoadedBlock("summary", text, versions=(found.version,), load_millis=millis)]
 
     async def past(self, known: Conversation) -> list[PastExchange] | None:
         """The exchanges behind what the summary covers, at least so many as are wanted."""
@@ -102,13 +102,6 @@ class _Loading:
             PastExchange(one.number, one.position or 0, messages_of(one, whole=history.transcripts))
             for one in found
         ]
-
-
-def summary_block(summary: Summary, block: SummaryBlock) -> LoadedBlock:
-    """A summary as a model is shown it."""
-    facts = [f'- {one.text} (exchange {one.exchange}: "{one.quote}")' for one in summary.facts]
-    text = "\n".join([summary.text, *facts])
-    return LoadedBlock("summary", cut_to(text, block.max_tokens), versions=(summary.version,))
 
 
 def messages_of(exchange: Exchange, *, whole: bool) -> list[Message]:

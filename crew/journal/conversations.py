@@ -93,6 +93,12 @@ class Summary:
     facts: tuple[Fact, ...]
     made_at: str
 
+    @property
+    def text_with_facts(self) -> str:
+        """As models are shown it: each fact with its quote."""
+        facts = [f'- {one.text} (exchange {one.exchange}: "{one.quote}")' for one in self.facts]
+        return "\n".join([self.text, *facts])
+
 
 @dataclass(frozen=True, slots=True)
 class Chore:

@@ -191,17 +191,26 @@ def copy_of(
     return made, replace(summary, version=1) if summary else None
 
 
-def may_be_titled(known: Conversation, by: TitledBy, created_at: str | None) -> bool:
-    """Whether a title counts: a person's stays, and another conversation may have the id by now."""
+def titled(
+    known: Conversation, title: str, by: TitledBy, created_at: str | None
+) -> Conversation | None:
+    """A conversation with another title.
+
+    None where it does not count: a person's stays, and another one may have the id by now.
+    """
     if created_at not in (None, known.created_at):
-        return False
-    return by == "person" or known.titled_by != "person"
+        return None
+    if by != "person" and known.titled_by == "person":
+        return None
+    return replace(known, title=title, titled_by=by)
 
 
-def takes_summary(known: Conversation, summary: Summary, created_at: str) -> bool:
-    """Whether a summary is the next one of this very conversation."""
+def summarised(known: Conversation, summary: Summary, created_at: str) -> Conversation | None:
+    """A conversation with its next summary; None where it is not the next, or of another one."""
     is_next = known.summary_version + 1 == summary.version
-    return is_next and created_at == known.created_at and summary.through <= known.shown
+    if not is_next or created_at != known.created_at or summary.through > known.shown:
+        return None
+    return replace(known, summary_version=summary.version, summarised=summary.through)
 
 
 def is_used(known: Conversation, unused_since: str | None) -> bool:

@@ -189,7 +189,7 @@ class Chores:
         new = await self.store.conversations.shown(*place, known.summarised, through)
         text = _as_text(new)
         if last is not None:
-            text = f"{_last_as_text(last)}\n\n{text}"
+            text = f"{as_data('summary', last.text_with_facts)}\n\n{text}"
         answer = await helper.ask(text, SummaryAnswer, self._tell(helper))
         facts = last.facts if last is not None else ()
         kept = await self._kept(known, answer.facts, facts, new)
@@ -259,8 +259,3 @@ def _as_text(exchanges: Sequence[Exchange]) -> str:
         f"Exchange {one.number}\nuser: {one.query}\n{one.agent}: {one.answer}" for one in exchanges
     ]
     return as_data("exchanges", "\n\n".join(cut_to(part, MAX_EXCHANGE_TOKENS) for part in parts))
-
-
-def _last_as_text(last: Summary) -> str:
-    facts = [f'- {one.text} (exchange {one.exchange}: "{one.quote}")' for one in last.facts]
-    return as_data("summary", "\n".join([last.text, *facts]))

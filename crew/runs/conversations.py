@@ -4,7 +4,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from crew.journal.conversations import MAX_TITLE, Conversation, Exchange, Summary, owner_of
+from crew.journal.conversations import (
+    MAX_TITLE,
+    Conversation,
+    ConversationLog,
+    Exchange,
+    Summary,
+    owner_of,
+)
 from crew.journal.store import RunStore
 from crew.runs.cancellation import RunCanceller
 from crew.runs.errors import ConversationBusy, RunEnded, UnknownConversation, UnknownRun
@@ -141,12 +148,17 @@ class Conversations:
 
     async def all_exchanges(self, user_id: str, conversation_id: str) -> list[Exchange]:
         """All of them, in order."""
-        found: list[Exchange] = []
-        while page := await self.exchanges(
-            user_id, conversation_id, found[-1].number if found else 0, PAGE
-        ):
-            found += page
-        return found
+        return await all_exchanges(self.store.conversations, owner_of(user_id), conversation_id)
+
+
+async def all_exchanges(log: ConversationLog, owner: str, conversation_id: str) -> list[Exchange]:
+    """All of a conversation's, in order."""
+    found: list[Exchange] = []
+    while page := await log.exchanges(
+        owner, conversation_id, found[-1].number if found else 0, PAGE
+    ):
+        found += page
+    return found
 
 
 def one_line(title: str) -> str:

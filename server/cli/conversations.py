@@ -12,15 +12,13 @@ from pydantic_core import to_json
 from crew.journal.conversations import Conversation, Exchange, owner_of
 from crew.journal.query import id_error, user_id_error
 from crew.journal.store import RunStore
-from crew.runs.conversations import as_markdown
+from crew.runs.conversations import all_exchanges, as_markdown
 from server.cli.audit import record
 from server.cli.exits import HERE, Exit, Folder, fail
 from server.cli.opening import open_to_look
 from server.http.responses import exported_conversation, listed_conversation
 from tools.texts import visible, visible_json
 
-# in one read
-PAGE = 200
 FORMATS = ("json", "md")
 
 
@@ -114,11 +112,7 @@ async def _read(
         known = await log.get(owner, conversation_id)
         if known is None:
             fail(f"there is no conversation {conversation_id}")
-        found: list[Exchange] = []
-        while page := await log.exchanges(
-            owner, conversation_id, found[-1].number if found else 0, PAGE
-        ):
-            found += page
+        found = await all_exchanges(log, owner, conversation_id)
         summary = await log.summary(owner, conversation_id)
         return known, found, exported_conversation(known, found, summary)
     finally:

@@ -24,8 +24,8 @@ from crew.journal.exchanges import (
     copy_of,
     end,
     is_used,
-    may_be_titled,
-    takes_summary,
+    summarised,
+    titled,
 )
 
 CONVERSATION: TypeAdapter[Conversation] = TypeAdapter(Conversation)
@@ -181,13 +181,9 @@ class PostgresConversations:
         created_at: str | None = None,
     ) -> bool:
         """See ConversationLog."""
-
-        def change(one: Conversation) -> Conversation | None:
-            if not may_be_titled(one, by, created_at):
-                return None
-            return replace(one, title=title, titled_by=by)
-
-        return await self._change(owner, conversation_id, change)
+        return await self._change(
+            owner, conversation_id, lambda one: titled(one, title, by, created_at)
+        )
 
     async def set_metadata(
         self, owner: str, conversation_id: str, metadata: Mapping[str, Any]
@@ -243,9 +239,9 @@ class PostgresConversations:
         """See ConversationLog."""
         async with self._server.connection(writes=True) as connection, connection.transaction():
             known = await _locked(connection, owner, conversation_id)
-            if known is None or not takes_summary(known, summary, created_at):
+            changed = summarised(known, summary, created_at) if known is not None else None
+            if changed is None:
                 return False
-            changed = replace(known, summary_version=summary.version, summarised=summary.through)
             await connection.execute(SET, *_columns(changed))
             await _add_summary(connection, (owner, conversation_id), summary)
             sql = f"DELETE FROM crew_summaries WHERE {OF} AND version <= $3"  # noqa: S608 # ours
