@@ -106,7 +106,7 @@ class Turn:
             await self.emit(AgentFailed(agent.id, agent.name, error.code))
             raise
         calls, native = await self._calls(reply, round, history)
-        calls = self._with_own_ids(calls, round, history)
+        calls = await self._with_own_ids(calls, round, history)
         if len(calls) > agent.max_calls:
             await self.emit(AgentFailed(agent.id, agent.name, "unreadable"))
             text = f"{reply.model} made {len(calls)} calls in one answer"
@@ -259,7 +259,7 @@ class Turn:
         before = [line for one in loaded.before for line in bare_lines(one.text)]
         return [*before, *shown_lines([*past, *history], self.agent.id)]
 
-    def _with_own_ids(
+    async def _with_own_ids(
         self, calls: tuple[ToolCall, ...], round: int, history: Sequence[Message]
     ) -> tuple[ToolCall, ...]:
         """The calls with ids that no earlier call of the conversation has.
@@ -267,7 +267,10 @@ class Turn:
         Some servers begin anew with each answer; an id is part of the key by which an API knows the
         same call again.
         """
-        messages = [one for one in history if isinstance(one, AgentMessage)]
+        if not calls:
+            return calls
+        past = [message for one in (await self.context.get()).past for message in one.messages]
+        messages = [one for one in [*past, *history] if isinstance(one, AgentMessage)]
         known = {call.id for message in messages for call in message.calls}
         known |= {
             call_id
@@ -275,9 +278,13 @@ class Turn:
             if isinstance(one, CompactedMessage)
             for call_id in one.call_ids
         }
-        return tuple(
-            replace(call, id=f"{call.id}-{round}") if call.id in known else call for call in calls
-        )
+        own = []
+        for call in calls:
+            id_, number = call.id, round
+            while id_ in known:
+                id_, number = f"{call.id}-{number}", number + 1
+            own.append(replace(call, id=id_) if id_ != call.id else call)
+        return tuple(own)
 
     async def _warn(self, code: str, text: str) -> None:
         agent = self.agent

@@ -221,7 +221,8 @@ async def test_forks_and_exports(tmp_path: Path):
 
 async def test_transcripts_show_all_that_was_said(tmp_path: Path):
     """Where a history wants them: calls and results too."""
-    calls: Any = iter([("GetSystemInfo", "{}")])
+    call = ("GetSystemInfo", "{}")
+    calls: Any = iter([call, None, call, None, call])
 
     def reply(asked: dict[str, Any]) -> bytes:
         call = next(calls, None)
@@ -239,10 +240,15 @@ async def test_transcripts_show_all_that_was_said(tmp_path: Path):
             providers=providers,
         )
         async with Runs(load_crew(folder), MemoryStore()) as runs:
-            for text in ("look", "and?"):
+            for text in ("look", "and?", "again"):
                 await (await runs.start(Query(text, conversation_id="c1"))).outcome()
-    roles = [message["role"] for message in server.asked[-1]["messages"]]
-    assert roles == ["system", "user", "assistant", "tool", "assistant", "user"]
+    messages = server.asked[-1]["messages"]
+    roles = [message["role"] for message in messages]
+    made = ["user", "assistant", "tool", "assistant"]
+    assert roles == ["system", *made, *made, *made[:3]]
+    # this server begins its ids anew with each answer
+    results = [one["tool_call_id"] for one in messages if one["role"] == "tool"]
+    assert len(set(results)) == 3
 
 
 def crew_with(folder: Path, **crew: Any) -> Crew:
