@@ -11,17 +11,22 @@ is), `stages` (what a run's time goes to), `endpoint` (where a provider is), `pr
 `errors`.
 """
 
-from agents.agent import Agent
-from agents.errors import ModelError
-from agents.messages import (
-    AgentMessage,
-    CrewMessage,
-    Message,
-    SystemMessage,
-    ToolMessage,
-    UserMessage,
-)
-from agents.model import Model, ModelReply, ModelRequest, Usage
+from typing import TYPE_CHECKING
+
+from tools.lazy import lazily
+
+if TYPE_CHECKING:
+    from agents.agent import Agent
+    from agents.errors import ModelError
+    from agents.messages import (
+        AgentMessage,
+        CrewMessage,
+        Message,
+        SystemMessage,
+        ToolMessage,
+        UserMessage,
+    )
+    from agents.model import Model, ModelReply, ModelRequest, Usage
 
 __all__ = [
     "Agent",
@@ -37,3 +42,21 @@ __all__ = [
     "Usage",
     "UserMessage",
 ]
+
+__getattr__ = lazily(
+    __name__,
+    {
+        "Agent": "agents.agent",
+        "AgentMessage": "agents.messages",
+        "CrewMessage": "agents.messages",
+        "Message": "agents.messages",
+        "Model": "agents.model",
+        "ModelError": "agents.errors",
+        "ModelReply": "agents.model",
+        "ModelRequest": "agents.model",
+        "SystemMessage": "agents.messages",
+        "ToolMessage": "agents.messages",
+        "Usage": "agents.model",
+        "UserMessage": "agents.messages",
+    },
+)

@@ -11,9 +11,9 @@ from agents.model import Model
 from agents.prompt import Prompt
 from agents.tokens import TokenRatios
 from tools.clock import Clock
+from tools.definition import Tool
 from tools.executor import ToolExecutor
 from tools.search import TOOL_SEARCH
-from tools.tool import Tool
 
 
 @dataclass(frozen=True, slots=True)

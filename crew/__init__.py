@@ -6,17 +6,22 @@ objects), `backends` (where runs are kept and queued), `config` (the YAML), `rou
 lead), `journal` (what a run says, and how it is written down), `errors`.
 """
 
-from crew.backends.memory import MemoryStore
-from crew.backends.sqlite.store import SqliteStore
-from crew.config.errors import ConfigurationError
-from crew.crew import Crew, check, load_crew
-from crew.database import open_store
-from crew.engine.executor import CrewExecutor
-from crew.errors import CrewError
-from crew.journal.query import Answer, HistoryMessage, Query
-from crew.journal.wire import RunEvent
-from crew.runs.run import Run
-from crew.runs.runs import Runs
+from typing import TYPE_CHECKING
+
+from tools.lazy import lazily
+
+if TYPE_CHECKING:
+    from crew.backends.memory import MemoryStore
+    from crew.backends.sqlite.store import SqliteStore
+    from crew.config.errors import ConfigurationError
+    from crew.crew import Crew, check, load_crew
+    from crew.database import open_store
+    from crew.engine.executor import CrewExecutor
+    from crew.errors import CrewError
+    from crew.journal.query import Answer, HistoryMessage, Query
+    from crew.journal.wire import RunEvent
+    from crew.runs.run import Run
+    from crew.runs.runs import Runs
 
 __all__ = [
     "Answer",
@@ -35,3 +40,24 @@ __all__ = [
     "load_crew",
     "open_store",
 ]
+
+__getattr__ = lazily(
+    __name__,
+    {
+        "Answer": "crew.journal.query",
+        "check": "crew.crew",
+        "ConfigurationError": "crew.config.errors",
+        "Crew": "crew.crew",
+        "CrewError": "crew.errors",
+        "CrewExecutor": "crew.engine.executor",
+        "HistoryMessage": "crew.journal.query",
+        "load_crew": "crew.crew",
+        "MemoryStore": "crew.backends.memory",
+        "open_store": "crew.database",
+        "Query": "crew.journal.query",
+        "Run": "crew.runs.run",
+        "RunEvent": "crew.journal.wire",
+        "Runs": "crew.runs.runs",
+        "SqliteStore": "crew.backends.sqlite.store",
+    },
+)

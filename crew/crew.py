@@ -31,11 +31,11 @@ from crew.routing.rules import Routing
 from tools.clock import SYSTEM_CLOCK, Clock
 from tools.context import find_no_secret
 from tools.deadline import Limits
+from tools.definition import Tool
 from tools.guards import Guards
 from tools.kinds import ToolMaker
 from tools.kinds.mcp.servers import Servers
 from tools.secrets import Secrets
-from tools.tool import Tool
 from tools.toolbox import Toolbox
 
 

@@ -22,7 +22,7 @@ from crew.journal.wire import RunEvent, gap, ping, to_run_event
 from crew.journal.writer import Listener
 from server.cli.explain import render_page
 from server.cli.json_schema import schema_of
-from server.cli.main import app as command
+from server.cli.main import COMMANDS, build
 from server.cli.starter import starter_files
 from server.http.app import build_server
 from server.http.bodies import AnswerBody, QueryBody
@@ -181,7 +181,7 @@ def _number(value: float) -> str:
 
 def _commands() -> str:
     """What each command prints with --help, as a page."""
-    group = get_command(command)
+    group = get_command(build(COMMANDS))
     assert isinstance(group, typer.core.TyperGroup)
     parts = ["# Commands", EXIT_CODES]
     for name, one in group.commands.items():

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 from crew.database import CONNECTIONS
 from crew.runs.maintenance import Retention
+from server.errors import SettingsError
 from server.identity import IdentityHeader, OidcSettings, Proxies
 from server.tokens import TokenError, Tokens, parse_token
 from tools.suggest import nearest
@@ -80,10 +81,6 @@ VARIABLES = {
     "CREW_LOG_FORMAT": "text or json; text on a terminal, else json",
     "CREW_LOG_LEVEL": "debug, info, warning or error; info unless set",
 }
-
-
-class SettingsError(Exception):
-    """The environment or the command line asks for something that cannot be done."""
 
 
 @dataclass(frozen=True, slots=True)

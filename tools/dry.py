@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tools.context import ToolContext
-from tools.tool import Tool
+from tools.definition import Tool
 
 # in place of a result
 NOT_CALLED = "dry run: not called"

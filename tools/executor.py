@@ -23,13 +23,13 @@ from tools.calls import (
 from tools.clock import SYSTEM_CLOCK, Clock
 from tools.context import Caller, Facts, FindSecret, Progress, ToolContext, find_no_secret
 from tools.deadline import Deadline, Limits
+from tools.definition import Tool
 from tools.errors import ArgumentsError, PermanentError, TemporaryError
 from tools.forms import FormsNeeded, Reply
 from tools.guards import Outcome, RefusedError, outcome_of
 from tools.output import serialize_output
 from tools.retry import RETRIED, backoff_seconds, classify, describe_error
 from tools.suggest import nearest
-from tools.tool import Tool
 
 log = logging.getLogger(__name__)
 

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from tools.context import ToolContext
+from tools.definition import Reach, Tool
 from tools.schema import JsonSchema
-from tools.tool import Reach, Tool
 
 TOOL_SEARCH = "tool_search"
 LINE_END = "\n"

@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
+from tools.definition import Tool
 from tools.dry import without_effect
 from tools.search import TOOL_SEARCH
-from tools.tool import Tool
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,11 +22,11 @@ from crew.config.problems import Problem
 from crew.config.routing_plan import is_terminal
 from crew.routing.rules import Routing
 from crew.routing.signals import escape
+from tools.definition import Tool
 from tools.executor import ToolExecutor
 from tools.search import TOOL_SEARCH, search_tool
 from tools.secrets import Secrets
 from tools.texts import map_texts
-from tools.tool import Tool
 from tools.toolbox import Toolbox
 
 # of the tools of an agent, as JSON: with more it is given a tool that finds them

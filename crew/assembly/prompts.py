@@ -9,7 +9,7 @@ from crew.assembly.given import Given
 from crew.config.crew_file import CrewSettings
 from crew.routing.rules import Route
 from crew.routing.signals import normalize
-from tools.tool import Tool
+from tools.definition import Tool
 
 
 def make_prompt(

@@ -8,9 +8,9 @@ from crew.config.problems import Problem
 from tools.builtin import BUILTIN_TOOLS
 from tools.config import McpServer, OpenApiTool, PythonTool
 from tools.deadline import Limits
+from tools.definition import Tool
 from tools.errors import ToolDefinitionError, ToolImportError
 from tools.kinds import ToolMaker
-from tools.tool import Tool
 from tools.toolbox import Toolbox
 
 

@@ -16,9 +16,9 @@ from crew.journal.state import RunState, call_key
 from tools.approval import ApprovalRule
 from tools.calls import CallStatus, ToolCall, ToolResult
 from tools.clock import rfc3339
+from tools.definition import Tool
 from tools.errors import ToolError
 from tools.secrets import Secrets
-from tools.tool import Tool
 
 # the same call is not asked about again after so many denials
 MAX_DENIALS = 2

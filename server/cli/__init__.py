@@ -1,10 +1,11 @@
 """What an operator types.
 
-`main` (the command), `runs`, `files`, `doctor` and `tools` (commands about them), `opening` (from
-the command line to a crew), `play` (a run in the terminal), `run_view` (its events), `live` (who is
-at work), `hints` (how a pause is answered), `inbox`, `validate`, `explain`, `tokens`, `audit` (who
-did what), `grants` (approvals that outlive their run), `talk` and `conversations`, `notify`,
-`schedules`, `leaks` (`crew leakcheck`), `sarif`, `json_schema`, `api_file` (an OpenAPI document
-that is given), `lock` (mcp.lock.json), `starter`, `samples` (arguments for rehearsals), `runbook`,
-`starter_from` and `interview` (what `crew init` writes), `exits` (how a command ends).
+`main` (the command), `serving`, `runs`, `files`, `init`, `doctor` and `tools` (commands about
+them), `opening` (from the command line to a crew), `play` (a run in the terminal), `run_view` (its
+events), `live` (who is at work), `hints` (how a pause is answered), `inbox`, `validate`, `explain`,
+`tokens`, `audit` (who did what), `grants` (approvals that outlive their run), `talk` and
+`conversations`, `notify`, `schedules`, `leaks` (`crew leakcheck`), `sarif`, `json_schema`,
+`api_file` (an OpenAPI document that is given), `lock` (mcp.lock.json), `starter`, `samples`
+(arguments for rehearsals), `runbook`, `starter_from` and `interview` (what `crew init` writes),
+`exits` (how a command ends).
 """

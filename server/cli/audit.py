@@ -75,6 +75,3 @@ async def _read(
         return list(await store.audit.entries(limit, action, run_id))
     finally:
         await store.aclose()
-
-
-COMMANDS = (audit,)

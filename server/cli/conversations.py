@@ -162,6 +162,3 @@ def _line(one: Conversation, *, as_document: bool) -> str:
         return visible_json(to_json(listed_conversation(one)).decode())
     count = f"{one.exchanges} exchange{'s' * (one.exchanges != 1)}"
     return visible(f"{one.conversation_id}  {one.used_at}  {count:>14}  {one.title}")
-
-
-COMMANDS = (conversations,)

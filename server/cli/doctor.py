@@ -39,7 +39,7 @@ def doctor(
         bool, typer.Option("--database", help="Look only at the database.")
     ] = False,
 ) -> None:
-    """Look at a crew's files, providers, script and database, and say what may lose or refuse runs.
+    """Look at a crew's files, providers, script and database; say what may lose or refuse runs.
 
     Asks each provider for its models, with its key. Ends with 1 where something must be mended
     first.
@@ -136,6 +136,3 @@ async def _database(folder: Path) -> list[Finding]:
         return [Finding("error", str(error))]
     finally:
         await store.aclose()
-
-
-COMMANDS = (doctor,)

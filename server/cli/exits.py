@@ -10,7 +10,6 @@ import typer
 
 from crew.config.problems import Problem
 from crew.config.report import render_problem
-from crew.journal.rows import RunRow
 from tools.texts import visible
 
 Folder = Annotated[
@@ -39,9 +38,9 @@ class Exit(IntEnum):
     INTERRUPTED = 130
 
 
-def exit_code_of(row: RunRow) -> Exit:
-    """The exit code for a run that has ended or is paused."""
-    match row.status:
+def exit_code_of(status: str, reason: str | None) -> Exit:
+    """The exit code for a run that has ended or is paused: of its status, and why it ended."""
+    match status:
         case "failed":
             return Exit.FAILED
         case "paused":
@@ -49,7 +48,7 @@ def exit_code_of(row: RunRow) -> Exit:
         case "cancelled":
             return Exit.STOPPED
         case _:
-            return Exit.STOPPED if row.reason in LIMITS else Exit.GOOD
+            return Exit.STOPPED if reason in LIMITS else Exit.GOOD
 
 
 def fail(message: str, code: Exit = Exit.FAILED) -> NoReturn:

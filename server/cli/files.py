@@ -1,15 +1,12 @@
-"""The commands about a crew's files: validate, explain, graph, schema, init."""
+"""The commands about a crew's files: validate, explain, graph, schema."""
 
 import gc
 import importlib
 import json
-import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
-from pydantic import ValidationError
 
 from crew.config.errors import ConfigurationError
 from crew.config.explanations import explanations
@@ -20,14 +17,9 @@ from crew.routing.graph import RoutingGraph
 from crew.routing.render import RENDERERS
 from server.cli.exits import HERE, Exit, Folder, fail
 from server.cli.explain import render_explanation, render_page
-from server.cli.hints import quoted, shell_quoted
-from server.cli.interview import crew_of_answers
 from server.cli.json_schema import schema_of
 from server.cli.opening import hide_tokens
-from server.cli.starter import Made, starter_files
-from server.cli.starter_from import crew_from
 from server.cli.validate import offer_fixes, print_check
-from tools.errors import ToolDefinitionError
 from tools.suggest import nearest
 from tools.texts import visible
 
@@ -130,76 +122,3 @@ def schema(
     else:
         document = schema_of(kind)
     print(json.dumps(document, ensure_ascii=False, indent=2))
-
-
-def init(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A new or empty folder.")],
-    of: Annotated[
-        str | None,
-        typer.Argument(metavar="SOURCE", help="With --from: the document, command or URL."),
-    ] = None,
-    *,
-    full: Annotated[
-        bool, typer.Option("--full", help="Write one that shows every key there is.")
-    ] = False,
-    source: Annotated[
-        str | None,
-        typer.Option(
-            "--from",
-            metavar="KIND",
-            help="Write one with the tools of an API, a server or a runbook: FILE --from openapi, "
-            "'COMMAND ARGUMENTS' --from mcp (or URL), --from runbook.md.",
-        ),
-    ] = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Ask nothing: write the small crew.")] = False,
-) -> None:
-    """Write a crew that runs at once, without a key; in a terminal, after three questions.
-
-    Example: [bold]crew init my-crew && crew run my-crew hello[/]
-    Example: [bold]crew init my-crew --from runbook.md[/]
-    """
-    if full and source is not None:
-        raise typer.BadParameter("give --full or --from", param_hint="--from")
-    if of is not None and source is None:
-        raise typer.BadParameter("belongs to --from openapi or --from mcp", param_hint="SOURCE")
-    asks = not full and not yes and source is None and sys.stdin.isatty() and sys.stdout.isatty()
-    if asks and any(folder.glob("crew.yaml")):
-        fail(f"{folder / 'crew.yaml'} exists already; nothing was written")
-    made = _made(lambda: crew_of_answers(typer.prompt)) if asks else None
-    if source is not None:
-        made = _made(lambda: crew_from(source, of))
-    if made is not None:
-        written = {**made.files, **starter_files(None)}
-    else:
-        written = starter_files("full" if full else "small")
-    existing = [name for name in written if (folder / name).exists()]
-    if existing:
-        fail(f"{folder / existing[0]} exists already; nothing was written")
-    try:
-        for name, text in written.items():
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            (folder / name).write_text(text, encoding="utf-8")
-    except OSError as error:
-        fail(f"{error.filename}: {error.strerror}")
-    query, option = "How is this machine?", ""
-    if full:
-        query, option = "Our web site is slow", " --provider scripted"
-    elif made is not None:
-        query, option = made.query, " --dry" if made.dry else ""
-    print(
-        visible(f"Wrote {folder}."), f"Try: crew run {quoted(folder)} {shell_quoted(query)}{option}"
-    )
-
-
-def _made(make: Callable[[], Made]) -> Made:
-    """A crew that is made from something; what cannot be made is told, or ends the command."""
-    try:
-        made = make()
-    except (ToolDefinitionError, ValidationError) as error:
-        fail(visible(str(error)), Exit.USAGE)
-    for one in made.left_out:
-        print(visible(f"left out: {one}"), file=sys.stderr)
-    return made
-
-
-COMMANDS = (validate, explain, graph, schema, init)

@@ -56,6 +56,3 @@ def _line(one: Grant) -> str:
     globs = [f"{name} like {glob}" for name, glob in one.patterns.items()]
     call = f"{one.tool}({', '.join([*exact, *globs])})"
     return f"{one.id}  {call}  of {one.agent_id}, by {one.by or '-'}, until {one.until}"
-
-
-COMMANDS = (grants,)

@@ -68,6 +68,3 @@ def _print(console: Console, folder: Path, row: RunRow, pause: RunEvent) -> None
     for command in answer_commands(folder, row.run_id, view.question, view.calls):
         console.print(f"  {escape(command)}", soft_wrap=True)
     console.print()
-
-
-COMMANDS = (inbox,)

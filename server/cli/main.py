@@ -1,51 +1,128 @@
-"""The command `crew`: serve and worker, and the commands of `runs` and `files`."""
+"""The command `crew`: which commands there are, and how each ends.
+
+The module of a command is imported when it is called: most need a small part of the program.
+"""
 
 import importlib
 import importlib.metadata
 import io
 import os
-import secrets
-import signal
 import sys
-from types import ModuleType
+from collections.abc import Container
 from typing import Annotated
 
 import typer
 
 from crew.config.errors import ConfigurationError
-from crew.database import is_shared
 from crew.errors import CrewError
-from server.cli import (
-    audit,
-    conversations,
-    doctor,
-    files,
-    grants,
-    inbox,
-    notify,
-    runs,
-    schedules,
-    talk,
-    tokens,
-    tools,
-)
-from server.cli.exits import HERE, Exit, Folder, fail, print_problems
-from server.cli.leaks.command import leakcheck
-from server.cli.opening import Provider, load, open_for
-from server.settings import ServerSettings, SettingsError
+from server.cli.exits import Exit, fail, print_problems
+from server.errors import SettingsError
 
-app = typer.Typer(
-    name="crew",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    add_completion=False,
-    rich_markup_mode="rich",
-)
+# each with its module, which has a function of its name, or a group `app`, and with the first
+# sentence of its help
+COMMANDS = {
+    "init": (
+        "init",
+        "Write a crew that runs at once, without a key; in a terminal, after three questions.",
+    ),
+    "validate": (
+        "files",
+        "Check crews and print every problem of their files, each with its line and its remedy.",
+    ),
+    "run": (
+        "runs",
+        "Run a crew in the terminal and show its events as they come; asks you at a pause.",
+    ),
+    "talk": ("talk", "Talk with a crew: each line is a query of one conversation, which it knows."),
+    "serve": ("serving", "Serve a crew over HTTP: SSE streams, JSON, metrics and a web console."),
+    "worker": (
+        "serving",
+        "Play the runs that any number of `crew serve` accept; all share one PostgreSQL database.",
+    ),
+    "runs": ("runs", "List the runs of a crew, or show one."),
+    "retry": ("runs", "Go on with a failed run at the step that failed; ends as `crew run` does."),
+    "cancel": (
+        "runs",
+        "End a run, whether or not a server is at work: it ends as cancelled, and is not resumed.",
+    ),
+    "inbox": (
+        "inbox",
+        "Show every run that waits for a person, oldest first, and how each is answered.",
+    ),
+    "conversations": (
+        "conversations",
+        "List the conversations of a crew, or show, export or delete one.",
+    ),
+    "tools": ("tools", "What the crew's tools may do: `crew tools DIR`; and entries for new ones."),
+    "call": (
+        "tools",
+        "Make one call of a tool by hand. Ends with 0 when it succeeds, else with 1.",
+    ),
+    "doctor": (
+        "doctor",
+        "Look at a crew's files, providers, script and database; say what may lose or refuse runs.",
+    ),
+    "graph": ("files", "Draw the routing of a crew."),
+    "explain": (
+        "files",
+        "Explain a code of `crew validate`: what it means and what to do, with an example.",
+    ),
+    "schema": (
+        "files",
+        "Print the JSON Schema of a kind of file, for editors; or the API as OpenAPI 3.1.",
+    ),
+    "schedules": (
+        "schedules",
+        "Show when each of `schedules` is due next, and the run that it has started last.",
+    ),
+    "notify": (
+        "notify",
+        "Send a test message to the channels of `notify`; ends with 1 if one cannot be told.",
+    ),
+    "grants": (
+        "grants",
+        "Show which calls a person has approved for all runs (`remember: always`), newest first.",
+    ),
+    "audit": (
+        "audit",
+        "Show who did what, newest first: starts, answers, cancels, reloads, refusals and so on.",
+    ),
+    "leakcheck": (
+        "leaks.command",
+        "Plant secrets, serve a copy of the crew, and search all that it says, stores and logs.",
+    ),
+    "token": ("tokens", "The tokens of a file that CREW_TOKEN_FILE names."),
+}
 
-Host = Annotated[
-    str, typer.Option(help="Address to listen on; any but loopback needs CREW_API_TOKENS.")
-]
-PORT_HELP = "Port to listen on; 0 takes a free one."
+
+def build(called: Container[str]) -> typer.Typer:
+    """The command, with those of its commands that are called; of others it has only the help.
+
+    Args:
+        called: names of commands, among whatever else.
+    """
+    app = typer.Typer(
+        name="crew",
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        add_completion=False,
+        rich_markup_mode="rich",
+    )
+    app.callback()(_crew)
+    for name, (module, summary) in COMMANDS.items():
+        if name not in called:
+            app.command(name, help=summary)(_not_called)
+            continue
+        found = importlib.import_module(f"server.cli.{module}")
+        if hasattr(found, name):
+            app.command(name)(getattr(found, name))
+        else:
+            app.add_typer(found.app, name=name)
+    return app
+
+
+def _not_called() -> None:
+    raise AssertionError("whatever is called is among the words of the command line")
 
 
 def _print_version(wanted: bool) -> None:
@@ -54,7 +131,6 @@ def _print_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def _crew(
     version: Annotated[
         bool,
@@ -73,7 +149,7 @@ def main() -> None:
             # a terminal that knows fewer characters must not end a command
             stream.reconfigure(errors="backslashreplace")
     try:
-        app()
+        build(sys.argv)()
     except ConfigurationError as error:
         print_problems(error.problems, error.texts)
         raise SystemExit(Exit.FAILED) from None
@@ -89,114 +165,3 @@ def main() -> None:
         # the reader of the output (head, say) has gone, or the disk that takes it is full
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         fail(f"the output cannot be written: {error.strerror}")
-
-
-@app.command()
-def serve(
-    folder: Folder = HERE,
-    host: Host = "127.0.0.1",
-    port: Annotated[int, typer.Option(help=PORT_HELP, min=0, max=65535)] = 8080,
-    provider: Provider = None,
-    reload: Annotated[
-        bool,
-        typer.Option("--reload", help="Watch the crew's files; new runs get what they then say."),
-    ] = False,
-    token: Annotated[
-        bool,
-        typer.Option("--token", help="Make a token for this server, and print a link with it."),
-    ] = False,
-) -> None:
-    """Serve a crew over HTTP: SSE streams, JSON, metrics and a web console.
-
-    Example: [bold]crew serve examples/it-support --port 9000[/]
-    """
-    environment = dict(os.environ)
-    made = secrets.token_urlsafe(24) if token else ""
-    if token:
-        given = environment.get("CREW_API_TOKENS", "")
-        environment["CREW_API_TOKENS"] = f"{given},{made}"
-    settings = ServerSettings.read(environment, host, port, terminal=sys.stderr.isatty())
-    # until there is something to reload; by default it ends the process
-    signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    crew = load(folder, provider)
-    print_problems(crew.warnings, {})
-    logs, process, http = _import_web("telemetry.logs", "process.serve", "http.app")
-    watch = _import_watch().watch if reload else None
-    logs.set_up_logging(settings, crew.secrets)
-    # first of all, so that no run is resumed by a server that cannot serve
-    listener = process.listen(settings)
-    database = open_for(crew, settings, folder)
-    if token:
-        shown = f"[{host}]" if ":" in host else host
-        link = f"http://{shown}:{listener.getsockname()[1]}/?token={made}"
-        print(f"open {link}", file=sys.stderr)
-    process.serve(http.build_server(crew, database, settings, watch), settings, listener)
-
-
-@app.command()
-def worker(
-    folder: Folder = HERE,
-    at_once: Annotated[
-        int, typer.Option(help="How many runs it plays at the same time.", min=1, max=1000)
-    ] = 20,
-    host: Annotated[
-        str, typer.Option(help="Address for /metrics, /ready and /health; see serve.")
-    ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help=PORT_HELP, min=0, max=65535)] = 8081,
-    provider: Provider = None,
-) -> None:
-    """Play the runs that any number of `crew serve` accept; all share one PostgreSQL database.
-
-    Example: [bold]CREW_DATABASE_URL=postgresql://crew@db/crew crew worker examples/it-support[/]
-    """
-    settings = ServerSettings.read(os.environ, host, port, terminal=sys.stderr.isatty())
-    if not is_shared(settings.database_url):
-        raise SettingsError(
-            "a worker plays the runs of a PostgreSQL database: "
-            "set CREW_DATABASE_URL=postgresql://user@host/database; "
-            "on one machine `crew serve` plays its runs by itself, without workers"
-        )
-    signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    crew = load(folder, provider)
-    print_problems(crew.warnings, {})
-    logs, process = _import_web("telemetry.logs", "process.serve")
-    logs.set_up_logging(settings, crew.secrets)
-    listener = process.listen(settings)
-    database = open_for(crew, settings, folder)
-    (process_worker,) = _import_web("process.worker")
-    application = process_worker.build_worker(crew, database, settings, at_once)
-    process.serve(application, settings, listener)
-
-
-app.add_typer(tokens.app, name="token")
-app.add_typer(tools.app, name="tools")
-app.command()(leakcheck)
-for module in (
-    runs,
-    talk,
-    conversations,
-    inbox,
-    files,
-    tools,
-    doctor,
-    audit,
-    grants,
-    notify,
-    schedules,
-):
-    for command in module.COMMANDS:
-        app.command()(command)
-
-
-def _import_web(*names: str) -> list[ModuleType]:
-    """The web server takes its time to import, which no other command should wait for."""
-    return [importlib.import_module(f"server.{name}") for name in names]
-
-
-def _import_watch() -> ModuleType:
-    try:
-        return importlib.import_module("server.process.watch")
-    except ModuleNotFoundError:
-        raise SettingsError(
-            "--reload needs watchfiles: pip install 'crewline[reload]'; or reload by SIGHUP"
-        ) from None

@@ -78,6 +78,3 @@ async def _tell(
             return None
 
         return dict(zip(channels, await asyncio.gather(*map(tell, channels)), strict=True))
-
-
-COMMANDS = (notify,)

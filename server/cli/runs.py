@@ -156,7 +156,7 @@ def _play(
         print("Paused. To answer:", file=sys.stderr)
         for command in answer_commands(folder, row.run_id, view.question, view.calls):
             print(f"  {command}", file=sys.stderr)
-    raise typer.Exit(exit_code_of(row))
+    raise typer.Exit(exit_code_of(row.status, row.reason))
 
 
 def _read_query(crew: Crew) -> str:
@@ -280,6 +280,3 @@ def _check_query(query: str, crew: Crew) -> None:
         error = f"has {len(query):,} characters; at most {limit:,} are allowed"
     if error is not None:
         fail(f"QUERY {error}", Exit.USAGE)
-
-
-COMMANDS = (run, runs, retry, cancel)

@@ -71,6 +71,3 @@ def _text(name: str, schedule: ScheduleConfig, times: list[datetime], run: RunRo
         f"  next: {due}\n"
         f"  last run: {last}"
     )
-
-
-COMMANDS = (schedules,)

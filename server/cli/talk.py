@@ -55,7 +55,7 @@ def talk(
         more = f" --user {user_id}" if user_id else ""
         print("To go on:", file=sys.stderr)
         print(f"  crew talk {visible(str(folder))} --conversation {chosen}{more}", file=sys.stderr)
-    raise typer.Exit(exit_code_of(row) if row is not None else Exit.GOOD)
+    raise typer.Exit(exit_code_of(row.status, row.reason) if row is not None else Exit.GOOD)
 
 
 async def _talk(runs: Runs, conversation_id: str, user_id: str, output: Output) -> RunRow | None:
@@ -97,6 +97,3 @@ async def _line(output: Output) -> str | None:
             task.uncancel()
         output.console.print()
         return None
-
-
-COMMANDS = (talk,)

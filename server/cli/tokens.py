@@ -10,7 +10,7 @@ import typer
 from pydantic import ValidationError
 
 from crew.journal.query import DEFAULT_PRIORITY, MAX_PRIORITY
-from server.settings import SettingsError
+from server.errors import SettingsError
 from server.tokens import OWN_SCOPES, SCOPES, TokenEntry, TokenError, TokenFile, digest_of
 
 app = typer.Typer(help="The tokens of a file that CREW_TOKEN_FILE names.", no_args_is_help=True)

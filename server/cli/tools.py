@@ -22,11 +22,11 @@ from server.cli.opening import load
 from server.http.responses import described_tool, tools_of
 from tools.calls import CallAsked, CallEvent, CallProgressed, ToolCall, ToolResult
 from tools.context import Caller
+from tools.definition import Tool
 from tools.errors import ToolDefinitionError, ToolError
 from tools.executor import ToolExecutor
 from tools.suggest import nearest
 from tools.texts import visible, visible_json
-from tools.tool import Tool
 
 # who makes a call by hand
 BY_HAND = "crew call"
@@ -228,6 +228,3 @@ def _document(result: ToolResult) -> dict[str, Any]:
         "duration_seconds": round(result.duration_seconds, 6),
         **result.facts,
     }
-
-
-COMMANDS = (call,)

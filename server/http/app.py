@@ -23,6 +23,7 @@ from crew.journal.errors import StoreError
 from crew.runs.maintenance import Maintenance, recover_left
 from crew.runs.queue import Queue
 from crew.runs.reload import Reloader
+from server.errors import SettingsError
 from server.http import session
 from server.http.access import RequestIds
 from server.http.door import Door
@@ -36,7 +37,7 @@ from server.http.pace import Limits
 from server.http.rights import needing, require
 from server.http.services import Services
 from server.identity import Oidc
-from server.settings import ServerSettings, SettingsError
+from server.settings import ServerSettings
 
 log = logging.getLogger(__name__)
 

@@ -19,10 +19,11 @@ from crew.config.errors import ConfigurationError
 from crew.journal.audit import LOCAL, AuditEntry
 from crew.journal.errors import StoreError
 from crew.runs.errors import Draining
+from server.errors import SettingsError
 from server.http.guard import PEER
 from server.http.services import Services
 from server.process.protocol import bounded
-from server.settings import ServerSettings, SettingsError
+from server.settings import ServerSettings
 from tools.clock import rfc3339
 
 log = logging.getLogger(__name__)

@@ -13,9 +13,9 @@ from tools import PermanentError, TemporaryError, Tool, VirtualClock, tool
 from tools.calls import CallWarned
 from tools.clock import Clock
 from tools.deadline import Limits
+from tools.definition import tool_from
 from tools.function import Function
 from tools.guards import BreakerLimits, CallLimits, Guard, Guards, RefusedError
-from tools.tool import tool_from
 
 LONG = Limits(sequence_seconds=1000, tool_seconds=100)
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from tools.builtin.network import NETWORK_TOOLS
 from tools.builtin.system import SYSTEM_TOOLS
-from tools.tool import Reach, Tool
+from tools.definition import Reach, Tool
 
 # the programs that some of them start
 PROGRAMS = {

@@ -8,8 +8,8 @@ from typing import Annotated
 import psutil
 from pydantic import Field
 
+from tools.definition import Tool, tool_from
 from tools.errors import PermanentError
-from tools.tool import Tool, tool_from
 
 # A name or an address; never something that a program could take for an option.
 Host = Annotated[str, Field(pattern=r"^[A-Za-z0-9_:][A-Za-z0-9._:-]{0,252}$")]

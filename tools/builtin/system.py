@@ -9,8 +9,8 @@ from typing import Annotated
 import psutil
 from pydantic import Field
 
+from tools.definition import Tool, tool_from
 from tools.errors import PermanentError
-from tools.tool import Tool, tool_from
 
 GIB = 2**30
 # how full the memory is, from so many percent on

@@ -9,7 +9,7 @@ from tools.config.approval import Approval, rule_of
 from tools.config.command import Confined, Sandbox, VariableName
 from tools.config.common import Seconds, SeveralTools
 from tools.config.http import HeaderName, Reached
-from tools.tool import Effect
+from tools.definition import Effect
 from tools.yaml_shape import Shape
 
 Glob = Annotated[str, Field(min_length=1, max_length=200)]

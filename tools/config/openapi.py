@@ -6,7 +6,7 @@ from pydantic import Field
 
 from tools.config.common import SeveralTools
 from tools.config.http import HeaderName, Reached
-from tools.tool import Effect
+from tools.definition import Effect
 
 DOCUMENT_ENDINGS = (".json", ".yaml", ".yml")
 OperationName = Annotated[str, Field(min_length=1, max_length=500)]

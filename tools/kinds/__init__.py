@@ -21,6 +21,7 @@ from tools.config import (
     SingleTool,
     ToolConfig,
 )
+from tools.definition import Reach, Tool
 from tools.errors import ToolDefinitionError
 from tools.guards import Guards
 from tools.kinds.command.marks import Marks
@@ -35,7 +36,6 @@ from tools.kinds.openapi.entries import entries
 from tools.kinds.python.isolated import isolated
 from tools.kinds.python.reference import python_tool
 from tools.schema import require_conditions
-from tools.tool import Reach, Tool
 from tools.toolbox import ToolSet
 
 KIB = 1024

@@ -17,8 +17,8 @@ from crew.journal.store import RunStore
 from crew.runs.errors import ChangedCall, WrongDecision
 from tests.support.crews import Played, write_crew
 from tools import Tool, ToolContext, VirtualClock, tool
+from tools.definition import Effect
 from tools.forms import Filled, Form, FormsNeeded, Reply
-from tools.tool import Effect
 
 DAY = {"type": "object", "properties": {"day": {"type": "string"}}, "required": ["day"]}
 SEATS = {"type": "object", "properties": {"seats": {"type": "integer"}}, "required": ["seats"]}

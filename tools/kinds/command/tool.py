@@ -9,6 +9,7 @@ from typing import Any
 
 from tools.config.command import CommandTool
 from tools.context import ToolContext
+from tools.definition import Tool
 from tools.errors import PermanentError, ToolDefinitionError
 from tools.kinds.command.arguments import fill_argv, fill_stdin, find_program
 from tools.kinds.command.marks import VARIABLE, Marks
@@ -17,7 +18,6 @@ from tools.kinds.command.sandbox import Sandbox
 from tools.output import HeadAndTail
 from tools.places import names_in, own_parameters, require_places
 from tools.schema import JsonSchema
-from tools.tool import Tool
 
 PATH = "/usr/local/bin:/usr/bin:/bin"
 MAX_OUTPUT_BYTES = 64 << 20

@@ -12,6 +12,7 @@ from yarl import URL
 
 from tools.config.http import SAFE_METHODS, HttpTool
 from tools.context import ToolContext
+from tools.definition import Effect, Reach, Tool
 from tools.errors import PermanentError, TemporaryError
 from tools.kinds.http.addresses import Allowance, DeniedError, port_of, require_port
 from tools.kinds.http.answer import KIB, part_of, read_body, to_text
@@ -20,7 +21,6 @@ from tools.kinds.http.request import Request, RequestPlan
 from tools.places import names_in, own_parameters, require_places
 from tools.schema import JsonSchema
 from tools.secrets import SECRET_HEADER
-from tools.tool import Effect, Reach, Tool
 
 MAX_REDIRECTS = 3
 REDIRECTS = frozenset({301, 302, 303, 307, 308})

@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 from functools import cached_property
 from typing import Any
 
-from tools.tool import Effect
+from tools.definition import Effect
 
 MAX_TOOLS = 1000
 MAX_PAGES = 100

@@ -11,13 +11,13 @@ from typing import Any
 
 from tools.config.mcp import McpServer, McpToolConfig
 from tools.context import ToolContext
+from tools.definition import Reach, Tool, tool_name
 from tools.errors import ToolDefinitionError, ToolError
 from tools.kinds.mcp.definitions import Definition, chosen
 from tools.kinds.mcp.plan import Address, ServerPlan
 from tools.kinds.mcp.servers import Server, Servers
 from tools.schema import JsonSchema, require_conditions
 from tools.texts import map_texts, without_surrogates
-from tools.tool import Reach, Tool, tool_name
 
 # of a server in a message
 MAX_NAMED = 12

@@ -7,11 +7,11 @@ from typing import Any
 
 from tools.config.http import SAFE_METHODS, HttpTool
 from tools.config.openapi import OpenApiTool
+from tools.definition import NOT_IN_NAMES, tool_name
 from tools.errors import ToolDefinitionError
 from tools.kinds.openapi.document import ApiDocument, Json, Operation, mapping, wrong
 from tools.kinds.openapi.schemas import Schemas
 from tools.places import PLACE
-from tools.tool import NOT_IN_NAMES, tool_name
 
 MAX_DESCRIPTION = 1000
 PATH_PARAMETER = re.compile(r"\{([^{}]*)\}")

@@ -19,6 +19,7 @@ from typing import Any, BinaryIO, Literal
 
 from tools.config.python import PythonTool
 from tools.context import Progress, ToolContext, find_no_secret
+from tools.definition import Tool
 from tools.errors import ToolDefinitionError
 from tools.function import Function
 from tools.kinds.python.messages import (
@@ -36,7 +37,6 @@ from tools.kinds.python.messages import (
 from tools.kinds.python.reference import python_tool
 from tools.output import serialize_output
 from tools.retry import ErrorClass, classify, describe_error
-from tools.tool import Tool
 
 MIB = 1 << 20
 # linux/prctl.h

@@ -7,10 +7,10 @@ from typing import Any
 
 from tools.config.python import PythonTool
 from tools.context import ToolContext
+from tools.definition import Tool
 from tools.errors import PermanentError, TemporaryError
 from tools.kinds.python.messages import Call, Reply, Setup
 from tools.kinds.python.process import IsolatedProcess
-from tools.tool import Tool
 
 # of one tool, at work at the same time; further calls wait, until their deadlines
 MAX_PROCESSES = 16

@@ -1,0 +1,87 @@
+"""The command that writes a crew: init."""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from pydantic import ValidationError
+
+from server.cli.exits import Exit, fail
+from server.cli.hints import quoted, shell_quoted
+from server.cli.interview import crew_of_answers
+from server.cli.starter import Made, starter_files
+from server.cli.starter_from import crew_from
+from tools.errors import ToolDefinitionError
+from tools.texts import visible
+
+
+def init(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A new or empty folder.")],
+    of: Annotated[
+        str | None,
+        typer.Argument(metavar="SOURCE", help="With --from: the document, command or URL."),
+    ] = None,
+    *,
+    full: Annotated[
+        bool, typer.Option("--full", help="Write one that shows every key there is.")
+    ] = False,
+    source: Annotated[
+        str | None,
+        typer.Option(
+            "--from",
+            metavar="KIND",
+            help="Write one with the tools of an API, a server or a runbook: FILE --from openapi, "
+            "'COMMAND ARGUMENTS' --from mcp (or URL), --from runbook.md.",
+        ),
+    ] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Ask nothing: write the small crew.")] = False,
+) -> None:
+    """Write a crew that runs at once, without a key; in a terminal, after three questions.
+
+    Example: [bold]crew init my-crew && crew run my-crew hello[/]
+    Example: [bold]crew init my-crew --from runbook.md[/]
+    """
+    if full and source is not None:
+        raise typer.BadParameter("give --full or --from", param_hint="--from")
+    if of is not None and source is None:
+        raise typer.BadParameter("belongs to --from openapi or --from mcp", param_hint="SOURCE")
+    asks = not full and not yes and source is None and sys.stdin.isatty() and sys.stdout.isatty()
+    if asks and any(folder.glob("crew.yaml")):
+        fail(f"{folder / 'crew.yaml'} exists already; nothing was written")
+    made = _made(lambda: crew_of_answers(typer.prompt)) if asks else None
+    if source is not None:
+        made = _made(lambda: crew_from(source, of))
+    if made is not None:
+        written = {**made.files, **starter_files(None)}
+    else:
+        written = starter_files("full" if full else "small")
+    existing = [name for name in written if (folder / name).exists()]
+    if existing:
+        fail(f"{folder / existing[0]} exists already; nothing was written")
+    try:
+        for name, text in written.items():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_text(text, encoding="utf-8")
+    except OSError as error:
+        fail(f"{error.filename}: {error.strerror}")
+    query, option = "How is this machine?", ""
+    if full:
+        query, option = "Our web site is slow", " --provider scripted"
+    elif made is not None:
+        query, option = made.query, " --dry" if made.dry else ""
+    print(
+        visible(f"Wrote {folder}."), f"Try: crew run {quoted(folder)} {shell_quoted(query)}{option}"
+    )
+
+
+def _made(make: Callable[[], Made]) -> Made:
+    """A crew that is made from something; what cannot be made is told, or ends the command."""
+    try:
+        made = make()
+    except (ToolDefinitionError, ValidationError) as error:
+        fail(visible(str(error)), Exit.USAGE)
+    for one in made.left_out:
+        print(visible(f"left out: {one}"), file=sys.stderr)
+    return made
