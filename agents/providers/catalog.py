@@ -2,7 +2,7 @@
 
 import importlib
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from agents.breaking import Breaking
@@ -24,6 +24,10 @@ OPENAI_URL = "https://api.openai.com/v1"
 OLLAMA_URL = "http://localhost:11434/v1"
 # an open breaker is waited for so long where there is no backup
 PATIENCE_SECONDS = 60.0
+ACCOUNT_HEADERS = {
+    "OpenAI-Organization": "OPENAI_ORG_ID",
+    "OpenAI-Project": "OPENAI_PROJECT_ID",
+}
 BUILTIN_PROVIDERS = ("openai", "ollama", "scripted")
 
 
@@ -78,7 +82,7 @@ class Catalog:
             model = self._breaking(scripted, "scripted", limits, has_backup)
             return self._retrying(model, given.max_retries)
         endpoint = self.endpoint(config)
-        # the openai package takes half a second to import, which no scripted crew should wait for
+        # takes its time to import, which no scripted crew should wait for
         openai_chat = importlib.import_module("agents.providers.openai_chat")
         if endpoint not in self.clients:
             endpoint.tell(self.secrets)
@@ -144,9 +148,18 @@ class Catalog:
         if not url:
             raise ProviderError(f"provider {name} needs a base_url")
         headers = tuple((key, value.get_secret_value()) for key, value in given.headers.items())
+        if name == "openai":
+            headers = (*_account_headers(), *headers)
         return Endpoint(name, url, key, headers, given.timeout_seconds, given.max_retries)
 
     async def aclose(self) -> None:
         """Close the clients."""
         for client in self.clients.values():
             await client.aclose()
+
+
+def _account_headers() -> Iterator[tuple[str, str]]:
+    """For whom OpenAI counts, by the variables of its own package."""
+    for header, variable in ACCOUNT_HEADERS.items():
+        if value := os.environ.get(variable):
+            yield header, value

@@ -54,14 +54,14 @@ MUTANTS = (
     ),
     own(
         "redirects of a model are followed",
-        "agents/providers/openai_chat.py",
-        "follow_redirects=False",
-        "follow_redirects=True",
+        "agents/providers/connections.py",
+        "allow_redirects=False",
+        "allow_redirects=True",
         "agents/providers/test_openai_failures.py",
     ),
     own(
         "answers that unpack to any size",
-        "agents/providers/openai_chat.py",
+        "agents/providers/connections.py",
         'if coding.lower() not in ("", "identity"):',
         "if False:",
         "agents/providers/test_openai_failures.py",

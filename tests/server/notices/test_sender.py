@@ -17,8 +17,9 @@ from crew.backends.conformance.samples import sample_records, sample_row
 from crew.journal.rows import Notice, Write
 from server.notices.delivery import TRY_SECONDS, NotDelivered, delivery
 from server.notices.sender import LEASE_SECONDS, NoticeSender
-from tests.server.notices.receivers import make_certificate, receiver, smtp_server
+from tests.server.notices.receivers import receiver, smtp_server
 from tests.server.notices.test_messages import MAIL, NOTICE, channel
+from tests.support.certificates import make_certificate
 from tests.support.crews import write_crew
 from tests.support.raw_server import RawServer, answer, raw_server
 from tools.clock import SYSTEM_CLOCK, VirtualClock, rfc3339

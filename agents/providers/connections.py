@@ -1,0 +1,183 @@
+"""One endpoint's connections: requests and answers as bytes, over an aiohttp session of our own.
+
+Through the openai package the same request takes three times as much CPU, and half a second more to
+import. What it would send of itself is in `Connections`: the key, the content type.
+"""
+
+import asyncio
+import importlib
+import ssl
+import urllib.request
+from urllib.parse import urlsplit
+
+import aiohttp
+from yarl import URL
+
+from agents.endpoint import Endpoint
+from agents.errors import ModelError, ProviderError
+from tools.secrets import Secrets
+
+CONNECT_SECONDS = 10.0
+# servers close an idle connection after 5 s and more; a request must not meet that
+KEEP_SECONDS = 4.0
+# One process may hold many runs; 0 would mean any number of sockets.
+MAX_CONNECTIONS = 5000
+# of an answer that comes at once
+MAX_ANSWER_BYTES = 8 * 2**20
+# of all events of a streamed one: a few characters come in some hundred bytes
+MAX_STREAM_BYTES = 512 * 2**20
+MAX_EVENT_BYTES = 4 * 2**20
+
+
+class Connections:
+    """To one endpoint, kept open for all agents and runs."""
+
+    def __init__(self, endpoint: Endpoint, secrets: Secrets) -> None:
+        """Nothing is connected yet.
+
+        Args:
+            endpoint: where.
+            secrets: gets the password of a proxy.
+
+        Raises:
+            ProviderError: the environment names a proxy of a kind that is not spoken.
+        """
+        self.endpoint = endpoint
+        self._url = endpoint.base_url.rstrip("/")
+        self._proxy = _proxy_of(endpoint.base_url, secrets)
+        self._headers = {
+            "Content-Type": "application/json",
+            "Accept": "application/json",
+            # a small compressed answer may be a very large one
+            "Accept-Encoding": "identity",
+            "User-Agent": "crewline",
+        }
+        if endpoint.api_key:
+            self._headers["Authorization"] = f"Bearer {endpoint.api_key}"
+        own = {name.lower() for name, _ in endpoint.headers}
+        self._headers = {
+            **{name: text for name, text in self._headers.items() if name.lower() not in own},
+            **dict(endpoint.headers),
+        }
+        self._urls: dict[str, URL] = {}
+        self._session: aiohttp.ClientSession | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    async def post(self, path: str, body: bytes) -> aiohttp.ClientResponse:
+        """An answer that is not read yet; whoever takes it must `release` it.
+
+        Raises:
+            aiohttp.ClientError: there is none.
+            ModelError: it is compressed, or too large.
+        """
+        url = self._urls.get(path)
+        if url is None:
+            url = self._urls[path] = URL(self._url + path, encoded=True)
+        # another host must not get the conversation and the headers
+        response = await self._open().post(url, data=body, allow_redirects=False)
+        try:
+            _refuse_too_large(response)
+        except ModelError:
+            response.close()
+            raise
+        return response
+
+    def _open(self) -> aiohttp.ClientSession:
+        """The session of this event loop: a command may use a crew in one after the other."""
+        loop = asyncio.get_running_loop()
+        if self._session is None or self._loop is not loop:
+            seconds = min(CONNECT_SECONDS, self.endpoint.timeout_seconds)
+            self._loop = loop
+            self._session = aiohttp.ClientSession(
+                connector=aiohttp.TCPConnector(
+                    limit=MAX_CONNECTIONS,
+                    keepalive_timeout=KEEP_SECONDS,
+                    ssl=_certificates() if self._url.startswith("https:") else True,
+                ),
+                headers=self._headers,
+                proxy=self._proxy,
+                # a whole answer has the time that its request has; a single read has no limit
+                timeout=aiohttp.ClientTimeout(total=None, sock_connect=seconds),
+                cookie_jar=aiohttp.DummyCookieJar(),
+                auto_decompress=False,
+                # it would be read for each request, in a thread
+                trust_env=False,
+            )
+        return self._session
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        session, self._session = self._session, None
+        if session is not None and self._loop is asyncio.get_running_loop():
+            await session.close()
+
+
+async def read_whole(response: aiohttp.ClientResponse) -> bytes:
+    """The body of an answer; raises ModelError where it is too large."""
+    pieces, size = [], 0
+    while piece := await response.content.readany():
+        size += len(piece)
+        if size > MAX_ANSWER_BYTES:
+            raise ModelError(
+                "unreadable", f"the answer is larger than {MAX_ANSWER_BYTES >> 20} MiB"
+            )
+        pieces.append(piece)
+    return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+
+class EventData:
+    """The data of each server-sent event of a stream that comes in pieces."""
+
+    def __init__(self) -> None:
+        self._rest = b""
+        self._size = 0
+
+    def feed(self, piece: bytes) -> list[bytes]:
+        """The data of the events that a piece completes; raises ModelError where it is too much."""
+        self._size += len(piece)
+        if self._size > MAX_STREAM_BYTES:
+            raise ModelError(
+                "unreadable", f"the answer is larger than {MAX_STREAM_BYTES >> 20} MiB"
+            )
+        *lines, self._rest = (self._rest + piece).split(b"\n")
+        if len(self._rest) > MAX_EVENT_BYTES:
+            raise ModelError("unreadable", "an event of the answer is larger than 4 MiB")
+        found = (line[5:].strip() for line in lines if line.startswith(b"data:"))
+        return [data for data in found if data]
+
+
+def _certificates() -> ssl.SSLContext:
+    """With the authorities that the openai package trusts."""
+    # takes its time to import, and is not needed for http:
+    context: ssl.SSLContext = importlib.import_module("httpx2").create_ssl_context()
+    return context
+
+
+def _refuse_too_large(response: aiohttp.ClientResponse) -> None:
+    """Also of errors: before any of the body is read."""
+    coding = response.headers.get("content-encoding", "")
+    if coding.lower() not in ("", "identity"):
+        raise ModelError("unreadable", f"the answer is compressed ({coding[:40]}), unasked")
+    length = response.headers.get("content-length", "0")
+    if not length.isdecimal() or int(length[:20]) > MAX_ANSWER_BYTES:
+        raise ModelError("unreadable", f"the answer is larger than {MAX_ANSWER_BYTES >> 20} MiB")
+
+
+def _proxy_of(base_url: str, secrets: Secrets) -> str | None:
+    """The proxy that the environment names for an endpoint, as it does now."""
+    url = urlsplit(base_url)
+    if urllib.request.proxy_bypass(url.netloc):
+        return None
+    known = urllib.request.getproxies()
+    found = known.get(url.scheme) or known.get("all")
+    if not found:
+        return None
+    proxy = urlsplit(found if "://" in found else f"http://{found}")
+    if proxy.scheme not in ("http", "https"):
+        raise ProviderError(
+            f"the proxy for {url.scheme}://{url.hostname} is one of {proxy.scheme}, which is not "
+            "spoken: set HTTPS_PROXY to one of http, or NO_PROXY to leave it out"
+        )
+    if proxy.password:
+        secrets.add(proxy.password)
+    return proxy.geturl()

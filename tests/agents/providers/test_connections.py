@@ -1,0 +1,169 @@
+"""What goes over the wire: as the openai package would send it, through proxies, over TLS."""
+
+import asyncio
+import ssl
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import openai
+import pytest
+
+from agents import Model, ModelError, ModelRequest
+from agents.config import ModelConfig
+from agents.endpoint import ProviderConfig
+from agents.errors import ProviderError
+from agents.model import ModelEvent, ShownMessage
+from agents.providers.catalog import Catalog
+from agents.tokens import TokenRatios
+from tests.support.certificates import make_certificate
+from tests.support.model_server import ModelServer, completion, http, model_server
+from tools.clock import SYSTEM_CLOCK
+from tools.guards import Guards
+from tools.secrets import Secrets
+
+ASKED: Any = {"role": "user", "content": "hi é"}
+
+
+@asynccontextmanager
+async def model_at(url: str, name: str = "mine", **keys: Any) -> AsyncIterator[Model]:
+    """A model of an address, which is asked once."""
+    config = ProviderConfig.model_validate({"base_url": url, "max_retries": 0, **keys})
+    guards, ratios = Guards(SYSTEM_CLOCK), TokenRatios()
+    catalog = Catalog({name: config}, None, 0, 0, SYSTEM_CLOCK, Secrets(), guards, ratios)
+    try:
+        yield catalog.model(ModelConfig(model="m", provider=name))
+    finally:
+        await catalog.aclose()
+
+
+async def ask(model: Model) -> str:
+    return (await model.reply(ModelRequest("a", [ShownMessage(ASKED)]), _ignore)).content
+
+
+async def _ignore(event: ModelEvent) -> None:
+    pass
+
+
+def request_of(server: ModelServer) -> tuple[str, dict[str, str], dict[str, Any]]:
+    """The newest: its first line, its headers, its body."""
+    first, *lines = server.headers[-1].strip().split("\r\n")
+    pairs = (line.split(": ", 1) for line in lines)
+    return first, {name.lower(): text for name, text in pairs}, server.asked[-1]
+
+
+@pytest.mark.parametrize("headers", [{}, {"authorization": "Basic eHl6", "X-Team": "blue"}])
+async def test_the_same_is_sent_as_by_the_openai_package(headers: dict[str, str]):
+    """The path, the body, the key, and headers of the configuration, which come before ours."""
+    async with model_server([http(200, completion())]) as server:
+        async with openai.AsyncOpenAI(
+            base_url=server.url, api_key="k", default_headers=headers
+        ) as client:
+            await client.chat.completions.create(model="m", messages=[ASKED])
+        first, theirs, body = request_of(server)
+        async with model_at(server.url, api_key="k", headers=headers) as model:
+            await ask(model)
+        ours = request_of(server)
+    assert (ours[0], ours[2]) == (first, body)
+    names = ("host", "authorization", "content-type", "accept", "x-team")
+    assert {name: ours[1].get(name) for name in names} == {name: theirs.get(name) for name in names}
+
+
+async def test_without_a_key_none_is_sent():
+    """Servers that need none ignore it; a proxy of theirs may not."""
+    async with model_server([http(200, completion())]) as server, model_at(server.url) as model:
+        await ask(model)
+    assert "authorization" not in request_of(server)[1]
+
+
+async def test_for_whom_openai_counts(monkeypatch: pytest.MonkeyPatch):
+    """By the variables of its own package; no other provider is told."""
+    monkeypatch.setenv("OPENAI_ORG_ID", "org-1")
+    monkeypatch.setenv("OPENAI_PROJECT_ID", "proj-1")
+    async with model_server([http(200, completion())]) as server:
+        async with model_at(server.url) as model:
+            await ask(model)
+        assert "openai-organization" not in request_of(server)[1]
+        async with model_at(server.url, name="openai", api_key="k") as model:
+            await ask(model)
+        headers = request_of(server)[1]
+    assert (headers["openai-organization"], headers["openai-project"]) == ("org-1", "proj-1")
+
+
+async def test_a_connection_is_used_again():
+    """By the next request; a new one is made where the server has closed it."""
+    ports = set()
+    closing = http(200, completion(), "connection: close\r\n")
+    async with model_server([http(200, completion()), closing, http(200, completion())]) as server:
+        serve = server.serve
+
+        async def note(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            ports.add(writer.get_extra_info("peername")[1])
+            await serve(reader, writer)
+
+        own = await asyncio.start_server(note, "127.0.0.1", 0)
+        url = f"http://127.0.0.1:{own.sockets[0].getsockname()[1]}/v1"
+        async with model_at(url) as model:
+            for _ in range(4):
+                assert await ask(model) == "ok"
+        own.close()
+    assert len(ports) == 2
+
+
+async def test_a_proxy_of_the_environment(monkeypatch: pytest.MonkeyPatch):
+    """With its password; not for an endpoint that NO_PROXY names."""
+    async with model_server([http(200, completion())]) as server:
+        address = server.url.removeprefix("http://").removesuffix("/v1")
+        monkeypatch.setenv("HTTP_PROXY", f"http://u:pass-of-proxy@{address}")
+        monkeypatch.delenv("NO_PROXY", raising=False)
+        monkeypatch.delenv("no_proxy", raising=False)
+        async with model_at("http://models.example/v1") as model:
+            assert await ask(model) == "ok"
+        first, headers, _ = request_of(server)
+        assert first.startswith("POST http://models.example/v1/chat/completions ")
+        assert headers["proxy-authorization"].startswith("Basic ")
+        monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+        async with model_at(server.url) as model:
+            await ask(model)
+        assert request_of(server)[0].startswith("POST /v1/chat/completions ")
+
+
+async def test_a_proxy_that_cannot_be_used(monkeypatch: pytest.MonkeyPatch):
+    """One of another kind is told at once, one that is gone at the request, without its password."""
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    monkeypatch.delenv("no_proxy", raising=False)
+    monkeypatch.setenv("ALL_PROXY", "socks5://127.0.0.1:1080")
+    with pytest.raises(ProviderError, match="one of socks5"):
+        async with model_at("https://models.example/v1"):
+            pass
+    monkeypatch.setenv("HTTPS_PROXY", "http://u:pass-of-proxy@127.0.0.1:1")
+    async with model_at("https://models.example/v1") as model:
+        with pytest.raises(ModelError, match=r"no connection.*127\.0\.0\.1") as caught:
+            await ask(model)
+    assert "pass-of-proxy" not in str(caught.value)
+    async with model_server([http(407, b"")]) as server:
+        monkeypatch.setenv("HTTPS_PROXY", server.url.removesuffix("/v1"))
+        async with model_at("https://models.example/v1") as model:
+            with pytest.raises(ModelError, match="the proxy answered 407") as caught:
+                await ask(model)
+    assert caught.value.code == "connection"
+
+
+async def test_certificates_are_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Against the authorities of the machine, or those of SSL_CERT_FILE."""
+    key, chain = make_certificate(tmp_path)
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(chain, key)
+    async with model_server([http(200, completion())]) as inner:
+        server = await asyncio.start_server(inner.serve, "localhost", 0, ssl=context)
+        url = f"https://localhost:{server.sockets[0].getsockname()[1]}/v1"
+        async with model_at(url) as model:
+            with pytest.raises(ModelError, match="CERTIFICATE_VERIFY_FAILED") as caught:
+                await ask(model)
+        assert caught.value.code == "connection"
+        assert inner.asked == []
+        monkeypatch.setenv("SSL_CERT_FILE", str(chain))
+        async with model_at(url) as model:
+            assert await ask(model) == "ok"
+        server.close()
