@@ -17,9 +17,9 @@ from agents.events import Compacted, ToolProgressed
 from crew import Answer, Crew, MemoryStore, Query, Runs, load_crew
 from crew.database import Database
 from crew.journal.events import DoneReason, ErrorReason, Event, RunFailed, RunStatus
+from crew.journal.outlets import Listener
 from crew.journal.query import Decision
 from crew.journal.wire import RunEvent, gap, ping, to_run_event
-from crew.journal.writer import Listener
 from server.cli.explain import render_page
 from server.cli.json_schema import schema_of
 from server.cli.main import COMMANDS, build

@@ -2,7 +2,16 @@
 
 from collections.abc import Mapping
 
+from crew.journal.events import RunStatus
 from crew.journal.listing import MAX_LISTED_BYTES, RunFilter
+
+
+def has_status(status: RunStatus) -> str:
+    """The condition, by which the index of runs that are not completed is used.
+
+    A part of the text: SQLite does not conclude that from a value, nor from an equality alone.
+    """
+    return f"status = '{status}'" + (" AND status <> 'completed'" if status != "completed" else "")
 
 
 def select_rows(
@@ -27,10 +36,10 @@ def select_rows(
         oldest_first: how they are ordered.
     """
     values: list[object] = [limit, MAX_LISTED_BYTES + 1]
-    # a part of the text, so that the index of open runs is used
-    conditions = [] if wanted.status is None else [f"status = '{wanted.status}'"]
-    if wanted.status in ("running", "paused"):
-        conditions.append("status IN ('running', 'paused')")
+    conditions = [] if wanted.status is None else [has_status(wanted.status)]
+    if wanted.owner:
+        # for SQLite, as above
+        conditions.append("owner <> ''")
     given = {field: value for field in tests if (value := getattr(wanted, field)) is not None}
     for field, value in given.items():
         values.append(value)

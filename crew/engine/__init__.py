@@ -3,6 +3,6 @@
 Modules, in reading order: `executor` (the loop), `groups` (members at the same time), `asking`
 (what a person is asked), `approvals` (before which calls, and what becomes of them), `decisions`
 (whether an answer fits), `inquiries` (what tools ask before they go on), `context` (what is loaded
-for agents), `masking` (all words without secrets), `endings` (the row of a run that has ended),
-`crashes` (a run that ends its process).
+for agents), `emitting` (what becomes of events), `masking` (all words without secrets), `endings`
+(the row of a run that has ended), `crashes` (a run that ends its process).
 """

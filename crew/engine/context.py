@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable
+from functools import partial
 from typing import TypeVar
 
 from agents.agent import Agent
@@ -30,26 +31,26 @@ class Contexts:
         """The agent's, in the stretch that it is in now."""
         handoffs, known = self._known.get((agent.id, group), (-1, None))
         if known is None or handoffs != self.state.handoffs:
-            known = Context(lambda: self._load(agent.context))
+            # of the parts: with this object in it, neither would be freed before a full collection
+            known = Context(partial(_load, self.state, self.store, self.clock, agent.context))
             self._known[agent.id, group] = self.state.handoffs, known
         return known
 
-    async def _load(self, plan: ContextPlan) -> Loaded:
-        query = self.state.query
-        if not query.conversation_id:
-            return NOTHING
-        started = self.clock.monotonic()
-        loading = _Loading(
-            self.store, (owner_of(query.user_id), query.conversation_id), plan, self.clock
-        )
-        known = await loading.in_time(self.store.conversations.get(*loading.place))
-        if known is None:
-            blocks = (LoadedBlock("summary", is_late=True),) if plan.summary is not None else ()
-            return Loaded(blocks, history_is_late=True, is_conversation=True)
-        found, past = await asyncio.gather(loading.summary(known), loading.past(known))
-        millis = (self.clock.monotonic() - started) * 1000
-        late = past is None
-        return Loaded(tuple(found), tuple(past or ()), millis, late, is_conversation=True)
+
+async def _load(state: RunState, store: RunStore, clock: Clock, plan: ContextPlan) -> Loaded:
+    query = state.query
+    if not query.conversation_id:
+        return NOTHING
+    started = clock.monotonic()
+    loading = _Loading(store, (owner_of(query.user_id), query.conversation_id), plan, clock)
+    known = await loading.in_time(store.conversations.get(*loading.place))
+    if known is None:
+        blocks = (LoadedBlock("summary", is_late=True),) if plan.summary is not None else ()
+        return Loaded(blocks, history_is_late=True, is_conversation=True)
+    found, past = await asyncio.gather(loading.summary(known), loading.past(known))
+    millis = (clock.monotonic() - started) * 1000
+    late = past is None
+    return Loaded(tuple(found), tuple(past or ()), millis, late, is_conversation=True)
 
 
 class _Loading:

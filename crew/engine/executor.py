@@ -5,24 +5,14 @@ from typing import assert_never
 
 from agents.agent import Agent
 from agents.errors import ModelError
-from agents.events import (
-    AgentDelta,
-    AgentFailed,
-    AgentStarted,
-    ModelCalled,
-    ToolAsked,
-    ToolProgressed,
-    ToolRetried,
-    ToolReturned,
-    ToolStarted,
-    Warned,
-)
+from agents.events import Warned
 from agents.stages import Stages
 from agents.turn import Turn
 from crew.crew import Crew
 from crew.engine.asking import Asked, Asking, Overdue, act
 from crew.engine.context import Contexts
 from crew.engine.crashes import crash
+from crew.engine.emitting import Emitter, Recorder
 from crew.engine.endings import ended_exchange, ended_row
 from crew.engine.groups import GroupFailed, GroupRunner
 from crew.engine.masking import MaskedEvents
@@ -32,12 +22,10 @@ from crew.journal.events import (
     CancelReason,
     DoneReason,
     ErrorReason,
-    Event,
     HandedOff,
     Paused,
     RunDone,
     RunFailed,
-    StoredEvent,
     Unplayable,
 )
 from crew.journal.questions import Question
@@ -48,9 +36,6 @@ from crew.routing.decisions import decide, decide_group, decide_unanswered, deci
 from crew.routing.steps import Finish, Fork, Handoff, NextStep, Pause, Reason
 from tools.clock import rfc3339
 from tools.context import Caller
-
-# events that may wait for the store while a run goes on
-MAX_BACKLOG = 50
 
 
 class CrewExecutor:
@@ -80,8 +65,10 @@ class CrewExecutor:
         self.stream, self.claims = stream, claims
         self._stages = Stages(crew.clock, state.stages)
         self._contexts = Contexts(state, journal.outlets.store, crew.clock)
-        self._told = MaskedEvents(crew.secrets, self.emit)
+        self._record = Recorder(journal, state)
         self._asking = Asking(crew, state, journal.outlets.store, row.owner, self._record)
+        emit = Emitter(self._record, self._asking, stream=stream)
+        self._told = MaskedEvents(crew.secrets, emit)
 
     async def run(self) -> RunRow:
         """Go on until the run has ended or is paused; returns the row as it then is.
@@ -128,44 +115,11 @@ class CrewExecutor:
         if self.state.status == "running":
             self._record(warning)
 
-    async def emit(self, event: Event) -> None:
-        """Record an event and go on by it.
-
-        A tool's act waits until its start is stored: one that must not be repeated is not, and
-        one that ends the process is known by its name. Streamed text is published at once, so it
-        waits until what precedes it is stored. A model call does not wait: at worst it is made
-        again.
-        """
-        if isinstance(event, ToolStarted | ToolReturned):
-            event = self._asking.with_approval(event)
-        match event:
-            case AgentDelta() | AgentFailed() | ModelCalled() | ToolRetried() | ToolProgressed():
-                self.journal.publish_ephemeral(event)
-            case ToolAsked():
-                self._asking.hear(event)
-            case ToolStarted(once=False) if self.state.has_started(event):
-                # made again after a crash: its start was published already. One that must not
-                # be made twice is made again only by a person's word, as a new act
-                pass
-            case ToolStarted():
-                self._record(event)
-                await self.journal.settled()
-            case AgentStarted():
-                self._record(event)
-                if self.stream or self.journal.backlog > MAX_BACKLOG:
-                    await self.journal.settled()
-            case _:
-                self._record(event)
-
     def _end_if_it_crashes(self) -> None:
         """End a run that has ended process after process."""
         if (text := crash(self.state, self.crew, self.claims)) is not None:
             speaker = self.crew.agents.get((self.state.branches or [self.state.main])[0].agent_id)
             self._fail("crashed", "crashed", text, agent=speaker)
-
-    def _record(self, event: StoredEvent, row: RunRow | None = None) -> None:
-        self.journal.record(event, row)
-        self.state.apply(event)
 
     async def _step(self) -> None:
         """The next step, which follows from the state alone."""

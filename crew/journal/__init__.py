@@ -5,6 +5,7 @@ about calls), `events` (all that can happen), `watch` (notices of other processe
 `listing` (which runs are wanted), `audit`, `grants` (approvals that outlive their run), `notices`
 (what others are told), `schedules` (how far each has come), `conversations` (threads of runs),
 `exchanges` (what a run changes in one) and `store` (what every store promises), `envelopes` and
-`wire` (events as clients get them), `writer` (number, store, publish), `decided` (what an answer
-decides), `branches` and `state` (folded from events), `replay` (a stored run's state), `errors`.
+`wire` (events as clients get them), `outlets` (where they go), `writer` (number, store, publish),
+`decided` (what an answer decides), `branches` and `state` (folded from events), `replay` (a stored
+run's state), `errors`.
 """

@@ -3,16 +3,14 @@
 import asyncio
 import contextvars
 import logging
-from collections.abc import Callable, Sequence
-from contextvars import ContextVar
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Protocol
 
 from crew.journal.errors import LostEvents, LostRun, StoreError, StoreUnavailable
-from crew.journal.events import EphemeralEvent, Event, RunStatus, StoredEvent, encode_event
+from crew.journal.events import EphemeralEvent, RunStatus, StoredEvent, encode_event
 from crew.journal.exchanges import ExchangeEnd, ExchangeStart
-from crew.journal.notices import MakeNotices, make_none
+from crew.journal.outlets import Outlets, Publish, current_run
 from crew.journal.rows import (
     Appended,
     AppendResult,
@@ -22,40 +20,16 @@ from crew.journal.rows import (
     RunRow,
     Write,
 )
-from crew.journal.store import RunStore
 from crew.journal.wire import RunEvent, to_run_event
-from tools.clock import Clock, Timer, rfc3339
+from tools.clock import Timer, rfc3339
 
 log = logging.getLogger(__name__)
 
 # how long a run waits for a store that cannot be written, and the time between tries
 PATIENCE_SECONDS = 60.0
 RETRY_SECONDS = 0.5
-
-# run_id and request_id of the run that something is done for; log lines have them
-current_run: ContextVar[tuple[str, str] | None] = ContextVar("current_run", default=None)
-
-
-class Listener(Protocol):
-    """Gets every event of every run, such as the metrics; must not raise nor wait."""
-
-    def __call__(self, run_id: str, event: Event) -> None:
-        """Handle an event."""
-        ...
-
-
-Publish = Callable[[RunEvent], None]
-
-
-@dataclass(frozen=True, slots=True)
-class Outlets:
-    """Where the events of all runs of a process go."""
-
-    store: RunStore
-    clock: Clock
-    listeners: tuple[Listener, ...] = ()
-    # what others are told of an event that changes a run's row
-    notices: MakeNotices = make_none
+# how long events that nobody waits for may wait for others
+LINGER_SECONDS = 0.002
 
 
 @dataclass(slots=True)
@@ -76,8 +50,15 @@ class Idle:
 
 
 @dataclass(frozen=True, slots=True)
+class Lingering:
+    """Nobody waits for what is recorded: more may come until the timer writes it."""
+
+    timer: Timer
+
+
+@dataclass(frozen=True, slots=True)
 class Writing:
-    """A write is under way, or due at the next turn of the event loop."""
+    """A write is under way."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +75,7 @@ class Failed:
     error: BaseException
 
 
-WriterState = Idle | Writing | Waiting | Failed
+WriterState = Idle | Lingering | Writing | Waiting | Failed
 
 
 class Journal:
@@ -142,9 +123,9 @@ class Journal:
         self._pending = Batch()
         # on the clock, since when the store cannot be written
         self._failing_since: float | None = None
-        # set while nothing waits to be stored
-        self._settled = asyncio.Event()
-        self._settled.set()
+        # the number of the last event that is stored; those who wait for a later one
+        self._stored = seq
+        self._waiters: list[tuple[int, asyncio.Future[None]]] = []
 
     def record(
         self,
@@ -163,11 +144,7 @@ class Journal:
         if exchange is not None:
             self._pending.exchange = exchange
         if isinstance(self._state, Idle):
-            self._state = Writing()
-            self._settled.clear()
-            # not at once, so that what is recorded next goes into the same transaction
-            loop = asyncio.get_running_loop()
-            loop.call_soon(self._write_pending, context=self.context)
+            self._linger()
 
     async def begin(
         self,
@@ -191,7 +168,7 @@ class Journal:
         )
         result = await self.outlets.store.append(write)
         if isinstance(result, Appended):
-            self.epoch = result.epoch
+            self.epoch, self._stored = result.epoch, self.seq
             self.context.run(self._publish_all, batch)
         return result
 
@@ -207,7 +184,17 @@ class Journal:
 
     async def settled(self) -> None:
         """Wait until all that was recorded is stored and published; raises StoreError if not."""
-        await self._settled.wait()
+        wanted = self.seq
+        if isinstance(self._state, Lingering):
+            self._state.timer.cancel()
+            if current_run.get() == self.context[current_run]:
+                self._write_pending()
+            else:
+                self.context.run(self._write_pending)
+        while self._stored < wanted and not isinstance(self._state, Failed):
+            waiter = asyncio.get_running_loop().create_future()
+            self._waiters.append((wanted, waiter))
+            await waiter
         if not isinstance(self._state, Failed):
             return
         error = self._state.error
@@ -269,14 +256,14 @@ class Journal:
             made = self.outlets.notices(event, row, self.seq, timestamp)
             self._pending.notices = [*self._pending.notices, *made]
 
+    def _linger(self) -> None:
+        """Write soon: what is recorded next goes into the same transaction."""
+        later = self.outlets.clock.call_later
+        timer = later(LINGER_SECONDS, self._write_pending, context=self.context)
+        self._state = Lingering(timer)
+
     def _write_pending(self) -> None:
-        if isinstance(self._state, Failed):
-            return
         batch, self._pending = self._pending, Batch()
-        if not batch.records:
-            self._state = Idle()
-            self._settled.set()
-            return
         self._write(batch)
 
     def _write(self, batch: Batch) -> None:
@@ -308,8 +295,19 @@ class Journal:
             assert isinstance(result, Appended), "only the first write of a segment is refused"
             self.epoch, self._failing_since = result.epoch, None
             self.next_run = result.next_run
+            self._stored = batch.records[-1].seq
             self._publish_all(batch)
+            self._go_on()
+
+    def _go_on(self) -> None:
+        """After a write: with what was recorded meanwhile."""
+        self._wake()
+        if not self._pending.records:
+            self._state = Idle()
+        elif self._waiters:
             self._write_pending()
+        else:
+            self._linger()
 
     def _is_patient(self) -> bool:
         """Whether to wait for the store: for a while, and only with a run that was accepted."""
@@ -321,7 +319,18 @@ class Journal:
 
     def _fail(self, error: BaseException) -> None:
         self._state = Failed(error)
-        self._settled.set()
+        self._wake()
+
+    def _wake(self) -> None:
+        """Those who wait for what is stored by now, or for what never will be."""
+        failed, waiters = isinstance(self._state, Failed), self._waiters
+        self._waiters = []
+        for wanted, waiter in waiters:
+            if wanted > self._stored and not failed:
+                self._waiters.append((wanted, waiter))
+            elif not waiter.done():
+                # one whose task was cancelled is
+                waiter.set_result(None)
 
     def _publish_all(self, batch: Batch) -> None:
         for published, event in batch.events:

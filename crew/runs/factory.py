@@ -6,10 +6,11 @@ from weakref import WeakValueDictionary
 
 from crew.crew import Crew
 from crew.engine.executor import CrewExecutor
+from crew.journal.outlets import Outlets
 from crew.journal.replay import replay
 from crew.journal.rows import FIRST_EPOCH, RunRow
 from crew.journal.state import RunState
-from crew.journal.writer import Journal, Outlets
+from crew.journal.writer import Journal
 from crew.runs.capacity import Slots
 from crew.runs.live import LiveRuns
 from crew.runs.queue import Queue

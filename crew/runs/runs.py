@@ -9,11 +9,11 @@ from crew.config.errors import LostConfiguration
 from crew.crew import Crew
 from crew.journal.events import CancelReason, Event
 from crew.journal.notices import make_none, notices_of
+from crew.journal.outlets import Listener, Outlets
 from crew.journal.query import MAX_PRIORITY, Answer, IdempotencyKey, Query
 from crew.journal.rows import Capacity, Notice, RunRow
 from crew.journal.store import RunStore
 from crew.journal.wire import RunEvent
-from crew.journal.writer import Listener, Outlets
 from crew.runs.cancellation import RunCanceller
 from crew.runs.capacity import Slots, capacity_of
 from crew.runs.claims import RunClaimer

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 
 from agents.events import Warned
-from crew.journal.writer import current_run
+from crew.journal.outlets import current_run
 from crew.runs.live import LiveRuns
 from tools.running import RunningCall, calls_during, running_calls
 

@@ -20,7 +20,7 @@ from crew.journal.events import (
     RunStarted,
     Unplayable,
 )
-from crew.journal.writer import current_run
+from crew.journal.outlets import current_run
 from server.settings import ServerSettings
 from tools.secrets import Secrets
 from tools.texts import visible

@@ -1,7 +1,7 @@
 """Runs in one SQLite file: `store`, on a `file`, with `locks`; migrations/ has its schema.
 
-`writing`: a write in a transaction; `conversations` and `chores`: threads of runs; `audit`: who did
-what; `grants`: approvals that outlive their run; `outbox`: what others are to be told; `schedules`:
-how far each has come; `purging`: what is old; `examination`: what somebody who looks after the file
-should know.
+`checkpoints`: the log of writes; `writing`: a write in a transaction; `conversations` and `chores`:
+threads of runs; `audit`: who did what; `grants`: approvals that outlive their run; `outbox`: what
+others are to be told; `schedules`: how far each has come; `purging`: what is old; `examination`:
+what somebody who looks after the file should know.
 """

@@ -1,4 +1,9 @@
-"""One SQLite file on a thread of its own: WAL, shared commits, and its schema's migrations."""
+"""One SQLite file: WAL, shared commits, and its schema's migrations.
+
+Brief work is done in the event loop itself while the disk is quick: handing it to a thread and back
+takes longer than it does. All else, and all while the disk is slow or another process has the file
+locked, is done by a thread.
+"""
 
 import asyncio
 import contextlib
@@ -6,11 +11,13 @@ import os
 import queue
 import sqlite3
 import threading
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
+from crew.backends.sqlite.checkpoints import MAX_LOG_BYTES, Checkpoints
 from crew.journal.errors import StoreError, StoreUnavailable
 
 # One script a version, in the order of their names; a database of a later version is refused.
@@ -19,16 +26,20 @@ MIGRATIONS = tuple(
 )
 # others lock the file for moments only; runs wait longer by themselves
 BUSY_SECONDS = 1.0
-# of 4 KiB each
-CHECKPOINT_PAGES = 4000
+# brief work that took longer than this, and this for each job, has waited for the disk
+SLOW_SECONDS = 0.003
+JOB_SECONDS = 0.0003
+# for how long the thread takes brief work over
+TAKEOVER_SECONDS = 1.0
 T = TypeVar("T")
 
 
 @dataclass(slots=True)
 class _Job:
     work: Callable[[sqlite3.Connection], Any]
-    loop: asyncio.AbstractEventLoop
-    future: "asyncio.Future[Any]"
+    # who waits for it, if anybody does
+    loop: asyncio.AbstractEventLoop | None
+    future: "asyncio.Future[Any] | None"
     writes: bool
     # by itself, outside of any transaction
     alone: bool = False
@@ -58,26 +69,54 @@ class SqliteFile:
             raise StoreError(f"the database {path} cannot be used: {error}") from error
         try:
             _prepare(self._connection, path)
+            self._checkpoints = Checkpoints(path, self._restart_log)
         except StoreError:
             self._connection.close()
             raise
         except sqlite3.Error as error:
             self._connection.close()
             raise StoreError(f"the database {path} cannot be used: {error}") from error
+        # brief work of this turn of the event loop
+        self._brief: list[_Job] = []
+        # until when, on the machine's clock, the thread does that, too
+        self._slow_until = 0.0
+        # the next commit begins the log anew, and waits for the disk
+        self._begins_anew = False
+        # whoever has it may use the connection
+        self._lock = threading.Lock()
+        # jobs that the thread has, and has not done
+        self._given = 0
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._work, name="crew-sqlite", daemon=True)
         self._thread.start()
 
     def do(
-        self, work: Callable[[sqlite3.Connection], T], *, writes: bool = False
+        self,
+        work: Callable[[sqlite3.Connection], T],
+        *,
+        writes: bool = False,
+        brief: bool = False,
     ) -> "asyncio.Future[T]":
-        """Do some work on the connection, even if nobody waits for it; raises StoreError."""
+        """Do some work on the connection, even if nobody waits for it; raises StoreError.
+
+        Args:
+            work: is given the connection; it is done again where a shared transaction fails.
+            writes: it needs a transaction.
+            brief: it takes microseconds, however much the file has.
+        """
         loop = asyncio.get_running_loop()
         future: asyncio.Future[T] = loop.create_future()
         if self._closed:
             future.set_exception(StoreError("the database is closed"))
-        else:
-            self._jobs.put(_Job(work, loop, future, writes))
+            return future
+        job = _Job(work, loop, future, writes)
+        if not brief or self._given or (self._brief and self._brief[0].loop is not loop):
+            self._give([job])
+            return future
+        self._brief.append(job)
+        if len(self._brief) == 1:
+            # not at once: what else comes in this turn goes into the same transaction
+            loop.call_soon(self._do_brief)
         return future
 
     async def truncate_log(self) -> None:
@@ -88,14 +127,63 @@ class SqliteFile:
         def work(connection: sqlite3.Connection) -> Any:
             return connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
 
-        self._jobs.put(_Job(work, loop, future, writes=False, alone=True))
+        self._give([_Job(work, loop, future, writes=False, alone=True)])
         await future
 
     async def aclose(self) -> None:
         """Finish what was accepted, and close."""
         self._closed = True
+        self._give([])
+        await asyncio.to_thread(self._checkpoints.close)
         self._jobs.put(None)
         await asyncio.to_thread(self._thread.join)
+
+    def _do_brief(self) -> None:
+        """In the event loop: what has come in this turn, in one transaction."""
+        if not self._brief:
+            return
+        started = time.monotonic()
+        is_slow = started < self._slow_until or self._begins_anew
+        if self._given or is_slow or not self._lock.acquire(blocking=False):
+            self._give([])
+            return
+        jobs, self._brief = self._brief, []
+        try:
+            outcomes = self._try(jobs)
+        except Exception:  # noqa: BLE001 # the thread does it again, and finds out whose fault it is
+            self._roll_back()
+            outcomes = None
+        finally:
+            self._lock.release()
+        if outcomes is None:
+            self._give(jobs)
+            return
+        now = time.monotonic()
+        if now - started > SLOW_SECONDS + len(jobs) * JOB_SECONDS:
+            self._slow_until = now + TAKEOVER_SECONDS
+        _set_outcomes(list(zip(jobs, outcomes, strict=True)))
+
+    def _give(self, jobs: Sequence[_Job]) -> None:
+        """Give jobs to the thread, after those that came before them."""
+        waiting, self._brief = self._brief, []
+        given = [*waiting, *jobs]
+        with self._lock:
+            self._given += len(given)
+        for job in given:
+            self._jobs.put(job)
+
+    def _restart_log(self) -> None:
+        """From any thread: between the writes, bring the rest of the log into the file."""
+
+        def work(connection: sqlite3.Connection) -> None:
+            # not while another process reads: nobody waits for that
+            connection.execute("PRAGMA busy_timeout = 0")
+            connection.execute("PRAGMA wal_checkpoint(RESTART)").fetchone()
+            self._begins_anew = True
+
+        with self._lock:
+            self._given += 1
+        self._jobs.put(_Job(work, None, None, writes=False, alone=True))
 
     def _work(self) -> None:
         """The thread: do all that waits, in one transaction, then hand over the results."""
@@ -105,30 +193,45 @@ class SqliteFile:
             while not self._jobs.empty():
                 queued.append(self._jobs.get())
             is_open = None not in queued
-            jobs = [job for job in queued if job is not None and not job.alone]
-            alone = [job for job in queued if job is not None and job.alone]
-            if any(job.writes for job in jobs):
-                outcomes = self._do_together(jobs)
-            else:
-                outcomes = [self._do_alone(job) for job in jobs]
-            outcomes += [self._do_alone(job) for job in alone]
-            jobs += alone
-            for loop in {job.loop for job in jobs}:
-                pairs = zip(jobs, outcomes, strict=True)
-                own = [(job, outcome) for job, outcome in pairs if job.loop is loop]
+            jobs = [job for job in queued if job is not None]
+            with self._lock:
+                outcomes = self._do_patiently(jobs)
+                self._given -= len(jobs)
+            for loop in {job.loop for job in jobs if job.loop is not None}:
+                own = [pair for pair in outcomes if pair[0].loop is loop]
                 # the loop may have ended meanwhile, with nobody waiting
                 with contextlib.suppress(RuntimeError):
                     loop.call_soon_threadsafe(_set_outcomes, own)
         self._connection.close()
 
+    def _do_patiently(self, jobs: list[_Job]) -> list[tuple[_Job, Any]]:
+        """In the thread: jobs with their outcomes; waits where another process has the file."""
+        self._connection.execute(f"PRAGMA busy_timeout = {BUSY_SECONDS * 1000:.0f}")
+        together = [job for job in jobs if not job.alone]
+        alone = [job for job in jobs if job.alone]
+        if any(job.writes for job in together):
+            outcomes = self._do_together(together)
+        else:
+            outcomes = [self._do_alone(job) for job in together]
+        outcomes += [self._do_alone(job) for job in alone]
+        self._connection.execute("PRAGMA busy_timeout = 0")
+        return list(zip([*together, *alone], outcomes, strict=True))
+
+    def _try(self, jobs: list[_Job]) -> list[Any]:
+        """The jobs, in one transaction if one of them writes; raises what goes wrong."""
+        if not any(job.writes for job in jobs):
+            return [job.work(self._connection) for job in jobs]
+        self._connection.execute("BEGIN IMMEDIATE")
+        outcomes = [job.work(self._connection) for job in jobs]
+        self._connection.execute("COMMIT")
+        self.failing, self._begins_anew = None, False
+        self._checkpoints.committed()
+        return outcomes
+
     def _do_together(self, jobs: list[_Job]) -> list[Any]:
         """The jobs in one transaction; each in its own if one of them fails."""
         try:
-            self._connection.execute("BEGIN IMMEDIATE")
-            outcomes = [job.work(self._connection) for job in jobs]
-            self._connection.execute("COMMIT")
-            self.failing = None
-            return outcomes
+            return self._try(jobs)
         except sqlite3.OperationalError as error:
             # no job's fault, and the same for all that write
             self._roll_back()
@@ -146,13 +249,7 @@ class SqliteFile:
 
     def _do_alone(self, job: _Job) -> Any:
         try:
-            if not job.writes:
-                return job.work(self._connection)
-            self._connection.execute("BEGIN IMMEDIATE")
-            outcome = job.work(self._connection)
-            self._connection.execute("COMMIT")
-            self.failing = None
-            return outcome
+            return self._try([job])[0]
         except Exception as error:  # noqa: BLE001 # it is raised where this job is awaited
             self._roll_back()
             if isinstance(error, StoreError):
@@ -170,8 +267,8 @@ class SqliteFile:
 
 def _set_outcomes(outcomes: list[tuple[_Job, Any]]) -> None:
     for job, outcome in outcomes:
-        if job.future.done():
-            # the one who waited was cancelled
+        if job.future is None or job.future.done():
+            # nobody waits for it, or the one who did was cancelled
             continue
         if isinstance(outcome, StoreError):
             job.future.set_exception(outcome)
@@ -185,8 +282,9 @@ def _prepare(connection: sqlite3.Connection, path: Path) -> None:
     connection.execute("PRAGMA journal_mode = WAL")
     # what is deleted is overwritten: a user may want it gone
     connection.execute("PRAGMA secure_delete = ON")
-    # a checkpoint waits for the disk: not after every 4 MB
-    connection.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}")
+    # a checkpoint waits for the disk: see Checkpoints
+    connection.execute("PRAGMA wal_autocheckpoint = 0")
+    connection.execute(f"PRAGMA journal_size_limit = {MAX_LOG_BYTES}")
     # a commit survives the process at once, and the machine from the next checkpoint on
     connection.execute("PRAGMA synchronous = NORMAL")
     connection.execute("BEGIN IMMEDIATE")
@@ -207,3 +305,4 @@ def _prepare(connection: sqlite3.Connection, path: Path) -> None:
                 statement = ""
         connection.execute(f"PRAGMA user_version = {number}")
     connection.execute("COMMIT")
+    connection.execute("PRAGMA busy_timeout = 0")

@@ -10,7 +10,7 @@ from pathlib import Path
 from pydantic import TypeAdapter
 from pydantic_core import to_json
 
-from crew.backends.listing import select_rows
+from crew.backends.listing import has_status, select_rows
 from crew.backends.sqlite.audit import SqliteAudit
 from crew.backends.sqlite.chores import SqliteChores
 from crew.backends.sqlite.conversations import (
@@ -46,7 +46,7 @@ from tools.clock import SYSTEM_CLOCK, Clock, rfc3339
 ROW: TypeAdapter[RunRow] = TypeAdapter(RunRow)
 
 TESTS = {
-    "owner": "row ->> 'owner' = {}",
+    "owner": "owner = {}",
     "agent_id": "row ->> 'agent_id' = {}",
     "text": "instr(casefold(row ->> 'query'), casefold({})) > 0",
     "since": "row ->> 'started_at' >= {}",
@@ -106,18 +106,22 @@ class SqliteStore:
     def append(self, write: Write) -> "asyncio.Future[AppendResult]":
         """See RunLog."""
         row_json = ROW.dump_json(write.row, exclude={"answer"}).decode() if write.row else ""
-        return self._file.do(lambda connection: append(connection, write, row_json), writes=True)
+        return self._file.do(
+            lambda connection: append(connection, write, row_json), writes=True, brief=True
+        )
 
     async def claim(self, run_id: str, epoch: int | None = None) -> Claim | None:
         """See RunLog."""
         values = (run_id, epoch)
-        found = await self._file.do(lambda c: c.execute(CLAIM, values).fetchone(), writes=True)
+        found = await self._file.do(
+            lambda c: c.execute(CLAIM, values).fetchone(), writes=True, brief=True
+        )
         return Claim(ROW.validate_json(found[0]), found[1], found[2]) if found else None
 
     async def release(self, run_id: str, epoch: int) -> None:
         """See RunLog."""
         values = (run_id, epoch)
-        await self._file.do(lambda c: c.execute(RELEASE, values).rowcount, writes=True)
+        await self._file.do(lambda c: c.execute(RELEASE, values).rowcount, writes=True, brief=True)
 
     async def claims(self, run_ids: Sequence[str]) -> dict[str, int]:
         """See RunLog."""
@@ -139,7 +143,7 @@ class SqliteStore:
     async def row(self, run_id: str) -> RunRow | None:
         """See RunLog."""
         sql = "SELECT row, answer FROM runs WHERE run_id = ?"
-        found = await self._file.do(lambda c: c.execute(sql, (run_id,)).fetchone())
+        found = await self._file.do(lambda c: c.execute(sql, (run_id,)).fetchone(), brief=True)
         return _row(*found) if found else None
 
     async def rows(
@@ -159,7 +163,7 @@ class SqliteStore:
 
     async def count(self, status: RunStatus) -> int:
         """See RunLog."""
-        sql = f"SELECT count(*) FROM runs WHERE status = '{status}'"  # noqa: S608 # as above
+        sql = f"SELECT count(*) FROM runs WHERE {has_status(status)}"  # noqa: S608 # as above
         (found,) = await self._file.do(lambda c: c.execute(sql).fetchone())
         return int(found)
 
@@ -182,7 +186,9 @@ class SqliteStore:
 
     async def idempotency_record(self, key: str) -> IdempotencyRecord | None:
         """See RunLog."""
-        return await self._file.do(lambda connection: idempotency_record(connection, key))
+        return await self._file.do(
+            lambda connection: idempotency_record(connection, key), brief=True
+        )
 
     async def due_pauses(self, limit: int, seconds: float) -> list[RunRow]:
         """See RunLog."""

@@ -1,0 +1,41 @@
+"""Streams of 20 tokens, 50 ms apart, beside the benchmark's leanest server: CPU, memory and times of each.
+
+Run: .venv/bin/python tests/bench/streams.py ../shared/bench [--streams 1000] [--rounds 3]
+with BENCH_VENVS as for the benchmark; its servers `floor_lean` and `floor` need their environments.
+"""
+
+import argparse
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+OURS = Path(__file__).with_name("stream_server.py")
+SHOWN = ("cpu_ms_per_stream", "rss_kb_per_stream", "ttfb_p99_ms", "token_p50_ms", "end_p99_ms")
+
+
+def main(bench: Path, streams: int, rounds: int, others: list[str]) -> None:
+    """Each server in turn, in each round."""
+    sys.path.insert(0, str(bench))
+    import sse
+
+    servers = bench / "servers"
+    ours = os.path.relpath(OURS.with_suffix(""), servers)
+    venv = os.path.relpath(Path(sys.executable).parent.parent, sse.R.VENVS)
+    query = "/api/crew/stream?q=hello&deltas=1"
+    sse.SERVERS[ours] = (venv, query, None)
+    for _ in range(rounds):
+        for name in (*others, ours):
+            found: dict[str, Any] = sse.measure(name, [streams])[-1]
+            told = {key: found.get(key) for key in SHOWN}
+            print(Path(name).name, found.get("ok"), told, found.get("why") or found.get("error"))
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("bench", type=Path)
+    parser.add_argument("--streams", type=int, default=1000)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--others", nargs="*", default=["floor_lean"])
+    given = parser.parse_args()
+    main(given.bench.resolve(), given.streams, given.rounds, given.others)

@@ -1,0 +1,134 @@
+"""One SQLite file: what the event loop does itself, and what a thread does."""
+
+import asyncio
+import sqlite3
+import threading
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from crew.backends.sqlite.checkpoints import COMMITS, MAX_LOG_BYTES
+from crew.backends.sqlite.file import SqliteFile
+from crew.journal.errors import StoreError, StoreUnavailable
+
+TABLE = "CREATE TABLE IF NOT EXISTS numbers (number INTEGER, text TEXT)"
+# a commit of so much takes longer than any that is taken for quick
+LARGE = 64 * 2**20
+
+
+@pytest.fixture
+async def file(tmp_path: Path) -> AsyncIterator[SqliteFile]:
+    made = SqliteFile(tmp_path / "x.db")
+    await made.do(lambda c: c.execute(TABLE), writes=True)
+    yield made
+    await made.aclose()
+
+
+def insert(connection: sqlite3.Connection, number: int, text: str = "") -> str:
+    """By which thread it is inserted."""
+    connection.execute("INSERT INTO numbers VALUES (?, ?)", (number, text))
+    return threading.current_thread().name
+
+
+def numbers(connection: sqlite3.Connection) -> list[int]:
+    return [one for (one,) in connection.execute("SELECT number FROM numbers ORDER BY rowid")]
+
+
+def write(file: SqliteFile, number: int, text: str = "") -> "asyncio.Future[str]":
+    return file.do(lambda c: insert(c, number, text), writes=True, brief=True)
+
+
+async def test_brief_work_is_done_in_the_event_loop(file: SqliteFile):
+    """Other work is done by the thread; all in the order of the calls."""
+    own = threading.current_thread().name
+    assert await write(file, 1) == own
+    read = file.do(numbers)
+    waits = [write(file, 2), write(file, 3)]
+    assert await read == [1]
+    assert await asyncio.gather(*waits) == ["crew-sqlite"] * 2
+    assert await file.do(numbers, brief=True) == [1, 2, 3]
+
+
+async def test_what_comes_in_one_turn_shares_a_transaction(file: SqliteFile):
+    """But for work that fails: that fails alone, whoever does it."""
+    changes = file.do(lambda c: c.total_changes, brief=True)
+    together = [write(file, number) for number in range(3)]
+    before = await changes
+    assert await file.do(lambda c: c.total_changes) - before == 3
+    wrong = file.do(lambda c: insert(c, 9) and numbers(c)[99], writes=True, brief=True)
+    good = write(file, 3)
+    results = await asyncio.gather(*together, wrong, good, return_exceptions=True)
+    assert [isinstance(one, StoreError) for one in results] == [False] * 3 + [True, False]
+    assert await file.do(numbers) == [0, 1, 2, 3]
+
+
+async def test_a_slow_disk_does_not_hold_up_the_event_loop(file: SqliteFile):
+    """After one commit that took long, the thread does the next ones."""
+    own = threading.current_thread().name
+    assert await write(file, 1, "x" * LARGE) == own
+    assert await write(file, 2) == "crew-sqlite"
+
+
+async def test_a_locked_file_does_not_hold_up_the_event_loop(file: SqliteFile):
+    """The thread waits, for a while; the loop goes on meanwhile."""
+    other = sqlite3.connect(file.path, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    waits = write(file, 1)
+    # nothing that waits for the lock is done, and this is
+    for _ in range(100):
+        await asyncio.sleep(0)
+    assert not waits.done()
+    other.execute("COMMIT")
+    assert await waits == "crew-sqlite"
+    other.execute("BEGIN IMMEDIATE")
+    with pytest.raises(StoreUnavailable, match="locked"):
+        await write(file, 2)
+    assert file.failing is not None
+    other.execute("ROLLBACK")
+    other.close()
+    await write(file, 3)
+    assert await file.do(numbers) == [1, 3]
+    assert [file.failing] == [None]
+
+
+async def test_the_log_of_writes_is_brought_in(file: SqliteFile):
+    """However many follow one another without a pause."""
+    log = file.path.with_name("x.db-wal")
+    text = "x" * 100_000
+    sizes = []
+    for number in range(20 * MAX_LOG_BYTES // len(text)):
+        await write(file, number, text)
+        if number % COMMITS == 0:
+            sizes.append(log.stat().st_size)
+    assert max(sizes) > MAX_LOG_BYTES, "else nothing was to be brought in"
+    assert min(sizes[-40:]) <= MAX_LOG_BYTES + COMMITS * 2 * len(text)
+    assert max(sizes) < 10 * MAX_LOG_BYTES
+
+
+def test_one_event_loop_after_the_other(tmp_path: Path):
+    """What the first has asked for is done, though it ended before."""
+    file = SqliteFile(tmp_path / "x.db")
+
+    async def first() -> None:
+        await file.do(lambda c: c.execute(TABLE), writes=True)
+        write(file, 1)
+
+    async def second() -> list[int]:
+        await write(file, 2)
+        return await file.do(numbers)
+
+    asyncio.run(first())
+    assert asyncio.run(second()) == [1, 2]
+    asyncio.run(file.aclose())
+
+
+async def test_what_was_accepted_is_finished(tmp_path: Path):
+    """By `aclose`; nothing is accepted after it."""
+    file = SqliteFile(tmp_path / "x.db")
+    await file.do(lambda c: c.execute(TABLE), writes=True)
+    waits = write(file, 1)
+    await file.aclose()
+    assert await waits == "crew-sqlite"
+    with pytest.raises(StoreError, match="closed"):
+        await write(file, 2)
