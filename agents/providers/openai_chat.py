@@ -158,7 +158,7 @@ class OpenAIChat:
                 if request.stream:
                     await _read_stream(response, reader, emit)
                 else:
-                    reader.read_whole(json.loads(await read_whole(response)))
+                    reader.read_whole(await read_whole(response))
             finally:
                 # closed, where it is not read to its end
                 response.release()
@@ -236,7 +236,7 @@ async def _read_stream(
         for data in events.feed(piece):
             if data == DONE:
                 return
-            if text := reader.read_chunk(json.loads(data)):
+            if text := reader.read_chunk(data):
                 await emit(TextDelta(join_surrogates(text)))
 
 

@@ -4,7 +4,6 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from agents.events import (
-    AgentDelta,
     AgentResponded,
     AgentStarted,
     Compacted,
@@ -96,11 +95,6 @@ def _agent_started(event: AgentStarted) -> Envelope:
     metadata = {"round": event.round, "model": event.model, "group": event.group}
     content = f"Starting {event.agent}"
     return Envelope("agent_start", event.agent, content, event.agent_id, metadata)
-
-
-def _agent_delta(event: AgentDelta) -> Envelope:
-    metadata = {"group": event.group}
-    return Envelope("agent_delta", event.agent, event.text, event.agent_id, metadata)
 
 
 def _agent_responded(event: AgentResponded) -> Envelope:
@@ -327,7 +321,6 @@ ENVELOPES: dict[type[Any], Callable[[Any], Envelope]] = {
     RunResumed: _run_resumed,
     RunRetried: _run_retried,
     AgentStarted: _agent_started,
-    AgentDelta: _agent_delta,
     AgentResponded: _agent_responded,
     ToolStarted: _tool_started,
     ToolProgressed: _tool_progressed,

@@ -16,7 +16,7 @@ current_run: ContextVar[tuple[str, str] | None] = ContextVar("current_run", defa
 
 
 class Listener(Protocol):
-    """Gets every event of every run, such as the metrics; must not raise nor wait."""
+    """Gets the events of every run, but for text as it is written; must not raise nor wait."""
 
     def __call__(self, run_id: str, event: Event) -> None:
         """Handle an event."""

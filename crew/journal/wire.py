@@ -2,10 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from types import MappingProxyType
 from typing import Any
 
 from pydantic_core import from_json, to_json
 
+from agents.events import AgentDelta
 from crew.journal.envelopes import ENVELOPES, usage_of
 from crew.journal.events import SYSTEM, Event, status_of
 from crew.journal.rows import Record, RunRow
@@ -58,6 +61,8 @@ class RunEvent:
 
 def to_run_event(event: Event, run_id: str, seq: int | None, timestamp: str) -> RunEvent | None:
     """An event as clients get it; None for one that they do not."""
+    if isinstance(event, AgentDelta):
+        return _delta(event, run_id, timestamp)
     make = ENVELOPES.get(type(event))
     if make is None:
         return None
@@ -68,6 +73,23 @@ def to_run_event(event: Event, run_id: str, seq: int | None, timestamp: str) -> 
     metadata["agent_id"] = envelope.agent_id
     metadata |= envelope.metadata
     return _encoded(envelope.type, seq, envelope.agent, envelope.content, timestamp, metadata)
+
+
+def _delta(event: AgentDelta, run_id: str, timestamp: str) -> RunEvent:
+    """A piece of text, of which there are more than of all other events."""
+    metadata, head, tail = _around(run_id, event.agent_id, event.agent, event.group)
+    encoded = f'{head}{to_json(event.text).decode()},"timestamp":"{timestamp}",{tail}'
+    return RunEvent("agent_delta", None, event.agent, event.text, timestamp, metadata, encoded)
+
+
+@lru_cache(maxsize=1000)
+def _around(
+    run_id: str, agent_id: str, agent: str, group: str | None
+) -> tuple[Mapping[str, Any], str, str]:
+    """What all pieces of an agent's text in a run have: metadata, and the JSON around the text."""
+    metadata = {"run_id": run_id, "agent_id": agent_id, "group": group}
+    head = f'{{"type":"agent_delta","agent":{to_json(agent).decode()},"content":'
+    return MappingProxyType(metadata), head, f'"metadata":{to_json(metadata).decode()}}}'
 
 
 def _encoded(

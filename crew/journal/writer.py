@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from agents.events import AgentDelta
 from crew.journal.errors import LostEvents, LostRun, StoreError, StoreUnavailable
 from crew.journal.events import EphemeralEvent, RunStatus, StoredEvent, encode_event
 from crew.journal.exchanges import ExchangeEnd, ExchangeStart
@@ -179,8 +180,9 @@ class Journal:
         if published is not None:
             self.publish(published)
             outlets.store.publish_ephemeral(self.run_id, published.encoded)
-        for listener in outlets.listeners:
-            listener(self.run_id, event)
+        if not isinstance(event, AgentDelta):
+            for listener in outlets.listeners:
+                listener(self.run_id, event)
 
     async def settled(self) -> None:
         """Wait until all that was recorded is stored and published; raises StoreError if not."""

@@ -6,11 +6,13 @@ from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass
 
 from crew.journal.wire import RunEvent
-from tools.clock import Clock
+from tools.clock import Clock, Timer
 
 # A follower so many events, or bytes, behind is cut off; it may come back by id.
 MAX_WAITING = 1000
 MAX_WAITING_BYTES = 4 << 20
+# timers are as exact as the clock
+MIN_SECONDS = 0.001
 
 
 class TooSlow(Exception):
@@ -25,8 +27,12 @@ class Follower:
     place: int
     # called when it falls too far behind, also while it is busy with an event
     cut: Callable[[], None] | None
-    # what it waits on for more
+    # what it waits on for more, and since when on the clock
     more: "asyncio.Future[None] | None" = None
+    waits_since: float = 0.0
+    # it was woken since nothing has come for so long
+    is_idle: bool = False
+    timer: Timer | None = None
 
     def wake(self) -> None:
         """There is more, or there will be no more."""
@@ -128,30 +134,39 @@ class Tail:
                     yield None
         finally:
             self.followers.discard(follower)
+            if follower.timer is not None:
+                follower.timer.cancel()
 
     async def _wait(self, follower: Follower, idle_seconds: float | None) -> bool:
         """Wait for more; False if nothing came in time.
 
-        With a timer and a future, not a task: a silent stream must cost next to nothing.
+        With a future, not a task, and a timer that stays for the next wait: a silent stream, and
+        each event of another one, must cost next to nothing.
         """
-        follower.more = asyncio.get_running_loop().create_future()
-        idle = False
-
-        def wake_idle() -> None:
-            nonlocal idle
-            idle = True
-            follower.wake()
-
-        timer = None
+        follower.more, follower.is_idle = asyncio.get_running_loop().create_future(), False
         if idle_seconds is not None:
-            timer = self.clock.call_later(idle_seconds, wake_idle)
+            follower.waits_since = self.clock.monotonic()
+            if follower.timer is None:
+                self._look_after(follower, idle_seconds, idle_seconds)
         try:
             await follower.more
         finally:
             follower.more = None
-            if timer is not None:
-                timer.cancel()
-        return not idle
+        return not follower.is_idle
+
+    def _look_after(self, follower: Follower, seconds: float, idle_seconds: float) -> None:
+        """In so many seconds, wake a follower that has then waited for `idle_seconds`."""
+
+        def look() -> None:
+            waited = self.clock.monotonic() - follower.waits_since
+            left = idle_seconds - waited if follower.more is not None else idle_seconds
+            if left > MIN_SECONDS:
+                self._look_after(follower, left, idle_seconds)
+                return
+            follower.timer, follower.is_idle = None, True
+            follower.wake()
+
+        follower.timer = self.clock.call_later(seconds, look)
 
     async def more(self) -> None:
         """Wait until an event is added, or none will follow."""

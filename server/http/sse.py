@@ -1,6 +1,7 @@
 """A run's events as server-sent events: frames, keep-alive, and the end of slow readers."""
 
 import asyncio
+from collections.abc import Callable
 from contextlib import AbstractContextManager, aclosing
 
 import anyio
@@ -13,7 +14,7 @@ from crew.journal.wire import RunEvent, ping
 from crew.runs.listeners import Listeners
 from crew.runs.runs import Runs
 from crew.runs.tail import TooSlow
-from tools.clock import rfc3339
+from tools.clock import Clock, rfc3339
 
 RETRY_MILLIS = 3000
 RETRY = b"retry: %d\n\n" % RETRY_MILLIS
@@ -23,8 +24,8 @@ HEADERS = [
     # nginx would buffer the events
     (b"x-accel-buffering", b"no"),
 ]
-# for one write to a client's connection
-SEND_SECONDS = 30.0
+# for one write to a client's connection: it is looked at so often, and ended at the second look
+LOOK_SECONDS = 15.0
 CANNOT_READ = b": the events cannot be read now; come back later\n\n"
 GOING_DOWN = b": this server is going down; come back with the id of the last event\n\n"
 
@@ -75,36 +76,39 @@ class EventStream:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send the stream until the run ends or pauses, or the client leaves."""
         with self.slot, self.listeners.listen(self.run_id, needed=self.segment) as listening:
-            async with anyio.create_task_group() as tasks:
-                tasks.start_soon(_end_with_client, receive, tasks.cancel_scope)
-                listening.over = await self._send(send, tasks.cancel_scope)
-                tasks.cancel_scope.cancel()
+            with anyio.CancelScope() as stream:
+                # not in a task group: to leave one that has a task costs as much as two events
+                leaving = asyncio.ensure_future(_end_with_client(receive, stream))
+                try:
+                    with _Writer(send, stream.cancel, self.runs.crew.clock) as writer:
+                        listening.over = await self._send(writer, stream)
+                finally:
+                    leaving.cancel()
 
-    async def _send(self, send: Send, scope: anyio.CancelScope) -> bool:
+    async def _send(self, writer: "_Writer", stream: anyio.CancelScope) -> bool:
         """Whether the segment's end was sent."""
         headers = list(HEADERS)
         if self.replayed:
             headers.append((b"idempotency-replayed", b"true"))
-        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await writer.begin(headers)
         over = False
         try:
-            await _write(send, RETRY)
             try:
-                over = await self._send_events(send, scope)
+                over = await self._send_events(writer, stream)
             except CrewError:
-                await _write(send, CANNOT_READ)
+                await writer.write(CANNOT_READ)
             if self.runs.draining and not over:
-                await _write(send, GOING_DOWN)
-            await _write(send, b"", more=False)
-        except (TooSlow, TimeoutError):
+                await writer.write(GOING_DOWN)
+            await writer.write(b"", more=False)
+        except TooSlow:
             # cut off: it may come back by id
             return False
         return over
 
-    async def _send_events(self, send: Send, scope: anyio.CancelScope) -> bool:
+    async def _send_events(self, writer: "_Writer", stream: anyio.CancelScope) -> bool:
         over = False
         seconds = self.runs.crew.config.settings.sse_keep_alive_seconds
-        events = self.runs.follow(self.run_id, self.after, idle_seconds=seconds, cut=scope.cancel)
+        events = self.runs.follow(self.run_id, self.after, idle_seconds=seconds, cut=stream.cancel)
         async with aclosing(events):
             async for event in events:
                 if event is None:
@@ -112,23 +116,58 @@ class EventStream:
                 elif event.seq is None and not self.deltas:
                     continue
                 over = event.ends_segment
-                await _write(send, frame(self.run_id, event))
+                await writer.write(frame(self.run_id, event))
                 if over and self.segment:
                     break
         return over
 
 
-async def _write(send: Send, body: bytes, *, more: bool = True) -> None:
-    # a client that reads nothing is as good as gone
-    async with asyncio.timeout(SEND_SECONDS):
-        await send({"type": "http.response.body", "body": body, "more_body": more})
+class _Writer:
+    """Writes to a client; one that reads nothing is as good as gone.
+
+    With one timer that looks now and then: one for each write is a tenth of what a stream costs.
+    """
+
+    def __init__(self, send: Send, give_up: Callable[[], None], clock: Clock) -> None:
+        self._send, self._give_up, self._clock = send, give_up, clock
+        # goes with what is sent first
+        self._head = RETRY
+        # of writes; the one that is under way, 0 between two
+        self._number, self._under_way = 0, 0
+        self._look(0)
+
+    def __enter__(self) -> "_Writer":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._timer.cancel()
+
+    async def begin(self, headers: list[tuple[bytes, bytes]]) -> None:
+        """Send the status and the headers."""
+        await self._send({"type": "http.response.start", "status": 200, "headers": headers})
+
+    async def write(self, body: bytes, *, more: bool = True) -> None:
+        """Send a part of the body."""
+        self._number += 1
+        self._under_way = self._number
+        body, self._head = self._head + body, b""
+        await self._send({"type": "http.response.body", "body": body, "more_body": more})
+        self._under_way = 0
+
+    def _look(self, seen: int) -> None:
+        """`seen`: the write that was under way at the look before."""
+        if seen and seen == self._under_way:
+            self._give_up()
+            return
+        under_way = self._under_way
+        self._timer = self._clock.call_later(LOOK_SECONDS, lambda: self._look(under_way))
 
 
-async def _end_with_client(receive: Receive, scope: anyio.CancelScope) -> None:
+async def _end_with_client(receive: Receive, stream: anyio.CancelScope) -> None:
     """End the stream when its client has gone."""
     try:
         while (await receive())["type"] != "http.disconnect":
             continue
     except ClientDisconnect:
         pass
-    scope.cancel()
+    stream.cancel()
