@@ -140,17 +140,20 @@ def _next_in_order(routing: Routing, agent: str) -> str | None:
 
 
 def _edges(routing: Routing, found: Exploration) -> Iterator[Edge]:
+    order = {name: place for place, name in enumerate(routing.agents)}
     for agent in routing.agents:
         if agent in routing.waits and agent in routing.wait_seconds:
             target = routing.on_wait_timeout.get(agent)
             yield Edge(agent, target or END, "no_answer", "no answer")
-        yield from _edges_of_rules(routing.rules[agent], agent, found)
+        yield from _edges_of_rules(routing.rules[agent], agent, found, order)
     for group in routing.groups.values():
         yield from (Edge(group.name, member, "member") for member in group.agents)
-        yield from _edges_of_group(routing, group, found)
+        yield from _edges_of_group(routing, group, found, order)
 
 
-def _edges_of_group(routing: Routing, group: Group, found: Exploration) -> Iterator[Edge]:
+def _edges_of_group(
+    routing: Routing, group: Group, found: Exploration, order: Mapping[str, int]
+) -> Iterator[Edge]:
     if group.next_agent is not None:
         yield Edge(group.name, group.next_agent, "group")
         return
@@ -158,15 +161,17 @@ def _edges_of_group(routing: Routing, group: Group, found: Exploration) -> Itera
         for route in winnable_in_group(routing.routes.get(member, ())):
             yield Edge(group.name, route.target or END, "signal", route.signal.text)
     for origin in sorted(found.origins.get(group.name, ())):
-        yield from _edges_of_rules(routing.rules_after_group(origin), group.name, found)
+        rules = routing.rules_after_group(origin)
+        yield from _edges_of_rules(rules, group.name, found, order)
 
 
-def _edges_of_rules(rules: tuple[Rule, ...], source: str, found: Exploration) -> Iterator[Edge]:
-    """The edges of the rules that can apply."""
+def _edges_of_rules(
+    rules: tuple[Rule, ...], source: str, found: Exploration, order: Mapping[str, int]
+) -> Iterator[Edge]:
+    """The edges of the rules that can apply; `order`: the place of each agent among all."""
     for rule in rules:
         if isinstance(rule, OrderRule):
             targets = found.order_targets.get(source, set())
-            order = {name: place for place, name in enumerate(rule.agents)}
             for target in sorted((t for t in targets if t is not None), key=order.__getitem__):
                 yield Edge(source, target, "order", "next")
             if None not in targets:

@@ -3,7 +3,8 @@
 import re
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import lru_cache
 
 from agents.fences import without_code
 
@@ -29,18 +30,17 @@ class Signal:
     normal: str
     # without brackets it must stand as whole words
     bracketed: bool
-    # its first character and the others, whatever the case and the white space
-    pattern: re.Pattern[str] = field(compare=False, repr=False)
 
     @classmethod
     def of(cls, text: str) -> "Signal":
         """The signal of crew.yaml."""
         form = normalize(text)
-        words = r"\s+".join(re.escape(word) for word in form[1:].split(" "))
-        inside = r"\s*" if form.startswith("[") else ""
-        closing = re.sub(r"(\\\])$", r"\\s*\1", words)
-        pattern = re.compile(f"({re.escape(form[:1])})({inside}{closing})", re.IGNORECASE)
-        return cls(text, form, form.startswith("[") and form.endswith("]"), pattern)
+        return cls(text, form, form.startswith("[") and form.endswith("]"))
+
+    @property
+    def pattern(self) -> re.Pattern[str]:
+        """Its first character and the others, whatever the case and the white space."""
+        return _pattern(self.normal)
 
     def occurs(self, normal_text: str) -> bool:
         """Whether it is in a text that is in normal form."""
@@ -53,6 +53,15 @@ class Signal:
                 return True
             at = normal_text.find(self.normal, at + 1)
         return False
+
+
+# few signals are ever escaped, and each takes 0.1 ms to compile
+@lru_cache(maxsize=1000)
+def _pattern(form: str) -> re.Pattern[str]:
+    words = r"\s+".join(re.escape(word) for word in form[1:].split(" "))
+    inside = r"\s*" if form.startswith("[") else ""
+    closing = re.sub(r"(\\\])$", r"\\s*\1", words)
+    return re.compile(f"({re.escape(form[:1])})({inside}{closing})", re.IGNORECASE)
 
 
 def find(signals: Sequence[Signal], text: str) -> list[int]:

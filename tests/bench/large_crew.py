@@ -20,6 +20,7 @@ from crew.config.sources import Sources
 from crew.crew import check
 from crew.routing.graph import RoutingGraph
 from tools.builtin import BUILTIN_TOOLS
+from tools.toolbox import Toolbox
 
 AGENTS, SIGNALS = 10_000, 50_000
 
@@ -67,13 +68,13 @@ def main() -> None:
     """Print both."""
     files = made(AGENTS, SIGNALS)
     before, began = memory_mb(), time.perf_counter()
-    problems = validate(files, BUILTIN_TOOLS)
+    problems = validate(files, Toolbox(dict(BUILTIN_TOOLS)))
     seconds = time.perf_counter() - began
     print(
         f"{AGENTS:,} agents, {SIGNALS:,} signals: all checks {seconds:.2f} s, {len(problems):,} problems"
     )
     began = time.perf_counter()
-    graph = RoutingGraph.of(routing_of(files), entry_point(files))
+    graph = RoutingGraph.of(routing_of(files, dict(BUILTIN_TOOLS)), entry_point(files))
     graph.unreachable(), graph.traps(), graph.loops()
     print(
         f"the graph alone: {time.perf_counter() - began:.2f} s; most memory {memory_mb():.0f} MB, {before:.0f} MB before the checks"
@@ -81,7 +82,7 @@ def main() -> None:
     for small in (AGENTS // 4, AGENTS // 2):
         few = made(small, SIGNALS * small // AGENTS)
         began = time.perf_counter()
-        validate(few, BUILTIN_TOOLS)
+        validate(few, Toolbox(dict(BUILTIN_TOOLS)))
         print(
             f"{small:,} agents, {SIGNALS * small // AGENTS:,} signals: {time.perf_counter() - began:.2f} s"
         )
