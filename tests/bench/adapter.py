@@ -1,4 +1,4 @@
-"""Our row of the benchmark beside the project: a YAML crew for each scenario, in process, with the SQLite store.
+"""Our row of the benchmark beside the project: a YAML crew for each scenario, in process, with the SQLite store and the metrics.
 
 Run it with the benchmark's own runner: BENCH_PYTHON=.venv/bin/python python3 run.py --peer tests/bench/adapter.py --scenario S1
 """
@@ -14,6 +14,7 @@ from peers._common import ANALYSTS, MODEL, S2_TOOLS, S3_TOOLS, SYS, USER  # noqa
 
 import agents.providers.openai_chat  # noqa: E402, F401 # imported at the top, so that its time counts as import
 from crew import Query, Runs, SqliteStore, load_crew  # noqa: E402
+from server.telemetry.metrics import Metrics  # noqa: E402
 from tools import tool  # noqa: E402
 
 SETTINGS = {"route_hints": "never", "parallel_tool_calls": True}
@@ -81,7 +82,9 @@ class Peer:
             agent["tools"] = [function.__name__ for function in TOOLS.get(name, ())]
             (self.folder / "agents" / f"{name}.yaml").write_text(yaml.safe_dump(agent))
         given = [_async(function) for name in config["agents"] for function in TOOLS.get(name, ())]
-        self.runs = Runs(load_crew(self.folder, tools=given), SqliteStore(self.folder / "crew.db"))
+        crew = load_crew(self.folder, tools=given)
+        store = SqliteStore(self.folder / "crew.db")
+        self.runs = Runs(crew, store, listeners=(Metrics(crew),))
 
     async def run(self, scenario: str) -> str:
         """One run; its answer."""
