@@ -7,7 +7,7 @@ SPHINX = $(BIN)/sphinx-build --quiet --fail-on-warning --keep-going docs docs/_b
 # in the language of whoever reads it
 QUERY ?= $(if $(filter vi%,$(or $(LC_ALL),$(LC_MESSAGES),$(LANG))),Kiểm tra máy này giúp tôi,Please look at this machine)
 
-.PHONY: run serve install real check test faults mutants lock audit docs clean
+.PHONY: run serve install real check test bench faults mutants lock audit docs clean
 
 run: $(VENV)/.installed  ## show the IT-support crew at work on this machine (no key, no network)
 	@$(BIN)/crew run examples/it-support "$(QUERY)"
@@ -52,6 +52,9 @@ check: $(VENV)/.dev  ## lint, types, the import contracts, the documentation
 
 test: $(VENV)/.dev  ## install and run all tests, with branch coverage
 	$(BIN)/pytest -n auto --dist worksteal --cov --cov-report=term $(ARGS)
+
+bench: $(VENV)/.dev  ## measure single steps; tests/bench/README.md has more
+	$(BIN)/pytest tests/bench/micro.py --benchmark-disable-gc --benchmark-sort=name --benchmark-columns=median,iqr,rounds
 
 faults: $(VENV)/.dev  ## kill, stop and freeze servers and workers, restart databases, and check that nothing is lost, and that the checks see mutants
 	$(BIN)/python -m tests.faults --kills 500 --poison 400 --stalls 400

@@ -72,7 +72,6 @@ def worker(place: str, scenario: str, model: str, bench: str) -> None:
     answers = os.fdopen(os.dup(1), "w")
     # some peers print
     os.dup2(2, 1)
-    # instead of this folder, whose tools.py would hide the package
     sys.path[0] = bench
     os.environ.update(OPENAI_API_KEY="sk-bench", OPENAI_BASE_URL=f"{model}/v1")
     if place.endswith(".py"):

@@ -1,6 +1,6 @@
 """What a call of a tool costs, beside the same without us; and an MCP server that is killed again and again.
 
-Run: .venv/bin/python -m tests.bench.tools [--calls 500] [--kills 0]
+Run: .venv/bin/python -m tests.bench.tool_calls [--calls 500] [--kills 0]
 """
 
 import argparse
