@@ -13,7 +13,7 @@ import typer
 from prometheus_client import Metric
 from typer.main import get_command
 
-from agents.events import Compacted, ToolProgressed
+from agents.events import AgentDelta, Compacted, ToolProgressed
 from crew import Answer, Crew, MemoryStore, Query, Runs, load_crew
 from crew.database import Database
 from crew.journal.events import DoneReason, ErrorReason, Event, RunFailed, RunStatus
@@ -52,6 +52,8 @@ EVENT_TEXTS = {
     "gap": gap.__doc__,
     "ping": ping.__doc__,
     "tool_progress": ToolProgressed.__doc__,
+    # no listener gets it
+    "agent_delta": AgentDelta.__doc__,
 }
 EVENT_VALUES = {
     "`reason` of `done`": DoneReason,
