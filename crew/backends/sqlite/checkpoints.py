@@ -4,13 +4,19 @@ import contextlib
 import queue
 import sqlite3
 import threading
+import time
 from collections.abc import Callable
+from math import inf
 from pathlib import Path
 
 # the log is brought into the file when it is larger
 MAX_LOG_BYTES = 16 * 2**20
+# from here on writes wait until all of it is
+FULL_LOG_BYTES = 4 * MAX_LOG_BYTES
 # its size is looked at after so many commits
 COMMITS = 16
+# how long they wait, and how long not after that was in vain: another process may read
+FULL_SECONDS, IN_VAIN_SECONDS = 10.0, 60.0
 
 
 class Checkpoints:
@@ -20,12 +26,13 @@ class Checkpoints:
     that, so it is larger only while it has more than that to be brought in.
     """
 
-    def __init__(self, path: Path, restart: Callable[[], None]) -> None:
+    def __init__(self, path: Path, restart: Callable[[float], None]) -> None:
         """Of a file that exists.
 
         Args:
             path: of the file.
-            restart: lets the one who writes have the log begin anew; called from another thread.
+            restart: lets the one who writes have the log begin anew, and wait for that for so many
+                seconds at most; called from any thread.
 
         Raises:
             sqlite3.Error: it cannot be opened.
@@ -33,6 +40,8 @@ class Checkpoints:
         self._log, self._restart = path.with_name(path.name + "-wal"), restart
         self._connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
         self._commits = 0
+        # on the machine's clock, from when on writes may be made to wait
+        self._may_wait_from = 0.0
         # what the thread is asked: False ends it
         self._orders: queue.SimpleQueue[bool] = queue.SimpleQueue()
         self._is_idle = threading.Event()
@@ -43,12 +52,26 @@ class Checkpoints:
     def committed(self) -> None:
         """After each commit: the log is brought in if it is too large."""
         self._commits += 1
-        if self._commits % COMMITS or not self._is_idle.is_set():
+        if self._commits % COMMITS:
             return
+        size = 0
         with contextlib.suppress(OSError):
-            if self._log.stat().st_size > MAX_LOG_BYTES:
-                self._is_idle.clear()
-                self._orders.put(True)
+            size = self._log.stat().st_size
+        if size > MAX_LOG_BYTES and self._is_idle.is_set():
+            self._is_idle.clear()
+            self._orders.put(True)
+        if size > FULL_LOG_BYTES and time.monotonic() > self._may_wait_from:
+            # they come faster than the disk takes them; once, until it is known what came of it
+            self._may_wait_from = inf
+            self._restart(FULL_SECONDS)
+
+    def wait(self, seconds: float) -> None:
+        """Wait until none is under way: SQLite makes no two at once, and does not wait for one."""
+        self._is_idle.wait(seconds)
+
+    def waited(self, *, in_vain: bool) -> None:
+        """Writes have waited, for the log to begin anew."""
+        self._may_wait_from = time.monotonic() + (IN_VAIN_SECONDS if in_vain else 0.0)
 
     def close(self) -> None:
         """Finish the one that is under way."""
@@ -63,5 +86,5 @@ class Checkpoints:
                 # nearly all of it, while others write
                 self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
             # the rest by the one who writes: as commits never stop, the log would never be empty
-            self._restart()
+            self._restart(0.0)
             self._is_idle.set()

@@ -82,10 +82,11 @@ class SqliteFile:
         self._slow_until = 0.0
         # the next commit begins the log anew, and waits for the disk
         self._begins_anew = False
-        # whoever has it may use the connection
+        # whoever has it may use the connection; the event loop never waits for it
         self._lock = threading.Lock()
-        # jobs that the thread has, and has not done
+        # jobs that the thread has, and has not done; counted by several threads
         self._given = 0
+        self._counting = threading.Lock()
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._work, name="crew-sqlite", daemon=True)
         self._thread.start()
@@ -166,24 +167,28 @@ class SqliteFile:
     def _give(self, jobs: Sequence[_Job]) -> None:
         """Give jobs to the thread, after those that came before them."""
         waiting, self._brief = self._brief, []
-        given = [*waiting, *jobs]
-        with self._lock:
-            self._given += len(given)
-        for job in given:
-            self._jobs.put(job)
+        for job in (*waiting, *jobs):
+            self._put(job)
 
-    def _restart_log(self) -> None:
+    def _put(self, job: _Job) -> None:
+        with self._counting:
+            self._given += 1
+        self._jobs.put(job)
+
+    def _restart_log(self, seconds: float) -> None:
         """From any thread: between the writes, bring the rest of the log into the file."""
 
         def work(connection: sqlite3.Connection) -> None:
-            # not while another process reads: nobody waits for that
-            connection.execute("PRAGMA busy_timeout = 0")
-            connection.execute("PRAGMA wal_checkpoint(RESTART)").fetchone()
-            self._begins_anew = True
+            if seconds:
+                self._checkpoints.wait(seconds)
+            # so long for another process that reads
+            connection.execute(f"PRAGMA busy_timeout = {seconds * 1000:.0f}")
+            is_busy, *_ = connection.execute("PRAGMA wal_checkpoint(RESTART)").fetchone()
+            self._begins_anew = not is_busy
+            if seconds:
+                self._checkpoints.waited(in_vain=bool(is_busy))
 
-        with self._lock:
-            self._given += 1
-        self._jobs.put(_Job(work, None, None, writes=False, alone=True))
+        self._put(_Job(work, None, None, writes=False, alone=True))
 
     def _work(self) -> None:
         """The thread: do all that waits, in one transaction, then hand over the results."""
@@ -196,7 +201,8 @@ class SqliteFile:
             jobs = [job for job in queued if job is not None]
             with self._lock:
                 outcomes = self._do_patiently(jobs)
-                self._given -= len(jobs)
+                with self._counting:
+                    self._given -= len(jobs)
             for loop in {job.loop for job in jobs if job.loop is not None}:
                 own = [pair for pair in outcomes if pair[0].loop is loop]
                 # the loop may have ended meanwhile, with nobody waiting
