@@ -86,8 +86,8 @@ MUTANTS = (
     ),
     Mutant(
         "an intent that is not awaited",
-        "crew/engine/executor.py",
-        "            case ToolStarted():\n                self._record(event)\n                await self.journal.settled()",
+        "crew/engine/emitting.py",
+        "            case ToolStarted():\n                self._record(event)\n                await journal.settled()",
         "            case ToolStarted():\n                self._record(event)",
     ),
     Mutant(
