@@ -196,7 +196,8 @@ class RunPage {
     const { conversation_id: of, user_id: user, exchange } = this.run;
     if (of) about.append(" · ", link(conversationPath(of, user), `${t("Conversation")}, ${exchange}.`));
     const acts = element("div", { className: "buttons" }, ...this.acts(id, query, status));
-    this.head.replaceChildren(name, about, acts);
+    // what is offered to be copied stays, also when the run ends meanwhile
+    this.head.replaceChildren(name, about, acts, ...this.head.querySelectorAll(".copied"));
   }
 
   acts(id, query, status) {
