@@ -172,6 +172,9 @@ class Harness:
                 history.run_id, _, number = line.removeprefix("id: ").rpartition(":")
                 seq = int(number)
             elif line.startswith("data: ") and '"from":' in line and '"events_lost"' in line:
+                if not self.hazards.forgetful:
+                    history.wrong.append(f"{history.key}: it is told of lost events; none are")
+                    return
                 history.begin_again()
                 seq, last, after = 0, "", 0
             elif line.startswith("data: ") and seq:
