@@ -9,6 +9,9 @@ from tests.faults.harness import play
 from tests.faults.hazards import Hazards
 from tests.faults.mutants import MUTANTS, mutated
 
+# until a mistake of ours is seen, at most; most are after ten
+MUTANT_FAULTS = 200
+
 
 def main() -> None:
     """Print the report, and what the mutants come to."""
@@ -68,7 +71,9 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as folder:
             seen = mutant.seen_by_suite(mutated(mutant, Path(folder)))
             if seen is None:
-                report = play(40, given.seed + number, Path(folder), postgres=mutant.postgres)
+                report = play(
+                    MUTANT_FAULTS, given.seed + number, Path(folder), postgres=mutant.postgres
+                )
                 seen = (
                     f"{report.wrong[0]} (after {report.faults.total()} faults)"
                     if report.wrong
