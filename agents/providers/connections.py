@@ -17,6 +17,7 @@ from agents.endpoint import Endpoint
 from agents.errors import ModelError, ProviderError
 from tools.secrets import Secrets
 
+PATH = "/chat/completions"
 CONNECT_SECONDS = 10.0
 # servers close an idle connection after 5 s and more; a request must not meet that
 KEEP_SECONDS = 4.0
@@ -43,7 +44,7 @@ class Connections:
             ProviderError: the environment names a proxy of a kind that is not spoken.
         """
         self.endpoint = endpoint
-        self._url = endpoint.base_url.rstrip("/")
+        self._url = URL(endpoint.base_url.rstrip("/") + PATH)
         self._proxy = _proxy_of(endpoint.base_url, secrets)
         self._headers = {
             "Content-Type": "application/json",
@@ -59,22 +60,20 @@ class Connections:
             **{name: text for name, text in self._headers.items() if name.lower() not in own},
             **dict(endpoint.headers),
         }
-        self._urls: dict[str, URL] = {}
         self._session: aiohttp.ClientSession | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
 
-    async def post(self, path: str, body: bytes) -> aiohttp.ClientResponse:
-        """An answer that is not read yet; whoever takes it must `release` it.
+    async def post(self, body: bytes) -> aiohttp.ClientResponse:
+        """Ask for a chat completion.
+
+        The answer is not read yet; whoever takes it must `release` it.
 
         Raises:
             aiohttp.ClientError: there is none.
             ModelError: it is compressed, or too large.
         """
-        url = self._urls.get(path)
-        if url is None:
-            url = self._urls[path] = URL(self._url + path, encoded=True)
         # another host must not get the conversation and the headers
-        response = await self._open().post(url, data=body, allow_redirects=False)
+        response = await self._open().post(self._url, data=body, allow_redirects=False)
         try:
             _refuse_too_large(response)
         except ModelError:
@@ -92,7 +91,7 @@ class Connections:
                 connector=aiohttp.TCPConnector(
                     limit=MAX_CONNECTIONS,
                     keepalive_timeout=KEEP_SECONDS,
-                    ssl=_certificates() if self._url.startswith("https:") else True,
+                    ssl=_certificates() if self._url.scheme == "https" else True,
                 ),
                 headers=self._headers,
                 proxy=self._proxy,
@@ -118,9 +117,7 @@ async def read_whole(response: aiohttp.ClientResponse) -> bytes:
     while piece := await response.content.readany():
         size += len(piece)
         if size > MAX_ANSWER_BYTES:
-            raise ModelError(
-                "unreadable", f"the answer is larger than {MAX_ANSWER_BYTES >> 20} MiB"
-            )
+            raise _too_large("the answer", MAX_ANSWER_BYTES)
         pieces.append(piece)
     return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
@@ -136,12 +133,10 @@ class EventData:
         """The data of the events that a piece completes; raises ModelError where it is too much."""
         self._size += len(piece)
         if self._size > MAX_STREAM_BYTES:
-            raise ModelError(
-                "unreadable", f"the answer is larger than {MAX_STREAM_BYTES >> 20} MiB"
-            )
+            raise _too_large("the answer", MAX_STREAM_BYTES)
         *lines, self._rest = (self._rest + piece).split(b"\n")
         if len(self._rest) > MAX_EVENT_BYTES:
-            raise ModelError("unreadable", "an event of the answer is larger than 4 MiB")
+            raise _too_large("an event of the answer", MAX_EVENT_BYTES)
         found = (line[5:].strip() for line in lines if line.startswith(b"data:"))
         return [data for data in found if data]
 
@@ -160,7 +155,11 @@ def _refuse_too_large(response: aiohttp.ClientResponse) -> None:
         raise ModelError("unreadable", f"the answer is compressed ({coding[:40]}), unasked")
     length = response.headers.get("content-length", "0")
     if not length.isdecimal() or int(length[:20]) > MAX_ANSWER_BYTES:
-        raise ModelError("unreadable", f"the answer is larger than {MAX_ANSWER_BYTES >> 20} MiB")
+        raise _too_large("the answer", MAX_ANSWER_BYTES)
+
+
+def _too_large(what: str, most: int) -> ModelError:
+    return ModelError("unreadable", f"{what} is larger than {most >> 20} MiB")
 
 
 def _proxy_of(base_url: str, secrets: Secrets) -> str | None:

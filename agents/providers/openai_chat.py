@@ -27,7 +27,6 @@ from agents.providers.openai_reply import ReplyReader, is_too_long, join_surroga
 from tools.clock import Clock
 from tools.secrets import Secrets
 
-PATH = "/chat/completions"
 DONE = b"[DONE]"
 # how servers say that a model has no native calls: "does not support tools" (Ollama), "No endpoints
 # found that support tool use" (OpenRouter), "requires --enable-auto-tool-choice" (vLLM)
@@ -176,7 +175,7 @@ class OpenAIChat:
                 body["stream"] = True
                 if self.client.usage_in_streams:
                     body["stream_options"] = {"include_usage": True}
-            response = await self.client.connections.post(PATH, to_json(body))
+            response = await self.client.connections.post(to_json(body))
             if response.status < HTTPStatus.MULTIPLE_CHOICES:
                 return response
             refusal = await _refusal(response)

@@ -70,6 +70,14 @@ async def test_the_same_is_sent_as_by_the_openai_package(headers: dict[str, str]
     assert {name: ours[1].get(name) for name in names} == {name: theirs.get(name) for name in names}
 
 
+async def test_an_address_may_have_any_characters():
+    """They are sent as URLs have them."""
+    async with model_server([http(200, completion())]) as server:
+        async with model_at(server.url.replace("/v1", "/đội%20a/v1/")) as model:
+            assert await ask(model) == "ok"
+        assert request_of(server)[0].split()[1] == "/%C4%91%E1%BB%99i%20a/v1/chat/completions"
+
+
 async def test_without_a_key_none_is_sent():
     """Servers that need none ignore it; a proxy of theirs may not."""
     async with model_server([http(200, completion())]) as server, model_at(server.url) as model:
