@@ -52,7 +52,7 @@ class Checkpoints:
     def committed(self) -> None:
         """After each commit: the log is brought in if it is too large."""
         self._commits += 1
-        if self._commits % COMMITS:
+        if self._commits % COMMITS or not self._thread.is_alive():
             return
         size = 0
         with contextlib.suppress(OSError):

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from crew.backends.sqlite.checkpoints import MAX_LOG_BYTES, Checkpoints
+from crew.backends.sqlite.checkpoints import FULL_SECONDS, MAX_LOG_BYTES, Checkpoints
 from crew.journal.errors import StoreError, StoreUnavailable
 
 # One script a version, in the order of their names; a database of a later version is refused.
@@ -126,6 +126,8 @@ class SqliteFile:
         future: asyncio.Future[Any] = loop.create_future()
 
         def work(connection: sqlite3.Connection) -> Any:
+            # one that is under way would keep this one from being made
+            self._checkpoints.wait(FULL_SECONDS)
             return connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
 
         self._give([_Job(work, loop, future, writes=False, alone=True)])

@@ -132,3 +132,13 @@ async def test_what_was_accepted_is_finished(tmp_path: Path):
     assert await waits == "crew-sqlite"
     with pytest.raises(StoreError, match="closed"):
         await write(file, 2)
+
+
+async def test_what_was_deleted_is_gone_from_the_log(file: SqliteFile):
+    """Also while a checkpoint is under way."""
+    log, canary = file.path.with_name("x.db-wal"), "canary-" + "x" * 100_000
+    for number in range(MAX_LOG_BYTES // len(canary) + COMMITS):
+        await write(file, number, canary)
+    await file.do(lambda c: c.execute("DELETE FROM numbers"), writes=True)
+    await file.truncate_log()
+    assert b"canary-" not in log.read_bytes() + file.path.read_bytes()
