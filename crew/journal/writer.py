@@ -169,7 +169,7 @@ class Journal:
         )
         result = await self.outlets.store.append(write)
         if isinstance(result, Appended):
-            self.epoch, self._stored = result.epoch, self.seq
+            self.epoch, self._stored = result.epoch, batch.records[-1].seq
             self.context.run(self._publish_all, batch)
         return result
 
