@@ -149,7 +149,9 @@ class Catalog:
             raise ProviderError(f"provider {name} needs a base_url")
         headers = tuple((key, value.get_secret_value()) for key, value in given.headers.items())
         if name == "openai":
-            headers = (*_account_headers(), *headers)
+            own = {header.lower() for header, _ in headers}
+            account = (pair for pair in _account_headers() if pair[0].lower() not in own)
+            headers = (*account, *headers)
         return Endpoint(name, url, key, headers, given.timeout_seconds, given.max_retries)
 
     async def aclose(self) -> None:

@@ -8,6 +8,7 @@ import asyncio
 import importlib
 import ssl
 import urllib.request
+from collections.abc import Mapping
 from urllib.parse import urlsplit
 
 import aiohttp
@@ -45,7 +46,8 @@ class Connections:
         """
         self.endpoint = endpoint
         self._url = URL(endpoint.base_url.rstrip("/") + PATH)
-        self._proxy = _proxy_of(endpoint.base_url, secrets)
+        self.proxy = _proxy_of(endpoint.base_url, secrets)
+        self.certificates = _certificates() if self._url.scheme == "https" else None
         self._headers = {
             "Content-Type": "application/json",
             "Accept": "application/json",
@@ -75,14 +77,14 @@ class Connections:
         # another host must not get the conversation and the headers
         response = await self._open().post(self._url, data=body, allow_redirects=False)
         try:
-            _refuse_too_large(response)
+            refuse_too_large(response.headers)
         except ModelError:
             response.close()
             raise
         return response
 
     def _open(self) -> aiohttp.ClientSession:
-        """The session of this event loop: a command may use a crew in one after the other."""
+        """The session of this event loop: a program may use a crew in one after the other."""
         loop = asyncio.get_running_loop()
         if self._session is None or self._loop is not loop:
             seconds = min(CONNECT_SECONDS, self.endpoint.timeout_seconds)
@@ -91,10 +93,10 @@ class Connections:
                 connector=aiohttp.TCPConnector(
                     limit=MAX_CONNECTIONS,
                     keepalive_timeout=KEEP_SECONDS,
-                    ssl=_certificates() if self._url.scheme == "https" else True,
+                    ssl=self.certificates or True,
                 ),
                 headers=self._headers,
-                proxy=self._proxy,
+                proxy=self.proxy,
                 # a whole answer has the time that its request has; a single read has no limit
                 timeout=aiohttp.ClientTimeout(total=None, sock_connect=seconds),
                 cookie_jar=aiohttp.DummyCookieJar(),
@@ -148,12 +150,12 @@ def _certificates() -> ssl.SSLContext:
     return context
 
 
-def _refuse_too_large(response: aiohttp.ClientResponse) -> None:
-    """Also of errors: before any of the body is read."""
-    coding = response.headers.get("content-encoding", "")
+def refuse_too_large(headers: Mapping[str, str]) -> None:
+    """Also of errors: before any of the body is read. Raises ModelError."""
+    coding = headers.get("content-encoding", "")
     if coding.lower() not in ("", "identity"):
         raise ModelError("unreadable", f"the answer is compressed ({coding[:40]}), unasked")
-    length = response.headers.get("content-length", "0")
+    length = headers.get("content-length", "0")
     if not length.isdecimal() or int(length[:20]) > MAX_ANSWER_BYTES:
         raise _too_large("the answer", MAX_ANSWER_BYTES)
 

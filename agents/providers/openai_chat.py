@@ -22,7 +22,12 @@ from agents.model import (
     TextDelta,
     Usage,
 )
-from agents.providers.connections import Connections, EventData, read_whole
+from agents.providers.connections import (
+    Connections,
+    EventData,
+    read_whole,
+    refuse_too_large,
+)
 from agents.providers.openai_reply import ReplyReader, is_too_long, join_surrogates
 from tools.clock import Clock
 from tools.secrets import Secrets
@@ -72,24 +77,40 @@ class Client:
         """
         # it takes half a second to import, which no run should wait for
         openai = importlib.import_module("openai")
-        endpoint = self.endpoint
+        endpoint, connections = self.endpoint, self.connections
+
+        async def bound(response: Any) -> None:
+            refuse_too_large(response.headers)
+
+        http = openai.DefaultAsyncHttpxClient(
+            # another host must not get the headers
+            follow_redirects=False,
+            # the proxy and the authorities are those of the requests
+            trust_env=False,
+            proxy=connections.proxy,
+            verify=connections.certificates or True,
+            event_hooks={"response": [bound]},
+        )
         try:
             async with openai.AsyncOpenAI(
                 base_url=endpoint.base_url,
                 # it refuses an empty key, servers that need none ignore it
                 api_key=endpoint.api_key or "none",
-                default_headers=dict(endpoint.headers),
+                default_headers={"Accept-Encoding": "identity", **dict(endpoint.headers)},
                 timeout=seconds,
                 max_retries=0,
+                http_client=http,
             ) as client:
                 await client.models.list()
         except (openai.AuthenticationError, openai.PermissionDeniedError) as error:
             return f"{self.place} refuses the key ({error.status_code})"
         except openai.APIStatusError as error:
-            # one without such a list answers all the same
-            known = error.status_code < HTTPStatus.INTERNAL_SERVER_ERROR
-            return None if known else f"{self.place} answers with {error.status_code}"
-        except (openai.OpenAIError, ValueError) as error:
+            code = error.status_code
+            if HTTPStatus.BAD_REQUEST <= code < HTTPStatus.INTERNAL_SERVER_ERROR:
+                # one without such a list answers all the same
+                return None
+            return f"{self.place} answers with {code}"
+        except (openai.OpenAIError, ModelError, ValueError) as error:
             return f"{self.place} does not answer: {error}"
         return None
 

@@ -60,6 +60,13 @@ MUTANTS = (
         "agents/providers/test_openai_failures.py",
     ),
     own(
+        "redirects of the doctor's request are followed",
+        "agents/providers/openai_chat.py",
+        "follow_redirects=False",
+        "follow_redirects=True",
+        "agents/providers/test_connections.py",
+    ),
+    own(
         "answers that unpack to any size",
         "agents/providers/connections.py",
         'if coding.lower() not in ("", "identity"):',

@@ -1,6 +1,7 @@
 """What goes over the wire: as the openai package would send it, through proxies, over TLS."""
 
 import asyncio
+import gzip
 import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -23,17 +24,33 @@ from tools.clock import SYSTEM_CLOCK
 from tools.guards import Guards
 from tools.secrets import Secrets
 
+SECRET = "sk-very-secret-header"
 ASKED: Any = {"role": "user", "content": "hi é"}
 
 
 @asynccontextmanager
 async def model_at(url: str, name: str = "mine", **keys: Any) -> AsyncIterator[Model]:
     """A model of an address, which is asked once."""
+    async with catalog_at(url, name, **keys) as catalog:
+        yield catalog.model(ModelConfig(model="m", provider=name))
+
+
+async def probe(url: str, **keys: Any) -> str | None:
+    """What `crew doctor` says of an address; None: nothing is wrong."""
+    async with catalog_at(url, "mine", **keys) as catalog:
+        catalog.model(ModelConfig(model="m", provider="mine"))
+        (client,) = catalog.clients.values()
+        wrong: str | None = await client.probe(5)
+        return wrong
+
+
+@asynccontextmanager
+async def catalog_at(url: str, name: str, **keys: Any) -> AsyncIterator[Catalog]:
     config = ProviderConfig.model_validate({"base_url": url, "max_retries": 0, **keys})
     guards, ratios = Guards(SYSTEM_CLOCK), TokenRatios()
     catalog = Catalog({name: config}, None, 0, 0, SYSTEM_CLOCK, Secrets(), guards, ratios)
     try:
-        yield catalog.model(ModelConfig(model="m", provider=name))
+        yield catalog
     finally:
         await catalog.aclose()
 
@@ -96,7 +113,12 @@ async def test_for_whom_openai_counts(monkeypatch: pytest.MonkeyPatch):
         async with model_at(server.url, name="openai", api_key="k") as model:
             await ask(model)
         headers = request_of(server)[1]
-    assert (headers["openai-organization"], headers["openai-project"]) == ("org-1", "proj-1")
+        assert (headers["openai-organization"], headers["openai-project"]) == ("org-1", "proj-1")
+        given = {"openai-organization": "org-2"}
+        async with model_at(server.url, name="openai", api_key="k", headers=given) as model:
+            await ask(model)
+        assert server.headers[-1].lower().count("openai-organization") == 1
+        assert request_of(server)[1]["openai-organization"] == "org-2"
 
 
 async def test_a_connection_is_used_again():
@@ -175,3 +197,60 @@ async def test_certificates_are_checked(tmp_path: Path, monkeypatch: pytest.Monk
         async with model_at(url) as model:
             assert await ask(model) == "ok"
         server.close()
+
+
+async def test_what_the_doctor_says_of_an_endpoint():
+    """By its list of models; one that has none answers all the same."""
+    for answer, said in [
+        (http(200, {"object": "list", "data": []}), None),
+        (http(404, {}), None),
+        (http(401, {}), "refuses the key (401)"),
+        (http(500, {}), "answers with 500"),
+        (http(200, gzip.compress(b"0" * 40_000_000), "content-encoding: gzip\r\n"), "not answer"),
+    ]:
+        async with model_server([answer]) as server:
+            wrong = await probe(server.url, api_key="k", headers={"X-Team": "blue"})
+            first, headers, _ = request_of(server)
+        assert (wrong is None) is (said is None), wrong
+        assert said is None or said in str(wrong)
+        assert first.startswith("GET /v1/models ")
+        assert (headers["authorization"], headers["x-team"]) == ("Bearer k", "blue")
+
+
+async def test_the_doctor_asks_no_other_host():
+    """A redirect is not followed: the headers of the configuration are secrets."""
+    async with model_server([http(200, {"object": "list", "data": []})]) as other:
+        there = http(302, b"", f"location: {other.url}/models\r\n")
+        async with model_server([there]) as server:
+            wrong = await probe(server.url, headers={"X-Api-Key": SECRET})
+        assert "answers with 302" in str(wrong)
+        assert other.headers == []
+
+
+async def test_the_doctor_asks_as_runs_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, certificate_server: tuple[str, Path]
+):
+    """By the same proxy, or none; with the same authorities."""
+    url, chain = certificate_server
+    monkeypatch.setenv("ALL_PROXY", "socks5://127.0.0.1:1080")
+    monkeypatch.setenv("NO_PROXY", "localhost,127.0.0.1")
+    assert "does not answer" in str(await probe(url))
+    monkeypatch.setenv("SSL_CERT_FILE", str(chain))
+    assert await probe(url) is None
+    monkeypatch.delenv("NO_PROXY")
+    async with model_server([http(200, {"object": "list", "data": []})]) as proxy:
+        monkeypatch.setenv("HTTP_PROXY", proxy.url.removesuffix("/v1"))
+        assert await probe("http://models.example/v1") is None
+        assert request_of(proxy)[0].startswith("GET http://models.example/v1/models ")
+
+
+@pytest.fixture
+async def certificate_server(tmp_path: Path) -> AsyncIterator[tuple[str, Path]]:
+    """An https address that answers with models, and the file of its authority."""
+    key, chain = make_certificate(tmp_path)
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(chain, key)
+    inner = ModelServer(lambda _: http(200, {"object": "list", "data": []}))
+    server = await asyncio.start_server(inner.serve, "localhost", 0, ssl=context)
+    yield f"https://localhost:{server.sockets[0].getsockname()[1]}/v1", chain
+    server.close()
