@@ -1,0 +1,59 @@
+"""How SQLite finds runs: by an index, never by reading all of them, or all of one owner's."""
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from crew.backends.listing import has_status, select_rows
+from crew.backends.sqlite.store import TESTS, SqliteStore
+from crew.journal.events import RunStatus
+from crew.journal.listing import RunFilter
+
+OPEN = "runs_not_completed (status=?"
+OWNER = "runs_of_owners (owner=?"
+
+
+@pytest.mark.parametrize("oldest_first", [False, True])
+@pytest.mark.parametrize("after", [None, "r1"])
+@pytest.mark.parametrize(
+    ("wanted", "index"),
+    [
+        # all, in the order in which they are kept
+        (RunFilter(), "runs"),
+        (RunFilter(status="paused"), OPEN),
+        (RunFilter(status="failed"), OPEN),
+        (RunFilter(status="paused", owner="ann"), OPEN),
+        (RunFilter(status="failed", owner="ann"), OPEN),
+        (RunFilter(status="running", owner=""), OPEN),
+        (RunFilter(owner="ann"), OWNER),
+        (RunFilter(status="completed", owner="ann"), OWNER),
+    ],
+)
+async def test_lists(
+    tmp_path: Path, wanted: RunFilter, index: str, after: str | None, *, oldest_first: bool
+):
+    """In the order of their ids, so that a page is found at once."""
+    sql, values = select_rows("runs", TESTS, "?", wanted, 50, after, oldest_first=oldest_first)
+    plan = await plan_of(tmp_path, sql, *values)
+    assert index in plan[0], plan
+    # nothing is sorted
+    assert len(plan) == 1, plan
+
+
+@pytest.mark.parametrize("status", ["running", "paused", "failed", "cancelled"])
+async def test_counts(tmp_path: Path, status: RunStatus):
+    """Each scrape counts the paused ones."""
+    plan = await plan_of(tmp_path, f"SELECT count(*) FROM runs WHERE {has_status(status)}")
+    assert f"INDEX {OPEN}" in plan[0], plan
+
+
+async def plan_of(folder: Path, sql: str, *values: object) -> list[str]:
+    store = SqliteStore(folder / "x.db")
+    await store.aclose()
+    with sqlite3.connect(store.path) as file:
+        # one of the conditions calls it
+        file.create_function("casefold", 1, str.casefold, deterministic=True)
+        found = file.execute(f"EXPLAIN QUERY PLAN {sql}", values).fetchall()
+    file.close()
+    return [str(row[3]) for row in found]
