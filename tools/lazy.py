@@ -3,6 +3,7 @@
 import importlib
 import sys
 from collections.abc import Callable, Mapping
+from types import ModuleType
 from typing import Any
 
 
@@ -15,11 +16,25 @@ def lazily(package: str, modules: Mapping[str, str]) -> Callable[[str], Any]:
     """
 
     def get(name: str) -> Any:
-        if name not in modules:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        value = getattr(importlib.import_module(modules[name]), name)
+        if name in modules:
+            value = getattr(importlib.import_module(modules[name]), name)
+        else:
+            value = _module(package, name)
         # the next time it is found without this function
         setattr(sys.modules[package], name, value)
         return value
 
     return get
+
+
+def _module(package: str, name: str) -> ModuleType:
+    """A module of a package; raises AttributeError."""
+    whole = f"{package}.{name}"
+    try:
+        return importlib.import_module(whole)
+    except ModuleNotFoundError as error:
+        if error.name != whole:
+            # it is there, and lacks another one
+            raise
+        text = f"module {package!r} has no attribute {name!r}"
+        raise AttributeError(text) from None
