@@ -1,6 +1,9 @@
 """Text as it is written, as clients get it."""
 
+import copy
 import json
+import pickle
+from dataclasses import asdict
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -28,4 +31,7 @@ def test_a_piece_of_text_is_an_event_as_all_are(
         "timestamp": "2026-01-01",
         "metadata": {"run_id": run_id, "agent_id": agent_id, "group": group},
     }
+    assert json.dumps(event.metadata) == json.dumps(document["metadata"])
+    assert pickle.loads(pickle.dumps(event)) == copy.deepcopy(event) == event
+    assert asdict(event)["metadata"] == event.metadata
     assert list(document) == ["type", "agent", "content", "timestamp", "metadata"]
