@@ -59,7 +59,7 @@ class Lingering:
 
 @dataclass(frozen=True, slots=True)
 class Writing:
-    """A write is under way."""
+    """A write is under way, or due at the next turn of the event loop."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,11 +188,11 @@ class Journal:
         """Wait until all that was recorded is stored and published; raises StoreError if not."""
         wanted = self.seq
         if isinstance(self._state, Lingering):
+            # at the next turn: what others record in this one goes into the same transaction
             self._state.timer.cancel()
-            if current_run.get() == self.context[current_run]:
-                self._write_pending()
-            else:
-                self.context.run(self._write_pending)
+            self._state = Writing()
+            loop = asyncio.get_running_loop()
+            loop.call_soon(self._write_pending, context=self.context)
         while self._stored < wanted and not isinstance(self._state, Failed):
             waiter = asyncio.get_running_loop().create_future()
             self._waiters.append((wanted, waiter))
