@@ -1,4 +1,4 @@
-"""Runs in one SQLite file: `store`, on a `file`, with `locks`; migrations/ has its schema.
+"""Runs in one SQLite file: `store`, on a `file`, with `locks`; `schema` and migrations/ make it.
 
 `checkpoints`: the log of writes; `writing`: a write in a transaction; `conversations` and `chores`:
 threads of runs; `audit`: who did what; `grants`: approvals that outlive their run; `outbox`: what

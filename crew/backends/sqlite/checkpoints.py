@@ -5,9 +5,9 @@ import queue
 import sqlite3
 import threading
 import time
-from collections.abc import Callable
 from math import inf
 from pathlib import Path
+from typing import Protocol
 
 # the log is brought into the file when it is larger
 MAX_LOG_BYTES = 16 * 2**20
@@ -15,8 +15,16 @@ MAX_LOG_BYTES = 16 * 2**20
 FULL_LOG_BYTES = 4 * MAX_LOG_BYTES
 # its size is looked at after so many commits
 COMMITS = 16
-# how long they wait, and how long not after that was in vain: another process may read
+# how long they wait for a checkpoint that is under way, and how long not after that was in vain:
+# another process may read
 FULL_SECONDS, IN_VAIN_SECONDS = 10.0, 60.0
+
+
+class Restart(Protocol):
+    """Has the log begin anew, between two writes; called from any thread."""
+
+    def __call__(self, *, patiently: bool) -> None:
+        """Ask for it; `patiently`: writes wait for it, and `waited` is told what came of that."""
 
 
 class Checkpoints:
@@ -26,13 +34,12 @@ class Checkpoints:
     that, so it is larger only while it has more than that to be brought in.
     """
 
-    def __init__(self, path: Path, restart: Callable[[float], None]) -> None:
+    def __init__(self, path: Path, restart: Restart) -> None:
         """Of a file that exists.
 
         Args:
             path: of the file.
-            restart: lets the one who writes have the log begin anew, and wait for that for so many
-                seconds at most; called from any thread.
+            restart: lets the one who writes have the log begin anew.
 
         Raises:
             sqlite3.Error: it cannot be opened.
@@ -63,7 +70,7 @@ class Checkpoints:
         if size > FULL_LOG_BYTES and time.monotonic() > self._may_wait_from:
             # they come faster than the disk takes them; once, until it is known what came of it
             self._may_wait_from = inf
-            self._restart(FULL_SECONDS)
+            self._restart(patiently=True)
 
     def wait(self, seconds: float) -> None:
         """Wait until none is under way: SQLite makes no two at once, and does not wait for one."""
@@ -84,7 +91,14 @@ class Checkpoints:
             # what fails is tried again with the next commits
             with contextlib.suppress(sqlite3.Error):
                 # nearly all of it, while others write
-                self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+                checkpoint(self._connection, "PASSIVE", 0.0)
             # the rest by the one who writes: as commits never stop, the log would never be empty
-            self._restart(0.0)
+            self._restart(patiently=False)
             self._is_idle.set()
+
+
+def checkpoint(connection: sqlite3.Connection, mode: str, seconds: float) -> bool:
+    """Make a checkpoint, waiting so long for other processes that read; whether it was made."""
+    connection.execute(f"PRAGMA busy_timeout = {seconds * 1000:.0f}")
+    is_busy, *_ = connection.execute(f"PRAGMA wal_checkpoint({mode})").fetchone()
+    return not is_busy

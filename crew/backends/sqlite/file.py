@@ -1,4 +1,4 @@
-"""One SQLite file: WAL, shared commits, and its schema's migrations.
+"""One SQLite file: who works on it when, and shared commits.
 
 Brief work is done in the event loop itself while the disk is quick: handing it to a thread and back
 takes longer than it does. All else, and all while the disk is slow or another process has the file
@@ -17,20 +17,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from crew.backends.sqlite.checkpoints import FULL_SECONDS, MAX_LOG_BYTES, Checkpoints
+from crew.backends.sqlite.checkpoints import FULL_SECONDS, Checkpoints, checkpoint
+from crew.backends.sqlite.schema import prepare
 from crew.journal.errors import StoreError, StoreUnavailable
 
-# One script a version, in the order of their names; a database of a later version is refused.
-MIGRATIONS = tuple(
-    path.read_text() for path in sorted((Path(__file__).parent / "migrations").glob("*.sql"))
-)
 # others lock the file for moments only; runs wait longer by themselves
 BUSY_SECONDS = 1.0
 # brief work that took longer than this, and this for each job, has waited for the disk
 SLOW_SECONDS = 0.003
 JOB_SECONDS = 0.0003
-# for how long the thread takes brief work over
-TAKEOVER_SECONDS = 1.0
+# for how long the thread takes brief work over, the first time; twice as long each time after that
+TAKEOVER_SECONDS, MAX_TAKEOVER_SECONDS = 1.0, 60.0
 T = TypeVar("T")
 
 
@@ -68,7 +65,7 @@ class SqliteFile:
         except (OSError, sqlite3.Error) as error:
             raise StoreError(f"the database {path} cannot be used: {error}") from error
         try:
-            _prepare(self._connection, path)
+            prepare(self._connection, path)
             self._checkpoints = Checkpoints(path, self._restart_log)
         except StoreError:
             self._connection.close()
@@ -76,12 +73,16 @@ class SqliteFile:
         except sqlite3.Error as error:
             self._connection.close()
             raise StoreError(f"the database {path} cannot be used: {error}") from error
-        # brief work of this turn of the event loop
+        # the event loop that does brief work; others give theirs to the thread
+        self._home: asyncio.AbstractEventLoop | None = None
+        # brief work of this turn of it
         self._brief: list[_Job] = []
-        # until when, on the machine's clock, the thread does that, too
-        self._slow_until = 0.0
+        # until when, on the machine's clock, the thread does that, too; for how long the next time
+        self._slow_until, self._takeover = 0.0, TAKEOVER_SECONDS
         # the next commit begins the log anew, and waits for the disk
         self._begins_anew = False
+        # the log has what was deleted, since another process read when it was to be emptied
+        self._to_empty = False
         # whoever has it may use the connection; the event loop never waits for it
         self._lock = threading.Lock()
         # jobs that the thread has, and has not done; counted by several threads
@@ -110,27 +111,38 @@ class SqliteFile:
         if self._closed:
             future.set_exception(StoreError("the database is closed"))
             return future
-        job = _Job(work, loop, future, writes)
-        if not brief or self._given or (self._brief and self._brief[0].loop is not loop):
-            self._give([job])
-            return future
-        self._brief.append(job)
-        if len(self._brief) == 1:
-            # not at once: what else comes in this turn goes into the same transaction
-            loop.call_soon(self._do_brief)
+        self._add(_Job(work, loop, future, writes), loop, brief=brief)
         return future
 
+    def _add(self, job: _Job, loop: asyncio.AbstractEventLoop, *, brief: bool) -> None:
+        if self._home is None or self._home.is_closed():
+            # brief work is done by the first loop, while it lives; it may have left some
+            self._home = loop
+            self._give([])
+        if self._home is not loop:
+            self._put(job)
+        elif not brief or self._given:
+            self._give([job])
+        else:
+            self._brief.append(job)
+            if len(self._brief) == 1:
+                # not at once: what else comes in this turn goes into the same transaction
+                loop.call_soon(self._do_brief)
+
     async def truncate_log(self) -> None:
-        """Bring the log of writes into the file and empty it: what was deleted stands there."""
+        """Bring the log of writes into the file and empty it: what was deleted stands there.
+
+        As soon as no other process reads, if one does.
+        """
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Any] = loop.create_future()
 
-        def work(connection: sqlite3.Connection) -> Any:
+        def work(connection: sqlite3.Connection) -> None:
             # one that is under way would keep this one from being made
             self._checkpoints.wait(FULL_SECONDS)
-            return connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            self._to_empty = not checkpoint(connection, "TRUNCATE", BUSY_SECONDS)
 
-        self._give([_Job(work, loop, future, writes=False, alone=True)])
+        self._add(_Job(work, loop, future, writes=False, alone=True), loop, brief=False)
         await future
 
     async def aclose(self) -> None:
@@ -151,19 +163,26 @@ class SqliteFile:
             self._give([])
             return
         jobs, self._brief = self._brief, []
+        outcomes = None
         try:
-            outcomes = self._try(jobs)
-        except Exception:  # noqa: BLE001 # the thread does it again, and finds out whose fault it is
-            self._roll_back()
-            outcomes = None
+            # what fails is done again by the thread, which finds out whose fault it is
+            with contextlib.suppress(Exception):
+                outcomes = self._try(jobs)
         finally:
+            # also at Ctrl-C
+            if outcomes is None:
+                self._roll_back()
+                self._give(jobs)
             self._lock.release()
         if outcomes is None:
-            self._give(jobs)
             return
         now = time.monotonic()
         if now - started > SLOW_SECONDS + len(jobs) * JOB_SECONDS:
-            self._slow_until = now + TAKEOVER_SECONDS
+            self._slow_until = now + self._takeover
+            # a thread that computes makes it slow, too, for as long as it does
+            self._takeover = min(2 * self._takeover, MAX_TAKEOVER_SECONDS)
+        else:
+            self._takeover = TAKEOVER_SECONDS
         _set_outcomes(list(zip(jobs, outcomes, strict=True)))
 
     def _give(self, jobs: Sequence[_Job]) -> None:
@@ -177,18 +196,19 @@ class SqliteFile:
             self._given += 1
         self._jobs.put(job)
 
-    def _restart_log(self, seconds: float) -> None:
+    def _restart_log(self, *, patiently: bool) -> None:
         """From any thread: between the writes, bring the rest of the log into the file."""
 
         def work(connection: sqlite3.Connection) -> None:
-            if seconds:
-                self._checkpoints.wait(seconds)
-            # so long for another process that reads
-            connection.execute(f"PRAGMA busy_timeout = {seconds * 1000:.0f}")
-            is_busy, *_ = connection.execute("PRAGMA wal_checkpoint(RESTART)").fetchone()
-            self._begins_anew = not is_busy
-            if seconds:
-                self._checkpoints.waited(in_vain=bool(is_busy))
+            if not patiently:
+                self._begins_anew = checkpoint(connection, "RESTART", 0.0)
+                return
+            is_done = False
+            try:
+                self._checkpoints.wait(FULL_SECONDS)
+                is_done = self._begins_anew = checkpoint(connection, "RESTART", BUSY_SECONDS)
+            finally:
+                self._checkpoints.waited(in_vain=not is_done)
 
         self._put(_Job(work, None, None, writes=False, alone=True))
 
@@ -222,6 +242,9 @@ class SqliteFile:
         else:
             outcomes = [self._do_alone(job) for job in together]
         outcomes += [self._do_alone(job) for job in alone]
+        if self._to_empty:
+            with contextlib.suppress(sqlite3.Error):
+                self._to_empty = not checkpoint(self._connection, "TRUNCATE", 0.0)
         self._connection.execute("PRAGMA busy_timeout = 0")
         return list(zip([*together, *alone], outcomes, strict=True))
 
@@ -282,35 +305,3 @@ def _set_outcomes(outcomes: list[tuple[_Job, Any]]) -> None:
             job.future.set_exception(outcome)
         else:
             job.future.set_result(outcome)
-
-
-def _prepare(connection: sqlite3.Connection, path: Path) -> None:
-    # its own lower() knows ASCII alone
-    connection.create_function("casefold", 1, str.casefold, deterministic=True)
-    connection.execute("PRAGMA journal_mode = WAL")
-    # what is deleted is overwritten: a user may want it gone
-    connection.execute("PRAGMA secure_delete = ON")
-    # a checkpoint waits for the disk: see Checkpoints
-    connection.execute("PRAGMA wal_autocheckpoint = 0")
-    connection.execute(f"PRAGMA journal_size_limit = {MAX_LOG_BYTES}")
-    # a commit survives the process at once, and the machine from the next checkpoint on
-    connection.execute("PRAGMA synchronous = NORMAL")
-    connection.execute("BEGIN IMMEDIATE")
-    version: int = connection.execute("PRAGMA user_version").fetchone()[0]
-    if version > len(MIGRATIONS):
-        connection.execute("ROLLBACK")
-        raise StoreError(
-            f"the database {path} is of version {version}, newer than this program's "
-            f"{len(MIGRATIONS)}: update crewline, or delete it if its runs are not needed"
-        )
-    for number, script in enumerate(MIGRATIONS[version:], version + 1):
-        statement = ""
-        for part in script.split(";"):
-            statement = f"{statement}{part};"
-            # a trigger has semicolons within it
-            if sqlite3.complete_statement(statement):
-                connection.execute(statement)
-                statement = ""
-        connection.execute(f"PRAGMA user_version = {number}")
-    connection.execute("COMMIT")
-    connection.execute("PRAGMA busy_timeout = 0")

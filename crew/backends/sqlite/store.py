@@ -17,12 +17,13 @@ from crew.backends.sqlite.conversations import (
     SqliteConversations,
 )
 from crew.backends.sqlite.examination import examine
-from crew.backends.sqlite.file import MIGRATIONS, SqliteFile
+from crew.backends.sqlite.file import SqliteFile
 from crew.backends.sqlite.grants import SqliteGrants
 from crew.backends.sqlite.locks import FileLocks
 from crew.backends.sqlite.outbox import SqliteOutbox
 from crew.backends.sqlite.purging import purge
 from crew.backends.sqlite.schedules import SqliteSchedules
+from crew.backends.sqlite.schema import MIGRATIONS
 from crew.backends.sqlite.writing import append, idempotency_record
 from crew.journal.errors import StoreError
 from crew.journal.events import CancelReason, RunStatus

@@ -142,3 +142,59 @@ async def test_what_was_deleted_is_gone_from_the_log(file: SqliteFile):
     await file.do(lambda c: c.execute("DELETE FROM numbers"), writes=True)
     await file.truncate_log()
     assert b"canary-" not in log.read_bytes() + file.path.read_bytes()
+
+
+async def test_what_was_deleted_goes_when_nobody_reads_any_more(file: SqliteFile):
+    """Another process that reads keeps the log; with the next work after that it is emptied."""
+    log, canary = file.path.with_name("x.db-wal"), "canary-" + "x" * 1000
+    await write(file, 1, canary)
+    other = sqlite3.connect(file.path, isolation_level=None)
+    other.execute("BEGIN")
+    assert other.execute("SELECT count(*) FROM numbers").fetchone() == (1,)
+    await file.do(lambda c: c.execute("DELETE FROM numbers"), writes=True)
+    await file.truncate_log()
+    assert b"canary-" in log.read_bytes(), "else nobody has kept it"
+    other.execute("COMMIT")
+    other.close()
+    await file.do(numbers)
+    assert b"canary-" not in log.read_bytes() + file.path.read_bytes()
+
+
+async def test_another_event_loop_has_the_thread(file: SqliteFile):
+    """While the first one lives: two must not share what waits."""
+    await write(file, 1)
+
+    async def elsewhere() -> list[str]:
+        return [await write(file, number) for number in (2, 3)]
+
+    assert await asyncio.to_thread(asyncio.run, elsewhere()) == ["crew-sqlite"] * 2
+    assert await write(file, 4) == threading.current_thread().name
+    assert await file.do(numbers) == [1, 2, 3, 4]
+
+
+def test_an_interrupt_leaves_no_transaction_open(tmp_path: Path):
+    """A second Ctrl-C comes anywhere; what was asked for is done all the same."""
+    interrupts = [KeyboardInterrupt]
+
+    def work(connection: sqlite3.Connection) -> str:
+        insert(connection, 1)
+        while interrupts:
+            raise interrupts.pop()
+        return threading.current_thread().name
+
+    with asyncio.Runner() as runner:
+        file = SqliteFile(tmp_path / "x.db")
+
+        async def ask() -> None:
+            await file.do(lambda c: c.execute(TABLE), writes=True)
+            asked.append(file.do(work, writes=True, brief=True))
+            await asyncio.Event().wait()
+
+        async def look() -> tuple[str, list[int]]:
+            return await asked[0], await file.do(numbers)
+
+        asked: list[asyncio.Future[str]] = []
+        with pytest.raises(KeyboardInterrupt):
+            runner.run(ask())
+        assert runner.run(look()) == ("crew-sqlite", [1])
+        runner.run(file.aclose())

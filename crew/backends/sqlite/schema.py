@@ -1,0 +1,49 @@
+"""How a file is made ready: its settings, and its schema's migrations."""
+
+import sqlite3
+from pathlib import Path
+
+from crew.backends.sqlite.checkpoints import MAX_LOG_BYTES
+from crew.journal.errors import StoreError
+
+# One script a version, in the order of their names; a database of a later version is refused.
+MIGRATIONS = tuple(
+    path.read_text() for path in sorted((Path(__file__).parent / "migrations").glob("*.sql"))
+)
+
+
+def prepare(connection: sqlite3.Connection, path: Path) -> None:
+    """Set a connection up, and bring the file to this version.
+
+    Raises:
+        sqlite3.Error, StoreError: it is no such database, or is of a later version.
+    """
+    # its own lower() knows ASCII alone
+    connection.create_function("casefold", 1, str.casefold, deterministic=True)
+    connection.execute("PRAGMA journal_mode = WAL")
+    # what is deleted is overwritten: a user may want it gone
+    connection.execute("PRAGMA secure_delete = ON")
+    # a checkpoint waits for the disk: see Checkpoints
+    connection.execute("PRAGMA wal_autocheckpoint = 0")
+    connection.execute(f"PRAGMA journal_size_limit = {MAX_LOG_BYTES}")
+    # a commit survives the process at once, and the machine from the next checkpoint on
+    connection.execute("PRAGMA synchronous = NORMAL")
+    connection.execute("BEGIN IMMEDIATE")
+    version: int = connection.execute("PRAGMA user_version").fetchone()[0]
+    if version > len(MIGRATIONS):
+        connection.execute("ROLLBACK")
+        raise StoreError(
+            f"the database {path} is of version {version}, newer than this program's "
+            f"{len(MIGRATIONS)}: update crewline, or delete it if its runs are not needed"
+        )
+    for number, script in enumerate(MIGRATIONS[version:], version + 1):
+        statement = ""
+        for part in script.split(";"):
+            statement = f"{statement}{part};"
+            # a trigger has semicolons within it
+            if sqlite3.complete_statement(statement):
+                connection.execute(statement)
+                statement = ""
+        connection.execute(f"PRAGMA user_version = {number}")
+    connection.execute("COMMIT")
+    connection.execute("PRAGMA busy_timeout = 0")
