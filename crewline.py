@@ -4,6 +4,7 @@ They have common names. A `tools.py` on PYTHONPATH, or another distribution, may
 nothing of that may run. This module imports none of them before the check.
 """
 
+import gc
 import importlib
 import importlib.util
 import sys
@@ -28,4 +29,6 @@ def main() -> None:
             "take its folder out of PYTHONPATH, "
             "or install crewline into an environment of its own"
         )
+    # what is imported stays: the collector would walk through it again and again
+    gc.disable()
     importlib.import_module("server.cli.main").main()

@@ -9,10 +9,10 @@ Python values), `executor` (a sequence of calls), `deadline` (time left, and for
 crew's tools by name), `threads` (for handlers that block), `running` (the handlers that run now),
 `output` (what of an output the model is shown), `kinds` (what runs the tools of tools.yaml),
 `builtin` (tools that need no entry), `config` (the shapes of tools.yaml), `places` (an argument in
-the texts of an entry), `yaml_shape` (the base of all shapes), `clock` (time, handed in), `suggest`
-(did you mean), `texts` (changed: all of a JSON value, and for a terminal), `secrets` (found and
-masked), `forms` (what a tool asks a person), `lazy` (names that are imported when they are used),
-`json_pointer`, `errors`.
+the texts of an entry), `yaml_shape` (the base of all shapes), `described` (models that are
+documented by their source), `clock` (time, handed in), `suggest` (did you mean), `texts` (changed:
+all of a JSON value, and for a terminal), `secrets` (found and masked), `forms` (what a tool asks a
+person), `lazy` (names that are imported when they are used), `json_pointer`, `errors`.
 """
 
 from typing import TYPE_CHECKING

@@ -15,6 +15,8 @@ from pydantic import (
     model_validator,
 )
 
+from tools.described import Described
+
 TRUTH_VALUES = {
     **dict.fromkeys(("true", "True", "TRUE"), True),
     **dict.fromkeys(("false", "False", "FALSE"), False),
@@ -89,15 +91,13 @@ def _require_pattern(text: str) -> str:
 Pattern = Annotated[str, AfterValidator(_require_pattern)]
 
 
-class Shape(BaseModel):
+class Shape(Described):
     """A mapping in YAML: an unknown key is an error, one that begins with `x-` is ignored.
 
     Null means not given, except where a field has a meaning for it.
     """
 
-    model_config = ConfigDict(
-        extra="forbid", frozen=True, use_attribute_docstrings=True, allow_inf_nan=False
-    )
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
     # keys of go-agentic that have no effect here: left out, and the loader warns of each
     ignored: ClassVar[frozenset[str]] = frozenset()

@@ -3,6 +3,7 @@
 The module of a command is imported when it is called: most need a small part of the program.
 """
 
+import gc
 import importlib
 import importlib.metadata
 import io
@@ -149,7 +150,10 @@ def main() -> None:
             # a terminal that knows fewer characters must not end a command
             stream.reconfigure(errors="backslashreplace")
     try:
-        build(sys.argv)()
+        command = build(sys.argv)
+        gc.freeze()
+        gc.enable()
+        command()
     except ConfigurationError as error:
         print_problems(error.problems, error.texts)
         raise SystemExit(Exit.FAILED) from None

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, ConfigDict, Field
 from pydantic_core import to_json
 
 from crew.journal.query import (
@@ -14,6 +14,7 @@ from crew.journal.query import (
     user_id_error,
 )
 from tools.approval import Remember
+from tools.described import Described
 
 MAX_HISTORY = 1000
 MAX_DECISIONS = 1000
@@ -58,10 +59,10 @@ Title = Annotated[Text, Field(max_length=200)]
 Metadata = Annotated[dict[str, Any], AfterValidator(_check_metadata)]
 
 
-class Body(BaseModel):
+class Body(Described):
     """A JSON object: strict, and without unknown keys."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, use_attribute_docstrings=True)
+    model_config = ConfigDict(extra="forbid", strict=True)
 
 
 class HistoryMessageBody(Body):
