@@ -29,6 +29,7 @@ from crew.journal.rows import (
     IdempotencyRecord,
     KeyTaken,
     Newest,
+    Page,
     PurgeAges,
     Record,
     RunRow,
@@ -176,13 +177,14 @@ class MemoryStore:
         """See RunLog."""
         return sum(row.stored_bytes for row in self._rows.values() if row.owner == owner)
 
-    async def records(self, run_id: str, after: int = 0, limit: int = 500) -> list[Record]:
+    async def records(self, run_id: str, after: int = 0, limit: int = 500) -> Page:
         """See RunLog."""
         first = max(0, after - self._purged.get(run_id, 0))
         found = self._records.get(run_id, [])[first : first + limit]
         sizes = accumulate(len(one.public) + len(one.event) for one in found)
         within = sum(size <= MAX_PAGE_BYTES for size in sizes)
-        return found[: max(1, within)]
+        page = found[: max(1, within)]
+        return Page(page, is_last=len(page) == len(found) < limit)
 
     async def newest(self, run_ids: Sequence[str]) -> dict[str, Newest]:
         """See RunLog."""

@@ -25,8 +25,11 @@ async def replay(store: RunLog, state: RunState) -> None:
     Raises:
         StoreError: the store fails, or has an event that another version wrote.
     """
-    while records := await store.records(state.run_id, state.seq, PAGE):
-        apply_records(state, records)
+    is_last = False
+    while not is_last:
+        page = await store.records(state.run_id, state.seq, PAGE)
+        apply_records(state, page)
+        is_last = page.is_last
 
 
 def apply_records(state: RunState, records: Sequence[Record]) -> None:

@@ -1,6 +1,6 @@
 """What stores are given and give back: rows of runs, events to write, and how a write ended."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -105,6 +105,15 @@ class Record:
     def size(self) -> int:
         """About how many bytes it is."""
         return len(self.public) + len(self.event)
+
+
+class Page(list[Record]):
+    """Some events of a run, in order."""
+
+    def __init__(self, records: Iterable[Record] = (), *, is_last: bool) -> None:
+        """`is_last`: the store had none behind them."""
+        super().__init__(records)
+        self.is_last = is_last
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,8 +22,8 @@ from crew.journal.rows import (
     Finding,
     IdempotencyRecord,
     Newest,
+    Page,
     PurgeAges,
-    Record,
     RunRow,
     Write,
 )
@@ -90,8 +90,12 @@ class RunLog(Protocol):
         """About how many bytes the events of an owner's runs are that have ended or are paused."""
         ...
 
-    async def records(self, run_id: str, after: int = 0, limit: int = 500) -> list[Record]:
-        """Events with a number above `after`, in order, of up to MAX_PAGE_BYTES together."""
+    async def records(self, run_id: str, after: int = 0, limit: int = 500) -> Page:
+        """Events with a number above `after`, in order, of up to MAX_PAGE_BYTES together.
+
+        One that is larger comes alone. Of a page with `limit` events it is not known whether it is
+        the last one.
+        """
         ...
 
     async def newest(self, run_ids: Sequence[str]) -> dict[str, Newest]:

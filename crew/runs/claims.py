@@ -228,7 +228,7 @@ class RunClaimer:
         crew, state = await self.factory.load(row, or_current=ends is not None)
         run: Run | None = None
         try:
-            is_alone = ends is None and await self._may_end_the_process(run_id, state.calls_tools)
+            is_alone = ends is None and await self._may_end_the_process(state, epoch)
             await self._turn.acquire()
             try:
                 run = await self._claim_loaded(crew, state, epoch, has_slot=has_slot)
@@ -246,8 +246,11 @@ class RunClaimer:
                 self.factory.revisions.release(crew)
         return run
 
-    async def _may_end_the_process(self, run_id: str, calls_tools: bool) -> bool:
-        return calls_tools or bool(await self.store.claims([run_id]))
+    async def _may_end_the_process(self, state: RunState, epoch: int | None) -> bool:
+        if state.calls_tools:
+            return True
+        # of its first epoch, it has never been claimed
+        return epoch != FIRST_EPOCH and bool(await self.store.claims([state.run_id]))
 
     async def _claim_loaded(
         self, crew: Crew, state: RunState, epoch: int | None, *, has_slot: bool = False

@@ -96,26 +96,37 @@ class LiveRuns:
         """The tail of a run that another process plays, shared by all who use it."""
         remote = self._tail_after(run_id, after)
         if remote is None:
-            remote = RemoteTail(self.store, self.clock, run_id, after, self.is_played_by_others)
-            self._tails[run_id] = remote
-            self._begin_to_look()
+            remote = self._add_tail(run_id, Tail(self.clock, after))
+        with self._in_use(remote):
+            yield remote.tail
+
+    @contextmanager
+    def _in_use(self, remote: RemoteTail) -> Iterator[None]:
         remote.users += 1
         try:
-            yield remote.tail
+            yield
         finally:
             remote.users -= 1
             if remote.users == 0:
                 remote.close()
-                if self._tails.get(run_id) is remote:
+                if self._tails.get(remote.run_id) is remote:
                     # at once, so that the next user gets a new one
-                    del self._tails[run_id]
+                    del self._tails[remote.run_id]
 
-    def expect(self, run_id: str, after: int) -> None:
-        """Keep the tail of a run that another process is about to play, before anyone follows."""
+    def expect(self, run: Run) -> None:
+        """Go on with the tail of a run that others are about to play, before anyone follows it."""
+        # somebody may follow it already
+        remote = self._tail_after(run.id, run.before) or self._add_tail(run.id, run.tail)
         waiting = ExitStack()
-        waiting.enter_context(self.remote_tail(run_id, after))
+        waiting.enter_context(self._in_use(remote))
         # of the event loop: a rehearsal's clock has nothing to do with other processes
         asyncio.get_running_loop().call_later(EXPECT_SECONDS, waiting.close)
+
+    def _add_tail(self, run_id: str, tail: Tail) -> RemoteTail:
+        remote = RemoteTail(self.store, run_id, tail, self.is_played_by_others)
+        self._tails[run_id] = remote
+        self._begin_to_look()
+        return remote
 
     def _begin_to_look(self) -> None:
         if self._looking is None or self._looking.done():

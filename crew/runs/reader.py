@@ -147,7 +147,7 @@ class RunReader:
         Raises:
             UnknownRun, TooSlow, StoreError
         """
-        if run_id not in self.live:
+        if run_id not in self.live and not self.live.has_tail_after(run_id, after):
             await self.row(run_id)
         # the last event that this follower got
         known: RunEvent | None = None

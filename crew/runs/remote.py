@@ -3,16 +3,15 @@
 import asyncio
 import contextvars
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from crew.journal.errors import LostEvents, StoreError
 from crew.journal.replay import PAGE
-from crew.journal.rows import MAX_PAGE_BYTES, Newest, Record
+from crew.journal.rows import Newest, Page
 from crew.journal.store import RunStore
 from crew.journal.watch import Watch
 from crew.journal.wire import RunEvent
 from crew.runs.tail import Tail
-from tools.clock import Clock
 
 log = logging.getLogger(__name__)
 
@@ -23,22 +22,19 @@ class RemoteTail:
     def __init__(
         self,
         store: RunStore,
-        clock: Clock,
         run_id: str,
-        after: int,
+        tail: Tail,
         goes_on: Callable[[str], bool],
     ) -> None:
         """Begin to read.
 
         Args:
             store: has the events.
-            clock: of waits.
             run_id: the run.
-            after: the number of the event before the first one.
+            tail: to be filled; one that has events already has all that were stored so far.
             goes_on: whether somebody else plays the run, or will.
         """
-        self.store, self.run_id, self.goes_on = store, run_id, goes_on
-        self.tail = Tail(clock, after)
+        self.store, self.run_id, self.tail, self.goes_on = store, run_id, tail, goes_on
         self.users = 0
         # nobody plays the run any more
         self._ends = False
@@ -79,8 +75,9 @@ class RemoteTail:
         try:
             with self.store.watch(self.run_id) as watch:
                 self._watch = watch
-                # what was stored before the watch began
-                watch.notify(None)
+                if self.tail.newest is None:
+                    # what was stored before the watch began
+                    watch.notify(None)
                 while True:
                     await watch.wait()
                     while watch.notices:
@@ -111,7 +108,7 @@ class RemoteTail:
                     self.tail.add(event)
                     if event.ends_segment:
                         return True
-                if last is None and not _is_full(records):
+                if last is None and records.is_last:
                     # what was stored since has its own notice, behind the ephemeral events that
                     # come before it
                     return ends
@@ -124,7 +121,7 @@ class RemoteTail:
             log.debug("the events of run %s cannot be read for now: %s", self.run_id, error)
         return False
 
-    async def _next_records(self, last: int | None) -> Sequence[Record]:
+    async def _next_records(self, last: int | None) -> Page:
         """Some records after the tail; the tail's newest must be there still, as it was."""
         tail = self.tail
         limit = PAGE if last is None else min(PAGE, last - tail.seq)
@@ -133,9 +130,7 @@ class RemoteTail:
         return await records_behind(self.store, self.run_id, tail.newest, limit)
 
 
-async def records_behind(
-    store: RunStore, run_id: str, known: RunEvent, limit: int = PAGE
-) -> Sequence[Record]:
+async def records_behind(store: RunStore, run_id: str, known: RunEvent, limit: int = PAGE) -> Page:
     """Some records after an event that was read, if it is there still, as it was.
 
     Raises:
@@ -145,9 +140,9 @@ async def records_behind(
     assert known.seq is not None, "it is stored"
     records = await store.records(run_id, known.seq - 1, limit + 1)
     if records and records[0].public == known.encoded:
-        if len(known.encoded) < MAX_PAGE_BYTES // 2:
-            return records[1:]
-        # it may fill a page by itself
+        if len(records) > 1 or records.is_last:
+            return Page(records[1:], is_last=records.is_last)
+        # the next one does not fit into a page with it
         return await store.records(run_id, known.seq, limit)
     if not records or records[0].seq > known.seq:
         newest = (await store.newest([run_id])).get(run_id)
@@ -155,9 +150,3 @@ async def records_behind(
             # purged meanwhile
             return await store.records(run_id, known.seq, limit)
     raise LostEvents(run_id, known.seq)
-
-
-def _is_full(records: Sequence[Record]) -> bool:
-    """Whether a page has as much as fits, so that there may be more."""
-    size = sum(len(record.public) + len(record.event) for record in records)
-    return len(records) >= PAGE - 1 or size > MAX_PAGE_BYTES // 2

@@ -281,7 +281,7 @@ class RunStarter:
         assert run.journal.epoch is not None, "its first event is stored"
         self.factory.discard(run)
         # who follows it from the start must get its first deltas
-        self.live.expect(run.id, run.before)
+        self.live.expect(run)
         await self.queue.put(run.id, run.journal.epoch)
 
     async def begin(

@@ -10,6 +10,7 @@ from crew.backends.conformance.conversations import CHECKS as CONVERSATIONS
 from crew.backends.conformance.reading import (
     a_key_starts_one_thing,
     a_number_is_given_once,
+    a_page_says_whether_it_is_the_last,
     a_refused_write_keeps_no_key,
     a_status_is_compared_and_swapped,
     an_abandoned_write_is_written,
@@ -51,6 +52,7 @@ CHECKS: tuple[Callable[[RunStore], Awaitable[None]], ...] = (
     a_status_is_compared_and_swapped,
     a_number_is_given_once,
     an_event_joins_on,
+    a_page_says_whether_it_is_the_last,
     large_events_come_in_small_pages,
     lists_have_short_answers,
     a_former_writer_is_refused,

@@ -183,11 +183,24 @@ async def large_events_come_in_small_pages(store: RunStore) -> None:
     large = [Record(n, "x" * size, "y") for n, size in enumerate(sizes, 1)]
     await store.append(Write("r1", large, sample_row("r1")))
     found: list[Record] = []
-    while page := await store.records("r1", len(found)):
+    while len(found) < len(large):
+        page = await store.records("r1", len(found))
         sizes = [len(record.public) for record in page]
         assert sum(sizes) <= MAX_PAGE_BYTES or len(page) == 1
         found += page
+        assert page.is_last == (len(found) == len(large))
     assert found == large
+
+
+async def a_page_says_whether_it_is_the_last(store: RunStore) -> None:
+    """Of one with as many events as were asked for it is not known."""
+    await begin(store, "r1")
+    await store.append(Write("r1", sample_records(2, 5), epoch=1))
+    pages = [await store.records("r1", after, 2) for after in (0, 2, 3, 4, 5)]
+    lasts = [([one.seq for one in page], page.is_last) for page in pages]
+    expected = [([1, 2], False), ([3, 4], False), ([4, 5], False), ([5], True), ([], True)]
+    assert lasts == expected
+    assert (await store.records("unknown")).is_last
 
 
 async def lists_have_short_answers(store: RunStore) -> None:

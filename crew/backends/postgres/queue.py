@@ -87,7 +87,12 @@ busy AS (
     SELECT queue_name AS name, count(*) AS jobs FROM procrastinate_jobs
     WHERE status = 'doing' AND queue_name LIKE $1 || '%' GROUP BY queue_name
 )
-SELECT coalesce(array_agg(name), '{}') FROM known LEFT JOIN busy USING (name)
+SELECT coalesce(array_agg(name), '{}') AS names, (
+    SELECT count(*) FROM (
+        SELECT FROM procrastinate_jobs WHERE queue_name LIKE $1 || '%' AND status = 'todo' LIMIT 2
+    ) AS waiting
+) AS waiting
+FROM known LEFT JOIN busy USING (name)
 WHERE name LIKE $1 || '%' AND coalesce(jobs, 0) < coalesce($3, 2147483647)
     AND (SELECT coalesce(sum(jobs), 0) FROM busy) < coalesce($2, 2147483647)
     -- or all jobs of those who may have no more would be looked through for nothing
@@ -196,8 +201,11 @@ class JobQueue:
         async with _answer_in_time(), self.server.connection() as connection:
             return int(await connection.fetchval(WAITING, owner, most))
 
-    async def fetch(self, worker_id: int) -> Job | None:
-        """A job that may be done now, given to a worker; raises StoreError."""
+    async def fetch(self, worker_id: int) -> tuple[Job | None, bool]:
+        """A job that may be done now, given to a worker; and whether others may wait.
+
+        Jobs that come later are notified. Raises StoreError.
+        """
         async with self.server.connection(writes=True) as connection:
             if self._capacity == Capacity():
                 return await self._fetch(connection, worker_id)
@@ -206,15 +214,17 @@ class JobQueue:
                 await connection.execute("SELECT pg_advisory_xact_lock($1)", FETCH_LOCK)
                 return await self._fetch(connection, worker_id)
 
-    async def _fetch(self, connection: Connection, worker_id: int) -> Job | None:
+    async def _fetch(self, connection: Connection, worker_id: int) -> tuple[Job | None, bool]:
         limits = (self._capacity.runs, self._capacity.runs_per_owner)
-        queues = await connection.fetchval(OPEN_QUEUES, QUEUE, *limits)
+        (queues, waiting), *_ = await connection.fetch(OPEN_QUEUES, QUEUE, *limits)
         if not queues:
-            return None
+            return None, waiting > 0
         arguments = {"queues": queues, "worker_id": worker_id}
         (row,) = await self.connector.fetch(connection, queries["fetch_job"], arguments)
         # a function that returns no row returns one of NULLs
-        return Job.from_row(row) if row["id"] is not None else None
+        if row["id"] is None:
+            return None, True
+        return Job.from_row(row), waiting > 1
 
     async def take_place(self, name: str, limit: int, holder: str, seconds: float) -> bool:
         """See agents.places."""

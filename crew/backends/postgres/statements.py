@@ -62,8 +62,8 @@ FROM crew_runs AS run WHERE run_id = ANY($1)
 """
 # their sizes are known without reading them
 RECORDS = """
-SELECT seq, public, event FROM (
-    SELECT *, row_number() OVER (ORDER BY seq) AS place,
+SELECT seq, public, event, found FROM (
+    SELECT *, row_number() OVER (ORDER BY seq) AS place, count(*) OVER () AS found,
         sum(octet_length(public) + octet_length(event)) OVER (ORDER BY seq) AS size
     FROM (
         SELECT * FROM crew_events WHERE run_id = $1 AND seq > $2 ORDER BY seq LIMIT $3

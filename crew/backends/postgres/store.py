@@ -49,6 +49,7 @@ from crew.journal.rows import (
     Finding,
     IdempotencyRecord,
     Newest,
+    Page,
     PurgeAges,
     Record,
     RunRow,
@@ -176,11 +177,12 @@ class PostgresStore:
         async with self.server.connection() as connection:
             return int(await connection.fetchval(sql))
 
-    async def records(self, run_id: str, after: int = 0, limit: int = 500) -> list[Record]:
+    async def records(self, run_id: str, after: int = 0, limit: int = 500) -> Page:
         """See RunLog."""
         async with self.server.connection() as connection:
             found = await connection.fetch(RECORDS, run_id, after, limit, MAX_PAGE_BYTES)
-        return [Record(*values) for values in found]
+        records = [Record(seq, public, event) for seq, public, event, _ in found]
+        return Page(records, is_last=not found or len(found) == found[0]["found"] < limit)
 
     async def newest(self, run_ids: Sequence[str]) -> dict[str, Newest]:
         """See RunLog."""

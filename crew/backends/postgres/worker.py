@@ -65,7 +65,10 @@ class Worker:
         self.jobs: dict[int, asyncio.Task[None]] = {}
         self._id = 0
         self._failing = False
+        # set when a job may have come, or may be taken now
         self._more = asyncio.Event()
+        # jobs may wait until one of this worker is done: for a place, or as they are of its run
+        self._some_wait = True
         # held while a job is fetched, or while the jobs of this worker are listed
         self._fetching = asyncio.Lock()
         # on the clock, the last heartbeat, and since when each was in time: only then are those
@@ -141,7 +144,7 @@ class Worker:
     async def _fetch_jobs(self) -> None:
         while True:
             self._more.clear()
-            if await self._fetch_job():
+            if await self._fetch_job() and self._some_wait:
                 continue
             with contextlib.suppress(TimeoutError):
                 async with self.clock.timeout(POLL_SECONDS):
@@ -149,15 +152,19 @@ class Worker:
 
     async def _fetch_job(self) -> bool:
         """Whether there was a job to take."""
+        self._some_wait = True
         if len(self.jobs) >= self.at_once or not self.takes_jobs():
             return False
         async with self._fetching:
             try:
-                job = await self._try(self.queue.fetch(self._id))
+                fetched = await self._try(self.queue.fetch(self._id))
             except UnregisteredWorker:
                 log.warning("this worker's registration is gone; it registers again")
                 self._id = await self._register()
                 return False
+            if fetched is None:
+                return False
+            job, self._some_wait = fetched
             if job is None or job.id is None:
                 return False
             self.jobs[job.id] = asyncio.create_task(self._do(job))
@@ -175,7 +182,8 @@ class Worker:
             # where this fails, the next check does it
             await self._try(self._finish(job.id))
             del self.jobs[job.id]
-            self._more.set()
+            if self._some_wait:
+                self._more.set()
 
     async def _check_others(self) -> None:
         while True:

@@ -36,6 +36,7 @@ from crew.journal.rows import (
     Finding,
     IdempotencyRecord,
     Newest,
+    Page,
     PurgeAges,
     Record,
     RunRow,
@@ -173,11 +174,11 @@ class SqliteStore:
         found = await self._file.do(lambda c: c.execute(STORED_BYTES, (owner,)).fetchone())
         return int(found[0])
 
-    async def records(self, run_id: str, after: int = 0, limit: int = 500) -> list[Record]:
+    async def records(self, run_id: str, after: int = 0, limit: int = 500) -> Page:
         """See RunLog."""
         sql = "SELECT seq, public, event FROM events WHERE run_id = ? AND seq > ?"
         sql, values = f"{sql} ORDER BY seq LIMIT ?", (run_id, after, limit)
-        return await self._file.do(lambda c: _page(c.execute(sql, values)))
+        return await self._file.do(lambda c: _page(c.execute(sql, values), limit))
 
     async def newest(self, run_ids: Sequence[str]) -> dict[str, Newest]:
         """See RunLog."""
@@ -274,14 +275,15 @@ def _row(text: str, answer: str | None) -> RunRow:
     return replace(ROW.validate_json(text), answer=answer)
 
 
-def _page(found: Iterable[tuple[int, str, str]]) -> list[Record]:
-    """The first of these events, of so many bytes at most; at least one."""
-    page: list[Record] = []
+def _page(found: Iterable[tuple[int, str, str]], limit: int) -> Page:
+    """The first of these events, of which there are up to a limit; see RunLog."""
+    page = Page(is_last=False)
     size = 0
     for values in found:
         record = Record(*values)
         size += len(record.public) + len(record.event)
         if page and size > MAX_PAGE_BYTES:
-            break
+            return page
         page.append(record)
+    page.is_last = len(page) < limit
     return page

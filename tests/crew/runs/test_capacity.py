@@ -178,12 +178,17 @@ async def fetched(
                     await asyncio.gather(*every)
             worker = await queue.manager.register_worker()
             order = []
-            while (job := await queue.fetch(worker)) is not None:
+            while True:
+                job, others_wait = await queue.fetch(worker)
+                if job is None:
+                    break
                 order.append(str(job.lock))
+                assert others_wait == (len(order) < len(line))
                 assert job.id is not None
                 await queue.manager.finish_job_by_id_async(
                     job.id, Status.SUCCEEDED, delete_job=True
                 )
+            assert not others_wait
             return order
     finally:
         await store.aclose()

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from crew import Answer, MemoryStore, Query, Runs, load_crew
 from crew.journal.query import IdempotencyKey
-from crew.journal.rows import AppendResult, Record, Write
+from crew.journal.rows import AppendResult, Page, Write
 from crew.runs.errors import AlreadyStarted
 from crew.runs.run import Run
 from tests.support.crews import write_crew
@@ -27,7 +27,7 @@ class HeldStore(MemoryStore):
         await self._hold()
         return await super().append(write)
 
-    async def records(self, run_id: str, after: int = 0, limit: int = 500) -> list[Record]:
+    async def records(self, run_id: str, after: int = 0, limit: int = 500) -> Page:
         await self._hold()
         return await super().records(run_id, after, limit)
 
@@ -84,7 +84,7 @@ class LateAnswers(HeldStore):
         await self._hold()
         return result
 
-    async def records(self, run_id: str, after: int = 0, limit: int = 500) -> list[Record]:
+    async def records(self, run_id: str, after: int = 0, limit: int = 500) -> Page:
         """See RunStore."""
         return await MemoryStore.records(self, run_id, after, limit)
 

@@ -13,10 +13,12 @@ import pytest
 from crew import MemoryStore, Query, Runs, SqliteStore, load_crew
 from crew.backends.conformance.samples import sample_records, sample_row
 from crew.journal.errors import StoreError
-from crew.journal.rows import AppendResult, Record, Write
+from crew.journal.rows import MAX_PAGE_BYTES, AppendResult, Page, Record, Write
+from crew.journal.wire import RunEvent
 from crew.runs.errors import Draining
 from crew.runs.live import LiveRuns
 from crew.runs.reader import RunReader
+from crew.runs.remote import records_behind
 from crew.runs.run import new_run_id
 from tests.crew.engine.test_runs import lookup, routes
 from tests.support.crews import crew_of, write_crew
@@ -134,10 +136,12 @@ class Late(MemoryStore):
 
     looks = 0
 
-    async def records(self, run_id: str, after: int = 0, limit: int = 500) -> list[Record]:
+    async def records(self, run_id: str, after: int = 0, limit: int = 500) -> Page:
         """See RunStore."""
         self.looks += 1
-        return [] if self.looks == 1 else await super().records(run_id, after, limit)
+        return (
+            Page(is_last=True) if self.looks == 1 else await super().records(run_id, after, limit)
+        )
 
 
 async def test_what_came_between_two_looks_is_reported():
@@ -154,17 +158,27 @@ class Forgetful(MemoryStore):
 
     looks = 0
 
-    async def records(self, run_id: str, after: int = 0, limit: int = 500) -> list[Record]:
+    async def records(self, run_id: str, after: int = 0, limit: int = 500) -> Page:
         """See RunStore."""
         self.looks += 1
         there = sample_records(1, 3) if self.looks == 1 else OTHERS
-        return [record for record in there if record.seq > after][:limit]
+        found = [record for record in there if record.seq > after]
+        return Page(found[:limit], is_last=len(found) < limit)
 
 
 OTHERS = [
     *sample_records(1, 1),
     *(replace(one, public=one.public.replace("warning", "other")) for one in sample_records(2, 5)),
 ]
+
+
+async def test_an_event_that_fills_a_page_comes_behind_a_known_one():
+    """Both are too much for one page."""
+    known, large = sample_records(1, 1)[0], Record(2, "x" * MAX_PAGE_BYTES, "y")
+    store = MemoryStore()
+    await store.append(Write("r1", [known, large], sample_row("r1")))
+    behind = await records_behind(store, "r1", RunEvent.of_record(known))
+    assert (list(behind), behind.is_last) == ([large], True)
 
 
 async def test_lost_events_are_told_and_all_come_again():
