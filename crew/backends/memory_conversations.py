@@ -209,7 +209,13 @@ class MemoryConversations:
         return [known[number] for number in sorted(known) if number > after][:limit]
 
     async def shown(
-        self, owner: str, conversation_id: str, after: int, through: int | None = None
+        self,
+        owner: str,
+        conversation_id: str,
+        after: int,
+        through: int | None = None,
+        *,
+        transcripts: bool,
     ) -> list[Exchange]:
         """See ConversationLog."""
         found = {
@@ -219,7 +225,8 @@ class MemoryConversations:
             and after < one.position
             and (through is None or one.position <= through)
         }
-        return [found[position] for position in sorted(found)]
+        shown = [found[position] for position in sorted(found)]
+        return shown if transcripts else [replace(one, transcript="") for one in shown]
 
     async def summary(
         self, owner: str, conversation_id: str, through: int | None = None

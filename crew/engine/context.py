@@ -96,19 +96,19 @@ class _Loading:
         # older ones go by quarters, at places that do not move with each run
         surplus = max(0, known.shown - history.exchanges)
         after = max(covered, surplus // history.quarter * history.quarter)
-        found = await self.in_time(self.store.conversations.shown(*self.place, after))
+        loading = self.store.conversations.shown(
+            *self.place, after, transcripts=history.transcripts
+        )
+        found = await self.in_time(loading)
         if found is None:
             return None
-        return [
-            PastExchange(one.number, one.position or 0, messages_of(one, whole=history.transcripts))
-            for one in found
-        ]
+        return [PastExchange(one.number, one.position or 0, messages_of(one)) for one in found]
 
 
-def messages_of(exchange: Exchange, *, whole: bool) -> list[Message]:
-    """An exchange as messages; `whole`: with all that was said in it, where that is kept."""
+def messages_of(exchange: Exchange) -> list[Message]:
+    """An exchange as messages, with all that was said in it where it has that."""
     query = UserMessage(exchange.query)
-    if whole and exchange.transcript:
+    if exchange.transcript:
         try:
             return [query, *decode_messages(exchange.transcript)]
         except ValueError:

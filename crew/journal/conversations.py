@@ -168,9 +168,18 @@ class ConversationLog(Protocol):
         ...
 
     async def shown(
-        self, owner: str, conversation_id: str, after: int, through: int | None = None
+        self,
+        owner: str,
+        conversation_id: str,
+        after: int,
+        through: int | None = None,
+        *,
+        transcripts: bool,
     ) -> list[Exchange]:
-        """Those that models are shown, at the places above `after` (up to `through`), in order."""
+        """Those that models are shown, at the places above `after` (up to `through`), in order.
+
+        `transcripts`: with all that was said in them, where that is kept.
+        """
         ...
 
     async def summary(

@@ -162,7 +162,7 @@ class Chores:
         if known.titled_by == "person":
             return "skipped"
         place = (known.owner, known.conversation_id)
-        exchanges = await self.store.conversations.shown(*place, 0, MAX_TITLED)
+        exchanges = await self.store.conversations.shown(*place, 0, MAX_TITLED, transcripts=False)
         answer = await helper.ask(_as_text(exchanges), TitleAnswer, self._tell(helper))
         title = one_line(self.runs.crew.secrets.mask(answer.title))
         if not title:
@@ -186,7 +186,10 @@ class Chores:
     async def _next_summary(self, known: Conversation, helper: Helper, through: int) -> Summary:
         place = (known.owner, known.conversation_id)
         last = await self.store.conversations.summary(*place)
-        new = await self.store.conversations.shown(*place, known.summarised, through)
+        # what a fact quotes may stand there
+        new = await self.store.conversations.shown(
+            *place, known.summarised, through, transcripts=True
+        )
         text = _as_text(new)
         if last is not None:
             text = f"{as_data('summary', last.text_with_facts)}\n\n{text}"

@@ -31,6 +31,7 @@ def ended(run_id: str, number: int, answer: str = "a", rules: ChoreRules = EACH)
     """The end of a run as this exchange."""
     status: RunStatus = "completed" if answer else "failed"
     one = Exchange(number, run_id, f"q{number}", answer, "x", "X", status, AT, AT)
+    one = replace(one, transcript=f"all of {answer}" if answer else "")
     return ExchangeEnd(OWNER, ID, one, bool(answer), rules)
 
 
@@ -110,9 +111,11 @@ async def exchanges_are_read_in_order(store: RunStore) -> None:
         await play(store, f"r{number}", number, answer)
     found = await log.exchanges(OWNER, ID, 1, 2)
     assert [(one.number, one.position) for one in found] == [(2, None), (3, 2)], found
-    shown = await log.shown(OWNER, ID, 1)
+    shown = await log.shown(OWNER, ID, 1, transcripts=True)
     assert [(one.number, one.position) for one in shown] == [(3, 2), (4, 3)], shown
-    assert [one.number for one in await log.shown(OWNER, ID, 0, 1)] == [1]
+    assert [one.transcript for one in shown] == ["all of c", "all of d"], shown
+    (first,) = await log.shown(OWNER, ID, 0, 1, transcripts=False)
+    assert (first.number, first.answer, first.transcript) == (1, "a", ""), first
     assert await log.exchanges("user:eve", ID) == []
 
 

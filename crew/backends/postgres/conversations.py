@@ -56,6 +56,7 @@ DELETE FROM crew_conversation_queue WHERE run_id = (
 ) RETURNING run_id
 """  # noqa: S608 # ours
 EXCHANGES = f"SELECT document, transcript FROM crew_exchanges WHERE {OF}"  # noqa: S608 # ours
+WITHOUT_TRANSCRIPTS = f"SELECT document, '' FROM crew_exchanges WHERE {OF}"  # noqa: S608 # ours
 SET_EXCHANGE = """
 INSERT INTO crew_exchanges VALUES ($1, $2, $3, $4, $5, $6)
 ON CONFLICT (owner, conversation_id, number) DO UPDATE SET position = excluded.position,
@@ -217,10 +218,17 @@ class PostgresConversations:
         return [_exchange(*one) for one in found]
 
     async def shown(
-        self, owner: str, conversation_id: str, after: int, through: int | None = None
+        self,
+        owner: str,
+        conversation_id: str,
+        after: int,
+        through: int | None = None,
+        *,
+        transcripts: bool,
     ) -> list[Exchange]:
         """See ConversationLog."""
-        sql = f"{EXCHANGES} AND position > $3 AND position <= coalesce($4::int, position)"
+        sql = EXCHANGES if transcripts else WITHOUT_TRANSCRIPTS
+        sql = f"{sql} AND position > $3 AND position <= coalesce($4::int, position)"
         async with self._server.connection() as connection:
             values = (owner, conversation_id, after, through)
             found = await connection.fetch(f"{sql} ORDER BY position", *values)

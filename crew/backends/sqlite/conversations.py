@@ -51,6 +51,7 @@ ORDER BY used_at DESC, conversation_id DESC LIMIT ?5
 """
 SET_EXCHANGE = "INSERT OR REPLACE INTO exchanges VALUES (?, ?, ?, ?, ?, ?)"
 EXCHANGES = f"SELECT document, transcript FROM exchanges WHERE {OF}"  # noqa: S608 # ours
+WITHOUT_TRANSCRIPTS = f"SELECT document, '' FROM exchanges WHERE {OF}"  # noqa: S608 # ours
 
 
 def begin_exchange(connection: sqlite3.Connection, start: ExchangeStart) -> Began | Refused:
@@ -201,10 +202,17 @@ class SqliteConversations:
         return [_exchange(*one) for one in found]
 
     async def shown(
-        self, owner: str, conversation_id: str, after: int, through: int | None = None
+        self,
+        owner: str,
+        conversation_id: str,
+        after: int,
+        through: int | None = None,
+        *,
+        transcripts: bool,
     ) -> list[Exchange]:
         """See ConversationLog."""
-        sql = f"{EXCHANGES} AND position > ? AND position <= coalesce(?, position)"
+        sql = EXCHANGES if transcripts else WITHOUT_TRANSCRIPTS
+        sql = f"{sql} AND position > ? AND position <= coalesce(?, position)"
         values = (owner, conversation_id, after, through)
         sql = f"{sql} ORDER BY position"
         found = await self._file.do(lambda c: c.execute(sql, values).fetchall())
