@@ -47,7 +47,6 @@ class Connections:
         self.endpoint = endpoint
         self._url = URL(endpoint.base_url.rstrip("/") + PATH)
         self.proxy = _proxy_of(endpoint.base_url, secrets)
-        self.certificates = _certificates() if self._url.scheme == "https" else None
         self._headers = {
             "Content-Type": "application/json",
             "Accept": "application/json",
@@ -72,7 +71,7 @@ class Connections:
 
         Raises:
             aiohttp.ClientError: there is none.
-            ModelError: it is compressed, or too large.
+            ModelError: it is compressed, or too large; or the environment names no certificates.
         """
         # another host must not get the conversation and the headers
         response = await self._open().post(self._url, data=body, allow_redirects=False)
@@ -82,6 +81,20 @@ class Connections:
             response.close()
             raise
         return response
+
+    def certificates(self) -> ssl.SSLContext | None:
+        """What certificates are checked with; None for http. Takes 20 to 100 ms.
+
+        Raises:
+            ModelError: the environment names what cannot be read.
+        """
+        if self._url.scheme != "https":
+            return None
+        try:
+            return _certificates()
+        except OSError as error:
+            text = f"SSL_CERT_FILE or SSL_CERT_DIR names what cannot be read: {error}"
+            raise ModelError("connection", text) from error
 
     def _open(self) -> aiohttp.ClientSession:
         """The session of this event loop: a program may use a crew in one after the other."""
@@ -93,7 +106,7 @@ class Connections:
                 connector=aiohttp.TCPConnector(
                     limit=MAX_CONNECTIONS,
                     keepalive_timeout=KEEP_SECONDS,
-                    ssl=self.certificates or True,
+                    ssl=self.certificates() or True,
                 ),
                 headers=self._headers,
                 proxy=self.proxy,

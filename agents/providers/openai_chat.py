@@ -82,17 +82,17 @@ class Client:
         async def bound(response: Any) -> None:
             refuse_too_large(response.headers)
 
-        http = openai.DefaultAsyncHttpxClient(
-            # another host must not get the headers
-            follow_redirects=False,
-            # the proxy and the authorities are those of the requests
-            trust_env=False,
-            proxy=connections.proxy,
-            verify=connections.certificates or True,
-            event_hooks={"response": [bound]},
-        )
         try:
-            async with openai.AsyncOpenAI(
+            http = openai.DefaultAsyncHttpxClient(
+                # another host must not get the headers
+                follow_redirects=False,
+                # the proxy and the authorities are those of the requests
+                trust_env=False,
+                proxy=connections.proxy,
+                verify=connections.certificates() or True,
+                event_hooks={"response": [bound]},
+            )
+            client = openai.AsyncOpenAI(
                 base_url=endpoint.base_url,
                 # it refuses an empty key, servers that need none ignore it
                 api_key=endpoint.api_key or "none",
@@ -100,8 +100,10 @@ class Client:
                 timeout=seconds,
                 max_retries=0,
                 http_client=http,
-            ) as client:
-                await client.models.list()
+            )
+            # what is in the list does not matter, and may be much
+            async with client, client.models.with_streaming_response.list():
+                pass
         except (openai.AuthenticationError, openai.PermissionDeniedError) as error:
             return f"{self.place} refuses the key ({error.status_code})"
         except openai.APIStatusError as error:

@@ -235,6 +235,8 @@ async def test_the_doctor_asks_as_runs_do(
     monkeypatch.setenv("ALL_PROXY", "socks5://127.0.0.1:1080")
     monkeypatch.setenv("NO_PROXY", "localhost,127.0.0.1")
     assert "does not answer" in str(await probe(url))
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "none.pem"))
+    assert "SSL_CERT_FILE or SSL_CERT_DIR names what cannot be read" in str(await probe(url))
     monkeypatch.setenv("SSL_CERT_FILE", str(chain))
     assert await probe(url) is None
     monkeypatch.delenv("NO_PROXY")
