@@ -9,7 +9,9 @@ from typing import Any
 import psutil
 import pytest
 
+from crew import load_crew
 from tests.support.commands import PYTHON_FOLDERS, come, needs_linux, until_none_is_left
+from tests.support.crews import write_crew
 from tests.support.made_tools import tools_of
 from tests.support.mcp_servers import raw_server, sdk_server
 from tools.calls import CallProgressed, CallWarned
@@ -44,6 +46,17 @@ async def test_a_server_of_the_sdk(tmp_path: Path):
         assert (large.status, "max_result_kb" in large.output) == ("error", True)
         assert len((await tools["T_long"](size=900_000)).output) < 70_000
     del os.environ["A_SECRET_OF_OURS"]
+    await until_none_is_left()
+
+
+async def test_a_crew_whose_servers_were_listed_is_closed(tmp_path: Path):
+    """They were listed in an event loop of their own, which has ended with what was to come."""
+    tools = {
+        "m": sdk_server(tmp_path),
+        "say": {"kind": "command", "argv": ["true"], "effect": "read"},
+    }
+    crew = load_crew(write_crew(tmp_path, {"a": {"tools": ["m_add", "say"]}}, tools=tools))
+    await crew.aclose()
     await until_none_is_left()
 
 

@@ -58,7 +58,8 @@ class Marks:
 
     async def close(self) -> None:
         """End at once what ended calls have left."""
-        if self._sweeping is not None:
+        # one that is done may be of an event loop that has ended: servers are listed in their own
+        if self._sweeping is not None and not self._sweeping.done():
             self._sweeping.cancel()
             await asyncio.wait({self._sweeping})
         if self._ended:
