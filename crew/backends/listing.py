@@ -14,6 +14,20 @@ def has_status(status: RunStatus) -> str:
     return f"status = '{status}'" + (" AND status <> 'completed'" if status != "completed" else "")
 
 
+def _is_of_owner(status: RunStatus | None) -> str:
+    """The condition by which the index of an owner's runs is used, as above.
+
+    Of running and paused ones there are few, whoever has them; those that failed become many.
+    """
+    match status:
+        case None | "completed":
+            return "owner <> ''"
+        case "failed" | "cancelled":
+            return "owner <> '' AND status IN ('failed', 'cancelled')"
+        case "running" | "paused":
+            return "true"
+
+
 def select_rows(
     table: str,
     tests: Mapping[str, str],
@@ -37,9 +51,8 @@ def select_rows(
     """
     values: list[object] = [limit, MAX_LISTED_BYTES + 1]
     conditions = [] if wanted.status is None else [has_status(wanted.status)]
-    if wanted.owner and wanted.status in (None, "completed"):
-        # for SQLite, as above; of those with another status there are few, whoever has them
-        conditions.append("owner <> ''")
+    if wanted.owner:
+        conditions.append(_is_of_owner(wanted.status))
     given = {field: value for field in tests if (value := getattr(wanted, field)) is not None}
     for field, value in given.items():
         values.append(value)

@@ -28,6 +28,7 @@ SLOW_SECONDS = 0.003
 JOB_SECONDS = 0.0003
 # for how long the thread takes brief work over, the first time; twice as long each time after that
 TAKEOVER_SECONDS, MAX_TAKEOVER_SECONDS = 1.0, 60.0
+CLOSED = "the database is closed"
 T = TypeVar("T")
 
 
@@ -81,7 +82,7 @@ class SqliteFile:
         self._slow_until, self._takeover = 0.0, TAKEOVER_SECONDS
         # the next commit begins the log anew, and waits for the disk
         self._begins_anew = False
-        # the log has what was deleted, since another process read when it was to be emptied
+        # the log has, or may have, what was deleted
         self._to_empty = False
         # whoever has it may use the connection; the event loop never waits for it
         self._lock = threading.Lock()
@@ -109,15 +110,19 @@ class SqliteFile:
         loop = asyncio.get_running_loop()
         future: asyncio.Future[T] = loop.create_future()
         if self._closed:
-            future.set_exception(StoreError("the database is closed"))
-            return future
-        self._add(_Job(work, loop, future, writes), loop, brief=brief)
+            future.set_exception(StoreError(CLOSED))
+        else:
+            self._add(_Job(work, loop, future, writes), loop, brief=brief)
         return future
 
     def _add(self, job: _Job, loop: asyncio.AbstractEventLoop, *, brief: bool) -> None:
-        if self._home is None or self._home.is_closed():
-            # brief work is done by the first loop, while it lives; it may have left some
-            self._home = loop
+        with self._counting:
+            # brief work is done by the first loop, while it lives
+            is_new = self._home is None or self._home.is_closed()
+            if is_new:
+                self._home = loop
+        if is_new:
+            # the one before it may have left some
             self._give([])
         if self._home is not loop:
             self._put(job)
@@ -132,18 +137,25 @@ class SqliteFile:
     async def truncate_log(self) -> None:
         """Bring the log of writes into the file and empty it: what was deleted stands there.
 
-        As soon as no other process reads, if one does.
+        As soon as no other process reads, if one does. Raises StoreError.
         """
-        loop = asyncio.get_running_loop()
-        future: asyncio.Future[Any] = loop.create_future()
 
-        def work(connection: sqlite3.Connection) -> None:
+        def work(_: sqlite3.Connection) -> None:
             # one that is under way would keep this one from being made
             self._checkpoints.wait(FULL_SECONDS)
-            self._to_empty = not checkpoint(connection, "TRUNCATE", BUSY_SECONDS)
+            self._to_empty = not self._begin_log_anew("TRUNCATE", BUSY_SECONDS)
 
+        if self._closed:
+            raise StoreError(CLOSED)
+        self.truncate_log_later()
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[None] = loop.create_future()
         self._add(_Job(work, loop, future, writes=False, alone=True), loop, brief=False)
         await future
+
+    def truncate_log_later(self) -> None:
+        """The same, before the next work that is asked for."""
+        self._to_empty = True
 
     async def aclose(self) -> None:
         """Finish what was accepted, and close."""
@@ -158,8 +170,8 @@ class SqliteFile:
         if not self._brief:
             return
         started = time.monotonic()
-        is_slow = started < self._slow_until or self._begins_anew
-        if self._given or is_slow or not self._lock.acquire(blocking=False):
+        waits = started < self._slow_until or self._begins_anew or self._to_empty
+        if self._given or waits or not self._lock.acquire(blocking=False):
             self._give([])
             return
         jobs, self._brief = self._brief, []
@@ -199,18 +211,24 @@ class SqliteFile:
     def _restart_log(self, *, patiently: bool) -> None:
         """From any thread: between the writes, bring the rest of the log into the file."""
 
-        def work(connection: sqlite3.Connection) -> None:
+        def work(_: sqlite3.Connection) -> None:
             if not patiently:
-                self._begins_anew = checkpoint(connection, "RESTART", 0.0)
+                self._begin_log_anew("RESTART", 0.0)
                 return
             is_done = False
             try:
                 self._checkpoints.wait(FULL_SECONDS)
-                is_done = self._begins_anew = checkpoint(connection, "RESTART", BUSY_SECONDS)
+                is_done = self._begin_log_anew("RESTART", BUSY_SECONDS)
             finally:
                 self._checkpoints.waited(in_vain=not is_done)
 
         self._put(_Job(work, None, None, writes=False, alone=True))
+
+    def _begin_log_anew(self, mode: str, seconds: float) -> bool:
+        """In the thread: make such a checkpoint, unless another process reads for longer."""
+        is_done = checkpoint(self._connection, mode, seconds)
+        self._begins_anew = self._begins_anew or is_done
+        return is_done
 
     def _work(self) -> None:
         """The thread: do all that waits, in one transaction, then hand over the results."""
@@ -244,7 +262,7 @@ class SqliteFile:
         outcomes += [self._do_alone(job) for job in alone]
         if self._to_empty:
             with contextlib.suppress(sqlite3.Error):
-                self._to_empty = not checkpoint(self._connection, "TRUNCATE", 0.0)
+                self._to_empty = not self._begin_log_anew("TRUNCATE", 0.0)
         self._connection.execute("PRAGMA busy_timeout = 0")
         return list(zip([*together, *alone], outcomes, strict=True))
 

@@ -248,6 +248,9 @@ class SqliteStore:
                 f"another process serves from {self.path}: SQLite is for one; "
                 "use another folder or CREW_DATABASE_URL"
             )
+        if serves:
+            # one before it may have been killed between a deletion and this
+            self._file.truncate_log_later()
         return self._locks.have_runs(first=serves)
 
     def alone(self) -> bool:

@@ -11,7 +11,8 @@ from crew.journal.events import RunStatus
 from crew.journal.listing import RunFilter
 
 OPEN = "runs_not_completed (status=?"
-OWNER = "runs_of_owners (owner=?"
+OWNER = "INDEX runs_of_owners (owner=?"
+FAILED = "failed_runs_of_owners (owner=? AND status=?"
 
 
 @pytest.mark.parametrize("oldest_first", [False, True])
@@ -24,7 +25,8 @@ OWNER = "runs_of_owners (owner=?"
         (RunFilter(status="paused"), OPEN),
         (RunFilter(status="failed"), OPEN),
         (RunFilter(status="paused", owner="ann"), OPEN),
-        (RunFilter(status="failed", owner="ann"), OPEN),
+        (RunFilter(status="failed", owner="ann"), FAILED),
+        (RunFilter(status="cancelled", owner="ann"), FAILED),
         (RunFilter(status="running", owner=""), OPEN),
         (RunFilter(owner="ann"), OWNER),
         (RunFilter(status="completed", owner="ann"), OWNER),
