@@ -29,12 +29,14 @@ def lazily(package: str, modules: Mapping[str, str]) -> Callable[[str], Any]:
 
 def _module(package: str, name: str) -> ModuleType:
     """A module of a package; raises AttributeError."""
-    whole = f"{package}.{name}"
+    whole, text = f"{package}.{name}", f"module {package!r} has no attribute {name!r}"
+    if name.startswith("__"):
+        # asked for by whoever inspects it
+        raise AttributeError(text)
     try:
         return importlib.import_module(whole)
     except ModuleNotFoundError as error:
         if error.name != whole:
             # it is there, and lacks another one
             raise
-        text = f"module {package!r} has no attribute {name!r}"
         raise AttributeError(text) from None
