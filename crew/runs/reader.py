@@ -202,7 +202,7 @@ class RunReader:
             return Elsewhere()
         if run is not None and (place := run.tail.place_after(after)) is not None:
             return Here(run.tail, place)
-        if not records:
+        if records is None:
             records = await self.store.records(run_id, after, PAGE)
         if records:
             return Stored(records)

@@ -4,12 +4,12 @@ import asyncio
 import contextvars
 import logging
 from collections.abc import Callable
+from contextlib import ExitStack
 
 from crew.journal.errors import LostEvents, StoreError
 from crew.journal.replay import PAGE
 from crew.journal.rows import Newest, Page
 from crew.journal.store import RunStore
-from crew.journal.watch import Watch
 from crew.journal.wire import RunEvent
 from crew.runs.tail import Tail
 
@@ -39,11 +39,16 @@ class RemoteTail:
         # nobody plays the run any more
         self._ends = False
         # how many notices had come by now, and by the last look that found it behind
-        self._notices, self._seen = 0, -1
-        self._watch = Watch()
+        self._notices = self._seen = 0
+        watching = ExitStack()
+        self._watch = watching.enter_context(store.watch(run_id))
+        if tail.newest is None:
+            # what was stored before the watch began
+            self._watch.notify(None)
         # in a context of its own: it belongs to no one request
         context = contextvars.Context()
         self._task = asyncio.create_task(self._read(), name=f"tail of {run_id}", context=context)
+        self._task.add_done_callback(lambda _: watching.close())
 
     def close(self) -> None:
         """Read no more."""
@@ -73,20 +78,15 @@ class RemoteTail:
 
     async def _read(self) -> None:
         try:
-            with self.store.watch(self.run_id) as watch:
-                self._watch = watch
-                if self.tail.newest is None:
-                    # what was stored before the watch began
-                    watch.notify(None)
-                while True:
-                    await watch.wait()
-                    while watch.notices:
-                        notice = watch.notices.popleft()
-                        self._notices += 1
-                        if isinstance(notice, str):
-                            self.tail.add(RunEvent.decode(None, notice))
-                        elif await self._catch_up(notice):
-                            return
+            while True:
+                await self._watch.wait()
+                while self._watch.notices:
+                    notice = self._watch.notices.popleft()
+                    self._notices += 1
+                    if isinstance(notice, str):
+                        self.tail.add(RunEvent.decode(None, notice))
+                    elif await self._catch_up(notice):
+                        return
         finally:
             self.tail.close()
 

@@ -144,14 +144,14 @@ class Worker:
     async def _fetch_jobs(self) -> None:
         while True:
             self._more.clear()
-            if await self._fetch_job() and self._some_wait:
+            if await self._fetch_job():
                 continue
             with contextlib.suppress(TimeoutError):
                 async with self.clock.timeout(POLL_SECONDS):
                     await self._more.wait()
 
     async def _fetch_job(self) -> bool:
-        """Whether there was a job to take."""
+        """Take a job, if there is one; whether there may be another one."""
         self._some_wait = True
         if len(self.jobs) >= self.at_once or not self.takes_jobs():
             return False
@@ -168,7 +168,7 @@ class Worker:
             if job is None or job.id is None:
                 return False
             self.jobs[job.id] = asyncio.create_task(self._do(job))
-            return True
+            return self._some_wait
 
     async def _do(self, job: Job) -> None:
         assert job.id is not None, "it was fetched"
