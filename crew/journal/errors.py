@@ -4,7 +4,8 @@ CrewError
 └── StoreError           the store could not write or read
     ├── StoreUnavailable for now: the disk is full, the database is away or locked by others
     ├── LostRun          another process has claimed the run
-    └── LostEvents       the database has lost its last commits
+    ├── LostEvents       the database has lost its last commits
+    └── Unreadable       another version wrote an event
 """
 
 from crew.errors import CrewError
@@ -23,6 +24,15 @@ class LostRun(StoreError):
 
     def __init__(self) -> None:
         super().__init__("another process has claimed the run")
+
+
+class Unreadable(StoreError):
+    """Another version wrote an event; its run can be neither continued nor ended by this one."""
+
+    def __init__(self, run_id: str, seq: int) -> None:
+        super().__init__(
+            f"event {seq} of run {run_id} was written by another version, and cannot be read"
+        )
 
 
 class LostEvents(StoreError):

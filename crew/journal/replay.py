@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Sequence
 
-from crew.journal.errors import StoreError
+from crew.journal.errors import Unreadable
 from crew.journal.events import StoredEvent, decode_event
 from crew.journal.rows import Record
 from crew.journal.state import RunState
@@ -45,11 +45,10 @@ def read_event(record: Record, run_id: str) -> tuple[StoredEvent, float]:
     """An event of a run, and the run's active time by then, in seconds.
 
     Raises:
-        StoreError: another version wrote it.
+        Unreadable: another version wrote it.
     """
     try:
         return decode_event(record.event)
     except ValueError as error:
         log.debug("event %d of run %s: %s", record.seq, run_id, error)
-        text = f"event {record.seq} of run {run_id} was written by another version"
-        raise StoreError(f"{text}, and cannot be read") from error
+        raise Unreadable(run_id, record.seq) from error

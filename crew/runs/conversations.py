@@ -12,6 +12,7 @@ from crew.journal.conversations import (
     Summary,
     owner_of,
 )
+from crew.journal.errors import Unreadable
 from crew.journal.store import RunStore
 from crew.runs.cancellation import RunCanceller
 from crew.runs.errors import ConversationBusy, RunEnded, UnknownConversation, UnknownRun
@@ -125,8 +126,9 @@ class Conversations:
             ConversationBusy: a run is at work or paused.
         """
         owner = owner_of(user_id)
+        unreadable: str | None = None
         while True:
-            match await self.store.conversations.delete(owner, conversation_id):
+            match await self.store.conversations.delete(owner, conversation_id, despite=unreadable):
                 case "deleted":
                     return
                 case "none":
@@ -135,16 +137,20 @@ class Conversations:
                     known = await self.get(user_id, conversation_id)
                     if not cancels:
                         raise ConversationBusy(known.busy)
-                    await self._end(known, request_id)
+                    unreadable = await self._end(known, request_id)
 
-    async def _end(self, known: Conversation, request_id: str) -> None:
+    async def _end(self, known: Conversation, request_id: str) -> str | None:
+        """End the run that a conversation is busy with; its id, if this version cannot read it."""
         if known.busy is None:
-            return
+            return None
         try:
             await self._canceller.cancel(known.busy, request_id)
             await self._reader.outcome(known.busy)
         except (RunEnded, UnknownRun):
-            return
+            return None
+        except Unreadable:
+            return known.busy
+        return None
 
     async def all_exchanges(self, user_id: str, conversation_id: str) -> list[Exchange]:
         """All of them, in order."""

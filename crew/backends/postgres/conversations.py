@@ -281,7 +281,12 @@ class PostgresConversations:
             return True
 
     async def delete(
-        self, owner: str, conversation_id: str, unused_since: str | None = None
+        self,
+        owner: str,
+        conversation_id: str,
+        unused_since: str | None = None,
+        *,
+        despite: str | None = None,
     ) -> Literal["deleted", "busy", "none"]:
         """See ConversationLog."""
         place = (owner, conversation_id)
@@ -289,7 +294,7 @@ class PostgresConversations:
             known = await _freed(connection, await _locked(connection, *place))
             if known is None:
                 return "none"
-            if known.busy is not None or is_used(known, unused_since):
+            if known.busy not in (None, despite) or is_used(known, unused_since):
                 return "busy"
             sql = "SELECT run_id FROM crew_runs WHERE conversation_owner = $1"
             sql = f"{sql} AND conversation_id = $2 FOR UPDATE"
