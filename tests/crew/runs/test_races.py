@@ -3,7 +3,11 @@
 import asyncio
 from pathlib import Path
 
+import anyio.lowlevel
+import pytest
+
 from crew import Answer, MemoryStore, Query, Runs, load_crew
+from crew.config.errors import ConfigurationError, LostConfiguration
 from crew.journal.query import IdempotencyKey
 from crew.journal.rows import AppendResult, Page, Write
 from crew.runs.errors import AlreadyStarted
@@ -110,3 +114,48 @@ async def test_an_event_that_is_read_before_it_is_published_comes_once(tmp_path:
                 store.let_go.set()
     assert seqs == list(range(1, len(seqs) + 1))
     await runs.drain(5)
+
+
+class HeldWrites(MemoryStore):
+    """Holds its writes until it is let go."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.let_go = asyncio.Event()
+
+    async def append(self, write: Write) -> AppendResult:
+        await self.let_go.wait()
+        return await super().append(write)
+
+
+async def test_a_follower_outlives_a_run_that_is_only_told(tmp_path: Path):
+    """One that cannot be played here yet is alive for a moment, to be told so; it has not ended."""
+    folder = write_crew(tmp_path, {"a": {}}, [{"say": "late", "delay_seconds": 100}])
+    store = HeldWrites()
+    store.let_go.set()
+    before = Runs(load_crew(folder), store)
+    run = await before.start(Query("hi"))
+    run.leave()
+    await run.stopped()
+    with pytest.raises(ConfigurationError) as raised:
+        load_crew(write_crew(tmp_path / "broken", {"a": {"tools": ["none"]}}))
+    async with Runs(load_crew(folder), store) as runs:
+        store.let_go.clear()
+        why = LostConfiguration(raised.value.problems, raised.value.texts)
+        telling = asyncio.create_task(runs.decline(run.id, why))
+        while (live := runs.live.get(run.id)) is None:
+            await anyio.lowlevel.checkpoint()
+        followed = runs.follow(run.id, run.journal.seq)
+        told = asyncio.ensure_future(anext(followed))
+        while not live.tail.followers:
+            await anyio.lowlevel.checkpoint()
+        store.let_go.set()
+        event = await told
+        assert event is not None
+        assert event.metadata["code"] == "unplayable"
+        await telling
+        rest = asyncio.ensure_future(anext(followed))
+        await runs.cancel(run.id)
+        end = await rest
+        assert end is not None
+        assert (end.type, end.metadata["reason"]) == ("done", "cancelled")
