@@ -154,7 +154,7 @@ class SqliteFile:
         await future
 
     def truncate_log_later(self) -> None:
-        """The same, before the next work that is asked for."""
+        """The same, with the next work that is asked for."""
         self._to_empty = True
 
     async def aclose(self) -> None:
