@@ -207,6 +207,7 @@ class RunClaimer:
             until = rfc3339(self.store.now() + timedelta(seconds=seconds))
             text = f"no process that has tried can play this run, which fails at {until}: {reason}"
             run.executor.warn(Unplayable(until, text))
+            run.tail.goes_on = True
             run.leave()
         else:
             text = f"nobody could play this run for {seconds:g} s (unplayable_after_seconds): "

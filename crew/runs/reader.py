@@ -18,7 +18,7 @@ from tools.clock import rfc3339
 
 @dataclass(frozen=True, slots=True)
 class Here:
-    """The run is alive here, and its tail has what comes next."""
+    """The run is alive here, and its tail has what comes next; nothing follows it."""
 
     tail: Tail
     place: int
@@ -162,7 +162,7 @@ class RunReader:
                 if event is not None and event.seq is not None:
                     after, known = event.seq, event
                 yield event
-            if self._is_last(source):
+            if _is_last(source):
                 return
 
     async def _read(
@@ -231,19 +231,6 @@ class RunReader:
         goes_on = self.live.is_played_by_others(run_id)
         return source_without_records(row, after, has_more=has_more, goes_on=goes_on)
 
-    def _is_last(self, source: Source) -> bool:
-        """Whether nothing follows it."""
-        match source:
-            case Here(tail, _):
-                # else it was left, and goes on: here again, or elsewhere
-                is_over = tail.newest is not None and tail.newest.ends_segment
-                # what the database has lost is played again
-                return (is_over or self.live.draining) and not tail.lost
-            case Purged() | Over():
-                return True
-            case _:
-                return False
-
     async def _follow_elsewhere(
         self,
         run_id: str,
@@ -258,6 +245,18 @@ class RunReader:
                 return
             async for event in tail.follow(place, after, idle_seconds, cut):
                 yield event
+
+
+def _is_last(source: Source) -> bool:
+    """Whether nothing follows it."""
+    match source:
+        case Here(tail, _):
+            # what the database has lost is played again
+            return not (tail.lost or tail.goes_on)
+        case Purged() | Over():
+            return True
+        case _:
+            return False
 
 
 def _with_gap(row: RunRow | None, after: int, records: Sequence[Record]) -> list[RunEvent]:

@@ -56,6 +56,8 @@ class Tail:
         self.closed = False
         # the database has lost some of these events
         self.lost = False
+        # the run is not played here, it was only told something: more is to come behind this
+        self.goes_on = False
         self.followers: set[Follower] = set()
 
     def add(self, event: RunEvent) -> None:
