@@ -38,12 +38,13 @@ def _docstrings(model: type[Described]) -> dict[str, str]:
         if not issubclass(parent, Described):
             continue
         try:
-            (definition,) = ast.parse(textwrap.dedent(inspect.getsource(parent))).body
+            source = ast.parse(textwrap.dedent(inspect.getsource(parent)))
         except (OSError, TypeError, SyntaxError):
             # it is not there, or has changed since: a schema needs no descriptions
             continue
-        assert isinstance(definition, ast.ClassDef), "it is the source of a class"
-        for field, after in pairwise(definition.body):
+        # after a change it may be of anything
+        inner = [one for part in source.body if isinstance(part, ast.ClassDef) for one in part.body]
+        for field, after in pairwise(inner):
             match field, after:
                 case (
                     ast.AnnAssign(target=ast.Name(id=name)),

@@ -76,18 +76,19 @@ def to_run_event(event: Event, run_id: str, seq: int | None, timestamp: str) -> 
 
 def _delta(event: AgentDelta, run_id: str, timestamp: str) -> RunEvent:
     """A piece of text, of which there are more than of all other events."""
-    head, tail = _around(run_id, event.agent_id, event.agent, event.group)
-    metadata = {"run_id": run_id, "agent_id": event.agent_id, "group": event.group}
+    metadata, head, tail = _around(run_id, event.agent_id, event.agent, event.group)
     encoded = f'{head}{to_json(event.text).decode()},"timestamp":"{timestamp}",{tail}'
-    return RunEvent("agent_delta", None, event.agent, event.text, timestamp, metadata, encoded)
+    return RunEvent("agent_delta", None, event.agent, event.text, timestamp, {**metadata}, encoded)
 
 
 @lru_cache(maxsize=1000)
-def _around(run_id: str, agent_id: str, agent: str, group: str | None) -> tuple[str, str]:
-    """The JSON around the text of a piece: all of an agent's in a run have the same."""
+def _around(
+    run_id: str, agent_id: str, agent: str, group: str | None
+) -> tuple[Mapping[str, Any], str, str]:
+    """What all pieces of an agent's text in a run have: metadata, and the JSON around the text."""
     metadata = {"run_id": run_id, "agent_id": agent_id, "group": group}
     head = f'{{"type":"agent_delta","agent":{to_json(agent).decode()},"content":'
-    return head, f'"metadata":{to_json(metadata).decode()}}}'
+    return metadata, head, f'"metadata":{to_json(metadata).decode()}}}'
 
 
 def _encoded(

@@ -147,6 +147,12 @@ async def test_what_was_deleted_is_gone_from_the_log(file: SqliteFile):
     assert b"canary-" not in log.read_bytes() + file.path.read_bytes()
 
 
+async def test_a_log_that_begins_anew_is_written_by_the_thread(file: SqliteFile):
+    """The first commit waits for the disk, which the event loop must not."""
+    await file.truncate_log()
+    assert await write(file, 1) == "crew-sqlite"
+
+
 async def test_what_was_deleted_goes_when_nobody_reads_any_more(file: SqliteFile):
     """Another process that reads keeps the log; with the next work after that it is emptied."""
     log, canary = file.path.with_name("x.db-wal"), "canary-" + "x" * 1000

@@ -5,10 +5,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import anyio.lowlevel
 import pytest
 
 from crew import Crew, MemoryStore, Query, Runs, load_crew
-from crew.journal.rows import Record, RunRow, Write
+from crew.journal.rows import FIRST_EPOCH, Record, RunRow, Write
+from tests.crew.runs.test_races import HeldWrites
 from tests.support.crews import crew_of, write_crew
 from tools import Tool, VirtualClock, tool
 
@@ -84,6 +86,33 @@ async def test_calls_are_made_again_one_run_at_a_time(tmp_path: Path):
         assert len(recovered) == 5
         assert [(await run.outcome()).status for run in recovered] == ["completed"] * 5
     assert most == 1
+
+
+async def test_a_run_that_was_claimed_in_vain_is_claimed_alone(tmp_path: Path):
+    """A queue gives it with its epoch; until it gets on, it may be what ended its process."""
+    folder = write_crew(tmp_path, {"a": {}}, [{"say": "x"}])
+    row, records = await recorded(load_crew(folder), ("start",))
+    store = HeldWrites()
+    store.let_go.set()
+    for run_id in ("new", "other", "tried"):
+        await left(store, row, run_id, records)
+    in_vain = await store.claim("tried")
+    assert in_vain is not None
+    clock = VirtualClock()
+    async with Runs(load_crew(folder, clock=clock), store) as runs:
+        store.let_go.clear()
+        assert await runs.claim("new", FIRST_EPOCH) is not None
+        assert await runs.claim("tried", in_vain.epoch) is not None
+        other = asyncio.create_task(runs.claim("other", FIRST_EPOCH))
+        # while the clock stands still nobody has waited for long
+        for _ in range(100):
+            await anyio.lowlevel.checkpoint()
+        assert not other.done()
+        store.let_go.set()
+        moving = asyncio.create_task(clock.run())
+        assert await other is not None
+        await runs.drain(10)
+        moving.cancel()
 
 
 async def test_a_run_that_is_left_in_good_order_has_not_crashed(tmp_path: Path):
