@@ -5,10 +5,10 @@ Modules, in reading order: `agent` (a live agent), `turn` (it speaks, it uses it
 `context` (what of the conversation it is shown), `messages` (what a conversation is made of),
 `marks` (by which a model knows who speaks), `text_calls` (tool calls written as text), `fences`
 (code in a text), `model` (what every model looks like), `retrying`, `breaking`, `pacing`,
-`fallback`, `places`, `budget` and `counting` (models around a model), `tokens` (how many a text
-is), `stages` (what a run's time goes to), `endpoint` (where a provider is), `providers`
-(OpenAI-compatible endpoints, the scripted model, and the catalog of both), `events`, `config`,
-`errors`.
+`fallback`, `places`, `budget` and `counting` (models around a model), `tokens` and `tokenizers`
+(how many a text is), `stages` (what a run's time goes to), `endpoint` (where a provider is),
+`providers` (OpenAI-compatible endpoints, the scripted model, and the catalog of both), `events`,
+`config`, `errors`.
 """
 
 from typing import TYPE_CHECKING

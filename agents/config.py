@@ -56,9 +56,10 @@ class ModelConfig(Shape):
     """One model at one provider."""
 
     model: str
-    """The model's name at its provider."""
+    """One of crew.yaml's `models`, or the model's own name at its provider."""
     provider: str = "openai"
-    """A built-in provider (openai, ollama, scripted) or one of crew.yaml's `providers`."""
+    """A built-in provider (openai, ollama, scripted) or one of crew.yaml's `providers`; what
+    `models` says, else `openai`, unless given."""
     provider_url: Address | None = None
     """Base URL, instead of the provider's own. `${NAME}` is read from the environment."""
 
@@ -113,9 +114,10 @@ class AgentConfig(Shape):
     {{organization}} {{tools}}
     {{signals}} {{today}}`. Built from the other keys unless given."""
     model: str = "gpt-4o-mini"
-    """The model's name at its provider; `primary` beats it."""
+    """One of crew.yaml's `models`, or the model's own name at its provider; `primary` beats it."""
     provider: str = "openai"
-    """A built-in provider (openai, ollama, scripted) or one of crew.yaml's `providers`."""
+    """A built-in provider (openai, ollama, scripted) or one of crew.yaml's `providers`; what
+    `models` says, else `openai`, unless given."""
     provider_url: Address | None = None
     """Base URL, instead of the provider's own. `${NAME}` is read from the environment."""
     primary: ModelConfig | None = None

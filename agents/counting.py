@@ -18,6 +18,9 @@ class Counting(Around):
     async def reply(self, request: ModelRequest, emit: EmitModelEvent) -> ModelReply:
         """Answer, or raise ModelError."""
         reply = await self.model.reply(request, emit)
+        if request.tokenizer.is_exact:
+            # nothing was estimated
+            return reply
 
         def estimate() -> int:
             tools = sum(count_tokens(to_json(tool).decode()) for tool in request.tools)

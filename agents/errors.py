@@ -2,6 +2,7 @@
 
 ModelError        a call of a model failed; `code` says how, `retryable` whether to try again
 ProviderError     a provider cannot be used as configured (no key, no script); found at load
+TokenizerError    a tokenizer is not there (no package, no file); found at load
 """
 
 from typing import Literal
@@ -47,3 +48,7 @@ class ModelError(Exception):
 
 class ProviderError(Exception):
     """A provider cannot be used as it is configured."""
+
+
+class TokenizerError(Exception):
+    """A tokenizer is not there."""

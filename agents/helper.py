@@ -7,6 +7,7 @@ from pydantic import BaseModel, ValidationError
 
 from agents.errors import ModelError
 from agents.model import EmitModelEvent, Model, ModelRequest, ShownMessage
+from agents.tokens import Tokenizer
 from tools.clock import Clock
 
 # as agents have it; no agent's id may begin so
@@ -23,6 +24,8 @@ class Helper:
     # title, summary
     name: str
     model: Model
+    # of its model
+    tokenizer: Tokenizer
     prompt: str
     max_tokens: int
     timeout_seconds: float
@@ -44,18 +47,15 @@ class Helper:
         Raises:
             ModelError: the model failed, or both answers are wrong ("unreadable").
         """
-        messages = [
-            ShownMessage({"role": "system", "content": self.prompt}),
-            ShownMessage({"role": "user", "content": text}),
-        ]
+        messages = [self._message("system", self.prompt), self._message("user", text)]
         answer = await self._answer(messages, emit)
         try:
             return shape.model_validate_json(_json_in(answer))
         except ValidationError as error:
             wrong = _first_problem(error)
         messages += [
-            ShownMessage({"role": "assistant", "content": answer[:MAX_QUOTED]}),
-            ShownMessage({"role": "user", "content": f"{wrong}. Answer again, with JSON alone."}),
+            self._message("assistant", answer[:MAX_QUOTED]),
+            self._message("user", f"{wrong}. Answer again, with JSON alone."),
         ]
         answer = await self._answer(messages, emit)
         try:
@@ -63,6 +63,9 @@ class Helper:
         except ValidationError as error:
             text = f"helper {self.name} gave no such JSON, twice: {_first_problem(error)}"
             raise ModelError("unreadable", text) from error
+
+    def _message(self, role: str, content: str) -> ShownMessage:
+        return ShownMessage({"role": role, "content": content}, tokenizer=self.tokenizer)
 
     async def _answer(self, messages: list[ShownMessage], emit: EmitModelEvent) -> str:
         request = ModelRequest(

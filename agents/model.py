@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from agents.messages import ToolOutput
-from agents.tokens import estimate_tokens
+from agents.tokens import ESTIMATE, Tokenizer
 from tools.calls import ToolCall
 
 # A message as chat completions APIs take it: {"role", "content", "tool_calls"?, "tool_call_id"?}.
@@ -18,14 +18,16 @@ class ShownMessage:
 
     wire: WireMessage
     results: tuple[ToolOutput, ...] = ()
+    # of the model that it is for
+    tokenizer: Tokenizer = ESTIMATE
     # made once: the same message is a part of many requests
     _tokens: int = field(default=-1, init=False, repr=False, compare=False)
 
     @property
     def tokens(self) -> int:
-        """About how many it is."""
+        """How many it is, as its model's tokenizer counts."""
         if self._tokens < 0:
-            self._tokens = estimate_tokens(self.wire)
+            self._tokens = self.tokenizer.count_message(self.wire)
         return self._tokens
 
 
@@ -67,6 +69,11 @@ class ModelRequest:
     attempt: int = 0
     # added to the prompt, in place of the tools, for a model without native calls
     text_call_hint: str = ""
+
+    @property
+    def tokenizer(self) -> Tokenizer:
+        """By which it was counted."""
+        return self.messages[0].tokenizer
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,6 @@ from agents.context.window import Fitted, Parts, fit
 from agents.events import ShownBlock
 from agents.messages import Message
 from agents.model import ModelRequest, ShownMessage
-from agents.tokens import count_tokens
 
 
 @dataclass(slots=True)
@@ -26,7 +25,7 @@ class Prepared:
 
     @property
     def tokens(self) -> int:
-        """Of the request, estimated."""
+        """Of the request, as we count them."""
         counted = self.fitted.tokens
         if counted < 0:
             # it fits for certain, and was not counted
@@ -35,10 +34,12 @@ class Prepared:
 
 
 def window_of(agent: Agent) -> int:
-    """How much of the model's window a request may take, in tokens as we estimate them."""
+    """How much of the model's window a request may take, in tokens as we count them."""
     plan = agent.context
-    ratio = agent.token_ratios.of(agent.model.endpoints[0])
-    return int((plan.window_tokens - plan.answer_tokens) / ratio)
+    room = plan.window_tokens - plan.answer_tokens
+    if plan.tokenizer.is_exact:
+        return room
+    return int(room / agent.token_ratios.of(agent.model.endpoints[0]))
 
 
 def prepare(
@@ -59,17 +60,19 @@ def prepare(
         context: of the agent, in this stretch.
         loaded: what else it is shown.
         found: the tools that it has found, where it is not shown all.
-        window: how much fits, in estimated tokens.
+        window: how much fits, in tokens as we count them.
         stream: the text is wanted as it is written.
     """
-    shown = agent.shown_tools(found)
-    system = ShownMessage({"role": "system", "content": agent.prompt.text()})
+    shown, counted_by = agent.shown_tools(found), agent.context.tokenizer
+    prompt = {"role": "system", "content": agent.prompt.text()}
+    system = ShownMessage(prompt, tokenizer=counted_by)
     text = context_message(loaded.before, agent.escape_signals) if loaded.before else ""
-    before = [ShownMessage({"role": "user", "content": text})] if text else []
+    message = {"role": "user", "content": text}
+    before = [ShownMessage(message, tokenizer=counted_by)] if text else []
     past = [(one.position, show(agent, one.messages, context)) for one in loaded.past]
     fixed_tokens = system.tokens + sum(one.tokens for one in shown)
     plan = agent.context
-    parts = Parts(before, past, show(agent, history, context))
+    parts = Parts(before, past, show(agent, history, context), counted_by)
     fitted = fit(parts, window, plan.trim_percent, fixed_tokens, plan.history)
     request = ModelRequest(
         agent.id,
@@ -95,6 +98,7 @@ def show(agent: Agent, messages: Sequence[Message], context: Context) -> list[Sh
                 agent.id,
                 client_system=agent.allow_client_system,
                 escape=agent.escape_signals,
+                tokenizer=agent.context.tokenizer,
             )
             known = context.shown[id(message)] = message, made
         out += known[1]
@@ -110,7 +114,7 @@ def shown_blocks(agent: Agent, prepared: Prepared) -> tuple[ShownBlock, ...]:
             block.kind,
             ids=block.ids,
             versions=block.versions,
-            tokens=count_tokens(block.text),
+            tokens=agent.context.tokenizer.count(block.text),
             left_out=int(block.is_late),
             load_millis=block.load_millis,
         )

@@ -1,6 +1,7 @@
-"""About how many tokens a text is: an estimate that needs no vocabulary, corrected by providers.
+"""How many tokens a text is: an estimate that needs no vocabulary, corrected by providers.
 
-The pieces are those of o200k's pre-tokenizer, a little coarser (github.com/openai/tiktoken).
+The pieces are those of o200k's pre-tokenizer, a little coarser (github.com/openai/tiktoken). A
+model may have an exact tokenizer instead (see `tokenizers`).
 """
 
 import re
@@ -11,8 +12,6 @@ from typing import Any
 
 # Beside its text a message costs some tokens of its own.
 MESSAGE_TOKENS = 4
-# no text is more tokens than it has characters
-MAX_TOKENS_PER_CHARACTER = 1.0
 LATIN = "a-z\u00c0-\u024f\u1e00-\u1eff"
 PIECE = re.compile(
     # a word, or the part of one that a capital begins
@@ -56,13 +55,27 @@ def count_tokens(text: str) -> int:
     return round(total)
 
 
-def estimate_tokens(message: Mapping[str, Any]) -> int:
-    """About how many tokens a message is, in the form of chat completions."""
-    total = MESSAGE_TOKENS + count_tokens(message.get("content") or "")
-    for call in message.get("tool_calls", ()):
-        function = call["function"]
-        total += count_tokens(function["name"]) + count_tokens(function["arguments"])
-    return total
+@dataclass(frozen=True, slots=True)
+class Tokenizer:
+    """How the tokens are counted of what one model is sent."""
+
+    # of a text
+    count: Callable[[str], int]
+    # no text is more tokens than so many for each of its characters
+    max_per_character: float
+    # the model's own: what its provider counts does not correct it
+    is_exact: bool
+
+    def count_message(self, message: Mapping[str, Any]) -> int:
+        """Of a message in the form of chat completions."""
+        total = MESSAGE_TOKENS + self.count(message.get("content") or "")
+        for call in message.get("tool_calls", ()):
+            function = call["function"]
+            total += self.count(function["name"]) + self.count(function["arguments"])
+        return total
+
+
+ESTIMATE = Tokenizer(count_tokens, max_per_character=1.0, is_exact=False)
 
 
 @dataclass(slots=True)

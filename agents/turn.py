@@ -31,7 +31,6 @@ from agents.model import ModelEvent, ModelReply, Notice, RequestEnded, TextDelta
 from agents.request import Prepared, messages_through, prepare, shown_blocks, window_of
 from agents.stages import Stages
 from agents.text_calls import bare_lines, find_calls
-from agents.tokens import count_tokens
 from tools.calls import (
     CallAsked,
     CallEvent,
@@ -202,13 +201,15 @@ class Turn:
     async def _compact(self, history: Sequence[Message], prepared: Prepared) -> bool:
         """Let a helper shorten the run's oldest messages that do not fit; whether it did."""
         agent, helper = self.agent, self.agent.compactor
+        counted_by = agent.context.tokenizer
         if helper is None or self.context.helper_failed:
             return False
         through = messages_through(agent, history, self.context, prepared.fitted.own)
         if through < 2:
             return False
         # what is longer than the window is no request for a helper, either
-        text = cut_to(text_of(history[1:through]), agent.context.window_tokens // 2)
+        most = agent.context.window_tokens // 2
+        text = cut_to(text_of(history[1:through]), most, counted_by)
 
         async def tell(event: ModelEvent) -> None:
             if isinstance(event, RequestEnded):
@@ -220,8 +221,8 @@ class Turn:
             self.context.helper_failed = True
             await self._warn("helper_failed", f"older messages are left out instead: {error}")
             return False
-        after = count_tokens(answer.summary)
-        before, short = count_tokens(text), cut_to(answer.summary, MAX_COMPACTED_TOKENS)
+        before, after = counted_by.count(text), counted_by.count(answer.summary)
+        short = cut_to(answer.summary, MAX_COMPACTED_TOKENS, counted_by)
         await self.emit(Compacted(agent.id, agent.name, self.group, through, short, before, after))
         return True
 

@@ -11,10 +11,11 @@ from agents.errors import ProviderError
 from agents.helper import Helper
 from agents.places import Places
 from agents.providers.catalog import Catalog
-from agents.tokens import TokenRatios
+from agents.tokens import Tokenizer, TokenRatios
 from crew.assembly.agents import check_windows, make_agents
 from crew.assembly.helpers import make_helpers
 from crew.assembly.models import require_provider
+from crew.assembly.tokenizers import make_tokenizers
 from crew.assembly.tools import make_tools, tool_limits
 from crew.config.checks.validate import validate
 from crew.config.crew_file import CrewConfig
@@ -57,6 +58,8 @@ class Checked:
 
     files: CrewFiles
     tools: Toolbox
+    # of the models that have one, by their names
+    tokenizers: Mapping[str, Tokenizer]
     problems: tuple[Problem, ...]
 
 
@@ -108,7 +111,7 @@ class Recipe:
 
         Args:
             sources: the files.
-            imports: import Python tools too.
+            imports: import Python tools and tokenizers too.
             literals: for files that were kept without them.
         """
         environment = os.environ if self.environment is None else self.environment
@@ -123,12 +126,15 @@ class Recipe:
         )
         tools, problems = make_tools(files, self.tools, maker, imports=imports)
         found = [*files.problems, *problems, *validate(files, tools)]
+        tokenizers, unmade = make_tokenizers(files) if imports else ({}, [])
+        found += unmade
         if imports and files.crew is not None and not has_failed(found):
-            found += check_windows(self, files, routing_of(files, tools.names), tools)
+            routing = routing_of(files, tools.names)
+            found += check_windows(self, files, routing, tools, tokenizers)
         kept = without_suppressed(files.documents.values(), found)
         # a tool that does not import may say anything
         told = [replace(one, message=self.secrets.mask(one.message)) for one in in_order(kept)]
-        return Checked(files, tools, tuple(told))
+        return Checked(files, tools, tokenizers, tuple(told))
 
     def load(self, sources: Sources, literals: Mapping[YamlPath, str] | None = None) -> "Crew":
         """The crew of these files. See `check`.
@@ -159,8 +165,9 @@ class Recipe:
         )
         if self.provider is not None:
             require_provider(self.provider, catalog)
-        helpers = make_helpers(self, files, entry_point(files), catalog)
-        agents, problems = make_agents(self, files, routing, tools, catalog, helpers)
+        tokenizers = checked.tokenizers
+        helpers = make_helpers(self, files, entry_point(files), catalog, tokenizers)
+        agents, problems = make_agents(self, files, routing, tools, catalog, helpers, tokenizers)
         if problems:
             raise ConfigurationError(problems, files.texts)
         kept = sources.without(files.literals.values())

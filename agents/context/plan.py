@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from agents.tokens import ESTIMATE, Tokenizer
+
 ANSWER_TOKENS = 1024
 
 
@@ -40,6 +42,8 @@ class ContextPlan:
     answer_tokens: int = 0
     trim_percent: float = 20.0
     load_timeout_seconds: float = 0.1
+    # of its model
+    tokenizer: Tokenizer = ESTIMATE
     history: HistoryBlock = HistoryBlock()
     # None: it is shown none
     summary: SummaryBlock | None = None

@@ -20,6 +20,7 @@ from agents.messages import (
 )
 from agents.model import ShownMessage, WireMessage
 from agents.text_calls import bare_lines
+from agents.tokens import ESTIMATE, Tokenizer
 from tools.calls import ToolCall
 from tools.output import format_results
 
@@ -30,6 +31,7 @@ def show_history(
     *,
     client_system: bool = False,
     escape: Callable[[str], str] = str,
+    tokenizer: Tokenizer = ESTIMATE,
 ) -> list[ShownMessage]:
     """The conversation in the form of chat completions, as one agent is shown it.
 
@@ -42,35 +44,38 @@ def show_history(
         agent_id: who is shown it.
         client_system: send the client's system messages too.
         escape: changes what would be a signal of the agent's in the output of a tool.
+        tokenizer: counts the tokens of what is shown.
     """
     out: list[ShownMessage] = []
+
+    def add(role: str, content: str) -> None:
+        out.append(ShownMessage({"role": role, "content": content}, tokenizer=tokenizer))
+
     for message in history:
         match message:
             case UserMessage(content):
-                out.append(ShownMessage({"role": "user", "content": quote_marks(content)}))
+                add("user", quote_marks(content))
             case CrewMessage(content):
-                out.append(ShownMessage({"role": "user", "content": content}))
+                add("user", content)
             case CompactedMessage(content, count):
                 block = LoadedBlock("summary", f"{count} messages of this run: {content}")
-                text = context_message([block], escape)
-                out.append(ShownMessage({"role": "user", "content": text}))
+                add("user", context_message([block], escape))
             case SystemMessage(content):
                 if client_system:
-                    out.append(ShownMessage({"role": "system", "content": content}))
+                    add("system", content)
             case AgentMessage() if message.agent_id == agent_id:
-                out.append(ShownMessage(_own_answer(message)))
+                out.append(ShownMessage(_own_answer(message), tokenizer=tokenizer))
             case AgentMessage(name=name, content=content):
                 if content:
-                    text = f"[{name}]: {quote_marks(content)}"
-                    out.append(ShownMessage({"role": "user", "content": text}))
+                    add("user", f"[{name}]: {quote_marks(content)}")
             case ToolMessage():
                 native = message.native and message.agent_id == agent_id
-                out += _show_results(message, escape, native=native)
+                out += _show_results(message, escape, tokenizer, native=native)
     return out
 
 
 def _show_results(
-    message: ToolMessage, escape: Callable[[str], str], *, native: bool
+    message: ToolMessage, escape: Callable[[str], str], tokenizer: Tokenizer, *, native: bool
 ) -> list[ShownMessage]:
     """Native results are a `tool` message each; any others are one text."""
 
@@ -79,13 +84,13 @@ def _show_results(
 
     if not native:
         text = format_results([(r.tool, r.status, shown(r)) for r in message.results])
-        return [ShownMessage({"role": "user", "content": text}, message.results)]
+        return [ShownMessage({"role": "user", "content": text}, message.results, tokenizer)]
     out = []
     for result in message.results:
         mark = "" if result.status == "success" else "Error: "
         content = mark + shown(result)
         wire = {"role": "tool", "tool_call_id": result.call_id, "content": content}
-        out.append(ShownMessage(wire, (result,)))
+        out.append(ShownMessage(wire, (result,), tokenizer))
     return out
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from agents.context.plan import HistoryBlock
 from agents.model import ShownMessage
-from agents.tokens import MAX_TOKENS_PER_CHARACTER, MESSAGE_TOKENS
+from agents.tokens import ESTIMATE, MESSAGE_TOKENS, Tokenizer
 
 # of a note that says what is left out
 NOTE_TOKENS = 25
@@ -21,6 +21,8 @@ class Parts:
     past: Sequence[tuple[int, Sequence[ShownMessage]]]
     # the run's own messages
     own: Sequence[ShownMessage]
+    # by which they are counted
+    tokenizer: Tokenizer = ESTIMATE
 
 
 @dataclass(slots=True)
@@ -28,7 +30,7 @@ class Fitted:
     """What is sent, and what is not."""
 
     messages: list[ShownMessage]
-    # estimated, of all but the system prompt and the tools
+    # of all but the system prompt and the tools; -1: not counted, since it fits for certain
     tokens: int
     # how much is left out: exchanges, results, messages
     exchanges: int = 0
@@ -63,7 +65,7 @@ def fit(
     """
     room = window_tokens - fixed_tokens
     whole = _joined(parts.before, parts.past, parts.own)
-    if _fits_for_certain(whole, room):
+    if _fits_for_certain(whole, room, parts.tokenizer):
         return Fitted(whole, -1)
     total = _sum(whole)
     if total <= room:
@@ -77,14 +79,14 @@ def fit(
         if total <= goal:
             return Fitted(whole, total, results=results)
     kept, exchanges = _newest(parts, goal, history.quarter)
-    notes = [_note(exchanges, "exchange")] if exchanges else []
+    notes = [_note(exchanges, "exchange", parts.tokenizer)] if exchanges else []
     before = [*parts.before, *notes]
     whole = _joined(before, kept, parts.own)
     total = _sum(whole)
     if total <= (goal if exchanges else room):
         return Fitted(whole, total, exchanges, results)
     rest = _sum(_joined(before, kept, ()))
-    own, left_out = _without_middle(list(parts.own), goal - rest)
+    own, left_out = _without_middle(list(parts.own), goal - rest, parts.tokenizer)
     whole = _joined(before, kept, own)
     return Fitted(whole, _sum(whole), exchanges, results, left_out)
 
@@ -103,12 +105,14 @@ def _sum(messages: Sequence[ShownMessage]) -> int:
     return sum(message.tokens for message in messages)
 
 
-def _fits_for_certain(messages: Sequence[ShownMessage], room_tokens: int) -> bool:
+def _fits_for_certain(
+    messages: Sequence[ShownMessage], room_tokens: int, tokenizer: Tokenizer
+) -> bool:
     """Whether no count is needed, as for most conversations."""
     if any("tool_calls" in message.wire for message in messages):
         return False
     sizes = (len(message.wire.get("content") or "") for message in messages)
-    most = sum(MESSAGE_TOKENS + size * MAX_TOKENS_PER_CHARACTER for size in sizes)
+    most = sum(MESSAGE_TOKENS + size * tokenizer.max_per_character for size in sizes)
     return most <= room_tokens
 
 
@@ -132,7 +136,7 @@ def _without_results(parts: Parts, keep: int) -> tuple[Parts, int]:
 
     past = [(position, shortened(messages)) for position, messages in parts.past]
     own = shortened(parts.own)
-    return Parts(parts.before, past, own), left_out
+    return replace(parts, past=past, own=own), left_out
 
 
 def _lost(message: ShownMessage) -> str:
@@ -166,7 +170,9 @@ def _newest(
     return parts.past[first:], first
 
 
-def _without_middle(messages: list[ShownMessage], goal: float) -> tuple[list[ShownMessage], int]:
+def _without_middle(
+    messages: list[ShownMessage], goal: float, tokenizer: Tokenizer
+) -> tuple[list[ShownMessage], int]:
     """The first message, a note and the newest ones; how many are left out."""
     blocks = _blocks(messages)
     if len(blocks) < 3:
@@ -181,14 +187,14 @@ def _without_middle(messages: list[ShownMessage], goal: float) -> tuple[list[Sho
     count = blocks[kept].start - blocks[0].stop
     if count == 0:
         return messages, 0
-    note = _note(count, "message")
+    note = _note(count, "message", tokenizer)
     return [*messages[blocks[0]], note, *messages[blocks[kept].start :]], count
 
 
-def _note(count: int, what: str) -> ShownMessage:
+def _note(count: int, what: str, tokenizer: Tokenizer) -> ShownMessage:
     plural = "s" if count > 1 else ""
     text = f"[{count} earlier {what}{plural} left out to fit the context window]"
-    return ShownMessage({"role": "user", "content": text})
+    return ShownMessage({"role": "user", "content": text}, tokenizer=tokenizer)
 
 
 def _blocks(messages: Sequence[ShownMessage]) -> list[slice]:

@@ -23,7 +23,6 @@ from agents.model import (
     TextDelta,
     Usage,
 )
-from agents.tokens import estimate_tokens
 from tools.calls import ToolCall
 from tools.clock import Clock
 from tools.yaml_shape import JsonObject, Pattern, Shape
@@ -240,7 +239,7 @@ class Scripted:
             for n, call in enumerate(rule.calls, 1)
         )
         prompt_tokens = sum(message.tokens for message in request.messages)
-        usage = Usage(prompt_tokens, estimate_tokens({"content": content}))
+        usage = Usage(prompt_tokens, request.tokenizer.count_message({"content": content}))
         # who writes a script may write calls as text, and means them
         return ModelReply(content, calls, usage, self.name, has_native_calls=bool(calls))
 

@@ -1,5 +1,5 @@
 """Configuration -> live objects; the only bridge between the two.
 
-Modules: `given` (what a program gives beside the files), `tools`, `models`, `prompts`, `contexts`
-(what models are shown), `helpers` (models beside the runs), `agents`.
+Modules: `given` (what a program gives beside the files), `tools`, `models`, `tokenizers`,
+`prompts`, `contexts` (what models are shown), `helpers` (models beside the runs), `agents`.
 """

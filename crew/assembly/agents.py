@@ -10,14 +10,16 @@ from agents.config import AgentConfig
 from agents.errors import ProviderError
 from agents.helper import Helper
 from agents.providers.catalog import Catalog
-from agents.tokens import count_tokens
+from agents.tokens import Tokenizer
 from crew.assembly.contexts import make_context, over_window
 from crew.assembly.given import Given
 from crew.assembly.models import make_model
 from crew.assembly.prompts import make_prompt, text_call_hint
+from crew.assembly.tokenizers import tokenizer_of
 from crew.assembly.tools import tool_limits
 from crew.config.crew_file import CrewSettings
 from crew.config.loader import CrewFiles
+from crew.config.models import models_of, primary_of
 from crew.config.problems import Problem
 from crew.config.routing_plan import is_terminal
 from crew.routing.rules import Routing
@@ -40,6 +42,7 @@ def make_agents(
     tools: Toolbox,
     catalog: Catalog,
     helpers: Mapping[str, Helper],
+    tokenizers: Mapping[str, Tokenizer],
 ) -> tuple[dict[str, Agent], list[Problem]]:
     """The crew's agents, and what is wrong with any.
 
@@ -50,6 +53,7 @@ def make_agents(
         tools: what `make_tools` made.
         catalog: makes the models, and owns their clients.
         helpers: by name.
+        tokenizers: of the models that have one, by their names.
     """
     crew = files.crew
     assert crew is not None, "a crew with errors is not assembled"
@@ -60,19 +64,21 @@ def make_agents(
     for agent_id in crew.agents:
         config = files.agents[agent_id]
         own_tools = tools.named(config.tools)
+        chosen = list(models_of(config, crew.models))
+        tokenizer = tokenizer_of(chosen[0], tokenizers)
         try:
-            model = make_model(config, catalog, given)
+            model = make_model(agent_id, config, chosen, catalog, given)
         except ProviderError as error:
             text = f"agent {agent_id}: {error}"
             document = files.agent_files[agent_id]
             problems.append(document.problem(("provider",), "provider", text))
             continue
-        definitions = _tool_definitions(config, own_tools, given.secrets)
+        definitions = _tool_definitions(config, own_tools, given.secrets, tokenizer)
         finders = {}
         if _searches(settings, definitions):
             finders = {TOOL_SEARCH: search_tool(own_tools.values())}
-            definitions |= _tool_definitions(config, finders, given.secrets)
-        context, texts = make_context(config, crew, files.context_texts)
+            definitions |= _tool_definitions(config, finders, given.secrets, tokenizer)
+        context, texts = make_context(config, crew, files.context_texts, tokenizer)
         is_inline = context.summary is not None and context.summary.is_inline
         routes = routing.routes.get(agent_id, ())
         terminal = is_terminal(files, agent_id)
@@ -103,7 +109,11 @@ def make_agents(
 
 
 def check_windows(
-    given: Given, files: CrewFiles, routing: Routing, tools: Toolbox
+    given: Given,
+    files: CrewFiles,
+    routing: Routing,
+    tools: Toolbox,
+    tokenizers: Mapping[str, Tokenizer],
 ) -> list[Problem]:
     """Errors where what an agent is always shown is over its window; of a crew without others."""
     crew = files.crew
@@ -112,20 +122,21 @@ def check_windows(
     for agent_id in crew.agents:
         config = files.agents[agent_id]
         own_tools = tools.named(config.tools)
-        _, texts = make_context(config, crew, files.context_texts)
+        tokenizer = tokenizer_of(primary_of(config, crew.models), tokenizers)
+        _, texts = make_context(config, crew, files.context_texts, tokenizer)
         routes = routing.routes.get(agent_id, ())
         terminal = is_terminal(files, agent_id)
         prompt = make_prompt(config, crew.settings, own_tools, routes, terminal, given, texts)
-        definitions = _tool_definitions(config, own_tools, given.secrets)
+        definitions = _tool_definitions(config, own_tools, given.secrets, tokenizer)
         if _searches(crew.settings, definitions):
             definitions = {}
         tools_tokens = sum(one.tokens for one in definitions.values())
-        problems += over_window(files, config, count_tokens(prompt.text()), tools_tokens)
+        problems += over_window(files, config, tokenizer.count(prompt.text()), tools_tokens)
     return problems
 
 
 def _tool_definitions(
-    config: AgentConfig, tools: Mapping[str, Tool], secrets: Secrets
+    config: AgentConfig, tools: Mapping[str, Tool], secrets: Secrets, tokenizer: Tokenizer
 ) -> dict[str, ToolDefinition]:
     """The tools in the form of chat completions; none for calls in text."""
     if config.tool_call_mode == "text":
@@ -138,7 +149,7 @@ def _tool_definitions(
             "parameters": tool.parameters,
         }
         shown = {"type": "function", "function": map_texts(function, secrets.mask)}
-        definitions[tool.name] = ToolDefinition(shown, count_tokens(to_json(shown).decode()))
+        definitions[tool.name] = ToolDefinition(shown, tokenizer.count(to_json(shown).decode()))
     return definitions
 
 

@@ -12,15 +12,16 @@ from agents.context.shape import (
     SummaryBlockConfig,
     TextBlockConfig,
 )
-from agents.tokens import count_tokens
+from agents.tokens import Tokenizer
 from crew.config.crew_file import CrewConfig
 from crew.config.document import YamlPath
 from crew.config.loader import CrewFiles
+from crew.config.models import primary_of
 from crew.config.problems import Problem
 
 
 def make_context(
-    config: AgentConfig, crew: CrewConfig, files: Mapping[str, str]
+    config: AgentConfig, crew: CrewConfig, files: Mapping[str, str], tokenizer: Tokenizer
 ) -> tuple[ContextPlan, tuple[str, ...]]:
     """An agent's context, and the texts that stand at the end of its prompt.
 
@@ -28,8 +29,9 @@ def make_context(
         config: of the agent.
         crew: of the crew.
         files: the texts of the files that blocks name.
+        tokenizer: of its model.
     """
-    settings, given = crew.settings, context_of(config, crew)
+    given = crew.context_of(config)
     is_told, keeps = given is not None, crew.conversations is not None
     given = given or ContextConfig()
     history, summary = HistoryBlock(), None
@@ -38,7 +40,7 @@ def make_context(
         match block:
             case TextBlockConfig(file=file, text=text, max_tokens=most):
                 whole = files.get(file, "") if file is not None else text or ""
-                texts.append((file or "", cut_to(whole.strip(), most)))
+                texts.append((file or "", cut_to(whole.strip(), most, tokenizer)))
             case SummaryBlockConfig(every=every, keep=keep, max_tokens=most):
                 summary = SummaryBlock(every, keep, most, block.compact == "inline")
             case HistoryBlockConfig(exchanges=exchanges, transcripts=transcripts):
@@ -46,21 +48,17 @@ def make_context(
                 results = block.keep_results if is_told or keeps else None
                 history = HistoryBlock(exchanges, transcripts, results)
     plan = ContextPlan(
-        given.window_tokens or settings.max_context_window,
-        _answer_tokens(given, config) if is_told or keeps else 0,
-        settings.context_trim_percent,
-        given.load_timeout_millis / 1000,
-        history,
-        summary,
-        tuple((name, count_tokens(text)) for name, text in texts),
-        is_told,
+        window_tokens=_window(given, config, crew)[0],
+        answer_tokens=_answer_tokens(given, config) if is_told or keeps else 0,
+        trim_percent=crew.settings.context_trim_percent,
+        load_timeout_seconds=given.load_timeout_millis / 1000,
+        tokenizer=tokenizer,
+        history=history,
+        summary=summary,
+        texts=tuple((name, tokenizer.count(text)) for name, text in texts),
+        is_told=is_told,
     )
     return plan, tuple(text for _, text in texts)
-
-
-def context_of(config: AgentConfig, crew: CrewConfig) -> ContextConfig | None:
-    """The agent's own `context`, else the crew's."""
-    return config.context or crew.context
 
 
 def _blocks(given: ContextConfig, crew: CrewConfig) -> list[BlockConfig]:
@@ -70,6 +68,16 @@ def _blocks(given: ContextConfig, crew: CrewConfig) -> list[BlockConfig]:
     if crew.conversations is None:
         return [history]
     return [SummaryBlockConfig(kind="summary"), history]
+
+
+def _window(given: ContextConfig, config: AgentConfig, crew: CrewConfig) -> tuple[int, str]:
+    """How many tokens fit, and the key that says so."""
+    if given.window_tokens is not None:
+        return given.window_tokens, "window_tokens"
+    chosen = primary_of(config, crew.models)
+    if chosen.named.context_window is not None:
+        return chosen.named.context_window, f"models.{chosen.name}.context_window"
+    return crew.settings.max_context_window, "settings.max_context_window"
 
 
 def _answer_tokens(given: ContextConfig, config: AgentConfig) -> int:
@@ -82,7 +90,7 @@ def over_window(
     """An error where what an agent is always shown, and what is kept free, is over its window."""
     crew = files.crew
     assert crew is not None, "only of a crew that can be read"
-    given = context_of(config, crew)
+    given = crew.context_of(config)
     if given is None and crew.conversations is None:
         return
     context = given or ContextConfig()
@@ -94,12 +102,11 @@ def over_window(
             case HistoryBlockConfig(min_tokens=least):
                 parts["history.min_tokens"] = least
     parts["answer"] = _answer_tokens(context, config)
-    window = context.window_tokens or crew.settings.max_context_window
+    window, key = _window(context, config, crew)
     total = sum(parts.values())
     if total <= window:
         return
     listed = " + ".join(f"{name} {tokens}" for name, tokens in parts.items() if tokens)
-    key = "window_tokens" if context.window_tokens else "settings.max_context_window"
     text = f"{config.id} needs {total} tokens, and {key} is {window}: {listed}"
     document = files.agent_files[config.id]
     path: YamlPath = ("context",)

@@ -1,14 +1,15 @@
 """Models that work beside the runs: what names and summarises conversations."""
 
-from typing import Any
+from collections.abc import Mapping
 
-from agents.config import AgentConfig, ModelConfig
 from agents.helper import PREFIX, Helper
 from agents.providers.catalog import Catalog
+from agents.tokens import Tokenizer
 from crew.assembly.given import Given
-from crew.assembly.models import make_model, primary_of
-from crew.config.conversations import HelperConfig
+from crew.assembly.models import make_model
+from crew.assembly.tokenizers import tokenizer_of
 from crew.config.loader import CrewFiles
+from crew.config.models import models_of_helper
 
 MAX_TOKENS, TIMEOUT_SECONDS = 600, 60.0
 DATA = (
@@ -31,7 +32,13 @@ PROMPTS = {
 }
 
 
-def make_helpers(given: Given, files: CrewFiles, entry: str, catalog: Catalog) -> dict[str, Helper]:
+def make_helpers(
+    given: Given,
+    files: CrewFiles,
+    entry: str,
+    catalog: Catalog,
+    tokenizers: Mapping[str, Tokenizer],
+) -> dict[str, Helper]:
     """The helpers by name; none where the scripted model has no rule for it.
 
     Args:
@@ -39,6 +46,7 @@ def make_helpers(given: Given, files: CrewFiles, entry: str, catalog: Catalog) -
         files: a crew without errors.
         entry: the entry agent, whose model a helper has unless it says otherwise.
         catalog: makes the models.
+        tokenizers: of the models that have one, by their names.
 
     Raises:
         ProviderError: a provider cannot be used.
@@ -47,51 +55,22 @@ def make_helpers(given: Given, files: CrewFiles, entry: str, catalog: Catalog) -
     assert crew is not None, "a crew with errors is not assembled"
     if crew.conversations is None:
         return {}
-    helpers = {}
+    helpers, said, agent = {}, crew.helpers.said, files.agents[entry]
     for name, prompt in PROMPTS.items():
-        config = helper_config(files, entry, name)
-        asked = config.primary if config.primary is not None else primary_of(config)
-        provider = given.provider or asked.provider
+        chosen = models_of_helper(crew.helpers, name, agent, crew.models)
+        provider = given.provider or chosen[0].config.provider
         if provider == "scripted" and not _is_scripted(files, name):
             continue
-        own, default = getattr(crew.helpers, name), crew.helpers.default
-        text = _first(own, default, "system_prompt") or prompt
         helpers[name] = Helper(
             name,
-            make_model(config, catalog, given),
-            given.secrets.mask(text),
-            _first(own, default, "max_tokens") or MAX_TOKENS,
-            _first(own, default, "timeout_seconds") or TIMEOUT_SECONDS,
+            make_model(f"{PREFIX}{name}", agent, chosen, catalog, given),
+            tokenizer_of(chosen[0], tokenizers),
+            given.secrets.mask(said(name, "system_prompt") or prompt),
+            said(name, "max_tokens") or MAX_TOKENS,
+            said(name, "timeout_seconds") or TIMEOUT_SECONDS,
             given.clock,
         )
     return helpers
-
-
-def helper_config(files: CrewFiles, entry: str, name: str) -> AgentConfig:
-    """A helper as if it were an agent: the entry agent's model and limits, but for what it says."""
-    crew, agent = files.crew, files.agents[entry]
-    assert crew is not None, "a crew with errors is not assembled"
-    own, default = getattr(crew.helpers, name), crew.helpers.default
-    known = primary_of(agent)
-    keys = ("model", "provider", "provider_url")
-    said = {key: _first(own, default, key) for key in keys}
-    # that of another provider would be another one's
-    known_url = None if said["provider"] else known.provider_url
-    primary = ModelConfig(
-        model=said["model"] or known.model,
-        provider=said["provider"] or known.provider,
-        provider_url=said["provider_url"] or known_url,
-    )
-    backup = None if any(said.values()) else agent.backup
-    update = {"id": f"{PREFIX}{name}", "primary": primary, "backup": backup}
-    return agent.model_copy(update=update)
-
-
-def _first(own: HelperConfig | None, default: HelperConfig | None, key: str) -> Any:
-    for config in (own, default):
-        if config is not None and getattr(config, key) is not None:
-            return getattr(config, key)
-    return None
 
 
 def _is_scripted(files: CrewFiles, name: str) -> bool:

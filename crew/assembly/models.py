@@ -1,5 +1,7 @@
 """The models of agents and helpers, with what is around each."""
 
+from collections.abc import Sequence
+
 from agents.budget import Budget, DailyUsage
 from agents.config import AgentConfig, ModelConfig
 from agents.errors import ProviderError
@@ -8,6 +10,7 @@ from agents.model import Model
 from agents.places import Limited
 from agents.providers.catalog import BUILTIN_PROVIDERS, Catalog
 from crew.assembly.given import Given
+from crew.config.models import ChosenModel
 from tools.suggest import nearest
 
 
@@ -21,23 +24,33 @@ def require_provider(name: str, catalog: Catalog) -> None:
     raise ProviderError(f"there is no provider {name!r}; {hint}")
 
 
-def make_model(config: AgentConfig, catalog: Catalog, given: Given) -> Model:
-    """The model that a configuration names; raises ProviderError."""
-    primary = primary_of(config)
+def make_model(
+    agent_id: str,
+    config: AgentConfig,
+    chosen: Sequence[ChosenModel],
+    catalog: Catalog,
+    given: Given,
+) -> Model:
+    """The model of an agent or a helper.
+
+    Args:
+        agent_id: by which it counts.
+        config: has its limits.
+        chosen: its model and, if it has one, its backup.
+        catalog: makes the models.
+        given: what the program gives.
+
+    Raises:
+        ProviderError: a provider cannot be used.
+    """
+    primary, *backups = (one.config for one in chosen)
     if given.provider is not None:
         model = catalog.model(ModelConfig(model=primary.model, provider=given.provider))
-    elif config.backup is not None:
-        model = Fallback(catalog.model(primary, has_backup=True), catalog.model(config.backup))
+    elif backups:
+        model = Fallback(catalog.model(primary, has_backup=True), catalog.model(backups[0]))
     else:
         model = catalog.model(primary)
     if config.max_concurrent is not None:
         model = Limited(model, config.max_concurrent, given.places)
-    usage = given.daily_usage.setdefault(config.id, DailyUsage())
+    usage = given.daily_usage.setdefault(agent_id, DailyUsage())
     return Budget(model, config.cost_limits, usage, given.clock)
-
-
-def primary_of(config: AgentConfig) -> ModelConfig:
-    """The model of an agent, however its file names it."""
-    return config.primary or ModelConfig(
-        model=config.model, provider=config.provider, provider_url=config.provider_url
-    )

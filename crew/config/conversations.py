@@ -1,11 +1,14 @@
 """The shapes of `conversations` and `helpers`."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
 from agents.endpoint import Address
 from tools.yaml_shape import Shape
+
+# by their names in `helpers`
+HELPERS = ("title", "summary")
 
 
 class ConversationsConfig(Shape):
@@ -28,7 +31,7 @@ class HelperConfig(Shape):
     """A model that works beside the runs; keys that are not given are those of `default`."""
 
     model: str | None = None
-    """The model's name at its provider; the entry agent's unless given."""
+    """As in an agent's file; the entry agent's unless given."""
     provider: str | None = None
     """As in an agent's file; the entry agent's unless given."""
     provider_url: Address | None = None
@@ -52,3 +55,10 @@ class HelpersConfig(Shape):
     """What the others do not say."""
     at_once: Annotated[int, Field(ge=1, le=100)] = 2
     """Chores that a process does at the same time."""
+
+    def said(self, name: str, key: str) -> Any:
+        """What is said of a helper, by its own entry or by `default`; None if nothing is."""
+        for config in (getattr(self, name), self.default):
+            if config is not None and getattr(config, key) is not None:
+                return getattr(config, key)
+        return None

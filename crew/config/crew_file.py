@@ -4,10 +4,12 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from agents.config import AgentConfig
 from agents.context.shape import ContextConfig
 from agents.endpoint import ProviderConfig
 from crew.config.conversations import ConversationsConfig, HelpersConfig
 from crew.config.hooks import HookConfig
+from crew.config.models import NamedModelConfig
 from crew.config.notify import ChannelConfigs
 from crew.config.schedules import ScheduleConfig
 from crew.journal.rows import NoticeKind
@@ -33,7 +35,7 @@ IGNORED_CREW_KEYS = frozenset(
     }
 )
 # What conductor, cagent and others call these keys.
-SYNONYMS = {"entry": "entry_point", "start": "entry_point", "models": "providers"}
+SYNONYMS = {"entry": "entry_point", "start": "entry_point"}
 # Settings of go-agentic's without effect here.
 IGNORED_SETTINGS = frozenset(
     {
@@ -241,6 +243,8 @@ class CrewConfig(Shape):
     """Signals, defaults, behaviors and groups."""
     providers: dict[str, ProviderConfig] = {}
     """OpenAI-compatible endpoints by name; `openai`, `ollama` and `scripted` are built in."""
+    models: dict[str, NamedModelConfig] = {}
+    """What is known of models, by the names that agents have as their `model`."""
     tools: ToolConfigs = {}
     """As in tools.yaml."""
     hooks: dict[Name, HookConfig] = {}
@@ -255,6 +259,10 @@ class CrewConfig(Shape):
     """What models are shown; an agent's file may have its own instead."""
     helpers: HelpersConfig = HelpersConfig()
     """Models that name and summarise conversations."""
+
+    def context_of(self, agent: AgentConfig) -> ContextConfig | None:
+        """What an agent is shown: its own `context`, else the crew's."""
+        return agent.context or self.context
 
     @property
     def told(self) -> dict[str, list[NoticeKind]]:

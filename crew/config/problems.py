@@ -56,6 +56,7 @@ ErrorCode = Literal[
     "terminal-disagreement",
     "provider",
     "context-over-window",
+    "tokenizer",
     # the graph
     "trap",
 ]
@@ -66,6 +67,7 @@ WarningCode = Literal[
     "unused-agent",
     "unused-tool",
     "unused-provider",
+    "unused-model",
     "unused-allow",
     # shapes
     "ignored-key",

@@ -86,7 +86,7 @@ class _Loading:
         millis = (self.clock.monotonic() - began) * 1000
         if found is None:
             return [LoadedBlock("summary", load_millis=millis, is_late=True)]
-        text = cut_to(found.text_with_facts, block.max_tokens)
+        text = cut_to(found.text_with_facts, block.max_tokens, self.plan.tokenizer)
         return [LoadedBlock("summary", text, versions=(found.version,), load_millis=millis)]
 
     async def past(self, known: Conversation) -> list[PastExchange] | None:

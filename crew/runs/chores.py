@@ -163,7 +163,7 @@ class Chores:
             return "skipped"
         place = (known.owner, known.conversation_id)
         exchanges = await self.store.conversations.shown(*place, 0, MAX_TITLED, transcripts=False)
-        answer = await helper.ask(_as_text(exchanges), TitleAnswer, self._tell(helper))
+        answer = await helper.ask(_as_text(exchanges, helper), TitleAnswer, self._tell(helper))
         title = one_line(self.runs.crew.secrets.mask(answer.title))
         if not title:
             raise ModelError("unreadable", "the title is empty")
@@ -190,7 +190,7 @@ class Chores:
         new = await self.store.conversations.shown(
             *place, known.summarised, through, transcripts=True
         )
-        text = _as_text(new)
+        text = _as_text(new, helper)
         if last is not None:
             text = f"{as_data('summary', last.text_with_facts)}\n\n{text}"
         answer = await helper.ask(text, SummaryAnswer, self._tell(helper))
@@ -257,8 +257,9 @@ def _plain(text: str) -> str:
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 
-def _as_text(exchanges: Sequence[Exchange]) -> str:
+def _as_text(exchanges: Sequence[Exchange], helper: Helper) -> str:
     parts = [
         f"Exchange {one.number}\nuser: {one.query}\n{one.agent}: {one.answer}" for one in exchanges
     ]
-    return as_data("exchanges", "\n\n".join(cut_to(part, MAX_EXCHANGE_TOKENS) for part in parts))
+    short = [cut_to(part, MAX_EXCHANGE_TOKENS, helper.tokenizer) for part in parts]
+    return as_data("exchanges", "\n\n".join(short))

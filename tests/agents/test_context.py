@@ -16,7 +16,7 @@ from agents.context.window import Parts, fit
 from agents.messages import ToolOutput
 from agents.model import ShownMessage
 from agents.prompt import Prompt, fill
-from agents.tokens import estimate_tokens
+from agents.tokens import ESTIMATE
 from tools import ToolCall, VirtualClock
 
 CALL = ToolCall("c1", "Ping", {"host": "é"}, extra={"extra_content": {"s": 1}})
@@ -105,7 +105,7 @@ def test_the_window(kinds: list[int], window: int, trim: int):
             block(n) if kind == 0 else [{"role": "user", "content": f"{n}" + "x" * kind * 30}]
         )
     fitted = fitted_to(messages, window, trim)
-    if sum(map(estimate_tokens, messages)) <= window:
+    if sum(map(ESTIMATE.count_message, messages)) <= window:
         assert fitted == messages
         return
     assert fitted[0] == messages[0]
@@ -121,7 +121,7 @@ def test_the_window(kinds: list[int], window: int, trim: int):
         goal = window * (100 - trim) / 100
         newest = 2 if kept[-1]["role"] == "tool" else 1
         assert (
-            estimate_tokens(fitted[0]) + sum(map(estimate_tokens, kept)) <= goal
+            ESTIMATE.count_message(fitted[0]) + sum(map(ESTIMATE.count_message, kept)) <= goal
             or len(kept) == newest
         )
 

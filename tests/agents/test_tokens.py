@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.tokens import MAX_TOKENS_PER_CHARACTER, TokenRatios, count_tokens, estimate_tokens
+from agents.tokens import ESTIMATE, TokenRatios, count_tokens
 from tests.agents.texts import TEXTS
 
 bpe_openai = pytest.importorskip("bpe_openai", reason="bpe-openai is not installed")
@@ -27,14 +27,14 @@ def test_the_estimate_is_near_the_count(kind: str, o200k):
 @given(st.text())
 def test_no_character_is_more_than_a_token(text: str):
     """So a short conversation need not be counted; and parts are about their whole."""
-    assert 0 <= count_tokens(text) <= len(text) * MAX_TOKENS_PER_CHARACTER
+    assert 0 <= count_tokens(text) <= len(text) * ESTIMATE.max_per_character
 
 
 def test_calls_count():
     """By their names and arguments, beside the text of the message."""
     call = {"function": {"name": "Ping", "arguments": '{"host": "db"}'}}
-    assert estimate_tokens({"content": None}) == 4
-    assert estimate_tokens({"content": None, "tool_calls": [call]}) == 4 + 1 + count_tokens(
+    assert ESTIMATE.count_message({"content": None}) == 4
+    assert ESTIMATE.count_message({"content": None, "tool_calls": [call]}) == 4 + 1 + count_tokens(
         '{"host": "db"}'
     )
 

@@ -1,10 +1,9 @@
-"""Each agent's tools and providers, and whether its file and crew.yaml agree."""
+"""Each agent's tools, and whether its file and crew.yaml agree."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from agents.config import AgentConfig
-from agents.providers.catalog import BUILTIN_PROVIDERS
 from crew.config.checks.references import unknown_name
 from crew.config.crew_file import CrewConfig
 from crew.config.document import Document
@@ -22,7 +21,6 @@ def check_agents(
 ) -> Iterator[Problem]:
     """The problems of every agent."""
     known_tools = _known_tools(files, tools)
-    named_providers = files.names_in(CREW_FILE, ("providers",))
     listed = frozenset(crew.agents)
     unlisted = unlisted_prefixes(files, tools)
     for agent_id, agent in files.agents.items():
@@ -37,8 +35,6 @@ def check_agents(
             continue
         if known_tools is not None:
             yield from _check_tools(agent, document, known_tools, unlisted)
-        if named_providers is not None:
-            yield from _check_providers(files, agent, crew, named_providers)
         yield from _check_terminal(files, crew, agent)
 
 
@@ -90,33 +86,6 @@ def repeated(names: Sequence[str]) -> Iterator[int]:
         if name in seen:
             yield place
         seen.add(name)
-
-
-def _check_providers(
-    files: CrewFiles, agent: AgentConfig, crew: CrewConfig, named: Collection[str]
-) -> Iterator[Problem]:
-    document = files.agent_files[agent.id]
-    known = {*BUILTIN_PROVIDERS, *named}
-    models = (
-        (("provider",), agent),
-        (("primary", "provider"), agent.primary),
-        (("backup", "provider"), agent.backup),
-    )
-    for path, model in models:
-        if model is None:
-            continue
-        name = model.provider
-        if name not in known:
-            yield unknown_name(document, path, "provider", name, known)
-        elif name in crew.providers and _lacks_address(files, crew, name, model.provider_url):
-            text = f"provider {name} has no address: give it a base_url in crew.yaml"
-            yield document.problem(path, "provider", f"{text}, or a provider_url here")
-
-
-def _lacks_address(files: CrewFiles, crew: CrewConfig, name: str, url: str | None) -> bool:
-    if name in BUILTIN_PROVIDERS or not files.is_whole(CREW_FILE, "providers"):
-        return False
-    return not (crew.providers[name].base_url or url)
 
 
 def _check_terminal(files: CrewFiles, crew: CrewConfig, agent: AgentConfig) -> Iterator[Problem]:

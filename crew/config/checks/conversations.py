@@ -5,12 +5,11 @@ from collections.abc import Iterator
 from agents.context.shape import ContextConfig, HistoryBlockConfig, SummaryBlockConfig
 from agents.helper import PREFIX
 from agents.providers.catalog import BUILTIN_PROVIDERS
+from crew.config.conversations import HELPERS
 from crew.config.crew_file import CrewConfig
 from crew.config.document import Document, YamlPath
 from crew.config.loader import CrewFiles
 from crew.config.problems import Problem
-
-HELPERS = ("title", "summary", "default")
 
 
 def check_conversations(files: CrewFiles, crew: CrewConfig) -> Iterator[Problem]:
@@ -36,7 +35,7 @@ def _check_helpers(files: CrewFiles, crew: CrewConfig) -> Iterator[Problem]:
     if given.summary is not None and not summarises:
         yield _no_effect(document, ("helpers", "summary"), "no context has a summary")
     known = (*BUILTIN_PROVIDERS, *crew.providers)
-    for name in HELPERS:
+    for name in (*HELPERS, "default"):
         helper = getattr(given, name)
         if helper is not None and helper.provider is not None and helper.provider not in known:
             path = ("helpers", name, "provider")

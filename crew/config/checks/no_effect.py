@@ -1,14 +1,17 @@
 """What a crew's files configure without effect, though each key is right by itself."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from functools import partial
 
 from agents.config import FLAT_COST_KEYS, AgentConfig
 from agents.prompt import variables
+from crew.config.conversations import HELPERS
 from crew.config.crew_file import CrewConfig
 from crew.config.document import Document, YamlPath
 from crew.config.loader import CrewFiles
+from crew.config.models import ChosenModel, models_of, models_of_helper, primary_of
 from crew.config.problems import Problem
+from crew.config.routing_plan import entry_point
 from crew.config.sources import CREW_FILE
 from tools.config import McpServer, PythonTool, ToolConfig
 from tools.config.command import Confined
@@ -19,7 +22,9 @@ CONFINED_KEYS = {"read", "write", "network"}
 # of MCP servers
 ADDRESS_KEYS = {"headers", "allow_private"}
 PROGRAM_KEYS = {"args", "env", "cwd", "sandbox", "read", "write", "network", "max_line_kb"}
-MODEL_KEYS = ("model", "provider", "provider_url")
+PRIMARY_KEYS = ("model", "provider", "provider_url")
+# by which an agent uses what others describe
+USING_KEYS = ("tools", "context", "model", "provider", "primary", "backup")
 
 
 def find_no_effect(
@@ -29,7 +34,7 @@ def find_no_effect(
     listed = [agent_id for agent_id in crew.agents if agent_id in files.agents]
     for agent_id in listed:
         agent, document = files.agents[agent_id], files.agent_files[agent_id]
-        yield from _models(agent, document)
+        yield from _models(agent, document, crew)
         if files.is_whole(document.file, "cost_limits", *FLAT_COST_KEYS):
             yield from _costs(agent, document)
         yield from _prompts(files, agent, document, crew)
@@ -39,12 +44,11 @@ def find_no_effect(
     for name, tool in files.tools.items():
         yield from _tool_keys(tool, files.tool_files[name], ("tools", name))
     if len(listed) == len(crew.agents) and all(
-        files.is_whole(files.agent_files[agent_id].file, "tools", "primary", "backup", "provider")
-        for agent_id in listed
+        files.is_whole(files.agent_files[agent_id].file, *USING_KEYS) for agent_id in listed
     ):
         agents = [files.agents[agent_id] for agent_id in listed]
         yield from _unused_tools(files, agents, sets)
-        yield from _unused_providers(files, crew, agents)
+        yield from _unused_models(files, crew, agents)
 
 
 def _no_effect(document: Document, path: YamlPath, why: str) -> Problem:
@@ -70,19 +74,14 @@ def _tool_keys(tool: ToolConfig, document: Document, path: YamlPath) -> Iterator
         yield _no_effect(document, (*path, "limits", "burst"), why)
 
 
-def _models(agent: AgentConfig, document: Document) -> Iterator[Problem]:
-    for key in MODEL_KEYS:
+def _models(agent: AgentConfig, document: Document, crew: CrewConfig) -> Iterator[Problem]:
+    for key in PRIMARY_KEYS:
         if agent.primary is not None and key in document.data:
             yield _no_effect(document, (key,), "primary is given")
-    models = {
-        (): None if agent.primary else agent,
-        ("primary",): agent.primary,
-        ("backup",): agent.backup,
-    }
-    for path, model in models.items():
-        if model is not None and model.provider == "scripted" and model.provider_url is not None:
+    for model in models_of(agent, crew.models):
+        if model.config.provider == "scripted" and model.config.provider_url is not None:
             why = "the scripted provider has no address"
-            yield _no_effect(document, (*path, "provider_url"), why)
+            yield _no_effect(document, (*model.path, "provider_url"), why)
 
 
 def _costs(agent: AgentConfig, document: Document) -> Iterator[Problem]:
@@ -150,12 +149,51 @@ def _unused_tools(
             yield document.problem(("tools", name), "unused-tool", text, key=True)
 
 
-def _unused_providers(
+def _unused_models(
     files: CrewFiles, crew: CrewConfig, agents: list[AgentConfig]
 ) -> Iterator[Problem]:
-    models = [model for agent in agents for model in (agent.primary or agent, agent.backup)]
-    used = {model.provider for model in models if model is not None}
-    document = files.crew_document
+    """Entries of `models` and `providers` that nothing has, and their keys without effect."""
+    document, helpers = files.crew_document, _models_of_helpers(files, crew)
+    used = [*(one for agent in agents for one in models_of(agent, crew.models)), *helpers]
+    primaries = {agent.id: primary_of(agent, crew.models).name for agent in agents}
+    windows = {
+        primaries[agent.id]
+        for agent in agents
+        if (context := crew.context_of(agent)) is None or context.window_tokens is None
+    }
+    names = {one.name for one in used}
+    for name, model in crew.models.items():
+        path, given = ("models", name), model.model_fields_set
+        if name not in names:
+            near = document.near(name, names)
+            hint = f"; one has {near!r}" if near is not None else ""
+            text = f"no agent has the model {name!r}{hint}"
+            yield document.problem(path, "unused-model", text, key=True)
+            continue
+        if model.provider is not None and all(
+            one.says_provider for one in used if one.name == name
+        ):
+            yield _no_effect(document, (*path, "provider"), "all who have the model say their own")
+        if "context_window" in given and name not in windows:
+            why = "it is no agent's first model without context.window_tokens"
+            yield _no_effect(document, (*path, "context_window"), why)
+        if "tokenizer" in given and name not in {*primaries.values(), *(h.name for h in helpers)}:
+            why = "it is no agent's first model"
+            yield _no_effect(document, (*path, "tokenizer"), why)
+    yield from _unused_providers(document, crew, {one.config.provider for one in used})
+
+
+def _models_of_helpers(files: CrewFiles, crew: CrewConfig) -> list[ChosenModel]:
+    """The first model of each helper."""
+    entry = files.agents.get(entry_point(files))
+    if crew.conversations is None or entry is None:
+        return []
+    return [models_of_helper(crew.helpers, name, entry, crew.models)[0] for name in HELPERS]
+
+
+def _unused_providers(
+    document: Document, crew: CrewConfig, used: Collection[str]
+) -> Iterator[Problem]:
     for name, provider in crew.providers.items():
         path = ("providers", name)
         if name not in used:

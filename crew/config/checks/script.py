@@ -9,6 +9,7 @@ from crew.config.checks.references import known_agents, unknown_name
 from crew.config.crew_file import CrewConfig
 from crew.config.document import Document, YamlPath
 from crew.config.loader import CrewFiles
+from crew.config.models import models_of
 from crew.config.problems import Problem
 from crew.config.sources import CREW_FILE, TOOLS_FILE
 from crew.routing.signals import normalize
@@ -39,12 +40,10 @@ def _check_missing(files: CrewFiles, crew: CrewConfig) -> Iterator[Problem]:
         agent = files.agents.get(agent_id)
         if agent is None:
             continue
-        first: YamlPath = ("provider",) if agent.primary is None else ("primary", "provider")
-        models = ((first, agent.primary or agent), (("backup", "provider"), agent.backup))
-        for path, model in models:
-            if model is not None and model.provider == "scripted":
+        for model in models_of(agent, crew.models):
+            if model.config.provider == "scripted":
                 text = f"provider scripted needs a {SCRIPT_FILE} beside crew.yaml"
-                yield files.agent_files[agent_id].problem(path, "no-script", text)
+                yield files.agent_files[agent_id].problem(model.place, "no-script", text)
 
 
 def _check_agents(

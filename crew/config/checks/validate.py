@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from crew.config.checks.agents import check_agents
 from crew.config.checks.conversations import check_conversations
+from crew.config.checks.models import check_models
 from crew.config.checks.no_effect import find_no_effect
 from crew.config.checks.prompts import check_prompts
 from crew.config.checks.references import check_references
@@ -34,6 +35,7 @@ def validate(files: CrewFiles, tools: Toolbox) -> list[Problem]:
         *check_script(files, crew, tools),
         *check_references(files, crew),
         *check_agents(files, crew, known_tools),
+        *check_models(files, crew),
         *check_prompts(files, crew),
         *check_groups(files, crew),
         *check_signals(files, crew),

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from agents.tokens import estimate_tokens
+from agents.tokens import ESTIMATE
 from crew import MemoryStore, Query, Runs, load_crew
 from crew.journal.replay import replay
 from crew.journal.state import RunState
@@ -77,7 +77,7 @@ async def test_old_results_go_first(tmp_path: Path):
 
     def reply(asked: dict[str, Any]) -> bytes:
         turns = sum(message["role"] == "assistant" for message in asked["messages"])
-        size = sum(estimate_tokens(message) for message in asked["messages"])
+        size = sum(ESTIMATE.count_message(message) for message in asked["messages"])
         usage = {"prompt_tokens": size, "completion_tokens": 5}
         if turns < 12:
             return http(200, completion(None, [("GetSystemInfo", "{}")], usage=usage))
@@ -99,4 +99,4 @@ async def test_old_results_go_first(tmp_path: Path):
     assert "left out]" in results[0]
     assert results[0].startswith("[result of GetSystemInfo: ")
     assert "left out]" not in results[-1]
-    assert sum(estimate_tokens(message) for message in last) <= 420
+    assert sum(ESTIMATE.count_message(message) for message in last) <= 420

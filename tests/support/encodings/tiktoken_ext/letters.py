@@ -1,0 +1,16 @@
+"""An encoding of tiktoken's that is here without a download: each byte is a token."""
+
+from typing import Any
+
+
+def letters() -> dict[str, Any]:
+    """As tiktoken asks for it: github.com/openai/tiktoken, "Extending tiktoken"."""
+    return {
+        "name": "letters",
+        "pat_str": r"[\s\S]+",
+        "mergeable_ranks": {bytes([byte]): byte for byte in range(256)},
+        "special_tokens": {},
+    }
+
+
+ENCODING_CONSTRUCTORS = {"letters": letters}
