@@ -129,10 +129,11 @@ class Postgres:
         return f"postgresql://crew@127.0.0.1:{self.port}/{database}"
 
     def database(self) -> str:
-        """A new, empty database, by its URL."""
+        """A new, empty database, by its URL; of the locale that knows least of letters."""
         name = f"test{next(self._made)}"
         with psycopg.connect(self.url("postgres"), autocommit=True) as connection:
-            connection.execute(f"CREATE DATABASE {name}")
+            locale = "TEMPLATE template0 ENCODING 'UTF8' LC_COLLATE 'C' LC_CTYPE 'C'"
+            connection.execute(f"CREATE DATABASE {name} {locale}")
         return self.url(name)
 
     def _do(self, program: str, *arguments: str | Path) -> None:

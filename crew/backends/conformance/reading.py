@@ -112,6 +112,17 @@ async def rows_of_an_owner_are_listed_alone(store: RunStore) -> None:
     assert await store.rows(RunFilter(owner="nobody")) == []
 
 
+async def rows_are_found_in_whatever_case(store: RunStore) -> None:
+    """Also where a letter has two lower-case forms, or none of one character."""
+    queries = ("ĐĨA CỨNG đầy", "Große Straße", "Ο ΛΟΓΟΣ", "ISTANBUL")
+    for n, query in enumerate(queries):
+        await begin(store, f"r{n}", query=query)
+    for n, texts in enumerate((("đĩa cứng", "ĐẦY"), ("STRASSE", "große"), ("λογοσ", "ΛΟΓΟς"))):
+        for text in texts:
+            found = await store.rows(RunFilter(text=text))
+            assert [row.run_id for row in found] == [f"r{n}"], text
+
+
 async def rows_are_found_by_what_they_have(store: RunStore) -> None:
     """By a part of the query, by agent and by time; oldest first if that is wanted."""
     queries = ("Disk FULL on db-1", "đĩa đầy 100%", "all good", "disk_full")

@@ -41,11 +41,14 @@ SET = f"UPDATE crew_conversations SET used_at = $3, busy = $4, document = $5 WHE
 LISTED = """
 SELECT document FROM crew_conversations AS one WHERE owner = $1
     AND ($2::text IS NULL OR (used_at, conversation_id) < ($2, $3))
-    AND ($4::text IS NULL OR position(lower($4) in lower(document::json ->> 'title')) > 0
+    AND ($4::text IS NULL
+        OR position(crew_casefold($4) in crew_casefold(document::json ->> 'title')) > 0
         OR EXISTS (
             SELECT FROM crew_exchanges AS said
             WHERE said.owner = one.owner AND said.conversation_id = one.conversation_id
-                AND position(lower($4) in lower(said.document::json ->> 'query')) > 0
+                AND position(
+                    crew_casefold($4) in crew_casefold(said.document::json ->> 'query')
+                ) > 0
         ))
 ORDER BY used_at DESC, conversation_id DESC LIMIT $5
 """
