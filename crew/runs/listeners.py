@@ -21,6 +21,8 @@ log = logging.getLogger(__name__)
 # how often processes that share a store announce their listeners, and how long that holds
 ANNOUNCE_SECONDS = 5.0
 ANNOUNCED_SECONDS = 15.0
+# after so long those of all processes are announced
+SURELY_ANNOUNCED_SECONDS = 2 * ANNOUNCE_SECONDS
 
 
 @dataclass(slots=True)
@@ -64,7 +66,7 @@ class Listeners:
             timer.cancel()
         if needed or timer is not None:
             self._needed.add(run_id)
-        if self.store.shared and self.counts[run_id] == 1:
+        if self.store.shared and self._is_asked_soon and self.counts[run_id] == 1:
             self._start_task(self._announce([run_id]))
         listening = Listening()
         try:
@@ -79,6 +81,12 @@ class Listeners:
                 if run_id in self._needed:
                     self._needed.remove(run_id)
                     self._begin_grace(run_id)
+
+    @property
+    def _is_asked_soon(self) -> bool:
+        """Whether listeners are looked for before all processes have announced theirs by time."""
+        grace = self.runs.revisions.current.config.settings.disconnect_grace_seconds
+        return 0 <= grace < SURELY_ANNOUNCED_SECONDS
 
     async def announce(self) -> None:
         """Announce the listeners of this process to others, until this is cancelled."""
@@ -116,7 +124,10 @@ class Listeners:
         self.runs.revisions.release(crew)
         if grace < 0:
             return
-        await self.clock.sleep(grace)
+        # where no grace is so short, or none at all, new listeners are not announced at once
+        await self.clock.sleep(
+            grace if self._is_asked_soon else max(grace, SURELY_ANNOUNCED_SECONDS)
+        )
         while await self.store.has_listeners(run_id, self.process):
             # that process ends the run by itself, unless it dies
             await self.clock.sleep(ANNOUNCED_SECONDS)

@@ -5,7 +5,6 @@ from datetime import datetime, timedelta
 from crew.journal.query import IdempotencyKey
 from crew.runs.errors import TooManyWait, TooMuchStored, key_taken
 from crew.runs.factory import RunFactory
-from crew.runs.queue import Queue
 
 # for so long a count of all runs that wait is good enough
 COUNT_AGE = timedelta(seconds=1)
@@ -13,6 +12,8 @@ COUNT_AGE = timedelta(seconds=1)
 STORED_AGE = timedelta(seconds=10)
 MAX_OWNERS = 10_000
 MB = 1_000_000
+# with much room it is not counted for each run; ten processes keep to a limit together
+ROOM_PARTS = 10
 
 
 class Room:
@@ -25,6 +26,8 @@ class Room:
         self._all_waiting, self._counted = 0, self.store.now() - COUNT_AGE
         # by owner: what its runs took, and when that was
         self._stored: dict[str, tuple[int, datetime]] = {}
+        # by owner: how many more runs there is room for without a count, and when that was
+        self._room: dict[str, tuple[int, datetime]] = {}
 
     async def check(self, owner: str, key: IdempotencyKey | None) -> None:
         """Refuse what there is no room for; raises TooManyWait, TooMuchStored.
@@ -36,9 +39,9 @@ class Room:
         most_mb = settings.max_stored_mb_per_owner
         if most_mb is not None and await self._stored_bytes(owner) > most_mb * MB:
             refusal = TooMuchStored(most_mb)
-        elif await self._waiting(owner) >= settings.max_waiting_runs_per_owner:
+        elif not await self._may_wait(owner, settings.max_waiting_runs_per_owner):
             refusal = TooManyWait(settings.max_waiting_runs_per_owner)
-        elif await self._waiting() >= settings.max_waiting_runs:
+        elif await self._all() >= settings.max_waiting_runs:
             refusal = TooManyWait(settings.max_waiting_runs, of_all=True)
         else:
             return
@@ -58,19 +61,28 @@ class Room:
             self._stored[owner] = size, now
         return size
 
-    async def _waiting(self, owner: str | None = None) -> int:
-        """How many runs of an owner, or of all, wait."""
+    async def _may_wait(self, owner: str, most: int) -> bool:
+        """Whether one more run of an owner may wait."""
         if self.queue is None:
-            return self.slots.waiting(owner)
-        if owner is None:
-            return await self._count_all(self.queue)
-        most = self.revisions.current.config.settings.max_waiting_runs_per_owner
-        return await self.queue.waiting(owner, most)
+            return self.slots.waiting(owner) < most
+        now = self.store.now()
+        left, counted = self._room.get(owner, (0, now))
+        if left == 0 or now - counted >= COUNT_AGE:
+            room = most - await self.queue.waiting(owner, most)
+            if room <= 0:
+                return False
+            left, counted = max(1, room // ROOM_PARTS), now
+            if len(self._room) > MAX_OWNERS:
+                self._room.clear()
+        self._room[owner] = left - 1, counted
+        return True
 
-    async def _count_all(self, queue: Queue) -> int:
-        """Counted now and then: it takes the database a look at each."""
+    async def _all(self) -> int:
+        """How many runs wait; counted now and then: it takes the database a look at each."""
+        if self.queue is None:
+            return self.slots.waiting()
         now = self.store.now()
         if now - self._counted >= COUNT_AGE:
             self._counted = now
-            _, self._all_waiting = await queue.counts()
+            _, self._all_waiting = await self.queue.counts()
         return self._all_waiting

@@ -16,7 +16,14 @@ from crew.backends.conformance.samples import (
 )
 from crew.journal.audit import AuditEntry
 from crew.journal.grants import Grant
-from crew.journal.rows import IdempotencyRecord, Newest, Notice, PurgeAges, Write
+from crew.journal.rows import (
+    FIRST_EPOCH,
+    IdempotencyRecord,
+    Newest,
+    Notice,
+    PurgeAges,
+    Write,
+)
 from crew.journal.schedules import ScheduleState
 from crew.journal.store import RunStore
 from tools.clock import rfc3339
@@ -130,17 +137,22 @@ async def processes_know_of_each_others_listeners(store: RunStore) -> None:
 
 
 async def a_watch_is_notified(store: RunStore) -> None:
-    """Of what is stored or published, where others may write; nobody else does where not."""
+    """Of what is stored or published, where others may write; nobody else does where not.
+
+    Of a run's beginning nobody need be: who looks for it finds it.
+    """
+    await begin(store, "r1")
+    more = Write("r1", sample_records(2, 3), epoch=FIRST_EPOCH)
     with store.watch("r1") as watch:
         if not store.shared:
-            await begin(store, "r1")
+            await store.append(more)
             assert not watch.notices
             return
         async with asyncio.timeout(PATIENCE_SECONDS):
             # a shared store begins to listen with the first watch
             await watch.wait()
             watch.notices.clear()
-            await begin(store, "r1", events=3)
+            await store.append(more)
             store.publish_ephemeral("r1", '{"type": "agent_delta"}')
             notices: list[int | str | None] = []
             while len(notices) < 2:

@@ -17,7 +17,7 @@ from datetime import timedelta
 from types import TracebackType
 
 from procrastinate import App
-from procrastinate.exceptions import AlreadyEnqueued
+from procrastinate.exceptions import UniqueViolation
 from procrastinate.jobs import Job, Status
 from procrastinate.sql import queries
 
@@ -52,55 +52,71 @@ SELECT run_id, epoch FROM crew_runs AS run WHERE status = 'running'
 LIMIT 500
 """
 # the lowest turn of a priority that waits
-LOWEST_TURN = """
-(SELECT $2 - 1 - job.priority % $2 FROM procrastinate_jobs AS job
+LOWEST_TURN = f"""
+(SELECT {TURNS} - 1 - job.priority %% {TURNS} FROM procrastinate_jobs AS job
     WHERE status = 'todo' AND scheduled_at IS NULL
-        AND job.priority >= run.priority * $2 AND job.priority < (run.priority + 1) * $2
+        AND job.priority >= run.priority * {TURNS} AND job.priority < (run.priority + 1) * {TURNS}
     ORDER BY job.priority DESC, job.id LIMIT 1)
-"""
+"""  # noqa: S608 # made of numbers of ours
 TAKE_TURN = f"""
 INSERT INTO crew_turns AS last (owner, priority, run_id, turn)
 SELECT owner, priority, run_id, coalesce({LOWEST_TURN}, 0)
-FROM crew_runs AS run WHERE run_id = $1
+FROM crew_runs AS run WHERE run_id = %(run_id)s
 ON CONFLICT (owner, priority) DO UPDATE SET run_id = excluded.run_id, turn = CASE
     -- the owner's last run was at work; another one may be so new that it is not seen here yet
     WHEN EXISTS (SELECT FROM crew_runs WHERE run_id = last.run_id AND status <> 'running')
         OR EXISTS (SELECT FROM procrastinate_jobs WHERE lock = last.run_id AND status = 'doing')
     THEN excluded.turn
-    ELSE least($2 - 1, greatest(excluded.turn, last.turn + 1))
+    ELSE least({TURNS} - 1, greatest(excluded.turn, last.turn + 1))
 END
-RETURNING owner, priority * $2 + $2 - 1 - turn AS place
+RETURNING owner, priority * {TURNS} + {TURNS} - 1 - turn AS place
 """  # noqa: S608 # made of texts of ours
 FIRST_TURN = f"""
-SELECT owner, priority * $2 + $2 - 1 - coalesce({LOWEST_TURN}, 0) AS place
-FROM crew_runs AS run WHERE run_id = $1
+SELECT owner, priority * {TURNS} + {TURNS} - 1 - coalesce({LOWEST_TURN}, 0) AS place
+FROM crew_runs AS run WHERE run_id = %(run_id)s
 """  # noqa: S608 # as above
+# the queue of a run is its owner's
+NEW_JOB = f"""
+ROW(
+    '{QUEUE}' || owner, '{TASK}', place, %(run_id)s, %(run_id)s, %(arguments)s::jsonb,
+    %(at)s::timestamptz
+)
+"""
+# both steps in one trip to the server
+DEFER = queries["defer_jobs"].rstrip(" ;\n").replace("%(jobs)s", f"ARRAY[{NEW_JOB}]")
+PUT, PUT_AGAIN = (f"WITH turn AS ({turn}) {DEFER} FROM turn" for turn in (TAKE_TURN, FIRST_TURN))
 # Each step of the recursion finds the next name in the index. NULL for a limit: there is none.
-OPEN_QUEUES = """
+OPEN_QUEUES = f"""
 WITH RECURSIVE known AS (
-    (SELECT min(queue_name) AS name FROM procrastinate_jobs WHERE queue_name >= $1)
+    (SELECT min(queue_name) AS name FROM procrastinate_jobs WHERE queue_name >= '{QUEUE}')
     UNION ALL
     SELECT (SELECT min(queue_name) FROM procrastinate_jobs WHERE queue_name > known.name)
     FROM known WHERE known.name IS NOT NULL
 ),
 busy AS (
     SELECT queue_name AS name, count(*) AS jobs FROM procrastinate_jobs
-    WHERE status = 'doing' AND queue_name LIKE $1 || '%' GROUP BY queue_name
+    WHERE status = 'doing' AND queue_name LIKE '{QUEUE}%%' GROUP BY queue_name
 )
-SELECT coalesce(array_agg(name), '{}') AS names, (
+SELECT coalesce(array_agg(name), '{{}}') AS names, (
     SELECT count(*) FROM (
-        SELECT FROM procrastinate_jobs WHERE queue_name LIKE $1 || '%' AND status = 'todo' LIMIT 2
+        SELECT FROM procrastinate_jobs
+        WHERE queue_name LIKE '{QUEUE}%%' AND status = 'todo' LIMIT 2
     ) AS waiting
 ) AS waiting
 FROM known LEFT JOIN busy USING (name)
-WHERE name LIKE $1 || '%' AND coalesce(jobs, 0) < coalesce($3, 2147483647)
-    AND (SELECT coalesce(sum(jobs), 0) FROM busy) < coalesce($2, 2147483647)
+WHERE name LIKE '{QUEUE}%%' AND coalesce(jobs, 0) < coalesce(%(each)s, 2147483647)
+    AND (SELECT coalesce(sum(jobs), 0) FROM busy) < coalesce(%(most)s, 2147483647)
     -- or all jobs of those who may have no more would be looked through for nothing
     AND EXISTS (
         SELECT FROM procrastinate_jobs WHERE queue_name = name AND status = 'todo'
             AND (scheduled_at IS NULL OR scheduled_at <= now())
     )
-"""
+"""  # noqa: S608 # as above
+# Procrastinate's function looks, and does not see what the queues are made of
+FETCH = queries["fetch_job"].rstrip(" ;\n").replace("%(queues)s", "open.names")
+FETCH_JOB = f"""
+SELECT open.waiting, job.* FROM ({OPEN_QUEUES}) AS open, LATERAL ({FETCH}) AS job
+"""  # noqa: S608 # as above
 WAITING = """
 SELECT count(*) FROM (
     SELECT FROM crew_runs AS run WHERE owner = $1 AND status = 'running'
@@ -170,27 +186,19 @@ class JobQueue:
         self, run_id: str, epoch: int, in_seconds: float = 0.0, *, again: bool = False
     ) -> None:
         """See crew.runs.queue."""
+        # by the database's clock, not by this machine's
         now = self.server.time.now()
-        at = now + timedelta(seconds=in_seconds) if in_seconds else None
+        arguments = {
+            "run_id": run_id,
+            "arguments": {"run_id": run_id, "epoch": epoch},
+            "at": now + timedelta(seconds=in_seconds) if in_seconds else None,
+        }
         try:
             async with asyncio.timeout(TIMEOUT_SECONDS):
-                async with self.server.connection(writes=True) as connection:
-                    sql = FIRST_TURN if again else TAKE_TURN
-                    found = await connection.fetchrow(sql, run_id, TURNS)
-                if found is None:
-                    return
-                task = self.app.configure_task(
-                    TASK,
-                    queue=QUEUE + found["owner"],
-                    lock=run_id,
-                    queueing_lock=run_id,
-                    # by the database's clock, not by this machine's
-                    schedule_at=at,
-                    priority=found["place"],
-                    allow_unknown=True,
-                )
-                await task.defer_async(run_id=run_id, epoch=epoch)
-        except AlreadyEnqueued:
+                sql = PUT_AGAIN if again else PUT
+                await self.connector.execute_query_async(sql, **arguments)
+        except UniqueViolation:
+            # it waits already
             return
         except (StoreError, TimeoutError) as error:
             text = "run %s is queued when the database can be used again: %s"
@@ -215,15 +223,16 @@ class JobQueue:
                 return await self._fetch(connection, worker_id)
 
     async def _fetch(self, connection: Connection, worker_id: int) -> tuple[Job | None, bool]:
-        limits = (self._capacity.runs, self._capacity.runs_per_owner)
-        (queues, waiting), *_ = await connection.fetch(OPEN_QUEUES, QUEUE, *limits)
-        if not queues:
-            return None, waiting > 0
-        arguments = {"queues": queues, "worker_id": worker_id}
-        (row,) = await self.connector.fetch(connection, queries["fetch_job"], arguments)
+        arguments = {
+            "most": self._capacity.runs,
+            "each": self._capacity.runs_per_owner,
+            "worker_id": worker_id,
+        }
+        (row,) = await self.connector.fetch(connection, FETCH_JOB, arguments)
+        waiting = row.pop("waiting")
         # a function that returns no row returns one of NULLs
         if row["id"] is None:
-            return None, True
+            return None, waiting > 0
         return Job.from_row(row), waiting > 1
 
     async def take_place(self, name: str, limit: int, holder: str, seconds: float) -> bool:

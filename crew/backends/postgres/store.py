@@ -114,7 +114,9 @@ class PostgresStore:
                     text = f"run {write.run_id}: event {seq} is there already"
                     raise StoreError(text) from error
                 result = Appended(write.epoch)
-        if isinstance(result, Appended):
+        # of a new run nobody knows yet
+        is_known = write.epoch is not None or write.expected is not None
+        if isinstance(result, Appended) and is_known:
             self.server.notify(write.run_id, write.records[-1].seq)
         return result
 
