@@ -104,6 +104,8 @@ class MemoryStore:
         if record is not None:
             self._idempotency[record.key] = record
         self.outbox.insert(write.notices)
+        if write.entry is not None:
+            self.audit.add(write.entry)
         next_run = None
         if isinstance(write.exchange, ExchangeEnd):
             next_run = self.conversations.end(write.exchange)

@@ -15,9 +15,13 @@ class MemoryAudit:
     def __init__(self) -> None:
         self._entries: list[AuditEntry] = []
 
+    def add(self, entry: AuditEntry) -> None:
+        """Keep one."""
+        self._entries.append(entry)
+
     async def record(self, entry: AuditEntry) -> None:
         """See AuditLog."""
-        self._entries.append(entry)
+        self.add(entry)
 
     async def entries(
         self, limit: int = 100, action: AuditAction | None = None, run_id: str | None = None

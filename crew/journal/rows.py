@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from agents.model import Usage
+from crew.journal.audit import AuditEntry
 from crew.journal.events import CancelReason, RunStatus
 from crew.journal.exchanges import ExchangeEnd, ExchangeStart, Refused
 from crew.journal.query import DEFAULT_PRIORITY
@@ -170,6 +171,8 @@ class Write:
     notices: Sequence[Notice] = ()
     # what it changes in the run's conversation
     exchange: ExchangeStart | ExchangeEnd | None = None
+    # who began the segment
+    entry: AuditEntry | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,10 +4,11 @@ import asyncio
 import contextvars
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from agents.events import AgentDelta
+from crew.journal.audit import AuditEntry
 from crew.journal.errors import LostEvents, LostRun, StoreError, StoreUnavailable
 from crew.journal.events import EphemeralEvent, RunStatus, StoredEvent, encode_event
 from crew.journal.exchanges import ExchangeEnd, ExchangeStart
@@ -43,6 +44,7 @@ class Batch:
     row: RunRow | None = None
     notices: Sequence[Notice] = ()
     exchange: ExchangeEnd | None = None
+    entry: AuditEntry | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +130,11 @@ class Journal:
         self._stored = seq
         self._waiters: list[tuple[int, asyncio.Future[None]]] = []
 
+    def keep(self, entry: AuditEntry | None) -> None:
+        """Keep who began the segment, with its first event."""
+        if entry is not None:
+            self._pending.entry = replace(entry, run_id=self.run_id)
+
     def record(
         self,
         event: StoredEvent,
@@ -166,6 +173,7 @@ class Journal:
             idempotency,
             notices=batch.notices,
             exchange=exchange,
+            entry=batch.entry,
         )
         result = await self.outlets.store.append(write)
         if isinstance(result, Appended):
@@ -277,6 +285,7 @@ class Journal:
             epoch=self.epoch,
             notices=batch.notices,
             exchange=batch.exchange,
+            entry=batch.entry,
         )
         writing = asyncio.ensure_future(self.outlets.store.append(write))
         writing.add_done_callback(lambda done: self._written(done, batch), context=self.context)

@@ -173,7 +173,19 @@ class RunClaimer:
     async def decline(
         self, run_id: str, why: LostConfiguration, epoch: int | None = None
     ) -> int | None:
-        """Tell a run that it cannot be played here. See `Runs.decline`."""
+        """Tell a run that it cannot be played here; fail it when that has lasted too long.
+
+        Args:
+            run_id: the run.
+            why: what `claim` raised.
+            epoch: that the run is in.
+
+        Returns:
+            The epoch in which it goes on waiting (0 if `epoch` is not known); None if it does not.
+
+        Raises:
+            StoreError: the store fails, or has events that cannot be read.
+        """
         async with self.factory.lock(run_id):
             row = await self.store.row(run_id)
             if row is None or row.status != "running":

@@ -7,7 +7,8 @@ from crew.config.conversations import ConversationsConfig
 from crew.journal.conversations import MAX_TITLE, owner_of
 from crew.journal.events import InConversation
 from crew.journal.exchanges import ExchangeStart
-from crew.journal.query import Answer, IdempotencyKey, Query
+from crew.journal.query import Answer, Query
+from crew.runs.asked import Asked
 from crew.runs.errors import (
     ConversationAsks,
     ConversationBusy,
@@ -31,31 +32,12 @@ class ExchangeStarter:
         self.factory, self.starter, self.store = factory, starter, factory.store
         self._locks: WeakValueDictionary[tuple[str, str], asyncio.Lock] = WeakValueDictionary()
 
-    async def start(
-        self,
-        query: Query,
-        request_id: str,
-        key: IdempotencyKey | None,
-        owner: str,
-        by: str,
-        *,
-        may_answer: bool,
-    ) -> Run:
+    async def start(self, query: Query, asked: Asked) -> Run:
         """Start a run of a conversation. See `Runs.start`."""
-        starting = self._start(query, request_id, key, owner, by, may_answer=may_answer)
         # what is started is done, even if the caller goes away meanwhile
-        return await asyncio.shield(asyncio.ensure_future(starting))
+        return await asyncio.shield(asyncio.ensure_future(self._start(query, asked)))
 
-    async def _start(
-        self,
-        query: Query,
-        request_id: str,
-        key: IdempotencyKey | None,
-        owner: str,
-        by: str,
-        *,
-        may_answer: bool,
-    ) -> Run:
+    async def _start(self, query: Query, asked: Asked) -> Run:
         settings = self.factory.revisions.current.config.conversations
         if settings is None:
             raise NoConversations
@@ -64,55 +46,40 @@ class ExchangeStarter:
             for _ in range(MAX_TRIES):
                 known = await self.store.conversations.get(*place)
                 if known is not None and known.busy is not None:
-                    answer = Answer(query.text, deltas=query.deltas, by=by)
-                    run = await self._answer(
-                        known.busy, answer, request_id, key, may_answer=may_answer
-                    )
+                    answer = Answer(query.text, deltas=query.deltas, by=asked.by)
+                    run = await self._answer(known.busy, answer, asked)
                     if run is not None:
                         return run
                 number = known.started + 1 if known is not None else 1
                 try:
-                    return await self._begin(query, number, settings, request_id, key, owner)
+                    return await self._begin(query, number, settings, asked)
                 except ConversationMoved:
                     # another machine was first
                     continue
         raise ConversationBusy(None)
 
-    async def _answer(
-        self,
-        run_id: str,
-        answer: Answer,
-        request_id: str,
-        key: IdempotencyKey | None,
-        *,
-        may_answer: bool,
-    ) -> Run | None:
+    async def _answer(self, run_id: str, answer: Answer, asked: Asked) -> Run | None:
         """Answer the conversation's run, if it is paused on words; None if it is at work."""
         row = await self.store.row(run_id)
         if row is None or row.status != "paused":
             return None
+        key = asked.key
         if key is not None and (record := await self.store.idempotency_record(key.key)):
             raise key_taken(key, record)
         if row.asks:
             raise ConversationAsks(run_id, row.asks)
-        if not may_answer:
+        if not asked.may_answer:
             raise ConversationAsks(run_id, "an answer, for which the scope 'answer' is needed")
         try:
-            return await self.starter.resume(run_id, answer, request_id, key)
+            return await self.starter.resume(run_id, answer, asked)
         except NotPaused:
             return None
 
     async def _begin(
-        self,
-        query: Query,
-        number: int,
-        settings: ConversationsConfig,
-        request_id: str,
-        key: IdempotencyKey | None,
-        owner: str,
+        self, query: Query, number: int, settings: ConversationsConfig, asked: Asked
     ) -> Run:
         of = InConversation(query.conversation_id, number)
-        run, event, row = await self.starter.prepare(query, request_id, key, owner, of)
+        run, event, row = await self.starter.prepare(query, asked, of)
         start = ExchangeStart(
             owner_of(row.user_id),
             row.conversation_id,
@@ -123,7 +90,7 @@ class ExchangeStarter:
             settings.max_exchanges,
             may_wait=settings.on_busy == "queue",
         )
-        begun = await self.starter.begin(run, event, row, None, key, exchange=start)
+        begun = await self.starter.begin(run, event, row, None, asked.key, exchange=start)
         run.executor.state.apply(event)
         if begun.waits:
             # whoever ends the run at work lets it go on

@@ -5,11 +5,11 @@ from dataclasses import replace
 
 from crew.engine.endings import ended_row
 from crew.journal.events import RunDone, RunFailed, status_of
-from crew.journal.query import IdempotencyKey
 from crew.journal.replay import PAGE, apply_records, read_event
 from crew.journal.rows import IdempotencyRecord, KeyTaken, Record, RunRow, Write
 from crew.journal.state import RunState
 from crew.journal.wire import record_of_run
+from crew.runs.asked import Asked
 from crew.runs.errors import Draining, NotForkable, UnknownRun, key_taken
 from crew.runs.factory import RunFactory
 from crew.runs.run import new_run_id
@@ -30,9 +30,7 @@ class RunForker:
         self,
         run_id: str,
         after: int,
-        request_id: str,
-        owner: str,
-        key: IdempotencyKey | None,
+        asked: Asked,
         max_priority: int,
     ) -> str:
         """Begin a run with a copy of another one's events; its id. See `Runs.fork`."""
@@ -44,27 +42,25 @@ class RunForker:
         if row.conversation_id:
             text = f"run {run_id} belongs to the conversation {row.conversation_id}"
             raise NotForkable(f"{text}: fork that before exchange {row.exchange}, and ask again")
-        await self.starter.room.check(owner, key)
+        await self.starter.room.check(asked.owner, asked.key)
         records = _open_end(await self._records(run_id, after), run_id)
         now = self.store.now()
         begun = replace(
             row,
             run_id=new_run_id(now),
             started_at=rfc3339(now),
-            owner=owner,
+            owner=asked.owner,
             priority=min(row.priority, max_priority),
         )
-        copied = await self._copied_row(begun.resumed(request_id), records, run_id)
+        copied = await self._copied_row(begun.resumed(asked.request_id), records, run_id)
         copies = [record_of_run(record, begun.run_id) for record in records]
-        beginning = self._begin(Write(begun.run_id, copies, copied), request_id, run_id, key)
+        beginning = self._begin(Write(begun.run_id, copies, copied), run_id, asked)
         # what is copied goes on, even if the caller goes away meanwhile
         await asyncio.shield(asyncio.ensure_future(beginning))
         return begun.run_id
 
-    async def _begin(
-        self, copy: Write, request_id: str, run_id: str, key: IdempotencyKey | None
-    ) -> None:
-        count = len(copy.records)
+    async def _begin(self, copy: Write, run_id: str, asked: Asked) -> None:
+        count, key = len(copy.records), asked.key
         if key is not None:
             record = IdempotencyRecord(key.key, key.fingerprint, copy.run_id, count)
             copy = replace(copy, idempotency=record)
@@ -72,7 +68,7 @@ class RunForker:
         if isinstance(result, KeyTaken):
             assert key is not None, "only a write with a key is refused for it"
             raise key_taken(key, result.record)
-        await self.starter.go_on(copy.run_id, request_id, f"{run_id}:{count}")
+        await self.starter.go_on(copy.run_id, asked, f"{run_id}:{count}")
 
     async def _records(self, run_id: str, after: int) -> list[Record]:
         """The events up to and with number `after`; all of them must be kept."""

@@ -7,6 +7,7 @@ import anyio
 
 from crew.config.errors import LostConfiguration
 from crew.crew import Crew
+from crew.journal.audit import AuditEntry
 from crew.journal.events import CancelReason, Event
 from crew.journal.notices import make_none, notices_of
 from crew.journal.outlets import Listener, Outlets
@@ -14,6 +15,7 @@ from crew.journal.query import MAX_PRIORITY, Answer, IdempotencyKey, Query
 from crew.journal.rows import Capacity, Notice, RunRow
 from crew.journal.store import RunStore
 from crew.journal.wire import RunEvent
+from crew.runs.asked import Asked
 from crew.runs.cancellation import RunCanceller
 from crew.runs.capacity import Slots, capacity_of
 from crew.runs.claims import RunClaimer
@@ -129,6 +131,7 @@ class Runs:
         *,
         by: str = "",
         may_answer: bool = True,
+        entry: AuditEntry | None = None,
     ) -> Run:
         """Start a run; it is stored when this returns.
 
@@ -141,16 +144,16 @@ class Runs:
             owner: whose run it is; where runs wait, owners take turns. Up to 64 characters.
             by: the name of who asks; "" where nobody has one.
             may_answer: the query may answer a pause.
+            entry: kept in the audit with the run, whose id it gets.
 
         Raises:
             Draining, StoreError, UnknownAgent, AlreadyStarted, KeyReused, TooManyWait
             NoConversations, ConversationBusy, ConversationAsks, ConversationFull, TooManyQueued
         """
+        asked = Asked(request_id, key, owner, by, may_answer, entry)
         if query.conversation_id:
-            return await self._exchanges.start(
-                query, request_id, key, owner, by, may_answer=may_answer
-            )
-        return await self._starter.start(query, request_id, key, owner)
+            return await self._exchanges.start(query, asked)
+        return await self._starter.start(query, asked)
 
     async def resume(
         self,
@@ -160,6 +163,7 @@ class Runs:
         key: IdempotencyKey | None = None,
         *,
         may_decide: bool = True,
+        entry: AuditEntry | None = None,
     ) -> Run:
         """Resume a paused run with a person's answer; the first answer wins.
 
@@ -169,13 +173,15 @@ class Runs:
             request_id: published with the segment.
             key: see `start`.
             may_decide: on calls; False for what a link can do.
+            entry: see `start`.
 
         Raises:
             UnknownRun, NotPaused, Draining, StoreError, AlreadyStarted, KeyReused, WrongDecision,
             ChangedCall
             LostConfiguration: what it was started with makes no crew here any more.
         """
-        return await self._starter.resume(run_id, answer, request_id, key, may_decide=may_decide)
+        asked = Asked(request_id, key, entry=entry)
+        return await self._starter.resume(run_id, answer, asked, may_decide=may_decide)
 
     async def expire(self, row: RunRow) -> None:
         """Resume a paused run that nobody has answered in time; nothing if somebody has.
@@ -201,33 +207,24 @@ class Runs:
     async def decline(
         self, run_id: str, why: LostConfiguration, epoch: int | None = None
     ) -> int | None:
-        """Tell a run that it cannot be played here; fail it when that has lasted too long.
-
-        Args:
-            run_id: the run.
-            why: what `claim` raised.
-            epoch: that the run is in.
-
-        Returns:
-            The epoch in which it goes on waiting (0 if `epoch` is not known); None if it does not.
-
-        Raises:
-            StoreError: the store fails, or has events that cannot be read.
-        """
+        """Tell a run that it cannot be played here. See `RunClaimer.decline`."""
         return await self._claimer.decline(run_id, why, epoch)
 
-    async def retry(self, run_id: str, request_id: str = "") -> Run:
+    async def retry(
+        self, run_id: str, request_id: str = "", entry: AuditEntry | None = None
+    ) -> Run:
         """Go on with a failed run at the step that failed.
 
         Args:
             run_id: the run.
             request_id: published with the segment.
+            entry: see `start`.
 
         Raises:
             UnknownRun, NotRetryable, Draining, StoreError, TooManyWait
             LostConfiguration: what it was started with makes no crew here any more.
         """
-        return await self._starter.retry(run_id, request_id)
+        return await self._starter.retry(run_id, Asked(request_id, entry=entry))
 
     async def fork(
         self,
@@ -238,6 +235,7 @@ class Runs:
         owner: str = "",
         *,
         max_priority: int = MAX_PRIORITY,
+        entry: AuditEntry | None = None,
     ) -> str:
         """Begin another run with a copy of this one's first events, and go on from there.
 
@@ -252,6 +250,7 @@ class Runs:
             key: see `start`.
             owner: whose the new run is.
             max_priority: the new run has the other's priority, but no higher one than this.
+            entry: see `start`; of the new run.
 
         Returns:
             The id of the new run.
@@ -260,7 +259,8 @@ class Runs:
             UnknownRun, NotForkable, Draining, StoreError, AlreadyStarted, KeyReused, TooManyWait
             LostConfiguration: what it was started with makes no crew here any more.
         """
-        return await self._forker.fork(run_id, after, request_id, owner, key, max_priority)
+        asked = Asked(request_id, key, owner, entry=entry)
+        return await self._forker.fork(run_id, after, asked, max_priority)
 
     async def find_left(self) -> None:
         """Find the runs that are `running` in the store and not alive here.

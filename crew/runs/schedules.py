@@ -122,8 +122,10 @@ class Scheduler:
         query = Query(schedule.query, (), schedule.agent, priority=priority)
         # no client's key begins so
         key = IdempotencyKey(f"schedule {key_of(crew.name, name)} {state.due_at}", name)
+        now, detail = rfc3339(self.store.now()), f"schedule {name}"
+        entry = AuditEntry(now, "start", "", LOCAL, detail=detail)
         try:
-            run_id = (await self.runs.start(query, key=key)).id
+            run_id = (await self.runs.start(query, key=key, entry=entry)).id
         except AlreadyStarted as error:
             run_id = error.record.run_id
         except (StoreError, Draining):
@@ -134,10 +136,6 @@ class Scheduler:
             self._refused.add(name)
             return False
         started = replace(state, pending=False, run_id=run_id)
-        now = rfc3339(self.store.now())
-        # before the state says that it is started, so that a kill -9 in between loses no entry
-        entry = AuditEntry(now, "start", "", LOCAL, run_id, detail=f"schedule {name}")
-        await self.store.audit.record(entry)
         if await self._move(crew, name, started, version):
             self._refused.discard(name)
             self.count(name, "started", 1)

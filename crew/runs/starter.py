@@ -29,6 +29,7 @@ from crew.journal.rows import (
     StatusDiffers,
 )
 from crew.journal.state import RunState
+from crew.runs.asked import Asked
 from crew.runs.errors import (
     AlreadyStarted,
     ChangedCall,
@@ -57,22 +58,18 @@ class RunStarter:
         self.revisions, self.queue = factory.revisions, factory.queue
         self.room = Room(factory)
 
-    async def start(
-        self, query: Query, request_id: str, key: IdempotencyKey | None, owner: str
-    ) -> Run:
+    async def start(self, query: Query, asked: Asked) -> Run:
         """Start a run; it is stored when this returns. See `Runs.start`."""
-        starting = self._start(query, request_id, key, owner)
-        if key is None:
+        starting = self._start(query, asked)
+        if asked.key is None:
             return await starting
         # what is started under a key is played, even if the caller goes away meanwhile
         return await asyncio.shield(asyncio.ensure_future(starting))
 
-    async def _start(
-        self, query: Query, request_id: str, key: IdempotencyKey | None, owner: str
-    ) -> Run:
-        run, event, row = await self.prepare(query, request_id, key, owner)
-        if key is not None or self.queue is not None:
-            await self.begin(run, event, row, None, key)
+    async def _start(self, query: Query, asked: Asked) -> Run:
+        run, event, row = await self.prepare(query, asked)
+        if asked.key is not None or self.queue is not None:
+            await self.begin(run, event, row, None, asked.key)
             run.executor.state.apply(event)
             await self.play(run)
             return run
@@ -81,17 +78,12 @@ class RunStarter:
         return run
 
     async def prepare(
-        self,
-        query: Query,
-        request_id: str,
-        key: IdempotencyKey | None,
-        owner: str,
-        conversation: InConversation = NO_CONVERSATION,
+        self, query: Query, asked: Asked, conversation: InConversation = NO_CONVERSATION
     ) -> tuple[Run, RunStarted, RunRow]:
         """A run that is not stored yet, its first event and its row; raises what `start` does."""
         if self.live.draining:
             raise Draining
-        await self.room.check(owner, key)
+        await self.room.check(asked.owner, asked.key)
         await self.revisions.keep_current()
         crew = self.revisions.current
         if query.agent_id is not None and query.agent_id not in crew.agents:
@@ -105,10 +97,10 @@ class RunStarter:
             "running",
             query.text,
             rfc3339(now),
-            request_id,
+            asked.request_id,
             crew.revision,
             crew.provider,
-            owner=owner,
+            owner=asked.owner,
             priority=query.priority,
             user_id=query.user_id,
             conversation_id=conversation.conversation_id,
@@ -116,9 +108,11 @@ class RunStarter:
         )
         first = query.agent_id or crew.entry_point
         name = crew.name_of(first)
-        event = RunStarted(crew.name, first, name, request_id, query, conversation)
+        event = RunStarted(crew.name, first, name, asked.request_id, query, conversation)
         state = RunState(row.run_id, crew.tool_limits)
-        return self.factory.make(crew, row, state, stream=query.deltas), event, row
+        run = self.factory.make(crew, row, state, stream=query.deltas)
+        run.journal.keep(asked.entry)
+        return run, event, row
 
     async def _play_at_once(self, run: Run, event: RunStarted, row: RunRow) -> None:
         """Let the loop take its first step before the start is written: both in one transaction."""
@@ -134,16 +128,10 @@ class RunStarter:
             raise
 
     async def resume(
-        self,
-        run_id: str,
-        answer: Answer,
-        request_id: str = "",
-        key: IdempotencyKey | None = None,
-        *,
-        may_decide: bool = True,
+        self, run_id: str, answer: Answer, asked: Asked, *, may_decide: bool = True
     ) -> Run:
         """Resume a paused run; the first answer wins. See `Runs.resume`."""
-        resuming = self._resume_locked(run_id, answer, request_id, key, may_decide=may_decide)
+        resuming = self._resume_locked(run_id, answer, asked, may_decide=may_decide)
         # what is started is done, even if the caller goes away meanwhile
         return await asyncio.shield(asyncio.ensure_future(resuming))
 
@@ -151,20 +139,20 @@ class RunStarter:
         """Resume a paused run that nobody has answered in time; nothing if somebody has."""
         text = f"nobody answered until {row.paused_until}"
         answer = Answer(text, decision="deny", pause_seq=row.pause_seq)
-        resuming = self._resume_locked(row.run_id, answer, row.request_id, None, expired=True)
+        resuming = self._resume_locked(row.run_id, answer, Asked(row.request_id), expired=True)
         with contextlib.suppress(NotPaused, UnknownRun):
             await asyncio.shield(asyncio.ensure_future(resuming))
 
     async def end_paused(self, run_id: str, request_id: str, reason: CancelReason) -> Run:
         """Resume a paused run only to end it; it needs no crew of its own."""
-        return await self._resume_locked(run_id, Answer(), request_id, None, ends=reason)
+        return await self._resume_locked(run_id, Answer(), Asked(request_id), ends=reason)
 
-    async def retry(self, run_id: str, request_id: str = "") -> Run:
+    async def retry(self, run_id: str, asked: Asked) -> Run:
         """Go on with a failed run at the step that failed. See `Runs.retry`."""
         # what is started is done, even if the caller goes away meanwhile
-        return await asyncio.shield(asyncio.ensure_future(self.go_on(run_id, request_id)))
+        return await asyncio.shield(asyncio.ensure_future(self.go_on(run_id, asked)))
 
-    async def go_on(self, run_id: str, request_id: str, forked_from: str = "") -> Run:
+    async def go_on(self, run_id: str, asked: Asked, forked_from: str = "") -> Run:
         """Go on with a failed run, or with a copy of "RUN:N"; raises what `Runs.retry` does."""
         async with self.factory.lock(run_id):
             row = await self._open_row(run_id)
@@ -182,9 +170,10 @@ class RunStarter:
             agent_id = state.main.agent_id
             name = crew.name_of(agent_id)
             of = state.conversation
-            event = RunRetried(row.crew, agent_id, name, request_id, forked_from, of)
-            running = row.resumed(request_id)
+            event = RunRetried(row.crew, agent_id, name, asked.request_id, forked_from, of)
+            running = row.resumed(asked.request_id)
             run = self.factory.make(crew, running, state, stream=state.deltas)
+            run.journal.keep(asked.entry)
             again = self._again(row)
             await self.begin(run, event, running, "failed", None, exchange=again)
             state.apply(event)
@@ -203,19 +192,18 @@ class RunStarter:
         self,
         run_id: str,
         answer: Answer,
-        request_id: str,
-        key: IdempotencyKey | None,
+        asked: Asked,
         *,
         expired: bool = False,
         ends: CancelReason | None = None,
         may_decide: bool = True,
     ) -> Run:
         async with self.factory.lock(run_id):
-            row = await self._paused_row(run_id, key)
+            row = await self._paused_row(run_id, asked.key)
             crew, state = await self.factory.load(row, or_current=ends is not None)
             if reason := self._not_paused(run_id, answer, state):
                 self.revisions.release(crew)
-                raise await self._refusal(reason, key)
+                raise await self._refusal(reason, asked.key)
             wrong = None if expired else wrong_decision(answer, state.question, crew.agents)
             if state.question is not None and not may_decide:
                 wrong = "this pause asks about calls; decide on them, or say why not, by POST"
@@ -226,10 +214,11 @@ class RunStarter:
                 self.revisions.release(crew)
                 raise ChangedCall(text)
             answer = masked_answer(answer, crew.secrets)
-            event = _resumed(row, crew, state, answer, request_id, expired=expired)
-            running = row.resumed(request_id)
+            event = _resumed(row, crew, state, answer, asked.request_id, expired=expired)
+            running = row.resumed(asked.request_id)
             run = self.factory.make(crew, running, state, stream=answer.deltas)
-            await self.begin(run, event, running, "paused", key, here=ends is not None)
+            run.journal.keep(asked.entry)
+            await self.begin(run, event, running, "paused", asked.key, here=ends is not None)
             state.apply(event)
             if ends is not None:
                 run.cancel(ends)

@@ -35,17 +35,22 @@ class Auditor:
         detail: str = "",
     ) -> None:
         """Keep what was done; where that fails, it is in the log."""
-        await self._write(self._entry(request, action, run_id, detail))
+        await self._write(self.entry(request, action, run_id, detail))
 
     def record_soon(self, request: HTTPConnection, action: AuditAction, detail: str = "") -> None:
         """The same for what was refused, whose answer need not wait."""
-        task = asyncio.ensure_future(self._write(self._entry(request, action, None, detail)))
+        task = asyncio.ensure_future(self._write(self.entry(request, action, None, detail)))
         self._writing.add(task)
         task.add_done_callback(self._writing.discard)
 
-    def _entry(
-        self, request: HTTPConnection, action: AuditAction, run_id: str | None, detail: str
+    def entry(
+        self,
+        request: HTTPConnection,
+        action: AuditAction,
+        run_id: str | None = None,
+        detail: str = "",
     ) -> AuditEntry:
+        """What is to be kept, for those who keep it with what was done."""
         caller: Caller | None = getattr(request.state, "caller", None)
         return AuditEntry(
             rfc3339(self._store.now()),

@@ -135,18 +135,20 @@ def test_it_is_only_added_to_and_kept_longer_than_runs(tmp_path: Path):
 
 
 def test_what_cannot_be_kept_is_in_the_log(tmp_path: Path):
-    """The act was done, and its client is told so."""
+    """An act that was done is done, and its client is told so; nothing begins without an entry."""
     folder = crew(tmp_path)
     with serving(folder) as server, client(server) as http:
+        asked = http.post("/api/crew/run", json={"query": "ask"}).json()["run_id"]
         database = sqlite3.connect(folder / ".crew" / "crew.db")
         database.execute("DROP TABLE audit")
         database.commit()
         database.close()
-        made = http.post("/api/crew/run", json={"query": "x"})
-        assert made.json()["status"] == "completed"
+        assert http.post(f"/api/crew/runs/{asked}/cancel").status_code == 202
         log = server.log.read_text()
         assert "not in the audit" in log
-        assert made.json()["run_id"] in log.split("not in the audit")[1]
+        assert asked in log.split("not in the audit")[1]
+        assert http.post("/api/crew/run", json={"query": "x"}).status_code == 503
+        assert [one["status"] for one in http_runs(server)] == ["cancelled"]
 
 
 def http_runs(server: Any) -> list[Any]:

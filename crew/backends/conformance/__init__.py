@@ -24,6 +24,7 @@ from crew.backends.conformance.reading import (
     what_is_written_is_read,
 )
 from crew.backends.conformance.upkeep import (
+    a_segment_keeps_who_began_it,
     a_watch_is_notified,
     acts_are_kept,
     grants_are_kept_until_they_end,
@@ -75,6 +76,7 @@ CHECKS: tuple[Callable[[RunStore], Awaitable[None]], ...] = (
     # RevisionStore
     revisions_are_kept_while_needed,
     # AuditLog
+    a_segment_keeps_who_began_it,
     acts_are_kept,
     # GrantLog
     grants_are_kept_until_they_end,

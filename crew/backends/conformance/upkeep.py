@@ -18,10 +18,13 @@ from crew.journal.audit import AuditEntry
 from crew.journal.grants import Grant
 from crew.journal.rows import (
     FIRST_EPOCH,
+    Appended,
     IdempotencyRecord,
+    KeyTaken,
     Newest,
     Notice,
     PurgeAges,
+    StatusDiffers,
     Write,
 )
 from crew.journal.schedules import ScheduleState
@@ -195,6 +198,21 @@ async def acts_are_kept(store: RunStore) -> None:
     assert await store.audit.purge(DAY.format(3)) == 1
     assert await store.audit.purge(DAY.format(3)) == 0
     assert list(await store.audit.entries()) == acts[2:]
+
+
+async def a_segment_keeps_who_began_it(store: RunStore) -> None:
+    """In its transaction; what is refused leaves no entry."""
+    began = AuditEntry(DAY.format(1), "start", "shop", "10.0.0.1", "r9", "q1", "x")
+    key = IdempotencyRecord("k", "f", "r9", 0)
+    first = Write("r9", sample_records(1, 1), sample_row("r9"), idempotency=key, entry=began)
+    assert [type(await store.append(first)) for _ in range(2)] == [Appended, KeyTaken]
+    answered = replace(began, action="answer")
+    second = Write("r9", sample_records(2, 2), sample_row("r9"), expected="paused", entry=answered)
+    assert isinstance(await store.append(second), StatusDiffers)
+    assert list(await store.audit.entries(9, run_id="r9")) == [began]
+    plain = replace(began, run_id="r8")
+    await store.append(Write("r8", sample_records(1, 1), sample_row("r8"), entry=plain))
+    assert list(await store.audit.entries(9, run_id="r8")) == [plain]
 
 
 async def grants_are_kept_until_they_end(store: RunStore) -> None:

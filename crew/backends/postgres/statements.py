@@ -38,6 +38,12 @@ ON CONFLICT (run_id) DO UPDATE SET epoch = greatest(crew_runs.epoch, excluded.ep
     to_cancel = CASE WHEN crew_runs.status <> 'failed' THEN crew_runs.to_cancel END
 RETURNING epoch
 """  # noqa: S608 # as above
+# who began the segment is kept with it
+BEGIN_AND_TELL = BEGIN.replace(
+    "WITH added",
+    "WITH entry AS (INSERT INTO crew_audit (at, action, name, address, run_id, request_id, detail) "
+    "VALUES ($18, $19, $20, $21, $1, $22, $23)), added",
+)
 # by the database's clock: one that lost its last commits must not give an epoch again, to a second
 # writer beside the first
 NEXT_EPOCH = "greatest(epoch + 1, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint)"

@@ -15,6 +15,7 @@ from crew.backends.postgres.statements import (
     ADD,
     ADD_AND_SET,
     BEGIN,
+    BEGIN_AND_TELL,
     KEEP_KEY,
     PLACE,
 )
@@ -108,8 +109,13 @@ async def begin(connection: Connection, write: Write) -> AppendResult:
 
 async def _insert(connection: Connection, write: Write, row: RunRow, epoch: int) -> Appended:
     of = (owner_of(row.user_id), row.conversation_id) if row.conversation_id else (None, None)
-    columns = (*_record_columns(write), *_row_columns(row), row.owner, row.priority, *of)
-    return Appended(int(await connection.fetchval(BEGIN, write.run_id, epoch, *columns)))
+    values = (*_record_columns(write), *_row_columns(row), row.owner, row.priority, *of)
+    sql, entry = BEGIN, write.entry
+    if entry is not None:
+        sql = BEGIN_AND_TELL
+        told = (entry.at, entry.action, entry.name, entry.address, entry.request_id, entry.detail)
+        values = (*values, *told)
+    return Appended(int(await connection.fetchval(sql, write.run_id, epoch, *values)))
 
 
 async def idempotency_record(connection: Connection, key: str) -> IdempotencyRecord | None:

@@ -1,5 +1,6 @@
 """Who did what, in the file of a store."""
 
+import sqlite3
 from dataclasses import astuple
 
 from crew.backends.sqlite.file import SqliteFile
@@ -16,6 +17,11 @@ ORDER BY number DESC LIMIT ?
 PURGE = "DELETE FROM audit WHERE number IN (SELECT number FROM audit WHERE at < ? LIMIT ?)"
 
 
+def insert_entry(connection: sqlite3.Connection, entry: AuditEntry) -> int:
+    """Keep one, within the transaction of what it tells of."""
+    return connection.execute(INSERT, astuple(entry)).rowcount
+
+
 class SqliteAudit:
     """See AuditLog."""
 
@@ -24,7 +30,7 @@ class SqliteAudit:
 
     async def record(self, entry: AuditEntry) -> None:
         """See AuditLog."""
-        await self._file.do(lambda c: c.execute(INSERT, astuple(entry)).rowcount, writes=True)
+        await self._file.do(lambda c: insert_entry(c, entry), writes=True)
 
     async def entries(
         self, limit: int = 100, action: AuditAction | None = None, run_id: str | None = None

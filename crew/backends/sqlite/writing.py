@@ -2,6 +2,7 @@
 
 import sqlite3
 
+from crew.backends.sqlite.audit import insert_entry
 from crew.backends.sqlite.conversations import begin_exchange, end_exchange
 from crew.backends.sqlite.outbox import insert_notices
 from crew.journal.conversations import owner_of
@@ -77,6 +78,8 @@ def append(connection: sqlite3.Connection, write: Write, row_json: str) -> Appen
         connection.execute(UPSERT_RUN, (run_id, *columns, epoch))
     if write.notices:
         insert_notices(connection, write.notices)
+    if write.entry is not None:
+        insert_entry(connection, write.entry)
     return Appended(int(epoch), waits, next_run)
 
 

@@ -47,12 +47,12 @@ async def receive(request: Request) -> Response:
         return accepted(earlier.run_id, {"Idempotency-Replayed": "true"})
     try:
         key = IdempotencyKey(keys[1], matter.fingerprint)
-        run = await runs.start(query, request.state.request_id, key, caller.owner)
+        entry = services.auditor.entry(request, "start", detail=f"hook {name}")
+        run = await runs.start(query, request.state.request_id, key, caller.owner, entry=entry)
     except AlreadyStarted as error:
         return accepted(error.record.run_id, {"Idempotency-Replayed": "true"})
     except TooManyWait as error:
         raise HttpProblem(TRY_AGAIN, str(error), headers=RETRY_AFTER) from None
-    await services.auditor.record(request, "start", run.id, f"hook {name}")
     return accepted(run.id)
 
 

@@ -157,8 +157,8 @@ async def resume(request: Request) -> Response:
     answer = await parse_answer(request, services.settings, caller_of(request))
     key = idempotency_key(request, ResumeRequest(run_id, answer))
     try:
-        await services.runs.resume(run_id, answer, request.state.request_id, key)
-        await services.auditor.record(request, "answer", run_id, answer.decides)
+        entry = services.auditor.entry(request, "answer", detail=answer.decides)
+        await services.runs.resume(run_id, answer, request.state.request_id, key, entry=entry)
     except AlreadyStarted as error:
         return accepted(error.record.run_id, REPLAYED)
     return accepted(run_id)
@@ -179,8 +179,8 @@ async def retry(request: Request) -> Response:
     services, run_id = services_of(request), request.path_params["run_id"]
     await own_run(request, run_id)
     await require_no_body(request, services.settings, "retry")
-    await services.runs.retry(run_id, request.state.request_id)
-    await services.auditor.record(request, "retry", run_id)
+    entry = services.auditor.entry(request, "retry")
+    await services.runs.retry(run_id, request.state.request_id, entry)
     return accepted(run_id)
 
 
@@ -195,13 +195,13 @@ async def fork(request: Request) -> Response:
     caller, request_id = caller_of(request), request.state.request_id
     key = idempotency_key(request, ForkRequest(run_id, body.after))
     most = caller.max_priority
+    entry = services.auditor.entry(request, "fork", detail=f"{run_id}:{body.after}")
     try:
         new_id = await services.runs.fork(
-            run_id, body.after, request_id, key, caller.owner, max_priority=most
+            run_id, body.after, request_id, key, caller.owner, max_priority=most, entry=entry
         )
     except AlreadyStarted as error:
         return accepted(error.record.run_id, REPLAYED)
-    await services.auditor.record(request, "fork", new_id, f"{run_id}:{body.after}")
     return accepted(new_id)
 
 
@@ -231,18 +231,24 @@ async def _started(request: Request, asked: RunRequest) -> Started:
                 if caller.ticket is not None and caller.ticket.run_id is not None:
                     raise HttpProblem(403, "ticket: it is for a run; this starts one")
                 key, deltas = idempotency_key(request, query), query.deltas
-                may_answer = "answer" in caller.scopes
                 run = await runs.start(
-                    query, request_id, key, caller.owner, by=caller.name, may_answer=may_answer
+                    query,
+                    request_id,
+                    key,
+                    caller.owner,
+                    by=caller.name,
+                    may_answer="answer" in caller.scopes,
+                    entry=services.auditor.entry(request, "start"),
                 )
-                await services.auditor.record(request, "start", run.id)
             case ResumeRequest(run_id, answer):
                 require(request, "answer")
                 await own_run(request, run_id)
                 key, deltas = idempotency_key(request, asked), answer.deltas
                 is_post = request.method == "POST"
-                run = await runs.resume(run_id, answer, request_id, key, may_decide=is_post)
-                await services.auditor.record(request, "answer", run_id, answer.decides)
+                entry = services.auditor.entry(request, "answer", detail=answer.decides)
+                run = await runs.resume(
+                    run_id, answer, request_id, key, may_decide=is_post, entry=entry
+                )
     except AlreadyStarted as error:
         record = error.record
         live = runs.live.get(record.run_id)

@@ -1,0 +1,18 @@
+"""Who asks for a segment of a run, and what is kept of that."""
+
+from dataclasses import dataclass
+
+from crew.journal.audit import AuditEntry
+from crew.journal.query import IdempotencyKey
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A request; see `Runs.start`."""
+
+    request_id: str = ""
+    key: IdempotencyKey | None = None
+    owner: str = ""
+    by: str = ""
+    may_answer: bool = True
+    entry: AuditEntry | None = None
