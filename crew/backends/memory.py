@@ -21,6 +21,7 @@ from crew.journal.listing import ALL_RUNS, RunFilter, is_wanted, listed_answer
 from crew.journal.rows import (
     FIRST_EPOCH,
     MAX_PAGE_BYTES,
+    PAGE,
     Appended,
     AppendResult,
     Cancellation,
@@ -29,6 +30,7 @@ from crew.journal.rows import (
     IdempotencyRecord,
     KeyTaken,
     Newest,
+    Opened,
     Page,
     PurgeAges,
     Record,
@@ -179,7 +181,7 @@ class MemoryStore:
         """See RunLog."""
         return sum(row.stored_bytes for row in self._rows.values() if row.owner == owner)
 
-    async def records(self, run_id: str, after: int = 0, limit: int = 500) -> Page:
+    async def records(self, run_id: str, after: int = 0, limit: int = PAGE) -> Page:
         """See RunLog."""
         first = max(0, after - self._purged.get(run_id, 0))
         found = self._records.get(run_id, [])[first : first + limit]
@@ -187,6 +189,11 @@ class MemoryStore:
         within = sum(size <= MAX_PAGE_BYTES for size in sizes)
         page = found[: max(1, within)]
         return Page(page, is_last=len(page) == len(found) < limit)
+
+    async def opened(self, run_id: str) -> Opened | None:
+        """See RunLog."""
+        row = self._rows.get(run_id)
+        return Opened(row, await self.records(run_id)) if row is not None else None
 
     async def newest(self, run_ids: Sequence[str]) -> dict[str, Newest]:
         """See RunLog."""

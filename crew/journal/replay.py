@@ -5,31 +5,31 @@ from collections.abc import Sequence
 
 from crew.journal.errors import Unreadable
 from crew.journal.events import StoredEvent, decode_event
-from crew.journal.rows import Record
+from crew.journal.rows import PAGE, Page, Record
 from crew.journal.state import RunState
 from crew.journal.store import RunLog
 
 log = logging.getLogger(__name__)
 
-# events in one read
-PAGE = 500
 
-
-async def replay(store: RunLog, state: RunState) -> None:
+async def replay(store: RunLog, state: RunState, page: Page | None = None) -> None:
     """Bring a state up to the newest event that the store has of its run.
 
     Args:
         store: has the events.
         state: of the run, as far as it was replayed.
+        page: what comes next, where it was read already.
 
     Raises:
         StoreError: the store fails, or has an event that another version wrote.
     """
-    is_last = False
-    while not is_last:
-        page = await store.records(state.run_id, state.seq, PAGE)
+    while True:
+        if page is None:
+            page = await store.records(state.run_id, state.seq, PAGE)
         apply_records(state, page)
-        is_last = page.is_last
+        if page.is_last:
+            return
+        page = None
 
 
 def apply_records(state: RunState, records: Sequence[Record]) -> None:

@@ -18,6 +18,8 @@ NoticeKind = Literal["pause", "failed", "done", "deadline", "missed"]
 
 # of one page of events, unless its first event alone is larger
 MAX_PAGE_BYTES = 1 << 20
+# events in one read
+PAGE = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +117,15 @@ class Page(list[Record]):
         """`is_last`: the store had none behind them."""
         super().__init__(records)
         self.is_last = is_last
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A run as it was found at one moment."""
+
+    row: RunRow
+    # its first events
+    page: Page
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,12 +16,14 @@ from crew.journal.grants import GrantLog
 from crew.journal.listing import ALL_RUNS, RunFilter
 from crew.journal.notices import Outbox
 from crew.journal.rows import (
+    PAGE,
     AppendResult,
     Cancellation,
     Claim,
     Finding,
     IdempotencyRecord,
     Newest,
+    Opened,
     Page,
     PurgeAges,
     RunRow,
@@ -90,12 +92,16 @@ class RunLog(Protocol):
         """About how many bytes the events of an owner's runs are that have ended or are paused."""
         ...
 
-    async def records(self, run_id: str, after: int = 0, limit: int = 500) -> Page:
+    async def records(self, run_id: str, after: int = 0, limit: int = PAGE) -> Page:
         """Events with a number above `after`, in order, of up to MAX_PAGE_BYTES together.
 
         One that is larger comes alone. Of a page with `limit` events it is not known whether it is
         the last one.
         """
+        ...
+
+    async def opened(self, run_id: str) -> Opened | None:
+        """A run's row, with the first page of its events."""
         ...
 
     async def newest(self, run_ids: Sequence[str]) -> dict[str, Newest]:

@@ -14,8 +14,8 @@ from crew.crew import Crew
 from crew.journal.errors import StoreError, StoreUnavailable
 from crew.journal.events import CancelReason, Unplayable
 from crew.journal.listing import RunFilter
-from crew.journal.replay import PAGE, replay
-from crew.journal.rows import FIRST_EPOCH, RunRow
+from crew.journal.replay import replay
+from crew.journal.rows import FIRST_EPOCH, PAGE, RunRow
 from crew.journal.state import RunState
 from crew.runs.factory import RunFactory
 from crew.runs.run import Run
@@ -187,11 +187,11 @@ class RunClaimer:
             StoreError: the store fails, or has events that cannot be read.
         """
         async with self.factory.lock(run_id):
-            row = await self.store.row(run_id)
-            if row is None or row.status != "running":
+            opened = await self.store.opened(run_id)
+            if opened is None or opened.row.status != "running":
                 self.live.declined.discard(run_id)
                 return None
-            crew, state = await self.factory.load(row, or_current=True)
+            crew, state = await self.factory.load(opened, or_current=True)
             now = self.store.now()
             run: Run | None = None
             try:
@@ -234,11 +234,11 @@ class RunClaimer:
         has_slot: bool = False,
     ) -> Run | None:
         """Claim a run and play it, or end it if there is a reason to; None: not claimed."""
-        row = await self.store.row(run_id)
-        if row is None or row.status != "running":
+        opened = await self.store.opened(run_id)
+        if opened is None or opened.row.status != "running":
             return None
         # a run that cannot be read is not claimed
-        crew, state = await self.factory.load(row, or_current=ends is not None)
+        crew, state = await self.factory.load(opened, or_current=ends is not None)
         run: Run | None = None
         try:
             is_alone = ends is None and await self._may_end_the_process(state, epoch)

@@ -8,7 +8,7 @@ from crew.crew import Crew
 from crew.engine.executor import CrewExecutor
 from crew.journal.outlets import Outlets
 from crew.journal.replay import replay
-from crew.journal.rows import FIRST_EPOCH, RunRow
+from crew.journal.rows import FIRST_EPOCH, Opened, RunRow
 from crew.journal.state import RunState
 from crew.journal.writer import Journal
 from crew.runs.capacity import Slots
@@ -42,12 +42,12 @@ class RunFactory:
         """Held by the one who resumes or claims a stored run."""
         return self._locks.setdefault(run_id, asyncio.Lock())
 
-    async def load(self, row: RunRow, *, or_current: bool) -> tuple[Crew, RunState]:
+    async def load(self, opened: Opened, *, or_current: bool) -> tuple[Crew, RunState]:
         """A stored run's crew, to be released, and its state."""
-        crew = await self.revisions.acquire_for(row, or_current=or_current)
+        crew = await self.revisions.acquire_for(opened.row, or_current=or_current)
         try:
-            state = RunState(row.run_id, crew.tool_limits)
-            await replay(self.store, state)
+            state = RunState(opened.row.run_id, crew.tool_limits)
+            await replay(self.store, state, opened.page)
         except BaseException:
             self.revisions.release(crew)
             raise

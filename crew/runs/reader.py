@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from typing import assert_never
 
 from crew.journal.errors import LostEvents
-from crew.journal.replay import PAGE
-from crew.journal.rows import Record, RunRow
+from crew.journal.rows import PAGE, Record, RunRow
 from crew.journal.wire import RunEvent, events_lost, gap
 from crew.runs.errors import UnknownRun
 from crew.runs.live import LiveRuns

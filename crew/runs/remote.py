@@ -7,8 +7,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 
 from crew.journal.errors import LostEvents, StoreError
-from crew.journal.replay import PAGE
-from crew.journal.rows import Newest, Page
+from crew.journal.rows import PAGE, Newest, Page
 from crew.journal.store import RunStore
 from crew.journal.wire import RunEvent
 from crew.runs.tail import Tail

@@ -25,6 +25,7 @@ from crew.journal.rows import (
     AppendResult,
     IdempotencyRecord,
     KeyTaken,
+    Opened,
     RunRow,
     StatusDiffers,
 )
@@ -155,18 +156,18 @@ class RunStarter:
     async def go_on(self, run_id: str, asked: Asked, forked_from: str = "") -> Run:
         """Go on with a failed run, or with a copy of "RUN:N"; raises what `Runs.retry` does."""
         async with self.factory.lock(run_id):
-            row = await self._open_row(run_id)
+            opened = await self._opened(run_id)
+            row, page = opened.row, opened.page
             if row.status != "failed":
                 reason = f" ({row.reason})" if row.reason else ""
                 text = f"run {run_id} is {row.status}{reason}; only a failed run can be retried"
                 raise NotRetryable(text)
-            kept = await self.store.records(run_id, 0, 1)
-            if not kept or kept[0].seq != 1:
+            if not page or page[0].seq != 1:
                 raise NotRetryable(f"the events of run {run_id} are no longer kept")
             if not forked_from:
                 # for a copy there was room before it was made
                 await self.room.check(row.owner, None)
-            crew, state = await self.factory.load(row, or_current=False)
+            crew, state = await self.factory.load(opened, or_current=False)
             agent_id = state.main.agent_id
             name = crew.name_of(agent_id)
             of = state.conversation
@@ -199,8 +200,9 @@ class RunStarter:
         may_decide: bool = True,
     ) -> Run:
         async with self.factory.lock(run_id):
-            row = await self._paused_row(run_id, asked.key)
-            crew, state = await self.factory.load(row, or_current=ends is not None)
+            opened = await self._paused(run_id, asked.key)
+            row = opened.row
+            crew, state = await self.factory.load(opened, or_current=ends is not None)
             if reason := self._not_paused(run_id, answer, state):
                 self.revisions.release(crew)
                 raise await self._refusal(reason, asked.key)
@@ -227,24 +229,25 @@ class RunStarter:
                 await self.play(run)
             return run
 
-    async def _paused_row(self, run_id: str, key: IdempotencyKey | None) -> RunRow:
-        """The row of a paused run whose last segment has stopped here."""
-        row = await self._open_row(run_id)
-        if row.status != "paused":
-            raise await self._refusal(f"run {run_id} is {row.status}, not paused", key)
+    async def _paused(self, run_id: str, key: IdempotencyKey | None) -> Opened:
+        """A paused run whose last segment has stopped here."""
+        opened = await self._opened(run_id)
+        status = opened.row.status
+        if status != "paused":
+            raise await self._refusal(f"run {run_id} is {status}, not paused", key)
         if (run := self.live.get(run_id)) is not None:
             # its pause is stored, and its loop about to stop
             await run.stopped()
-        return row
+        return opened
 
-    async def _open_row(self, run_id: str) -> RunRow:
-        """The row of a run of which a segment may begin here."""
+    async def _opened(self, run_id: str) -> Opened:
+        """A run of which a segment may begin here."""
         if self.live.draining:
             raise Draining
-        row = await self.store.row(run_id)
-        if row is None:
+        opened = await self.store.opened(run_id)
+        if opened is None:
             raise UnknownRun(run_id)
-        return row
+        return opened
 
     def _not_paused(self, run_id: str, answer: Answer, state: RunState) -> str | None:
         """Why an answer comes too late: the run may have gone on while its events were read."""

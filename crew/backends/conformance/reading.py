@@ -21,6 +21,7 @@ from crew.journal.rows import (
     Appended,
     IdempotencyRecord,
     KeyTaken,
+    Opened,
     Record,
     StatusDiffers,
     Write,
@@ -38,6 +39,8 @@ async def what_is_written_is_read(store: RunStore) -> None:
     assert await store.records("r1", after=2, limit=3) == sample_records(3, 5)
     assert await store.records("r1", after=7) == []
     assert await store.records("none") == []
+    assert await store.opened("r1") == Opened(sample_row("r1"), await store.records("r1"))
+    assert await store.opened("none") is None
 
 
 async def an_abandoned_write_is_written(store: RunStore) -> None:
@@ -201,6 +204,9 @@ async def large_events_come_in_small_pages(store: RunStore) -> None:
         found += page
         assert page.is_last == (len(found) == len(large))
     assert found == large
+    opened = await store.opened("r1")
+    assert opened == Opened(sample_row("r1"), await store.records("r1"))
+    assert not opened.page.is_last
 
 
 async def a_page_says_whether_it_is_the_last(store: RunStore) -> None:

@@ -177,6 +177,9 @@ async def where_runs_are_is_known(store: RunStore) -> None:
     while await store.purge(ages):
         pass
     assert await store.records("r2") == []
+    opened = await store.opened("r2")
+    assert opened is not None
+    assert (opened.row.status, opened.page, opened.page.is_last) == ("completed", [], True)
     assert await store.newest(["r1", "r2"]) == wanted
 
 

@@ -67,15 +67,24 @@ SELECT run_id, status,
 FROM crew_runs AS run WHERE run_id = ANY($1)
 """
 # their sizes are known without reading them
-RECORDS = """
-SELECT seq, public, event, found FROM (
-    SELECT *, row_number() OVER (ORDER BY seq) AS place, count(*) OVER () AS found,
-        sum(octet_length(public) + octet_length(event)) OVER (ORDER BY seq) AS size
-    FROM (
-        SELECT * FROM crew_events WHERE run_id = $1 AND seq > $2 ORDER BY seq LIMIT $3
-    ) AS next
-) AS page WHERE size <= $4 OR place = 1 ORDER BY seq
+NEXT = """
+SELECT seq, public, event, row_number() OVER (ORDER BY seq) AS place, count(*) OVER () AS found,
+    sum(octet_length(public) + octet_length(event)) OVER (ORDER BY seq) AS size
+FROM (
+    SELECT * FROM crew_events WHERE run_id = $1 AND seq > $2 ORDER BY seq LIMIT $3
+) AS next
 """
+RECORDS = f"""
+SELECT seq, public, event, found FROM ({NEXT}) AS page
+WHERE size <= $4 OR place = 1 ORDER BY seq
+"""  # noqa: S608 # made of texts of ours
+# with the run's row in the first
+OPENED = f"""
+SELECT seq, public, event, found, CASE WHEN coalesce(place, 1) = 1 THEN run.row END AS row,
+    CASE WHEN coalesce(place, 1) = 1 THEN run.answer END AS answer
+FROM crew_runs AS run LEFT JOIN ({NEXT}) AS page ON size <= $4 OR place = 1
+WHERE run.run_id = $1 ORDER BY seq
+"""  # noqa: S608 # as above
 # why a write was refused, or a segment must not begin: its epoch, and whether event $2 is there
 PLACE = f"""
 SELECT status, epoch, {NEXT_EPOCH} AS next_epoch, $2 <= purged_seq

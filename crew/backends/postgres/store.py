@@ -30,6 +30,7 @@ from crew.backends.postgres.statements import (
     OLD_LISTENERS,
     OLD_REVISIONS,
     OLD_RUNS,
+    OPENED,
     PURGED,
     RECORDS,
     RELEASE,
@@ -42,6 +43,7 @@ from crew.journal.events import CancelReason, RunStatus
 from crew.journal.listing import ALL_RUNS, RunFilter, listed_answer
 from crew.journal.rows import (
     MAX_PAGE_BYTES,
+    PAGE,
     Appended,
     AppendResult,
     Cancellation,
@@ -49,6 +51,7 @@ from crew.journal.rows import (
     Finding,
     IdempotencyRecord,
     Newest,
+    Opened,
     Page,
     PurgeAges,
     Record,
@@ -179,12 +182,21 @@ class PostgresStore:
         async with self.server.connection() as connection:
             return int(await connection.fetchval(sql))
 
-    async def records(self, run_id: str, after: int = 0, limit: int = 500) -> Page:
+    async def records(self, run_id: str, after: int = 0, limit: int = PAGE) -> Page:
         """See RunLog."""
         async with self.server.connection() as connection:
             found = await connection.fetch(RECORDS, run_id, after, limit, MAX_PAGE_BYTES)
-        records = [Record(seq, public, event) for seq, public, event, _ in found]
-        return Page(records, is_last=not found or len(found) == found[0]["found"] < limit)
+        return _page(found, limit)
+
+    async def opened(self, run_id: str) -> Opened | None:
+        """See RunLog."""
+        async with self.server.connection() as connection:
+            found = await connection.fetch(OPENED, run_id, 0, PAGE, MAX_PAGE_BYTES)
+        if not found:
+            return None
+        row = _row(found[0]["row"], found[0]["answer"])
+        # a run whose events are purged has one line without an event
+        return Opened(row, _page([one for one in found if one["seq"] is not None], PAGE))
 
     async def newest(self, run_ids: Sequence[str]) -> dict[str, Newest]:
         """See RunLog."""
@@ -296,6 +308,11 @@ class PostgresStore:
     async def _execute(self, sql: str, *values: Any) -> None:
         async with self.server.connection(writes=True) as connection:
             await connection.execute(sql, *values)
+
+
+def _page(found: Sequence[asyncpg.Record], limit: int) -> Page:
+    records = [Record(one["seq"], one["public"], one["event"]) for one in found]
+    return Page(records, is_last=not found or len(found) == found[0]["found"] < limit)
 
 
 def _row(text: str, answer: str | None) -> RunRow:

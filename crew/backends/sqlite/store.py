@@ -1,6 +1,7 @@
 """A store in one SQLite file, for one process."""
 
 import asyncio
+import sqlite3
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
@@ -30,12 +31,14 @@ from crew.journal.events import CancelReason, RunStatus
 from crew.journal.listing import ALL_RUNS, RunFilter, listed_answer
 from crew.journal.rows import (
     MAX_PAGE_BYTES,
+    PAGE,
     AppendResult,
     Cancellation,
     Claim,
     Finding,
     IdempotencyRecord,
     Newest,
+    Opened,
     Page,
     PurgeAges,
     Record,
@@ -65,6 +68,8 @@ UPDATE runs SET given_until = ? WHERE run_id IN (
     ORDER BY paused_until LIMIT ?
 ) RETURNING row, paused_until
 """
+RUN = "SELECT row, answer FROM runs WHERE run_id = ?"
+RECORDS = "SELECT seq, public, event FROM events WHERE run_id = ? AND seq > ? ORDER BY seq LIMIT ?"
 CLAIM = f"""
 UPDATE runs SET epoch = epoch + 1, claimed_seq = ({NEWEST}),
     claims = CASE WHEN ({NEWEST}) > claimed_seq THEN 1 ELSE claims + 1 END
@@ -144,8 +149,7 @@ class SqliteStore:
 
     async def row(self, run_id: str) -> RunRow | None:
         """See RunLog."""
-        sql = "SELECT row, answer FROM runs WHERE run_id = ?"
-        found = await self._file.do(lambda c: c.execute(sql, (run_id,)).fetchone(), brief=True)
+        found = await self._file.do(lambda c: c.execute(RUN, (run_id,)).fetchone(), brief=True)
         return _row(*found) if found else None
 
     async def rows(
@@ -174,11 +178,21 @@ class SqliteStore:
         found = await self._file.do(lambda c: c.execute(STORED_BYTES, (owner,)).fetchone())
         return int(found[0])
 
-    async def records(self, run_id: str, after: int = 0, limit: int = 500) -> Page:
+    async def records(self, run_id: str, after: int = 0, limit: int = PAGE) -> Page:
         """See RunLog."""
-        sql = "SELECT seq, public, event FROM events WHERE run_id = ? AND seq > ?"
-        sql, values = f"{sql} ORDER BY seq LIMIT ?", (run_id, after, limit)
-        return await self._file.do(lambda c: _page(c.execute(sql, values), limit))
+        values = (run_id, after, limit)
+        return await self._file.do(lambda c: _page(c.execute(RECORDS, values), limit))
+
+    async def opened(self, run_id: str) -> Opened | None:
+        """See RunLog."""
+
+        def read(connection: sqlite3.Connection) -> Opened | None:
+            found = connection.execute(RUN, (run_id,)).fetchone()
+            if found is None:
+                return None
+            return Opened(_row(*found), _page(connection.execute(RECORDS, (run_id, 0, PAGE)), PAGE))
+
+        return await self._file.do(read)
 
     async def newest(self, run_ids: Sequence[str]) -> dict[str, Newest]:
         """See RunLog."""
