@@ -50,3 +50,15 @@ def test_a_server_without_its_last_commits(fleet: Fleet):
         connection.execute(LOST.format("crew_events", "crew_events"))
     until(lambda: status(http, run_id) == "completed")
     check(events(http, run_id), worker.log.read_text())
+
+
+@needs_postgres
+def test_a_queue_without_its_last_commits(fleet: Fleet):
+    """Its commits do not wait for the disk: what a crash loses of it is made again."""
+    slow_crew(fleet.folder)
+    http = fleet.replica()
+    run_ids = [begin(http) for _ in range(3)]
+    with psycopg.connect(fleet.database) as connection:
+        assert connection.execute("DELETE FROM procrastinate_jobs").rowcount == 3
+    fleet.worker()
+    until(lambda: {status(http, run_id) for run_id in run_ids} == {"completed"})

@@ -59,11 +59,19 @@ class Address:
             case _:
                 raise StoreError(f"CREW_DATABASE_URL: {PARAMETER} is on or off")
 
-    def options(self, application: str) -> dict[str, Any]:
-        """How to connect: keyword arguments of asyncpg's."""
-        if self.prepares:
-            return {"server_settings": {"application_name": application, **SESSION}}
-        return {"server_settings": {"application_name": application}, "statement_cache_size": 0}
+    def options(self, application: str, *, is_durable: bool = True) -> dict[str, Any]:
+        """How to connect: keyword arguments of asyncpg's.
+
+        Args:
+            application: as which.
+            is_durable: a commit waits for the server's disk.
+        """
+        settings = {"application_name": application}
+        if not self.prepares:
+            # a pooler knows no other settings
+            return {"server_settings": settings, "statement_cache_size": 0}
+        settings |= SESSION if is_durable else SESSION | {"synchronous_commit": "off"}
+        return {"server_settings": settings}
 
     def explain(self, error: Exception) -> str:
         """What an error of the database means for the operator."""

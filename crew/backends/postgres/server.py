@@ -30,7 +30,13 @@ class PostgresServer:
     """A pool of connections, and one more that listens, of the store or of the queue."""
 
     def __init__(
-        self, url: str, connections: int, time: SharedTime, clock: Clock = SYSTEM_CLOCK
+        self,
+        url: str,
+        connections: int,
+        time: SharedTime,
+        clock: Clock = SYSTEM_CLOCK,
+        *,
+        is_durable: bool = True,
     ) -> None:
         """Connect when first used.
 
@@ -39,7 +45,10 @@ class PostgresServer:
             connections: at most so many at the same time, besides the one that listens.
             time: of the database.
             clock: of waits between tries.
+            is_durable: a commit waits for the server's disk; without that a crash of the server
+                may lose the last ones.
         """
+        self.is_durable = is_durable
         self.address, self.connections, self.time = Address.of(url), connections, time
         # why the newest use failed; None once something was written
         self.failing: str | None = None
@@ -113,7 +122,7 @@ class PostgresServer:
                     max_size=self.connections,
                     timeout=TIMEOUT_SECONDS,
                     command_timeout=TIMEOUT_SECONDS,
-                    **self.address.options("crew"),
+                    **self.address.options("crew", is_durable=self.is_durable),
                     init=_read_json,
                     # nothing here outlives its transaction, so there is nothing to reset: it
                     # would be half of all trips to the server

@@ -11,6 +11,7 @@ import pytest
 from crew.backends.conformance import CHECKS
 from crew.backends.conformance.samples import sample_records, sample_row
 from crew.backends.memory import MemoryStore
+from crew.backends.postgres.queue import JobQueue
 from crew.backends.postgres.schema import QUEUE_MIGRATIONS, prepare, prepare_queue
 from crew.backends.postgres.server import PostgresServer
 from crew.backends.postgres.store import PostgresStore
@@ -202,6 +203,20 @@ async def test_a_database_that_cannot_be_reached(url: str, said: str, tmp_path: 
         with pytest.raises(StoreError, match=said) as caught:
             await opening(url, tmp_path)
         assert "sec" not in str(caught.value).replace("seconds", "")
+
+
+@needs_postgres
+async def test_only_the_queue_does_not_wait_for_the_disk(postgres: Postgres, tmp_path: Path):
+    """What a crash of the server loses of it is made again from the runs."""
+    database = await open_database(postgres.database(), tmp_path)
+    assert isinstance(database.queue, JobQueue)
+    assert isinstance(database.store, PostgresStore)
+    waits = []
+    for server in (database.store.server, database.queue.server):
+        async with server.connection() as connection:
+            waits.append(await connection.fetchval("SHOW synchronous_commit"))
+        await server.aclose()
+    assert waits == ["on", "off"]
 
 
 @needs_postgres
