@@ -11,6 +11,8 @@ from tools.suggest import nearest
 
 # a character has up to four bytes in UTF-8, and each byte may be a token
 MAX_PER_CHARACTER = 4.0
+# characters that are counted at once; each cut costs a token at most
+MAX_PART = 100_000
 _lock = threading.Lock()
 
 
@@ -29,7 +31,10 @@ def tiktoken_tokenizer(encoding: str) -> Tokenizer:
     except ImportError:
         text = "needs the package tiktoken: pip install 'crewline[tiktoken]'"
         raise TokenizerError(text) from None
-    names = tiktoken.list_encoding_names()
+    try:
+        names = tiktoken.list_encoding_names()
+    except Exception as error:  # of a plugin, which may raise anything
+        raise TokenizerError(f"a plugin of tiktoken fails: {error}") from error
     if encoding not in names:
         near = nearest(encoding, names)
         hint = f"did you mean {near!r}?" if near else f"known: {', '.join(sorted(names))}"
@@ -50,12 +55,17 @@ def tiktoken_tokenizer(encoding: str) -> Tokenizer:
         except (OSError, ValueError) as error:
             command = f"python -c \"import tiktoken; tiktoken.get_encoding('{encoding}')\""
             text = (
-                f"the file of encoding {encoding} is not there ({error}); with the variable "
-                f"TIKTOKEN_CACHE_DIR set as for the crew, this gets it: {command}"
+                f"the file of encoding {encoding} is not there, or damaged ({error}); with the "
+                f"variable TIKTOKEN_CACHE_DIR set as for the crew, this gets it: {command}"
             )
             raise TokenizerError(text) from error
         finally:
             files.read_file = read
-    return Tokenizer(
-        lru_cache(MAX_KEPT)(lambda text: len(encode(text))), MAX_PER_CHARACTER, is_exact=True
-    )
+
+    @lru_cache(MAX_KEPT)
+    def count(text: str) -> int:
+        # a million spaces would end the process's task with a panic
+        parts = (text[start : start + MAX_PART] for start in range(0, len(text), MAX_PART))
+        return sum(len(encode(part)) for part in parts)
+
+    return Tokenizer(count, MAX_PER_CHARACTER, is_exact=True)

@@ -166,9 +166,9 @@ class Recipe:
         if self.provider is not None:
             require_provider(self.provider, catalog)
         tokenizers = checked.tokenizers
-        helpers = make_helpers(self, files, entry_point(files), catalog, tokenizers)
+        helpers, wrong = make_helpers(self, files, entry_point(files), catalog, tokenizers)
         agents, problems = make_agents(self, files, routing, tools, catalog, helpers, tokenizers)
-        if problems:
+        if problems := [*wrong, *problems]:
             raise ConfigurationError(problems, files.texts)
         kept = sources.without(files.literals.values())
         return Crew(

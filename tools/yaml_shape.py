@@ -103,6 +103,8 @@ class Shape(Described):
     ignored: ClassVar[frozenset[str]] = frozenset()
     # words of other frameworks for keys of ours: what an unknown key was probably meant to be
     synonyms: ClassVar[dict[str, str]] = {}
+    # mappings whose names others have made: one that begins with `x-` is a name there
+    foreign: ClassVar[frozenset[str]] = frozenset()
 
     @model_validator(mode="before")
     @classmethod
@@ -118,7 +120,7 @@ class Shape(Described):
                 given[key] = {
                     name: inner
                     for name, inner in value.items()
-                    if inner is not None and not name.startswith("x-")
+                    if inner is not None and (key in cls.foreign or not name.startswith("x-"))
                 }
         return given
 

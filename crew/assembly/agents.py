@@ -71,7 +71,7 @@ def make_agents(
         except ProviderError as error:
             text = f"agent {agent_id}: {error}"
             document = files.agent_files[agent_id]
-            problems.append(document.problem(("provider",), "provider", text))
+            problems.append(document.problem(chosen[0].place, "provider", text))
             continue
         definitions = _tool_definitions(config, own_tools, given.secrets, tokenizer)
         finders = {}

@@ -112,6 +112,8 @@ def over_window(
     path: YamlPath = ("context",)
     if config.context is None:
         document, path = files.crew_document, _place_in_crew(crew)
+    if key.startswith("models."):
+        document, path = files.crew_document, ("models", primary_of(config, crew.models).name)
     yield document.problem(path, "context-over-window", text, key=True)
 
 

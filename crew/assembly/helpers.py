@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from agents.errors import ProviderError
 from agents.helper import PREFIX, Helper
 from agents.providers.catalog import Catalog
 from agents.tokens import Tokenizer
@@ -10,6 +11,7 @@ from crew.assembly.models import make_model
 from crew.assembly.tokenizers import tokenizer_of
 from crew.config.loader import CrewFiles
 from crew.config.models import models_of_helper
+from crew.config.problems import Problem
 
 MAX_TOKENS, TIMEOUT_SECONDS = 600, 60.0
 DATA = (
@@ -38,8 +40,10 @@ def make_helpers(
     entry: str,
     catalog: Catalog,
     tokenizers: Mapping[str, Tokenizer],
-) -> dict[str, Helper]:
-    """The helpers by name; none where the scripted model has no rule for it.
+) -> tuple[dict[str, Helper], list[Problem]]:
+    """The helpers by name, and what is wrong with any.
+
+    There is none where the scripted model has no rule for it.
 
     Args:
         given: what the program gives.
@@ -47,30 +51,37 @@ def make_helpers(
         entry: the entry agent, whose model a helper has unless it says otherwise.
         catalog: makes the models.
         tokenizers: of the models that have one, by their names.
-
-    Raises:
-        ProviderError: a provider cannot be used.
     """
     crew = files.crew
     assert crew is not None, "a crew with errors is not assembled"
     if crew.conversations is None:
-        return {}
-    helpers, said, agent = {}, crew.helpers.said, files.agents[entry]
+        return {}, []
+    helpers: dict[str, Helper] = {}
+    problems: list[Problem] = []
+    said, agent = crew.helpers.said, files.agents[entry]
     for name, prompt in PROMPTS.items():
         chosen = models_of_helper(crew.helpers, name, agent, crew.models)
         provider = given.provider or chosen[0].config.provider
         if provider == "scripted" and not _is_scripted(files, name):
             continue
+        try:
+            model = make_model(f"{PREFIX}{name}", agent, chosen, catalog, given)
+        except ProviderError as error:
+            if chosen[0].path[:1] == ("helpers",):
+                text = f"helper {name}: {error}"
+                problems.append(files.crew_document.problem(chosen[0].place, "provider", text))
+            # else it is the entry agent's, which is told there
+            continue
         helpers[name] = Helper(
             name,
-            make_model(f"{PREFIX}{name}", agent, chosen, catalog, given),
+            model,
             tokenizer_of(chosen[0], tokenizers),
             given.secrets.mask(said(name, "system_prompt") or prompt),
             said(name, "max_tokens") or MAX_TOKENS,
             said(name, "timeout_seconds") or TIMEOUT_SECONDS,
             given.clock,
         )
-    return helpers
+    return helpers, problems
 
 
 def _is_scripted(files: CrewFiles, name: str) -> bool:

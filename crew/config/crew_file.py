@@ -226,6 +226,8 @@ class CrewConfig(Shape):
 
     ignored = IGNORED_CREW_KEYS
     synonyms = SYNONYMS
+    # x-ai/grok-4
+    foreign = frozenset({"models"})
 
     version: Literal["1.0"] = "1.0"
     """Version of this schema."""

@@ -30,7 +30,7 @@ def _require_known(tokenizer: str) -> str:
 class NamedModelConfig(Shape):
     """A model by a name that agents may have as their `model`; their own keys come first."""
 
-    provider: str | None = None
+    provider: Annotated[str, Field(min_length=1)] | None = None
     """A built-in provider or one of `providers`; the agent's unless given."""
     model: Annotated[str, Field(min_length=1)] | None = None
     """The model's name at its provider; the name it has here unless given."""
@@ -91,9 +91,11 @@ def choose(
         otherwise: the provider that nobody says.
     """
     named = models.get(name, UNNAMED)
-    known = provider or named.provider
+    known = provider if provider is not None else named.provider
     model = ModelConfig(
-        model=named.model or name, provider=known or otherwise, provider_url=provider_url
+        model=named.model or name,
+        provider=otherwise if known is None else known,
+        provider_url=provider_url,
     )
     says_provider = provider is not None or named.provider is None
     return ChosenModel(model, name, named, path, says_provider)
@@ -124,13 +126,25 @@ def models_of_helper(
     """The model of a helper, and its backup: those of the entry agent, but for what is said."""
     known = primary_of(entry, models)
     said = {key: helpers.said(name, key) for key in ("model", "provider", "provider_url")}
-    if not any(said.values()):
+    if all(one is None for one in said.values()):
         return list(models_of(entry, models))
     model, provider, url = said["model"], said["provider"], said["provider_url"]
+    own = getattr(helpers, name)
+    if own is not None and own.model in models and own.provider is None:
+        # whose model it is comes before what `default` says of others
+        provider = provider if models[model].provider is None else None
     if model is None and provider is None:
         # the entry agent may say another provider than `models` does
         provider = known.config.provider
-    chosen = choose(models, model or known.name, provider, url, otherwise=known.config.provider)
+    is_own = own is not None and (own.model, own.provider) != (None, None)
+    chosen = choose(
+        models,
+        known.name if model is None else model,
+        provider,
+        url,
+        path=("helpers", name if is_own else "default"),
+        otherwise=known.config.provider,
+    )
     is_theirs = said["provider"] is None and chosen.config.provider == known.config.provider
     if url is None and is_theirs:
         # the address of another provider would be another one's

@@ -61,6 +61,8 @@ class RunForker:
 
     async def _begin(self, copy: Write, run_id: str, asked: Asked) -> None:
         count, key = len(copy.records), asked.key
+        if asked.entry is not None:
+            copy = replace(copy, entry=replace(asked.entry, run_id=copy.run_id))
         if key is not None:
             record = IdempotencyRecord(key.key, key.fingerprint, copy.run_id, count)
             copy = replace(copy, idempotency=record)
@@ -68,7 +70,7 @@ class RunForker:
         if isinstance(result, KeyTaken):
             assert key is not None, "only a write with a key is refused for it"
             raise key_taken(key, result.record)
-        await self.starter.go_on(copy.run_id, asked, f"{run_id}:{count}")
+        await self.starter.go_on(copy.run_id, Asked(asked.request_id), f"{run_id}:{count}")
 
     async def _records(self, run_id: str, after: int) -> list[Record]:
         """The events up to and with number `after`; all of them must be kept."""

@@ -66,7 +66,7 @@ class Listeners:
             timer.cancel()
         if needed or timer is not None:
             self._needed.add(run_id)
-        if self.store.shared and self._is_asked_soon and self.counts[run_id] == 1:
+        if self.store.shared and self.counts[run_id] == 1 and self._is_asked_soon(run_id):
             self._start_task(self._announce([run_id]))
         listening = Listening()
         try:
@@ -82,11 +82,10 @@ class Listeners:
                     self._needed.remove(run_id)
                     self._begin_grace(run_id)
 
-    @property
-    def _is_asked_soon(self) -> bool:
-        """Whether listeners are looked for before all processes have announced theirs by time."""
-        grace = self.runs.revisions.current.config.settings.disconnect_grace_seconds
-        return 0 <= grace < SURELY_ANNOUNCED_SECONDS
+    def _is_asked_soon(self, run_id: str) -> bool:
+        """Whether a run's listeners may be looked for before all are announced by time."""
+        grace = self.runs.live.grace_of(run_id)
+        return grace is None or 0 <= grace < SURELY_ANNOUNCED_SECONDS
 
     async def announce(self) -> None:
         """Announce the listeners of this process to others, until this is cancelled."""
@@ -124,10 +123,7 @@ class Listeners:
         self.runs.revisions.release(crew)
         if grace < 0:
             return
-        # where no grace is so short, or none at all, new listeners are not announced at once
-        await self.clock.sleep(
-            grace if self._is_asked_soon else max(grace, SURELY_ANNOUNCED_SECONDS)
-        )
+        await self.clock.sleep(grace)
         while await self.store.has_listeners(run_id, self.process):
             # that process ends the run by itself, unless it dies
             await self.clock.sleep(ANNOUNCED_SECONDS)

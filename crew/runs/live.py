@@ -117,10 +117,16 @@ class LiveRuns:
         """Go on with the tail of a run that others are about to play, before anyone follows it."""
         # somebody may follow it already
         remote = self._tail_after(run.id, run.before) or self._add_tail(run.id, run.tail)
+        remote.grace_seconds = run.crew.config.settings.disconnect_grace_seconds
         waiting = ExitStack()
         waiting.enter_context(self._in_use(remote))
         # of the event loop: a rehearsal's clock has nothing to do with other processes
         asyncio.get_running_loop().call_later(EXPECT_SECONDS, waiting.close)
+
+    def grace_of(self, run_id: str) -> float | None:
+        """The `disconnect_grace_seconds` of a run that was started here; None: not known."""
+        remote = self._tails.get(run_id)
+        return remote.grace_seconds if remote is not None else None
 
     def _add_tail(self, run_id: str, tail: Tail) -> RemoteTail:
         remote = RemoteTail(self.store, run_id, tail, self.is_played_by_others)

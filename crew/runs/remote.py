@@ -35,6 +35,8 @@ class RemoteTail:
         """
         self.store, self.run_id, self.tail, self.goes_on = store, run_id, tail, goes_on
         self.users = 0
+        # of the run's crew, where this process has started the segment
+        self.grace_seconds: float | None = None
         # nobody plays the run any more
         self._ends = False
         # how many notices had come by now, and by the last look that found it behind

@@ -128,11 +128,11 @@ class Postgres:
         """Where a database is."""
         return f"postgresql://crew@127.0.0.1:{self.port}/{database}"
 
-    def database(self) -> str:
+    def database(self, encoding: str = "UTF8") -> str:
         """A new, empty database, by its URL; of the locale that knows least of letters."""
         name = f"test{next(self._made)}"
         with psycopg.connect(self.url("postgres"), autocommit=True) as connection:
-            locale = "TEMPLATE template0 ENCODING 'UTF8' LC_COLLATE 'C' LC_CTYPE 'C'"
+            locale = f"TEMPLATE template0 ENCODING '{encoding}' LC_COLLATE 'C' LC_CTYPE 'C'"
             connection.execute(f"CREATE DATABASE {name} {locale}")
         return self.url(name)
 

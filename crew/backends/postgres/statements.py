@@ -25,8 +25,7 @@ WITH held AS (
     added AS ({EVENTS} WHERE EXISTS (SELECT FROM held))
 SELECT count(*) FROM held
 """  # noqa: S608 # made of texts of ours
-BEGIN = f"""
-WITH added AS ({EVENTS})
+BEGIN_RUN = """
 INSERT INTO crew_runs
     (run_id, epoch, status, row, revision, ended_at, paused_until, last_seq, answer, bytes,
      owner, priority, conversation_owner, conversation_id)
@@ -37,13 +36,16 @@ ON CONFLICT (run_id) DO UPDATE SET epoch = greatest(crew_runs.epoch, excluded.ep
     bytes = excluded.bytes, given_until = NULL,
     to_cancel = CASE WHEN crew_runs.status <> 'failed' THEN crew_runs.to_cancel END
 RETURNING epoch
-"""  # noqa: S608 # as above
+"""
+BEGIN = f"WITH added AS ({EVENTS}) {BEGIN_RUN}"
 # who began the segment is kept with it
-BEGIN_AND_TELL = BEGIN.replace(
-    "WITH added",
-    "WITH entry AS (INSERT INTO crew_audit (at, action, name, address, run_id, request_id, detail) "
-    "VALUES ($18, $19, $20, $21, $1, $22, $23)), added",
+BEGIN_AND_TELL = f"""
+WITH added AS ({EVENTS}), entry AS (
+    INSERT INTO crew_audit (at, action, name, address, run_id, request_id, detail)
+    VALUES ($18, $19, $20, $21, $1, $22, $23)
 )
+{BEGIN_RUN}
+"""  # noqa: S608 # as above
 # by the database's clock: one that lost its last commits must not give an epoch again, to a second
 # writer beside the first
 NEXT_EPOCH = "greatest(epoch + 1, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint)"

@@ -39,6 +39,7 @@ ROW: TypeAdapter[RunRow] = TypeAdapter(RunRow)
 
 async def go_on(connection: Connection, write: Write, epoch: int) -> Appended:
     """What a run's writer adds: one statement, so that it takes one trip to the server."""
+    assert write.entry is None, "who began a segment is kept with its first write"
     if not write.notices and write.exchange is None:
         return await _add(connection, write, epoch)
     async with connection.transaction():

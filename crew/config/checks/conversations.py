@@ -4,8 +4,6 @@ from collections.abc import Iterator
 
 from agents.context.shape import ContextConfig, HistoryBlockConfig, SummaryBlockConfig
 from agents.helper import PREFIX
-from agents.providers.catalog import BUILTIN_PROVIDERS
-from crew.config.conversations import HELPERS
 from crew.config.crew_file import CrewConfig
 from crew.config.document import Document, YamlPath
 from crew.config.loader import CrewFiles
@@ -34,14 +32,6 @@ def _check_helpers(files: CrewFiles, crew: CrewConfig) -> Iterator[Problem]:
         yield _no_effect(document, ("helpers", "title"), "conversations.title_after is 0")
     if given.summary is not None and not summarises:
         yield _no_effect(document, ("helpers", "summary"), "no context has a summary")
-    known = (*BUILTIN_PROVIDERS, *crew.providers)
-    for name in (*HELPERS, "default"):
-        helper = getattr(given, name)
-        if helper is not None and helper.provider is not None and helper.provider not in known:
-            path = ("helpers", name, "provider")
-            text = f"there is no provider {helper.provider!r}"
-            near = document.near(helper.provider, known)
-            yield document.problem(path, "unknown-provider", text, suggestion=near)
 
 
 def _check_contexts(files: CrewFiles, crew: CrewConfig) -> Iterator[Problem]:

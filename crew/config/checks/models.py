@@ -2,43 +2,60 @@
 
 from collections.abc import Collection, Iterator
 
-from agents.config import AgentConfig
 from agents.providers.catalog import BUILTIN_PROVIDERS
 from crew.config.checks.references import unknown_name
+from crew.config.conversations import HELPERS
 from crew.config.crew_file import CrewConfig
+from crew.config.document import Document
 from crew.config.loader import CrewFiles
-from crew.config.models import models_of
+from crew.config.models import ChosenModel, models_of, models_of_helper
 from crew.config.problems import Problem
+from crew.config.routing_plan import entry_point
 from crew.config.sources import CREW_FILE
 
 
 def check_models(files: CrewFiles, crew: CrewConfig) -> Iterator[Problem]:
     """Providers that nothing has, and those without an address."""
-    named = files.names_in(CREW_FILE, ("providers",))
-    if named is None:
+    providers = files.names_in(CREW_FILE, ("providers",))
+    if providers is None:
         return
-    known = {*BUILTIN_PROVIDERS, *named}
-    for name, model in crew.models.items():
-        if model.provider is not None and model.provider not in known:
+    known = {*BUILTIN_PROVIDERS, *providers}
+    for name, named in crew.models.items():
+        if named.provider is not None and named.provider not in known:
             path = ("models", name, "provider")
-            yield unknown_name(files.crew_document, path, "provider", model.provider, known)
+            yield unknown_name(files.crew_document, path, "provider", named.provider, known)
     for agent_id in crew.agents:
         if agent_id in files.agents:
-            yield from _check_agent(files, files.agents[agent_id], crew, known)
+            document, agent = files.agent_files[agent_id], files.agents[agent_id]
+            for model in models_of(agent, crew.models):
+                yield from _check_model(files, crew, document, model, known)
+    for model in models_of_helpers(files, crew):
+        yield from _check_model(files, crew, files.crew_document, model, known)
 
 
-def _check_agent(
-    files: CrewFiles, agent: AgentConfig, crew: CrewConfig, known: Collection[str]
+def models_of_helpers(files: CrewFiles, crew: CrewConfig) -> list[ChosenModel]:
+    """The first model of each helper that says something of its own."""
+    entry = files.agents.get(entry_point(files))
+    if crew.conversations is None or entry is None:
+        return []
+    chosen = (models_of_helper(crew.helpers, name, entry, crew.models)[0] for name in HELPERS)
+    return [model for model in chosen if model.path[:1] == ("helpers",)]
+
+
+def _check_model(
+    files: CrewFiles,
+    crew: CrewConfig,
+    document: Document,
+    model: ChosenModel,
+    known: Collection[str],
 ) -> Iterator[Problem]:
-    document = files.agent_files[agent.id]
-    for model in models_of(agent, crew.models):
-        name = model.config.provider
-        if name not in known:
-            if model.says_provider:
-                yield unknown_name(document, model.place, "provider", name, known)
-        elif _lacks_address(files, crew, name) and model.config.provider_url is None:
-            text = f"provider {name} has no address: give it a base_url in crew.yaml"
-            yield document.problem(model.place, "provider", f"{text}, or a provider_url here")
+    name = model.config.provider
+    if name not in known:
+        if model.says_provider:
+            yield unknown_name(document, model.place, "provider", name, known)
+    elif _lacks_address(files, crew, name) and model.config.provider_url is None:
+        text = f"provider {name} has no address: give it a base_url in crew.yaml"
+        yield document.problem(model.place, "provider", f"{text}, or a provider_url here")
 
 
 def _lacks_address(files: CrewFiles, crew: CrewConfig, name: str) -> bool:

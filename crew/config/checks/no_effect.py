@@ -5,13 +5,12 @@ from functools import partial
 
 from agents.config import FLAT_COST_KEYS, AgentConfig
 from agents.prompt import variables
-from crew.config.conversations import HELPERS
+from crew.config.checks.models import models_of_helpers
 from crew.config.crew_file import CrewConfig
 from crew.config.document import Document, YamlPath
 from crew.config.loader import CrewFiles
-from crew.config.models import ChosenModel, models_of, models_of_helper, primary_of
+from crew.config.models import models_of, primary_of
 from crew.config.problems import Problem
-from crew.config.routing_plan import entry_point
 from crew.config.sources import CREW_FILE
 from tools.config import McpServer, PythonTool, ToolConfig
 from tools.config.command import Confined
@@ -48,7 +47,8 @@ def find_no_effect(
     ):
         agents = [files.agents[agent_id] for agent_id in listed]
         yield from _unused_tools(files, agents, sets)
-        yield from _unused_models(files, crew, agents)
+        if files.is_whole(CREW_FILE, "models", "helpers", "conversations"):
+            yield from _unused_models(files, crew, agents)
 
 
 def _no_effect(document: Document, path: YamlPath, why: str) -> Problem:
@@ -153,7 +153,7 @@ def _unused_models(
     files: CrewFiles, crew: CrewConfig, agents: list[AgentConfig]
 ) -> Iterator[Problem]:
     """Entries of `models` and `providers` that nothing has, and their keys without effect."""
-    document, helpers = files.crew_document, _models_of_helpers(files, crew)
+    document, helpers = files.crew_document, models_of_helpers(files, crew)
     used = [*(one for agent in agents for one in models_of(agent, crew.models)), *helpers]
     primaries = {agent.id: primary_of(agent, crew.models).name for agent in agents}
     windows = {
@@ -167,7 +167,7 @@ def _unused_models(
         if name not in names:
             near = document.near(name, names)
             hint = f"; one has {near!r}" if near is not None else ""
-            text = f"no agent has the model {name!r}{hint}"
+            text = f"no agent or helper has the model {name!r}{hint}"
             yield document.problem(path, "unused-model", text, key=True)
             continue
         if model.provider is not None and all(
@@ -181,14 +181,6 @@ def _unused_models(
             why = "it is no agent's first model"
             yield _no_effect(document, (*path, "tokenizer"), why)
     yield from _unused_providers(document, crew, {one.config.provider for one in used})
-
-
-def _models_of_helpers(files: CrewFiles, crew: CrewConfig) -> list[ChosenModel]:
-    """The first model of each helper."""
-    entry = files.agents.get(entry_point(files))
-    if crew.conversations is None or entry is None:
-        return []
-    return [models_of_helper(crew.helpers, name, entry, crew.models)[0] for name in HELPERS]
 
 
 def _unused_providers(

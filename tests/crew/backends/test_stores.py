@@ -18,6 +18,7 @@ from crew.backends.postgres.store import PostgresStore
 from crew.backends.sqlite.store import SqliteStore
 from crew.database import open_database, open_store
 from crew.journal.errors import StoreError
+from crew.journal.listing import RunFilter
 from crew.journal.rows import Appended, Record, Write
 from crew.journal.store import RunStore
 from tests.support.pooler import behind, needs_pooler, pooled
@@ -203,6 +204,19 @@ async def test_a_database_that_cannot_be_reached(url: str, said: str, tmp_path: 
         with pytest.raises(StoreError, match=said) as caught:
             await opening(url, tmp_path)
         assert "sec" not in str(caught.value).replace("seconds", "")
+
+
+@needs_postgres
+@pytest.mark.parametrize("encoding", ["LATIN1", "SQL_ASCII"])
+async def test_a_database_of_another_encoding_is_brought_up_to_date(
+    postgres: Postgres, encoding: str
+):
+    """No script has a character that it does not know."""
+    url = postgres.database(encoding)
+    store = PostgresStore(PostgresServer(url, 2, await prepare(url)))
+    await store.append(Write("r1", sample_records(1, 1), sample_row("r1", query="DISK")))
+    assert [row.run_id for row in await store.rows(RunFilter(text="disk"))] == ["r1"]
+    await store.aclose()
 
 
 @needs_postgres

@@ -38,7 +38,7 @@ CASES: list[tuple[dict[str, Any], dict[str, Any], str, str]] = [
         {},
         {"conversations": {}, "helpers": {"title": {"provider": "opnai"}}},
         "unknown-provider",
-        "there is no provider 'opnai'",
+        "unknown provider 'opnai'",
     ),
     (
         {"context": {"blocks": [SUMMARY, "history"]}},

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from crew import check, load_crew
+from crew.config.errors import ConfigurationError
 from tests.support.crews import write_crew
 from tests.support.problems import AGENT, problems
 
@@ -35,6 +36,11 @@ CHOICES: dict[str, tuple[dict[str, Any], dict[str, Any], list[tuple[str, str]]]]
         {"model": "fast"},
         {"fast": {"provider": "far", "model": "slow"}, "slow": {"provider": "near", "model": "x"}},
         [("far", "slow")],
+    ),
+    "a name that looks like a comment": (
+        {"model": "x-ai/grok-4"},
+        {"x-ai/grok-4": {"provider": "far"}},
+        [("far", "x-ai/grok-4")],
     ),
     "primary and backup": (
         {"primary": {"model": "fast"}, "backup": {"model": "slow", "provider": "near"}},
@@ -73,6 +79,11 @@ HELPERS: dict[str, tuple[dict[str, Any], dict[str, Any], tuple[str, str, str]]] 
         {"model": "m-3"},
         ("far", "m-3", "agent"),
     ),
+    "whose model it is": (
+        {"model": "fast"},
+        {"title": {"model": "slow"}, "default": {"provider": "far"}},
+        ("near", "m-2", "near"),
+    ),
     "not the agent's address at another provider": (
         {"model": "fast", "provider_url": "http://agent/v1"},
         {"model": "slow"},
@@ -95,7 +106,7 @@ def test_a_helper_asks_the_model_that_is_meant(name: str, tmp_path: Path):
                 "slow": {"provider": "near", "model": "m-2"},
             },
             conversations={},
-            helpers={"default": helper},
+            helpers=helper if "title" in helper else {"default": helper},
         )
     )
     assert crew.helpers["title"].model.endpoints == ((provider, model),)
@@ -135,6 +146,29 @@ WRONG: dict[str, tuple[dict[str, str], list[str]]] = {
         {"crew": CREW + "  fast: {provider: opnai}\n", "agents.a": AGENT + "model: fast\n"},
         ["crew.yaml:3:20 unknown provider 'opnai'", "did you mean 'openai'"],
     ),
+    "no provider": (
+        {
+            "crew": CREW + "  fast: {provider: ''}\n",
+            "agents.a": AGENT.replace("provider: scripted", "provider: ''\nmodel: fast"),
+        },
+        ["crew.yaml:3:20", "agents/a.yaml:4:11 unknown provider ''"],
+    ),
+    "a helper's provider that is none": (
+        {"crew": "agents: [a]\nconversations: {}\nhelpers: {default: {provider: ''}}\n"},
+        ["crew.yaml:3:31 unknown provider ''"],
+    ),
+    "a helper's provider without an address": (
+        {
+            "crew": CREW
+            + "  fast: {provider: p}\nproviders: {p: {}}\nconversations: {}\nhelpers:\n"
+            + "  summary: {model: fast}\n"
+        },
+        ["crew.yaml:7:20 provider p has no address"],
+    ),
+    "an entry that is wrong": (
+        {"crew": CREW + "  fast: {provider: [p]}\nproviders: {p: {base_url: http://h}}\n"},
+        ["crew.yaml:3:20 expected a text"],
+    ),
     "a provider without an address": (
         {
             "crew": CREW + "  fast: {provider: p}\nproviders: {p: {}}\n",
@@ -144,7 +178,7 @@ WRONG: dict[str, tuple[dict[str, str], list[str]]] = {
     ),
     "nobody's": (
         {"crew": CREW + "  fast: {model: m}\n", "agents.a": AGENT + "model: fsat\n"},
-        ["crew.yaml:3:3 no agent has the model 'fast'; one has 'fsat'"],
+        ["crew.yaml:3:3 no agent or helper has the model 'fast'; one has 'fsat'"],
     ),
     "a provider that nobody needs": (
         {"crew": CREW + "  fast: {provider: ollama}\n", "agents.a": AGENT + "model: fast\n"},
@@ -176,7 +210,7 @@ WRONG: dict[str, tuple[dict[str, str], list[str]]] = {
             "crew": CREW + "  fast: {context_window: 2000}\ncontext: {}\n",
             "agents.a": AGENT + "model: fast\n",
         },
-        ["crew.yaml:4:1 a needs", "and models.fast.context_window is 2000"],
+        ["crew.yaml:3:3 a needs", "and models.fast.context_window is 2000"],
     ),
 }
 
@@ -191,6 +225,42 @@ def test_what_is_wrong_is_told_with_its_place(name: str, tmp_path: Path):
     ]
     for text in expected:
         assert any(text in one for one in found), found
+    assert len(found) <= len(expected)
+
+
+@pytest.mark.parametrize(
+    ("keys", "helpers", "place"),
+    [
+        ({"model": "fast"}, {}, "agents/a.yaml model: fast"),
+        ({"primary": {"model": "fast"}}, {}, "agents/a.yaml   model: fast"),
+        (
+            {"provider": "scripted"},
+            {"default": {"model": "fast"}},
+            "crew.yaml     model: fast",
+        ),
+    ],
+)
+def test_a_key_that_is_missing_is_told_where_the_model_is(
+    keys: dict[str, Any],
+    helpers: dict[str, Any],
+    place: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+):
+    """Also where `models` says whose it is."""
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    folder = write_crew(
+        tmp_path,
+        {"a": agent_keys(keys)},
+        models={"fast": {"provider": "openai"}},
+        conversations={} if helpers else None,
+        helpers=helpers or None,
+    )
+    with pytest.raises(ConfigurationError, match="needs a key") as caught:
+        load_crew(folder)
+    for problem in caught.value.problems:
+        line = (folder / problem.file).read_text().splitlines()[problem.line - 1]
+        assert f"{problem.file} {line}" == place
 
 
 def test_a_script_that_is_not_there_is_told_with_the_model(tmp_path: Path):

@@ -1,6 +1,7 @@
 """Another run that begins with the first events of one: it goes on from there, and repeats nothing before."""
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crew import Answer, MemoryStore, Query, Runs, SqliteStore, load_crew
+from crew.journal.audit import AuditEntry
 from crew.journal.query import CallDecision, IdempotencyKey
 from crew.runs.errors import AlreadyStarted, KeyReused, NotForkable, UnknownRun
 from tests.support.crews import write_crew
@@ -86,8 +88,11 @@ async def test_it_is_answered_otherwise(tmp_path: Path):
         assert (await runs.outcome(first)).status == "paused"
         pause = (await seqs(runs, first))["pause"]
         assert "Denied" in await answered(runs, first, "deny")
-        forked = await runs.fork(first, pause + 1, owner="eve", max_priority=2)
+        entry = AuditEntry("2026-01-01T00:00:00.000Z", "fork", "eve", "10.0.0.1")
+        forked = await runs.fork(first, pause + 1, owner="eve", max_priority=2, entry=entry)
         await runs.outcome(forked)
+        told = await runs.store.audit.entries(run_id=forked)
+        assert list(told) == [replace(entry, run_id=forked)]
     async with Runs(load_crew(folder), SqliteStore(path)) as runs:
         row = await runs.row(forked)
         assert (row.status, row.owner, row.priority) == ("paused", "eve", 2)

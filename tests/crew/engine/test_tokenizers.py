@@ -9,6 +9,7 @@ import pytest
 
 from agents.errors import ModelError
 from agents.model import ModelEvent
+from agents.tokenizers import tiktoken_tokenizer
 from agents.turn import Shortened
 from crew import HistoryMessage, Query, load_crew
 from crew.config.errors import ConfigurationError
@@ -126,6 +127,15 @@ async def test_a_limit_of_one_call_counts_by_it(tmp_path: Path):
 
 async def ignore(event: ModelEvent) -> None:
     """Of a helper's model."""
+
+
+def test_any_text_is_counted():
+    """A text of millions of spaces, too, which tiktoken does not take at once."""
+    tokenizer = tiktoken_tokenizer("letters")
+    for text in (" " * 1_200_000, "ộ" * 250_000, "\ud800 <|endoftext|>", ""):
+        encoded = len(text.encode(errors="replace"))
+        assert 0 <= tokenizer.count(text) - encoded <= 2
+        assert tokenizer.count(text) <= tokenizer.max_per_character * len(text)
 
 
 def problem_of(folder: Path, tokenizer: str) -> str:

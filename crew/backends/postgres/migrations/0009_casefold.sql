@@ -1,4 +1,4 @@
--- Texts are found in whatever case. `lower` alone knows only ASCII's capitals in a database of the
+-- In ASCII, since a database may have another encoding. Texts are found in whatever case. `lower` alone knows only ASCII's capitals in a database of the
 -- locale C, and takes no two lower-case forms of one letter for the same.
 DO $do$
 BEGIN
@@ -7,7 +7,11 @@ BEGIN
     THEN
         CREATE FUNCTION crew_casefold(given text) RETURNS text IMMUTABLE PARALLEL SAFE LANGUAGE sql
         AS $$
-            SELECT replace(translate(lower(given COLLATE "und-x-icu"), 'ςſ', 'σs'), 'ß', 'ss')
+            -- the final sigma and the long s; the sharp s
+            SELECT replace(
+                translate(lower(given COLLATE "und-x-icu"), U&'\03C2\017F', U&'\03C3s'),
+                U&'\00DF', 'ss'
+            )
         $$;
     ELSE
         -- a server that was built without ICU
