@@ -41,8 +41,8 @@ MUTANTS = (
     own(
         "marks of who speaks can be forged",
         "agents/context/view.py",
-        '{"role": "user", "content": quote_marks(content)}',
-        '{"role": "user", "content": content}',
+        'add("user", quote_marks(content))',
+        'add("user", content)',
         "agents/test_marks.py",
     ),
     own(

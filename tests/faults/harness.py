@@ -241,7 +241,9 @@ class Harness:
                 history.wrong.append(f"{history.key}: two answers to one pause were taken")
             if decision:
                 # it may have been taken even if the process died before it said so; the stream will show
-                history.decided[decision] += 1
+                # a group's pause may ask about several calls, of which each is left without its result
+                count = len(pause["metadata"]["calls"]) if decision == "skip" else 1
+                history.decided[decision] += count
 
     def _check(self, effects: list[dict[str, Any]]) -> None:
         report, processes = self.report, self.processes

@@ -74,8 +74,8 @@ MUTANTS = (
     Mutant(
         "an event is published before it is stored",
         "crew/journal/writer.py",
-        "            notices=batch.notices,\n            exchange=batch.exchange,\n        )\n",
-        "            notices=batch.notices,\n            exchange=batch.exchange,\n        )\n"
+        "            exchange=batch.exchange,\n            entry=batch.entry,\n        )\n",
+        "            exchange=batch.exchange,\n            entry=batch.entry,\n        )\n"
         "        self._publish_all(batch)\n        batch.events.clear()\n",
     ),
     Mutant(
