@@ -196,8 +196,9 @@ class RunPage {
     const { conversation_id: of, user_id: user, exchange } = this.run;
     if (of) about.append(" · ", link(conversationPath(of, user), `${t("Conversation")}, ${exchange}.`));
     const acts = element("div", { className: "buttons" }, ...this.acts(id, query, status));
-    // what is offered to be copied stays, also when the run ends meanwhile
-    this.head.replaceChildren(name, about, acts, ...this.head.querySelectorAll(".copied"));
+    // what is offered to be copied stays where it is, with the focus, when the run ends meanwhile
+    for (const old of this.head.querySelectorAll(":scope > :not(.copied)")) old.remove();
+    this.head.prepend(name, about, acts);
   }
 
   acts(id, query, status) {

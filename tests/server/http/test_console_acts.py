@@ -96,12 +96,19 @@ def test_events_are_copied(browser: Browser, server: ServerProcess):
         command = page.evaluate("navigator.clipboard.readText()")
         assert command.startswith('curl -N -H "Authorization: Bearer $CREW_TOKEN" ')
         assert command.endswith(f"/api/crew/runs/{run_id}/events'")
-    with opened_page(browser) as page:
+    at_work = started(server, "long")
+    with opened_page(browser) as page, client(server) as http:
         page.add_init_script("Object.defineProperty(navigator, 'clipboard', { value: undefined })")
-        page.goto(f"{server.url}/runs/{run_id}")
+        page.goto(f"{server.url}/runs/{at_work}")
         page.get_by_role("button", name="Copy as curl").click()
-        expect(page.get_by_label("Copy this text")).to_have_value(command)
-        expect(page.get_by_label("Copy this text")).to_be_focused()
+        offered = page.get_by_label("Copy this text")
+        expect(offered).to_have_value(command.replace(run_id, at_work))
+        expect(offered).to_be_focused()
+        # it stays so when the run ends
+        http.post(f"/api/crew/runs/{at_work}/cancel")
+        until_status(server, at_work, "cancelled")
+        expect(page.get_by_role("button", name="Cancel")).to_have_count(0)
+        expect(offered).to_be_focused()
 
 
 def test_somebody_who_looks_elsewhere_is_told(browser: Browser, server: ServerProcess):
