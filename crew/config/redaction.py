@@ -7,6 +7,8 @@ from functools import lru_cache
 GUARDED = re.compile(r"""^(\s*(?:- )?)(['"]?)(providers|headers|env|notify)\2\s*:""")
 INSIDE = re.compile(r"\b(providers|headers|env|notify)\b")
 WORDS = ("api_key", "api-key", "apikey", "authorization", "bearer", "token:", "secret", "password")
+# the name of a tokenizer, which has one of these words in it
+TOKENIZER = "tiktoken:"
 # a key of a guarded block, and what stands behind it
 KEYED = re.compile(r"""(\s*(?:- )*(?:[\w.-]+|"[^"]*"|'[^']*')\s*:)(?=\s|$)(.*)""")
 # what names a variable or is a number tells nothing
@@ -29,11 +31,16 @@ def redact_lines(text: str) -> list[str | None]:
             inside = len(found[1])
         if inside is not None:
             out.append(_redact_value(line))
-        elif INSIDE.search(line.partition(" #")[0]) or any(word in line.lower() for word in WORDS):
+        elif INSIDE.search(line.partition(" #")[0]) or _has_secret_word(line):
             out.append(None)
         else:
             out.append(USER.sub(lambda user: "•" * len(user[0]), line))
     return out
+
+
+def _has_secret_word(line: str) -> bool:
+    text = line.lower().replace(TOKENIZER, "")
+    return any(word in text for word in WORDS)
 
 
 def _redact_value(line: str) -> str:

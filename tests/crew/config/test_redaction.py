@@ -36,6 +36,13 @@ def test_values_of_providers_are_masked(secret: str):
     assert lines[3].index("•") == 14
 
 
+def test_a_tokenizer_is_no_secret():
+    """But a token beside it is one."""
+    line = "  fast: { tokenizer: tiktoken:o200k_bse }"
+    assert redact_lines(line) == [line]
+    assert redact_lines(f"{line} # token: hunter2") == [None]
+
+
 @pytest.mark.parametrize(
     "line",
     [
