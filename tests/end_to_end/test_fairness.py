@@ -180,3 +180,17 @@ def test_no_more_are_at_work_than_may_be_over_all_machines(fleet: Fleet):
     made = begin(shop)
     until(lambda: status(shop, made) == "completed")
     assert active() == 2
+
+
+@needs_postgres
+def test_replicas_keep_to_a_limit_together(fleet: Fleet):
+    """Though each does not count for every start: what one leaves, the others do not use twice."""
+    crew(fleet.folder, max_waiting_runs_per_owner=40)
+    replicas = [fleet.replica() for _ in range(2)]
+    begin(replicas[0])
+    accepted = 1
+    for http in reversed(replicas):
+        while http.post("/api/crew/runs", json={"query": "x"}).status_code == 202:
+            accepted += 1
+            assert accepted <= 40
+    assert accepted == 40

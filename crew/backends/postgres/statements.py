@@ -1,5 +1,7 @@
 """The SQL of the store."""
 
+from crew.backends.postgres.audit import COLUMNS
+
 EVENTS = """
 INSERT INTO crew_events SELECT $1, seq, public, event
 FROM unnest($3::bigint[], $4::text[], $5::text[]) AS new (seq, public, event)
@@ -41,7 +43,7 @@ BEGIN = f"WITH added AS ({EVENTS}) {BEGIN_RUN}"
 # who began the segment is kept with it
 BEGIN_AND_TELL = f"""
 WITH added AS ({EVENTS}), entry AS (
-    INSERT INTO crew_audit (at, action, name, address, run_id, request_id, detail)
+    INSERT INTO crew_audit ({COLUMNS})
     VALUES ($18, $19, $20, $21, $1, $22, $23)
 )
 {BEGIN_RUN}

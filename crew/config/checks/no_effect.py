@@ -162,6 +162,9 @@ def _unused_models(
         if (context := crew.context_of(agent)) is None or context.window_tokens is None
     }
     names = {one.name for one in used}
+    # by name, once each: there may be thousands of agents and models
+    without_provider = {one.name for one in used if not one.says_provider}
+    counted = {*primaries.values(), *(one.name for one in helpers)}
     for name, model in crew.models.items():
         path, given = ("models", name), model.model_fields_set
         if name not in names:
@@ -170,14 +173,12 @@ def _unused_models(
             text = f"no agent or helper has the model {name!r}{hint}"
             yield document.problem(path, "unused-model", text, key=True)
             continue
-        if model.provider is not None and all(
-            one.says_provider for one in used if one.name == name
-        ):
+        if model.provider is not None and name not in without_provider:
             yield _no_effect(document, (*path, "provider"), "all who have the model say their own")
         if "context_window" in given and name not in windows:
             why = "it is no agent's first model without context.window_tokens"
             yield _no_effect(document, (*path, "context_window"), why)
-        if "tokenizer" in given and name not in {*primaries.values(), *(h.name for h in helpers)}:
+        if "tokenizer" in given and name not in counted:
             why = "it is no agent's first model"
             yield _no_effect(document, (*path, "tokenizer"), why)
     yield from _unused_providers(document, crew, {one.config.provider for one in used})

@@ -1,5 +1,6 @@
--- In ASCII, since a database may have another encoding. Texts are found in whatever case. `lower` alone knows only ASCII's capitals in a database of the
--- locale C, and takes no two lower-case forms of one letter for the same.
+-- Texts are found in whatever case. `lower` alone knows only ASCII's capitals in a database of the
+-- locale C, and takes no two lower-case forms of one letter for the same. This script is ASCII itself,
+-- since a database may have another encoding.
 DO $do$
 BEGIN
     IF getdatabaseencoding() = 'UTF8'
