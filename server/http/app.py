@@ -159,7 +159,7 @@ def build_app(
             log.exception("the server failed while it started or stopped")
             raise
 
-    overload = Overload(services.metrics.refused)
+    overload = Overload(services.metrics.refused, lambda: len(services.runs.live))
     # first of all, so that a refusal costs next to nothing
     middleware = [Middleware(Admission, overload=overload), Middleware(RequestIds)]
     if settings.origins:

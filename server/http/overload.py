@@ -9,6 +9,7 @@ import asyncio
 import logging
 import re
 import time
+from collections.abc import Callable
 
 from prometheus_client import Counter
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -27,6 +28,8 @@ MEAN_SECONDS = 0.5
 # runs that may start in a second: while all is well, and at least
 MOST_STARTS, LEAST_STARTS = 10_000.0, 100.0
 MOST_AT_ONCE = MOST_STARTS * LOOK_SECONDS
+# runs, and requests that start some, that are never too much: it is the machine then that is busy
+FEW = 8
 # by any method, or by POST alone
 STARTS = frozenset({"/api/crew/run", "/api/crew/stream"})
 POSTS = re.compile(r"/api/crew/(?:runs|hooks/[^/]+|runs/[^/]+/(?:fork|retry))")
@@ -39,12 +42,20 @@ QUIET_SECONDS = 5.0
 class Overload:
     """How late the event loop of this process is, and how many runs may start for it.
 
-    As TCP does: fewer by half when there is too much to do, a few more when there is not.
+    As TCP does: fewer by half when there is too much to do, a few more when there is not. A client
+    that waits for each answer before it asks again is not refused, however late the loop is.
     """
 
-    def __init__(self, refused: Counter) -> None:
-        """`refused`: by its label `reason`."""
-        self._refused = refused.labels("overload")
+    def __init__(self, refused: Counter, active: Callable[[], int]) -> None:
+        """What is refused, and what is not.
+
+        Args:
+            refused: counts, by its label `reason`.
+            active: how many runs this process plays.
+        """
+        self._refused, self._active = refused.labels("overload"), active
+        # admitted requests that have no answer yet
+        self._admitted = 0
         # the part of the newest time that the loop was late
         self._late = 0.0
         # in a second; and until the next look
@@ -75,10 +86,11 @@ class Overload:
                 self._told = 0
 
     def may_start(self) -> bool:
-        """Whether there is room for one more run; it is taken."""
-        if self._left >= 1:
+        """Whether there is room for one more run; it is taken, until `answered`."""
+        if self._left >= 1 or self._admitted + self._active() < FEW:
             self._left -= 1
             self._started += 1
+            self._admitted += 1
             return True
         if not self._told:
             log.warning("overload: requests that start runs are refused (503)")
@@ -86,6 +98,10 @@ class Overload:
         self._last_refusal = time.monotonic()
         self._refused.inc()
         return False
+
+    def answered(self) -> None:
+        """A request that might start a run has its whole answer."""
+        self._admitted -= 1
 
 
 class Admission:
@@ -96,12 +112,17 @@ class Admission:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on, or answer it."""
-        if scope["type"] == "http" and _starts(scope) and not self.overload.may_start():
+        if scope["type"] != "http" or not _starts(scope):
+            await self.app(scope, receive, send)
+        elif self.overload.may_start():
+            try:
+                await self.app(scope, receive, send)
+            finally:
+                self.overload.answered()
+        else:
             headers = {**POLICY, **RETRY_AFTER, "X-Request-ID": request_id_of(scope)}
             problem = HttpProblem(503, DETAIL, headers=headers)
             await ProblemResponse(problem)(scope, receive, send)
-            return
-        await self.app(scope, receive, send)
 
 
 def _starts(scope: Scope) -> bool:

@@ -204,7 +204,8 @@ def test_no_byte_is_left(tmp_path: Path):
     folder = crew(tmp_path / "crew", rules, notify=notify)
     with serving(folder) as server, client(server) as http:
         for number in range(200):
-            ask(http, f"{canary} {number} {'text ' * 40}")
+            answer = ask(http, f"{canary} {number} {'text ' * 40}")
+            assert answer.status_code == 200, answer.text
         until(lambda: (http.get(f"{API}/c1").json()["summary"] or {}).get("through") == 199)
         other = ask(http, "what stays", "c2").json()
         store = folder / ".crew"

@@ -5,19 +5,20 @@ import json
 import time
 from typing import Any
 
+import pytest
 from prometheus_client import CollectorRegistry, Counter
 from starlette.responses import PlainTextResponse
 from starlette.types import Receive, Scope, Send
 
 from server.http.access import POLICY
-from server.http.overload import MOST_AT_ONCE, STARTS, Admission, Overload
+from server.http.overload import FEW, MOST_AT_ONCE, STARTS, Admission, Overload
 
 SECONDS = 60.0
 
 
-def overload() -> Overload:
+def overload(active: int = 0) -> Overload:
     registry = CollectorRegistry()
-    return Overload(Counter("refused", "Refused.", ["reason"], registry=registry))
+    return Overload(Counter("refused", "Refused.", ["reason"], registry=registry), lambda: active)
 
 
 def ask(watched: Overload, times: int = 1000) -> int:
@@ -35,6 +36,22 @@ async def hold_up(watched: Overload) -> int:
     return admitted
 
 
+async def status(
+    admission: Admission, path: str, *headers: tuple[bytes, bytes], method: str = "GET"
+) -> tuple[int, dict[bytes, bytes], Any]:
+    """What a request is answered: code, headers, body."""
+    sent: list[Any] = []
+    scope: Scope = {"type": "http", "method": method, "path": path, "headers": list(headers)}
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    receive: Receive = asyncio.Queue[Any]().get
+    sending: Send = send
+    await admission(scope, receive, sending)
+    return sent[0]["status"], dict(sent[0]["headers"]), sent[1]["body"]
+
+
 async def test_a_late_loop_starts_few_runs():
     """And as many as before once it has been on time for a while."""
     watched = overload()
@@ -49,37 +66,51 @@ async def test_a_late_loop_starts_few_runs():
     watching.cancel()
 
 
+@pytest.mark.parametrize("active", [0, 1, FEW - 1, FEW])
+def test_few_are_never_too_much(active: int):
+    """Who waits for each answer is not refused, unless many runs are at work."""
+    watched = overload(active)
+    left = ask(watched)
+    # of the requests so far
+    for _ in range(left):
+        watched.answered()
+    for _ in range(100):
+        assert ask(watched) == max(0, FEW - active)
+        for _ in range(FEW - active):
+            watched.answered()
+
+
+async def test_one_after_the_other_is_never_refused():
+    """Each answer makes room for the next request."""
+    watched = overload()
+    admission = Admission(PlainTextResponse("passed"), watched)
+    for _ in range(ask(watched) - FEW + 1):
+        watched.answered()
+    for _ in range(100):
+        assert (await status(admission, "/api/crew/run"))[0] == 200
+    assert watched.may_start()
+    assert (await status(admission, "/api/crew/run"))[0] == 503
+
+
 async def test_only_what_starts_runs_is_refused():
     """Not a stream that comes back, nor anything else; the answer says when to come again."""
     watched = overload()
     admission = Admission(PlainTextResponse("passed"), watched)
     ask(watched)
 
-    async def status(
-        path: str, *headers: tuple[bytes, bytes], method: str = "GET"
-    ) -> tuple[int, dict[bytes, bytes], Any]:
-        sent: list[Any] = []
-        scope: Scope = {"type": "http", "method": method, "path": path, "headers": list(headers)}
-
-        async def send(message: Any) -> None:
-            sent.append(message)
-
-        receive: Receive = asyncio.Queue[Any]().get
-        sending: Send = send
-        await admission(scope, receive, sending)
-        return sent[0]["status"], dict(sent[0]["headers"]), sent[1]["body"]
-
     for path in STARTS:
-        code, headers, body = await status(path)
+        code, headers, body = await status(admission, path)
         assert (code, headers[b"retry-after"]) == (503, b"1")
         assert headers[b"x-request-id"]
         assert {name.lower().encode() for name in POLICY} <= headers.keys()
         assert headers[b"content-type"] == b"application/problem+json"
         assert "try again" in json.loads(body)["detail"]
-        assert (await status(path, (b"last-event-id", b"r:1")))[0] == 200
+        assert (await status(admission, path, (b"last-event-id", b"r:1")))[0] == 200
     for path in ("/health", "/api/crew/runs", "/api/crew/runs/r/resume", "/metrics"):
-        assert (await status(path))[0] == 200
+        assert (await status(admission, path))[0] == 200
     for path in ("", "/r/fork", "/r/retry", "/r/resume", "/r/cancel"):
         expected = 200 if path in ("/r/resume", "/r/cancel") else 503
-        assert (await status(f"/api/crew/runs{path}", method="POST"))[0] == expected, path
-    assert (await status("/api/crew/hooks/alerts", method="POST"))[0] == 503
+        assert (await status(admission, f"/api/crew/runs{path}", method="POST"))[0] == expected, (
+            path
+        )
+    assert (await status(admission, "/api/crew/hooks/alerts", method="POST"))[0] == 503
