@@ -28,7 +28,7 @@ MEAN_SECONDS = 0.5
 # runs that may start in a second: while all is well, and at least
 MOST_STARTS, LEAST_STARTS = 10_000.0, 100.0
 MOST_AT_ONCE = MOST_STARTS * LOOK_SECONDS
-# runs, and requests that start some, that are never too much: it is the machine then that is busy
+# so many runs, and requests that start some, are never too much: it is the machine that is busy
 FEW = 8
 # by any method, or by POST alone
 STARTS = frozenset({"/api/crew/run", "/api/crew/stream"})
@@ -87,7 +87,7 @@ class Overload:
 
     def may_start(self) -> bool:
         """Whether there is room for one more run; it is taken, until `answered`."""
-        if self._left >= 1 or self._admitted + self._active() < FEW:
+        if self._left >= 1 or max(self._admitted, self._active()) < FEW:
             self._left -= 1
             self._started += 1
             self._admitted += 1

@@ -8,10 +8,10 @@ from typing import Any
 import httpx2
 import pytest
 
-from tests.end_to_end.test_conversations import API, ask, crew
+from tests.end_to_end.test_conversations import API, RULES, ask, crew
 from tests.support.fleet import Fleet
 from tests.support.postgres import needs_postgres
-from tests.support.processes import BIN, clean_environment, client, serving, sse, until
+from tests.support.processes import BIN, admitted, clean_environment, client, serving, sse, until
 
 pytestmark = pytest.mark.timeout(180)
 
@@ -19,7 +19,9 @@ pytestmark = pytest.mark.timeout(180)
 @pytest.mark.parametrize("on_busy", ["reject", "queue"])
 def test_fifty_at_once(tmp_path: Path, on_busy: str):
     """One runs and the others are refused; or ten wait, and go on in their order."""
-    folder = crew(tmp_path, conversations={"on_busy": on_busy, "title_after": 0})
+    # it goes on until all have asked
+    rules = [{"hears": "slow", "say": "at last", "delay_seconds": 5}, *RULES]
+    folder = crew(tmp_path, rules, conversations={"on_busy": on_busy, "title_after": 0})
     with serving(folder) as server, client(server) as http, ThreadPoolExecutor(50) as pool:
         first = http.post("/api/crew/runs", json={"query": "slow 0", "conversation_id": "c1"})
         assert first.status_code == 202
@@ -27,7 +29,7 @@ def test_fifty_at_once(tmp_path: Path, on_busy: str):
 
         def start(number: int) -> httpx2.Response:
             body = {"query": f"more {number}", "conversation_id": "c1"}
-            return http.post("/api/crew/runs", json=body)
+            return admitted(lambda: http.post("/api/crew/runs", json=body))
 
         started += pool.map(start, range(1, 50))
         statuses = [one.status_code for one in started]

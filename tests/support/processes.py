@@ -33,6 +33,18 @@ def until(condition: Callable[[], bool], seconds: float = PROCESS_SECONDS) -> No
         time.sleep(LOOK_SECONDS)
 
 
+def admitted(ask: Callable[[], httpx2.Response]) -> httpx2.Response:
+    """What a request is answered by a server that is not late: a busy machine makes it so."""
+    answers: list[httpx2.Response] = []
+
+    def is_admitted() -> bool:
+        answers.append(ask())
+        return answers[-1].status_code != 503
+
+    until(is_admitted)
+    return answers[-1]
+
+
 @dataclass
 class ServerProcess:
     """`crew serve` as a process of its own."""
