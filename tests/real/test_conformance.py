@@ -6,6 +6,7 @@ there), and all of `auth`: a server's token is a header of its entry; there is n
 
 import json
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -32,6 +33,27 @@ SCENARIOS = (
 )
 
 
+# The suite takes the stream that a client opens beside its first call for one that it opens again,
+# if a busy machine opens it later than the call.
+MISTAKEN = re.compile(r"reconnected too early \(-\d+ms")
+
+
+def played(scenario: str, protocol: str, folder: Path) -> "subprocess.CompletedProcess[str]":
+    """Play a scenario; its checks are in the folder then."""
+    client = shlex.join([sys.executable, "-m", "tests.real.client"])
+    command: list[str | Path] = [NODE, NODE_PROGRAMS / "conformance", "client"]
+    command += ["--scenario", scenario, "--command", client]
+    command += ["--timeout", "60000", "--output-dir", folder, "--force"]
+    return subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        check=False,
+        env={**os.environ, "CREW_TEST_PROTOCOL": protocol},
+    )
+
+
 @pytest.mark.parametrize(
     ("scenario", "protocol"),
     [
@@ -41,20 +63,14 @@ SCENARIOS = (
 )
 def test_a_scenario_passes(scenario: str, protocol: str, tmp_path: Path):
     """With every check."""
-    client = shlex.join([sys.executable, "-m", "tests.real.client"])
-    command: list[str | Path] = [NODE, NODE_PROGRAMS / "conformance", "client"]
-    command += ["--scenario", scenario, "--command", client]
-    command += ["--timeout", "60000", "--output-dir", tmp_path, "--force"]
-    done = subprocess.run(
-        command,
-        capture_output=True,
-        text=True,
-        cwd=ROOT,
-        env={**os.environ, "CREW_TEST_PROTOCOL": protocol},
-    )
+    folder = tmp_path / "1"
+    done = played(scenario, protocol, folder)
+    if MISTAKEN.search(done.stdout + done.stderr):
+        folder = tmp_path / "2"
+        done = played(scenario, protocol, folder)
     said = done.stdout + done.stderr
     assert done.returncode == 0, said
-    (found,) = tmp_path.rglob("checks.json")
+    (found,) = folder.rglob("checks.json")
     checks = json.loads(found.read_text())
     assert checks, said
     # what is skipped is about what a client need not offer: sampling, resources
