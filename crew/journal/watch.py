@@ -2,23 +2,44 @@
 
 import asyncio
 from collections import deque
+from dataclasses import dataclass
 
 MAX_NOTICES = 10_000
+# characters of events that wait together
+MAX_TOGETHER = 65_536
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """Events of a run have been stored."""
+
+    # the number of the newest
+    seq: int
+    # the newest ones up to it, each as clients get it; none: they are to be read
+    events: tuple[str, ...] = ()
+
+    def then(self, later: "Written") -> "Written":
+        """Both as one notice."""
+        events = (*self.events, *later.events)
+        joins = self.events and self.seq == later.seq - len(later.events)
+        fits = sum(map(len, events)) <= MAX_TOGETHER
+        return Written(later.seq, events if joins and fits else ())
 
 
 class Watch:
     """Notices about a run that another process writes."""
 
     def __init__(self) -> None:
-        # in the order they came: the number of the newest event; an ephemeral event, encoded; or
-        # None: look for whatever there is. Beyond MAX_NOTICES the oldest are lost.
-        self.notices: deque[int | str | None] = deque(maxlen=MAX_NOTICES)
+        # in the order they came: what was stored; an ephemeral event, encoded; or None: look for
+        # whatever there is. Beyond MAX_NOTICES the oldest are lost.
+        self.notices: deque[Written | str | None] = deque(maxlen=MAX_NOTICES)
         self._more = asyncio.Event()
 
-    def notify(self, notice: int | str | None) -> None:
-        """Add a notice; of successive numbers only the newest is kept."""
-        if isinstance(notice, int) and self.notices and isinstance(self.notices[-1], int):
-            self.notices[-1] = notice
+    def notify(self, notice: Written | str | None) -> None:
+        """Add a notice; successive ones of what was stored become one."""
+        last = self.notices[-1] if self.notices else None
+        if isinstance(notice, Written) and isinstance(last, Written):
+            self.notices[-1] = last.then(notice)
         else:
             self.notices.append(notice)
         self._more.set()

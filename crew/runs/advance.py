@@ -4,6 +4,7 @@ import logging
 
 from crew.config.errors import LostConfiguration
 from crew.journal.errors import StoreError, StoreUnavailable
+from crew.journal.rows import Opened
 from crew.runs.queue import Queue
 from crew.runs.run import Run
 from crew.runs.runs import Runs
@@ -21,9 +22,12 @@ class Advance:
     def __init__(self, runs: Runs, queue: Queue) -> None:
         self.runs, self.queue = runs, queue
 
-    async def __call__(self, run_id: str, epoch: int) -> None:
-        """Return when this process has no more to do with the run; a pause holds nothing."""
-        run = await self._claim(run_id, epoch)
+    async def __call__(self, run_id: str, epoch: int, opened: Opened | None = None) -> None:
+        """Return when this process has no more to do with the run; a pause holds nothing.
+
+        `opened`: see `RunClaimer.claim`.
+        """
+        run = await self._claim(run_id, epoch, opened)
         while run is not None:
             await run.stopped()
             if not run.journal.has_lost_events or self.runs.draining:
@@ -32,9 +36,11 @@ class Advance:
             # from what is there, in whichever epoch that is
             run = await self._claim(run_id, None)
 
-    async def _claim(self, run_id: str, epoch: int | None) -> Run | None:
+    async def _claim(
+        self, run_id: str, epoch: int | None, opened: Opened | None = None
+    ) -> Run | None:
         try:
-            return await self.runs.claim(run_id, epoch)
+            return await self.runs.claim(run_id, epoch, opened)
         except StoreUnavailable as error:
             text = "run %s waits for the store: %s"
             log.warning(text, run_id, error, extra={"run_id": run_id})

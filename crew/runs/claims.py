@@ -15,7 +15,7 @@ from crew.journal.errors import StoreError, StoreUnavailable
 from crew.journal.events import CancelReason, Unplayable
 from crew.journal.listing import RunFilter
 from crew.journal.replay import replay
-from crew.journal.rows import FIRST_EPOCH, PAGE, RunRow
+from crew.journal.rows import FIRST_EPOCH, PAGE, Opened, RunRow
 from crew.journal.state import RunState
 from crew.runs.factory import RunFactory
 from crew.runs.run import Run
@@ -39,11 +39,27 @@ class RunClaimer:
         self._in_line: dict[str, asyncio.Task[None]] = {}
 
     async def claim(
-        self, run_id: str, epoch: int | None = None, *, has_slot: bool = False
+        self,
+        run_id: str,
+        epoch: int | None = None,
+        opened: Opened | None = None,
+        *,
+        has_slot: bool = False,
     ) -> Run | None:
-        """Claim a run and play it. See `Runs.claim`; `has_slot`: it need not wait for one."""
+        """Claim a run that nobody plays, and play it; None if it is played, or has ended.
+
+        Args:
+            run_id: the run.
+            epoch: claim it only if it is in this one.
+            opened: all that the epoch's writer wrote; it is read unless given.
+            has_slot: it need not wait for one.
+
+        Raises:
+            LostConfiguration: what it was started with makes no crew here any more.
+            StoreError: the store fails, or has events that cannot be read.
+        """
         async with self.factory.lock(run_id):
-            run = await self._claim(run_id, epoch, has_slot=has_slot)
+            run = await self._claim(run_id, epoch, opened, has_slot=has_slot)
             if run is not None:
                 self.live.declined.discard(run_id)
                 text = "run %s is resumed here after event %d"
@@ -53,7 +69,7 @@ class RunClaimer:
     async def end(self, run_id: str, reason: CancelReason) -> Run | None:
         """Claim a run only to end it; it needs no crew of its own."""
         async with self.factory.lock(run_id):
-            return await self._claim(run_id, None, reason)
+            return await self._claim(run_id, None, ends=reason)
 
     async def find(self) -> None:
         """Find the runs that are `running` in the store, to be claimed by `recover`."""
@@ -229,12 +245,13 @@ class RunClaimer:
         self,
         run_id: str,
         epoch: int | None,
+        known: Opened | None = None,
         ends: CancelReason | None = None,
         *,
         has_slot: bool = False,
     ) -> Run | None:
         """Claim a run and play it, or end it if there is a reason to; None: not claimed."""
-        opened = await self.store.opened(run_id)
+        opened = known or await self.store.opened(run_id)
         if opened is None or opened.row.status != "running":
             return None
         # a run that cannot be read is not claimed
@@ -244,7 +261,9 @@ class RunClaimer:
             is_alone = ends is None and await self._may_end_the_process(state, epoch)
             await self._turn.acquire()
             try:
-                run = await self._claim_loaded(crew, state, epoch, has_slot=has_slot)
+                run = await self._claim_loaded(
+                    crew, state, epoch, is_whole=known is not None, has_slot=has_slot
+                )
                 if run is not None:
                     if ends is not None:
                         run.cancel(ends)
@@ -266,16 +285,24 @@ class RunClaimer:
         return epoch != FIRST_EPOCH and bool(await self.store.claims([state.run_id]))
 
     async def _claim_loaded(
-        self, crew: Crew, state: RunState, epoch: int | None, *, has_slot: bool = False
+        self,
+        crew: Crew,
+        state: RunState,
+        epoch: int | None,
+        *,
+        is_whole: bool = False,
+        has_slot: bool = False,
     ) -> Run | None:
+        """`is_whole`: the state is all that the epoch's writer wrote."""
         run_id = state.run_id
         if run_id in self.live or self.live.draining:
             return None
         claim = await self.store.claim(run_id, epoch)
         if claim is None:
             return None
-        # what the former writer wrote meanwhile
-        await replay(self.store, state)
+        if not is_whole:
+            # what the former writer wrote meanwhile
+            await replay(self.store, state)
         run = self.factory.make(
             crew,
             claim.row,

@@ -9,6 +9,7 @@ from contextlib import ExitStack
 from crew.journal.errors import LostEvents, StoreError
 from crew.journal.rows import PAGE, Newest, Page
 from crew.journal.store import RunStore
+from crew.journal.watch import Written
 from crew.journal.wire import RunEvent
 from crew.runs.tail import Tail
 
@@ -86,10 +87,24 @@ class RemoteTail:
                     self._notices += 1
                     if isinstance(notice, str):
                         self.tail.add(RunEvent.decode(None, notice))
-                    elif await self._catch_up(notice):
+                    elif notice is None:
+                        if await self._catch_up(None):
+                            return
+                    elif await self._add(notice):
                         return
         finally:
             self.tail.close()
+
+    async def _add(self, written: Written) -> bool:
+        """Add what was stored; True as `_catch_up`."""
+        if not written.events or self.tail.seq != written.seq - len(written.events):
+            return await self._catch_up(written.seq)
+        for seq, encoded in enumerate(written.events, self.tail.seq + 1):
+            event = RunEvent.decode(seq, encoded)
+            self.tail.add(event)
+            if event.ends_segment:
+                return True
+        return False
 
     async def _catch_up(self, last: int | None) -> bool:
         """Read what is new; True when no more is to come, or what was read is gone.

@@ -12,7 +12,7 @@ from crew.journal.events import CancelReason, Event
 from crew.journal.notices import make_none, notices_of
 from crew.journal.outlets import Listener, Outlets
 from crew.journal.query import MAX_PRIORITY, Answer, IdempotencyKey, Query
-from crew.journal.rows import Capacity, Notice, RunRow
+from crew.journal.rows import Capacity, Notice, Opened, RunRow
 from crew.journal.store import RunStore
 from crew.journal.wire import RunEvent
 from crew.runs.asked import Asked
@@ -191,18 +191,11 @@ class Runs:
         """
         await self._starter.expire(row)
 
-    async def claim(self, run_id: str, epoch: int | None = None) -> Run | None:
-        """Claim a run that nobody plays, and play it; None if it is played, or has ended.
-
-        Args:
-            run_id: the run.
-            epoch: claim it only if it is in this one.
-
-        Raises:
-            LostConfiguration: what it was started with makes no crew here any more.
-            StoreError: the store fails, or has events that cannot be read.
-        """
-        return await self._claimer.claim(run_id, epoch)
+    async def claim(
+        self, run_id: str, epoch: int | None = None, opened: Opened | None = None
+    ) -> Run | None:
+        """Claim a run that nobody plays, and play it. See `RunClaimer.claim`."""
+        return await self._claimer.claim(run_id, epoch, opened)
 
     async def decline(
         self, run_id: str, why: LostConfiguration, epoch: int | None = None

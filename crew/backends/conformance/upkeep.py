@@ -29,6 +29,7 @@ from crew.journal.rows import (
 )
 from crew.journal.schedules import ScheduleState
 from crew.journal.store import RunStore
+from crew.journal.watch import Written
 from tools.clock import rfc3339
 
 
@@ -142,28 +143,37 @@ async def processes_know_of_each_others_listeners(store: RunStore) -> None:
 async def a_watch_is_notified(store: RunStore) -> None:
     """Of what is stored or published, where others may write; nobody else does where not.
 
-    Of a run's beginning nobody need be: who looks for it finds it.
+    Of a run's beginning nobody need be: who looks for it finds it. What was stored comes with the
+    notice, or is read.
     """
     await begin(store, "r1")
-    more = Write("r1", sample_records(2, 3), epoch=FIRST_EPOCH)
+    second, third, fourth = sample_records(2, 4)
+    third = replace(third, public=third.public.replace('"3"', '"x\u2028\u0085\u1ea1"'))
+    fourth = replace(fourth, public=fourth.public.replace('"4"', f'"{"x" * 10_000}"'))
+    writes = [Write("r1", records, epoch=FIRST_EPOCH) for records in ([second, third], [fourth])]
     with store.watch("r1") as watch:
         if not store.shared:
-            await store.append(more)
+            await store.append(writes[0])
             assert not watch.notices
             return
         async with asyncio.timeout(PATIENCE_SECONDS):
             # a shared store begins to listen with the first watch
             await watch.wait()
             watch.notices.clear()
-            await store.append(more)
-            store.publish_ephemeral("r1", '{"type": "agent_delta"}')
-            notices: list[int | str | None] = []
-            while len(notices) < 2:
+            delta = '{"type": "agent_delta"}'
+            await store.append(writes[0])
+            store.publish_ephemeral("r1", delta)
+            await store.append(writes[1])
+            store.publish_ephemeral("r1", delta)
+            notices: list[Written | str] = []
+            while len(notices) < 4:
                 await watch.wait()
-                notices += watch.notices
+                notices += [notice for notice in watch.notices if notice is not None]
                 watch.notices.clear()
-    wanted: list[int | str | None] = [3, '{"type": "agent_delta"}']
-    assert [notice for notice in notices if notice is not None] == wanted
+    assert notices[1::2] == [delta, delta]
+    for notice, write in zip(notices[::2], writes, strict=True):
+        events = tuple(record.public for record in write.records)
+        assert notice in (Written(write.records[-1].seq, events), Written(write.records[-1].seq))
 
 
 async def where_runs_are_is_known(store: RunStore) -> None:

@@ -4,17 +4,19 @@ import asyncio
 import contextlib
 import contextvars
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 import asyncpg
 
 from crew.backends.postgres.address import Address
 from crew.journal.errors import StoreError
-from crew.journal.watch import Watch
+from crew.journal.watch import Watch, Written
 from tools.clock import Clock
 
 CHANNEL = "crew_runs"
+# longer payloads are refused by PostgreSQL
+MAX_PAYLOAD_BYTES = 7999
 # for a connection, and for one statement
 TIMEOUT_SECONDS = 10.0
 # how often the connection that listens is asked whether it is still there
@@ -52,12 +54,19 @@ class Notices:
         self._sent = 0
         self._sending: asyncio.Task[None] | None = None
 
-    def notify(self, run_id: str, seq: int | None, encoded: str) -> None:
+    def notify(self, run_id: str, seq: int | None, events: Sequence[str]) -> None:
         """See PostgresServer."""
         # the first line is unique: PostgreSQL drops one of two equal payloads in a transaction
         self._sent += 1
         head = f"{run_id} {self._sent} {'' if seq is None else seq}"
-        self._outgoing.append((CHANNEL, f"{head}\n{encoded}"))
+        payload = "\n".join((head, *events))
+        if len(payload.encode()) > MAX_PAYLOAD_BYTES:
+            if seq is None:
+                # a piece of a text that is stored as a whole
+                return
+            # they are read
+            payload = f"{head}\n"
+        self._outgoing.append((CHANNEL, payload))
         if self._sending is None or self._sending.done():
             # in a context of its own: it belongs to no one request
             context = contextvars.Context()
@@ -160,7 +169,9 @@ class Notices:
             callback(str(payload))
 
     def _receive(self, payload: str) -> None:
-        head, _, encoded = payload.partition("\n")
+        head, _, events = payload.partition("\n")
         run_id, _, seq = head.split(" ")
         for watch in self._watches.get(run_id, ()):
-            watch.notify(int(seq) if seq else encoded)
+            # where they did not fit, the line is empty
+            lines = tuple(events.split("\n")) if events else ()
+            watch.notify(Written(int(seq), lines) if seq else events)

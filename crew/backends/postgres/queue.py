@@ -13,6 +13,7 @@ import contextlib
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from datetime import timedelta
 from types import TracebackType
 
@@ -22,9 +23,11 @@ from procrastinate.jobs import Job, Status
 from procrastinate.sql import queries
 
 from crew.backends.postgres.connector import AsyncpgConnector
+from crew.backends.postgres.reading import opened_of
 from crew.backends.postgres.server import Connection, PostgresServer
+from crew.backends.postgres.statements import OPEN
 from crew.journal.errors import StoreError, StoreUnavailable
-from crew.journal.rows import Capacity
+from crew.journal.rows import Capacity, Opened
 
 log = logging.getLogger(__name__)
 
@@ -114,8 +117,14 @@ WHERE name LIKE '{QUEUE}%%' AND coalesce(jobs, 0) < coalesce(%(each)s, 214748364
 """  # noqa: S608 # as above
 # Procrastinate's function looks, and does not see what the queues are made of
 FETCH = queries["fetch_job"].rstrip(" ;\n").replace("%(queues)s", "open.names")
+# With what is stored of its run, as `put` says: it is left out where this statement began before
+# the segment was stored.
 FETCH_JOB = f"""
-SELECT open.waiting, job.* FROM ({OPEN_QUEUES}) AS open, LATERAL ({FETCH}) AS job
+SELECT open.waiting, job.*, opened.* FROM ({OPEN_QUEUES}) AS open, LATERAL ({FETCH}) AS job
+LEFT JOIN LATERAL (
+    {OPEN} WHERE run.run_id = job.lock AND run.epoch = (job.args ->> 'epoch')::bigint
+        AND job.args ->> 'again' = 'false'
+) AS opened ON true ORDER BY opened.seq
 """  # noqa: S608 # as above
 WAITING = """
 SELECT count(*) FROM (
@@ -151,6 +160,17 @@ HEARTBEAT_STATEMENTS: list[tuple[str, list[float]]] = [
 WITHDRAW_WORKER = """
 DELETE FROM crew_workers WHERE id = $1 OR until < now() - interval '1 day'
 """
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """What a worker got from the queue."""
+
+    job: Job | None
+    # all that is stored of its run; None: not known
+    opened: Opened | None
+    # there may be another job
+    some_wait: bool
 
 
 class JobQueue:
@@ -190,7 +210,7 @@ class JobQueue:
         now = self.server.time.now()
         arguments = {
             "run_id": run_id,
-            "arguments": {"run_id": run_id, "epoch": epoch},
+            "arguments": {"run_id": run_id, "epoch": epoch, "again": again},
             "at": now + timedelta(seconds=in_seconds) if in_seconds else None,
         }
         try:
@@ -209,8 +229,8 @@ class JobQueue:
         async with _answer_in_time(), self.server.connection() as connection:
             return int(await connection.fetchval(WAITING, owner, most))
 
-    async def fetch(self, worker_id: int) -> tuple[Job | None, bool]:
-        """A job that may be done now, given to a worker; and whether others may wait.
+    async def fetch(self, worker_id: int) -> Fetched:
+        """A job that may be done now, given to a worker.
 
         Jobs that come later are notified. Raises StoreError.
         """
@@ -222,18 +242,18 @@ class JobQueue:
                 await connection.execute("SELECT pg_advisory_xact_lock($1)", FETCH_LOCK)
                 return await self._fetch(connection, worker_id)
 
-    async def _fetch(self, connection: Connection, worker_id: int) -> tuple[Job | None, bool]:
+    async def _fetch(self, connection: Connection, worker_id: int) -> Fetched:
         arguments = {
             "most": self._capacity.runs,
             "each": self._capacity.runs_per_owner,
             "worker_id": worker_id,
         }
-        (row,) = await self.connector.fetch(connection, FETCH_JOB, arguments)
-        waiting = row.pop("waiting")
+        found = await self.connector.fetch(connection, FETCH_JOB, arguments)
+        first = found[0]
         # a function that returns no row returns one of NULLs
-        if row["id"] is None:
-            return None, waiting > 0
-        return Job.from_row(row), waiting > 1
+        if first["id"] is None:
+            return Fetched(None, None, first["waiting"] > 0)
+        return Fetched(Job.from_row(first), opened_of(found), first["waiting"] > 1)
 
     async def take_place(self, name: str, limit: int, holder: str, seconds: float) -> bool:
         """See agents.places."""

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractContextManager, asynccontextmanager
 from typing import Any
 
@@ -15,8 +15,6 @@ from crew.journal.errors import StoreError, StoreUnavailable
 from crew.journal.watch import Watch
 from tools.clock import SYSTEM_CLOCK, Clock
 
-# longer payloads of NOTIFY are refused by PostgreSQL; some of it goes before what is published
-MAX_PAYLOAD_BYTES = 7800
 # by their SQLSTATE, what may pass: connections, resources, an operator's doing, the system,
 # rollbacks, locks, a standby
 PASSING = ("08", "53", "57", "58", "40", "55P03", "25006")
@@ -78,15 +76,15 @@ class PostgresServer:
         if writes:
             self.failing = None
 
-    def notify(self, run_id: str, seq: int | None, encoded: str = "") -> None:
+    def notify(self, run_id: str, seq: int | None, events: Sequence[str]) -> None:
         """Notify every process that watches a run, soon.
 
         Args:
             run_id: the run.
             seq: the number of its newest event; None for an ephemeral one.
-            encoded: the ephemeral event.
+            events: the newest ones, or the ephemeral one, as clients get them: each on one line.
         """
-        self._notices.notify(run_id, seq, encoded)
+        self._notices.notify(run_id, seq, events)
 
     async def listen(self) -> None:
         """See Cluster."""

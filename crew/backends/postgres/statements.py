@@ -1,6 +1,7 @@
 """The SQL of the store."""
 
 from crew.backends.postgres.audit import COLUMNS
+from crew.journal.rows import MAX_PAGE_BYTES, PAGE
 
 EVENTS = """
 INSERT INTO crew_events SELECT $1, seq, public, event
@@ -75,20 +76,23 @@ NEXT = """
 SELECT seq, public, event, row_number() OVER (ORDER BY seq) AS place, count(*) OVER () AS found,
     sum(octet_length(public) + octet_length(event)) OVER (ORDER BY seq) AS size
 FROM (
-    SELECT * FROM crew_events WHERE run_id = $1 AND seq > $2 ORDER BY seq LIMIT $3
+    SELECT * FROM crew_events WHERE run_id = {run_id} AND seq > {after} ORDER BY seq LIMIT {limit}
 ) AS next
 """
 RECORDS = f"""
-SELECT seq, public, event, found FROM ({NEXT}) AS page
+SELECT seq, public, event, found
+FROM ({NEXT.format(run_id="$1", after="$2", limit="$3")}) AS page
 WHERE size <= $4 OR place = 1 ORDER BY seq
 """  # noqa: S608 # made of texts of ours
-# with the run's row in the first
-OPENED = f"""
+# its first records, with its row in the first one
+OPEN = f"""
 SELECT seq, public, event, found, CASE WHEN coalesce(place, 1) = 1 THEN run.row END AS row,
     CASE WHEN coalesce(place, 1) = 1 THEN run.answer END AS answer
-FROM crew_runs AS run LEFT JOIN ({NEXT}) AS page ON size <= $4 OR place = 1
-WHERE run.run_id = $1 ORDER BY seq
+FROM crew_runs AS run LEFT JOIN LATERAL (
+    {NEXT.format(run_id="run.run_id", after=0, limit=PAGE)}
+) AS page ON size <= {MAX_PAGE_BYTES} OR place = 1
 """  # noqa: S608 # as above
+OPENED = f"{OPEN} WHERE run.run_id = $1 ORDER BY seq"
 # why a write was refused, or a segment must not begin: its epoch, and whether event $2 is there
 PLACE = f"""
 SELECT status, epoch, {NEXT_EPOCH} AS next_epoch, $2 <= purged_seq

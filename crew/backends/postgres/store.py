@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -16,8 +15,9 @@ from crew.backends.postgres.conversations import PostgresConversations
 from crew.backends.postgres.examination import examine, read_state
 from crew.backends.postgres.grants import PostgresGrants
 from crew.backends.postgres.outbox import PostgresOutbox
+from crew.backends.postgres.reading import ROW, opened_of, page_of, run_row
 from crew.backends.postgres.schedules import PostgresSchedules
-from crew.backends.postgres.server import MAX_PAYLOAD_BYTES, PostgresServer
+from crew.backends.postgres.server import PostgresServer
 from crew.backends.postgres.statements import (
     ANNOUNCE,
     CLAIM,
@@ -37,7 +37,7 @@ from crew.backends.postgres.statements import (
     STORED_BYTES,
     SURPLUS_EVENTS,
 )
-from crew.backends.postgres.writing import ROW, begin, go_on, idempotency_record, is_written
+from crew.backends.postgres.writing import begin, go_on, idempotency_record, is_written
 from crew.journal.errors import StoreError
 from crew.journal.events import CancelReason, RunStatus
 from crew.journal.listing import ALL_RUNS, RunFilter, listed_answer
@@ -54,7 +54,6 @@ from crew.journal.rows import (
     Opened,
     Page,
     PurgeAges,
-    Record,
     RunRow,
     Write,
 )
@@ -120,7 +119,8 @@ class PostgresStore:
         # of a new run nobody knows yet
         is_known = write.epoch is not None or write.expected is not None
         if isinstance(result, Appended) and is_known:
-            self.server.notify(write.run_id, write.records[-1].seq)
+            events = [record.public for record in write.records]
+            self.server.notify(write.run_id, write.records[-1].seq, events)
         return result
 
     async def claim(self, run_id: str, epoch: int | None = None) -> Claim | None:
@@ -158,7 +158,7 @@ class PostgresStore:
         sql = "SELECT row, answer FROM crew_runs WHERE run_id = $1"
         async with self.server.connection() as connection:
             found = await connection.fetchrow(sql, run_id)
-        return _row(found["row"], found["answer"]) if found else None
+        return run_row(found["row"], found["answer"]) if found else None
 
     async def rows(
         self,
@@ -174,7 +174,7 @@ class PostgresStore:
         )
         async with self.server.connection() as connection:
             found = await connection.fetch(sql, *values)
-        return [_row(row, listed_answer(answer)) for row, answer in found]
+        return [run_row(row, listed_answer(answer)) for row, answer in found]
 
     async def count(self, status: RunStatus) -> int:
         """See RunLog."""
@@ -186,17 +186,12 @@ class PostgresStore:
         """See RunLog."""
         async with self.server.connection() as connection:
             found = await connection.fetch(RECORDS, run_id, after, limit, MAX_PAGE_BYTES)
-        return _page(found, limit)
+        return page_of(found, limit)
 
     async def opened(self, run_id: str) -> Opened | None:
         """See RunLog."""
         async with self.server.connection() as connection:
-            found = await connection.fetch(OPENED, run_id, 0, PAGE, MAX_PAGE_BYTES)
-        if not found:
-            return None
-        row = _row(found[0]["row"], found[0]["answer"])
-        # a run whose events are purged has one line without an event
-        return Opened(row, _page([one for one in found if one["seq"] is not None], PAGE))
+            return opened_of(await connection.fetch(OPENED, run_id))
 
     async def newest(self, run_ids: Sequence[str]) -> dict[str, Newest]:
         """See RunLog."""
@@ -296,8 +291,7 @@ class PostgresStore:
 
     def publish_ephemeral(self, run_id: str, encoded: str) -> None:
         """See Cluster."""
-        if len(encoded.encode()) + len(run_id) < MAX_PAYLOAD_BYTES:
-            self.server.notify(run_id, None, encoded)
+        self.server.notify(run_id, None, [encoded])
 
     async def aclose(self) -> None:
         """See RunStore."""
@@ -308,12 +302,3 @@ class PostgresStore:
     async def _execute(self, sql: str, *values: Any) -> None:
         async with self.server.connection(writes=True) as connection:
             await connection.execute(sql, *values)
-
-
-def _page(found: Sequence[asyncpg.Record], limit: int) -> Page:
-    records = [Record(one["seq"], one["public"], one["event"]) for one in found]
-    return Page(records, is_last=not found or len(found) == found[0]["found"] < limit)
-
-
-def _row(text: str, answer: str | None) -> RunRow:
-    return replace(ROW.validate_json(text), answer=answer)

@@ -16,8 +16,9 @@ from procrastinate.jobs import Job, Status
 
 from crew.backends.postgres.connector import UnregisteredWorker
 from crew.backends.postgres.heartbeat import Heartbeat
-from crew.backends.postgres.queue import STALLED_SECONDS, TASK, TIMEOUT_SECONDS, JobQueue
+from crew.backends.postgres.queue import STALLED_SECONDS, TASK, TIMEOUT_SECONDS, Fetched, JobQueue
 from crew.journal.errors import StoreError
+from crew.journal.rows import Opened
 from tools.clock import Clock
 
 log = logging.getLogger(__name__)
@@ -43,7 +44,7 @@ class Worker:
     def __init__(
         self,
         queue: JobQueue,
-        advance: Callable[[str, int], Awaitable[None]],
+        advance: Callable[[str, int, Opened | None], Awaitable[None]],
         takes_jobs: Callable[[], bool],
         at_once: int,
         heartbeat: Heartbeat,
@@ -53,7 +54,8 @@ class Worker:
 
         Args:
             queue: where jobs wait.
-            advance: gets a run_id and an epoch, and handles its own errors.
+            advance: gets a run_id, an epoch and, if that is known, all that is stored of the run;
+                handles its own errors.
             takes_jobs: whether jobs may still be taken.
             at_once: at most so many jobs at the same time.
             heartbeat: sends the worker's heartbeats while its process is held up.
@@ -157,24 +159,25 @@ class Worker:
             return False
         async with self._fetching:
             try:
-                fetched = await self._try(self.queue.fetch(self._id))
+                fetched: Fetched | None = await self._try(self.queue.fetch(self._id))
             except UnregisteredWorker:
                 log.warning("this worker's registration is gone; it registers again")
                 self._id = await self._register()
                 return False
             if fetched is None:
                 return False
-            job, self._some_wait = fetched
+            self._some_wait = fetched.some_wait
+            job = fetched.job
             if job is None or job.id is None:
                 return False
-            self.jobs[job.id] = asyncio.create_task(self._do(job))
+            self.jobs[job.id] = asyncio.create_task(self._do(job, fetched.opened))
             return self._some_wait
 
-    async def _do(self, job: Job) -> None:
+    async def _do(self, job: Job, opened: Opened | None) -> None:
         assert job.id is not None, "it was fetched"
         run_id, epoch = str(job.task_kwargs["run_id"]), int(str(job.task_kwargs["epoch"]))
         try:
-            await self.advance(run_id, epoch)
+            await self.advance(run_id, epoch, opened)
         except Exception:
             log.exception("the job of run %s failed; it is tried again", run_id)
             await self.queue.put(run_id, epoch, BROKEN_SECONDS, again=True)

@@ -2,14 +2,13 @@
 
 from dataclasses import replace
 
-from pydantic import TypeAdapter
-
 from crew.backends.postgres.conversations import (
     begin_exchange,
     end_exchange,
     lock_conversation,
 )
 from crew.backends.postgres.outbox import insert_notices
+from crew.backends.postgres.reading import ROW
 from crew.backends.postgres.server import Connection
 from crew.backends.postgres.statements import (
     ADD,
@@ -33,8 +32,6 @@ from crew.journal.rows import (
     StatusDiffers,
     Write,
 )
-
-ROW: TypeAdapter[RunRow] = TypeAdapter(RunRow)
 
 
 async def go_on(connection: Connection, write: Write, epoch: int) -> Appended:

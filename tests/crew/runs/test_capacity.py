@@ -179,16 +179,17 @@ async def fetched(
             worker = await queue.manager.register_worker()
             order = []
             while True:
-                job, others_wait = await queue.fetch(worker)
+                found = await queue.fetch(worker)
+                job = found.job
                 if job is None:
                     break
                 order.append(str(job.lock))
-                assert others_wait == (len(order) < len(line))
+                assert found.some_wait == (len(order) < len(line))
                 assert job.id is not None
                 await queue.manager.finish_job_by_id_async(
                     job.id, Status.SUCCEEDED, delete_job=True
                 )
-            assert not others_wait
+            assert not found.some_wait
             return order
     finally:
         await store.aclose()

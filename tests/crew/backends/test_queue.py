@@ -1,0 +1,57 @@
+"""What a worker gets with a job: all that is stored of its run, where that is known."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from crew.backends.conformance.samples import begin, sample_records
+from crew.backends.postgres.queue import JobQueue
+from crew.backends.postgres.schema import prepare, prepare_queue
+from crew.backends.postgres.server import PostgresServer
+from crew.backends.postgres.store import PostgresStore
+from crew.journal.rows import FIRST_EPOCH
+from crew.journal.store import RunStore
+from tests.support.postgres import Postgres, needs_postgres
+
+pytestmark = needs_postgres
+
+
+@pytest.fixture
+async def places(postgres: Postgres) -> AsyncIterator[tuple[RunStore, JobQueue]]:
+    url = postgres.database()
+    time = await prepare(url)
+    await prepare_queue(url)
+    store = PostgresStore(PostgresServer(url, 2, time))
+    async with JobQueue(PostgresServer(url, 2, time)) as queue:
+        yield store, queue
+    await store.aclose()
+
+
+async def test_a_new_run_comes_with_its_events(places: tuple[RunStore, JobQueue]):
+    """As the store has them, so that nobody reads them once more."""
+    store, queue = places
+    for run_id, events in (("one", 1), ("many", 700)):
+        await begin(store, run_id, events)
+        await queue.put(run_id, FIRST_EPOCH)
+        fetched = await queue.fetch(await queue.manager.register_worker())
+        assert fetched.job is not None
+        assert fetched.job.lock == run_id
+        assert fetched.opened is not None
+        assert fetched.opened == await store.opened(run_id)
+        assert list(fetched.opened.page) == sample_records(1, events)[: len(fetched.opened.page)]
+        assert fetched.opened.page.is_last == (run_id == "one")
+
+
+async def test_what_others_may_write_to_does_not(places: tuple[RunStore, JobQueue]):
+    """A run that was at work, one of another epoch, one that is gone."""
+    store, queue = places
+    worker = await queue.manager.register_worker()
+    for run_id, epoch, again in (("again", FIRST_EPOCH, True), ("claimed", FIRST_EPOCH, False)):
+        await begin(store, run_id)
+        if run_id == "claimed":
+            assert await store.claim(run_id) is not None
+        await queue.put(run_id, epoch, again=again)
+        fetched = await queue.fetch(worker)
+        assert fetched.job is not None
+        assert fetched.opened is None
+    assert (await queue.fetch(worker)).job is None
