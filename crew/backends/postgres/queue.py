@@ -11,7 +11,7 @@ as they may are left out. A job's priority has the run's and, below it, its turn
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
@@ -66,10 +66,11 @@ INSERT INTO crew_turns AS last (owner, priority, run_id, turn)
 SELECT owner, priority, run_id, coalesce({LOWEST_TURN}, 0)
 FROM crew_runs AS run WHERE run_id = %(run_id)s
 ON CONFLICT (owner, priority) DO UPDATE SET run_id = excluded.run_id, turn = CASE
-    -- the owner's last run was at work; another one may be so new that it is not seen here yet
-    WHEN EXISTS (SELECT FROM crew_runs WHERE run_id = last.run_id AND status <> 'running')
-        OR EXISTS (SELECT FROM procrastinate_jobs WHERE lock = last.run_id AND status = 'doing')
-    THEN excluded.turn
+    -- The owner's last run was at work; another one may be so new that it is not seen here yet.
+    -- With EXISTS PostgreSQL would read all runs, up to some 300,000, into a hash.
+    WHEN (SELECT status FROM crew_runs WHERE run_id = last.run_id) <> 'running' OR 0 < (
+        SELECT count(*) FROM procrastinate_jobs WHERE lock = last.run_id AND status = 'doing'
+    ) THEN excluded.turn
     ELSE least({TURNS} - 1, greatest(excluded.turn, last.turn + 1))
 END
 RETURNING owner, priority * {TURNS} + {TURNS} - 1 - turn AS place
@@ -115,12 +116,21 @@ WHERE name LIKE '{QUEUE}%%' AND coalesce(jobs, 0) < coalesce(%(each)s, 214748364
             AND (scheduled_at IS NULL OR scheduled_at <= now())
     )
 """  # noqa: S608 # as above
-# Procrastinate's function looks, and does not see what the queues are made of
-FETCH = queries["fetch_job"].rstrip(" ;\n").replace("%(queues)s", "open.names")
+# Procrastinate's function for this does so for one job, and fails where that has been ended
+END_JOBS = """
+DELETE FROM procrastinate_jobs WHERE id = ANY(%(ended)s) AND status IN ('todo', 'doing')
+RETURNING id
+"""
+# Procrastinate's function looks, and does not see what the queues are made of; but that jobs are
+# gone, if it is called after that.
+QUEUES = "CASE WHEN gone.jobs >= 0 THEN open.names END"
+FETCH = queries["fetch_job"].rstrip(" ;\n").replace("%(queues)s", QUEUES)
 # With what is stored of its run, as `put` says: it is left out where this statement began before
 # the segment was stored.
 FETCH_JOB = f"""
-SELECT open.waiting, job.*, opened.* FROM ({OPEN_QUEUES}) AS open, LATERAL ({FETCH}) AS job
+WITH ended AS ({END_JOBS}), gone AS (SELECT count(*) AS jobs FROM ended)
+SELECT open.waiting, job.*, opened.*
+FROM gone, ({OPEN_QUEUES}) AS open, LATERAL ({FETCH}) AS job
 LEFT JOIN LATERAL (
     {OPEN} WHERE run.run_id = job.lock AND run.epoch = (job.args ->> 'epoch')::bigint
         AND job.args ->> 'again' = 'false'
@@ -229,24 +239,27 @@ class JobQueue:
         async with _answer_in_time(), self.server.connection() as connection:
             return int(await connection.fetchval(WAITING, owner, most))
 
-    async def fetch(self, worker_id: int) -> Fetched:
-        """A job that may be done now, given to a worker.
+    async def fetch(self, worker_id: int, ended: Sequence[int] = ()) -> Fetched:
+        """A job that may be done now, given to a worker; jobs that have ended are ended before.
 
         Jobs that come later are notified. Raises StoreError.
         """
         async with self.server.connection(writes=True) as connection:
             if self._capacity == Capacity():
-                return await self._fetch(connection, worker_id)
+                return await self._fetch(connection, worker_id, ended)
             async with connection.transaction():
                 # one after the other, or two would take the last place
                 await connection.execute("SELECT pg_advisory_xact_lock($1)", FETCH_LOCK)
-                return await self._fetch(connection, worker_id)
+                # by itself: the places of these jobs are free for the next statement
+                await self.connector.fetch(connection, END_JOBS, {"ended": ended})
+                return await self._fetch(connection, worker_id, ())
 
-    async def _fetch(self, connection: Connection, worker_id: int) -> Fetched:
+    async def _fetch(self, connection: Connection, worker_id: int, ended: Sequence[int]) -> Fetched:
         arguments = {
             "most": self._capacity.runs,
             "each": self._capacity.runs_per_owner,
             "worker_id": worker_id,
+            "ended": ended,
         }
         found = await self.connector.fetch(connection, FETCH_JOB, arguments)
         first = found[0]
@@ -254,6 +267,10 @@ class JobQueue:
         if first["id"] is None:
             return Fetched(None, None, first["waiting"] > 0)
         return Fetched(Job.from_row(first), opened_of(found), first["waiting"] > 1)
+
+    async def end(self, ended: Sequence[int]) -> int:
+        """Jobs have ended; how many of them had not been ended before. Raises StoreError."""
+        return len(await self.connector.execute_query_all_async(END_JOBS, ended=ended))
 
     async def take_place(self, name: str, limit: int, holder: str, seconds: float) -> bool:
         """See agents.places."""

@@ -19,7 +19,7 @@ from crew.backends.postgres.heartbeat import Heartbeat
 from crew.backends.postgres.queue import STALLED_SECONDS, TASK, TIMEOUT_SECONDS, Fetched, JobQueue
 from crew.journal.errors import StoreError
 from crew.journal.rows import Opened
-from tools.clock import Clock
+from tools.clock import Clock, Timer
 
 log = logging.getLogger(__name__)
 
@@ -31,6 +31,8 @@ CHECK_SECONDS = 1.0
 SEARCH_SECONDS = 5.0
 # how often a free worker looks for a job without a notice, and the time between failing tries
 POLL_SECONDS = 0.5
+# how long an ended job waits for the next fetch, which ends it in the same trip to the server
+LINGER_SECONDS = 0.02
 RETRY_SECONDS = 0.5
 # until a run is tried again whose job failed by a mistake of the runtime
 BROKEN_SECONDS = 10.0
@@ -71,6 +73,10 @@ class Worker:
         self._more = asyncio.Event()
         # jobs may wait until one of this worker is done: for a place, or as they are of its run
         self._some_wait = True
+        # jobs that have ended and may still be in the queue: the next fetch ends them there, and
+        # comes after a while if none does before
+        self._ended: set[int] = set()
+        self._next_fetch: Timer | None = None
         # held while a job is fetched, or while the jobs of this worker are listed
         self._fetching = asyncio.Lock()
         # on the clock, the last heartbeat, and since when each was in time: only then are those
@@ -93,6 +99,7 @@ class Worker:
             if self.jobs:
                 # their runs have been left, and are queued again
                 await asyncio.wait(self.jobs.values(), timeout=TIMEOUT_SECONDS)
+            await self._end_jobs()
             await self._try(self.queue.withdraw_worker(self._id))
             await self._try(self.manager.unregister_worker(self._id))
 
@@ -156,16 +163,19 @@ class Worker:
         """Take a job, if there is one; whether there may be another one."""
         self._some_wait = True
         if len(self.jobs) >= self.at_once or not self.takes_jobs():
+            await self._end_jobs()
             return False
         async with self._fetching:
+            ended = list(self._ended)
             try:
-                fetched: Fetched | None = await self._try(self.queue.fetch(self._id))
+                fetched: Fetched | None = await self._try(self.queue.fetch(self._id, ended))
             except UnregisteredWorker:
                 log.warning("this worker's registration is gone; it registers again")
                 self._id = await self._register()
                 return False
             if fetched is None:
                 return False
+            self._have_ended(ended)
             self._some_wait = fetched.some_wait
             job = fetched.job
             if job is None or job.id is None:
@@ -182,11 +192,30 @@ class Worker:
             log.exception("the job of run %s failed; it is tried again", run_id)
             await self.queue.put(run_id, epoch, BROKEN_SECONDS, again=True)
         finally:
-            # where this fails, the next check does it
-            await self._try(self._finish(job.id))
             del self.jobs[job.id]
+            self._ended.add(job.id)
             if self._some_wait:
                 self._more.set()
+            self._fetch_later()
+
+    def _fetch_later(self) -> None:
+        if self._ended and self._next_fetch is None:
+            self._next_fetch = self.clock.call_later(LINGER_SECONDS, self._more.set)
+
+    async def _end_jobs(self) -> None:
+        """End the jobs that have ended, without a fetch."""
+        async with self._fetching:
+            ended = list(self._ended)
+            if ended and await self._try(self.queue.end(ended)) is not None:
+                self._have_ended(ended)
+
+    def _have_ended(self, ended: list[int]) -> None:
+        """These jobs are in the queue no more."""
+        self._ended.difference_update(ended)
+        if self._next_fetch is not None:
+            self._next_fetch.cancel()
+            self._next_fetch = None
+        self._fetch_later()
 
     async def _check_others(self) -> None:
         while True:
@@ -206,10 +235,8 @@ class Worker:
             text = "run %s has lost its worker %s"
             log.warning(text, job.lock, job.worker_id, extra={"run_id": job.lock})
             abandoned.append(job)
-        for job in abandoned:
-            if job.id is not None:
-                await self._finish(job.id)
         if abandoned:
+            await self.queue.end([job.id for job in abandoned if job.id is not None])
             await self._queue_runs_without_job()
 
     async def _own_abandoned_jobs(self) -> list[Job]:
@@ -217,7 +244,7 @@ class Worker:
         async with self._fetching:
             status = Status.DOING.value
             own = await self.manager.list_jobs_async(worker_id=self._id, status=status)
-            lost = [job for job in own if job.id not in self.jobs]
+            lost = [job for job in own if job.id not in self.jobs and job.id not in self._ended]
         for job in lost:
             log.info("run %s has a job that this worker does not know", job.lock)
         return lost
@@ -231,11 +258,6 @@ class Worker:
         for run_id, epoch in await self.queue.runs_without_job():
             # nearly all of them were at work
             await self.queue.put(run_id, epoch, again=True)
-
-    async def _finish(self, job_id: int) -> None:
-        """End a job; does nothing if it has been ended."""
-        with contextlib.suppress(ConnectorException):
-            await self.manager.finish_job_by_id_async(job_id, Status.SUCCEEDED, delete_job=True)
 
     async def _try(
         self, work: Coroutine[Any, Any, Any], within: float | None = TIMEOUT_SECONDS

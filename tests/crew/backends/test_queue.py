@@ -1,11 +1,12 @@
 """What a worker gets with a job: all that is stored of its run, where that is known."""
 
 from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 
 from crew.backends.conformance.samples import begin, sample_records
-from crew.backends.postgres.queue import JobQueue
+from crew.backends.postgres.queue import FETCH_JOB, PUT, PUT_AGAIN, JobQueue
 from crew.backends.postgres.schema import prepare, prepare_queue
 from crew.backends.postgres.server import PostgresServer
 from crew.backends.postgres.store import PostgresStore
@@ -55,3 +56,16 @@ async def test_what_others_may_write_to_does_not(places: tuple[RunStore, JobQueu
         assert fetched.job is not None
         assert fetched.opened is None
     assert (await queue.fetch(worker)).job is None
+
+
+@pytest.mark.parametrize("sql", [PUT, PUT_AGAIN, FETCH_JOB])
+async def test_no_statement_reads_all_runs(places: tuple[RunStore, JobQueue], sql: str):
+    """Also by a plan that was made while there were few, and is kept."""
+    _, queue = places
+    put: dict[str, Any] = {"run_id": "r1", "arguments": {}, "at": None}
+    taken: dict[str, Any] = {"ended": [1], "most": None, "each": None, "worker_id": 1}
+    async with queue.server.connection() as connection:
+        found = await queue.connector.fetch(connection, f"EXPLAIN {sql}", put | taken)
+    plan = "\n".join(line["QUERY PLAN"] for line in found)
+    assert "crew_runs_pkey" in plan
+    assert "Seq Scan" not in plan
