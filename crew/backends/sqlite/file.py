@@ -60,9 +60,7 @@ class SqliteFile:
             path.parent.mkdir(parents=True, exist_ok=True)
             # for its owner only; SQLite gives its own files the same rights
             os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
-            self._connection = sqlite3.connect(
-                path, isolation_level=None, check_same_thread=False, timeout=BUSY_SECONDS
-            )
+            self._connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
         except (OSError, sqlite3.Error) as error:
             raise StoreError(f"the database {path} cannot be used: {error}") from error
         try:

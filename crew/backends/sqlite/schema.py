@@ -1,6 +1,7 @@
 """How a file is made ready: its settings, and its schema's migrations."""
 
 import sqlite3
+import time
 from pathlib import Path
 
 from crew.backends.sqlite.checkpoints import MAX_LOG_BYTES
@@ -11,6 +12,9 @@ MIGRATIONS = tuple(
     path.read_text() for path in sorted((Path(__file__).parent / "migrations").glob("*.sql"))
 )
 
+# how long a process waits for others that make the same file ready, and between two tries
+PREPARE_SECONDS, RETRY_SECONDS = 10.0, 0.01
+
 
 def prepare(connection: sqlite3.Connection, path: Path) -> None:
     """Set a connection up, and bring the file to this version.
@@ -20,7 +24,8 @@ def prepare(connection: sqlite3.Connection, path: Path) -> None:
     """
     # its own lower() knows ASCII alone
     connection.create_function("casefold", 1, str.casefold, deterministic=True)
-    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute(f"PRAGMA busy_timeout = {PREPARE_SECONDS * 1000:.0f}")
+    _use_log(connection)
     # what is deleted is overwritten: a user may want it gone
     connection.execute("PRAGMA secure_delete = ON")
     # a checkpoint waits for the disk: see Checkpoints
@@ -47,3 +52,16 @@ def prepare(connection: sqlite3.Connection, path: Path) -> None:
         connection.execute(f"PRAGMA user_version = {number}")
     connection.execute("COMMIT")
     connection.execute("PRAGMA busy_timeout = 0")
+
+
+def _use_log(connection: sqlite3.Connection) -> None:
+    """Have writes go to a log; for this SQLite does not wait until others have done the same."""
+    deadline = time.monotonic() + PREPARE_SECONDS
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+                raise
+        time.sleep(RETRY_SECONDS)

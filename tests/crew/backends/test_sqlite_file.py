@@ -1,6 +1,7 @@
 """One SQLite file: what the event loop does itself, and what a thread does."""
 
 import asyncio
+import multiprocessing
 import sqlite3
 import threading
 from collections.abc import AsyncIterator
@@ -10,6 +11,7 @@ import pytest
 
 from crew.backends.sqlite.checkpoints import COMMITS, FULL_LOG_BYTES, MAX_LOG_BYTES
 from crew.backends.sqlite.file import SqliteFile
+from crew.backends.sqlite.schema import prepare
 from crew.backends.sqlite.store import SqliteStore
 from crew.journal.errors import StoreError, StoreUnavailable
 
@@ -122,6 +124,29 @@ def test_one_event_loop_after_the_other(tmp_path: Path):
     asyncio.run(first())
     assert asyncio.run(second()) == [1, 2]
     asyncio.run(file.aclose())
+
+
+def open_new_files(folder: Path, together: threading.Barrier) -> None:
+    """In a process of its own, at the same moment as others do."""
+    for number in range(100):
+        together.wait(60)
+        connection = sqlite3.connect(folder / f"{number}.db", isolation_level=None)
+        prepare(connection, folder)
+        connection.close()
+
+
+def test_several_processes_open_a_new_file_at_once(tmp_path: Path):
+    """Each waits for those that make it ready; SQLite itself does not for all of it."""
+    context = multiprocessing.get_context("spawn")
+    together = context.Barrier(4)
+    processes = [
+        context.Process(target=open_new_files, args=(tmp_path, together)) for _ in range(4)
+    ]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join()
+    assert [process.exitcode for process in processes] == [0] * 4
 
 
 async def test_what_was_accepted_is_finished(tmp_path: Path):
