@@ -12,6 +12,9 @@ from crew.journal.errors import StoreError
 PARAMETER = "prepared_statements"
 # in a stricter isolation than the statements are made for, those that meet would fail
 SESSION = {"default_transaction_isolation": "read committed"}
+# The queue's commits do not wait for the disk. A plan that was made while few jobs waited is kept
+# when many do, so it must read by an index.
+QUEUE_SESSION = {**SESSION, "synchronous_commit": "off", "enable_seqscan": "off"}
 POOLER = (
     "a pooler stands before the database: name the server itself, or write "
     f"CREW_DATABASE_URL=postgresql://…?{PARAMETER}=off"
@@ -59,18 +62,18 @@ class Address:
             case _:
                 raise StoreError(f"CREW_DATABASE_URL: {PARAMETER} is on or off")
 
-    def options(self, application: str, *, is_durable: bool = True) -> dict[str, Any]:
+    def options(self, application: str, *, of_queue: bool = False) -> dict[str, Any]:
         """How to connect: keyword arguments of asyncpg's.
 
         Args:
             application: as which.
-            is_durable: a commit waits for the server's disk.
+            of_queue: with the settings of the queue's connections.
         """
         settings = {"application_name": application}
         if not self.prepares:
             # a pooler knows no other settings
             return {"server_settings": settings, "statement_cache_size": 0}
-        settings |= SESSION if is_durable else SESSION | {"synchronous_commit": "off"}
+        settings |= QUEUE_SESSION if of_queue else SESSION
         return {"server_settings": settings}
 
     def explain(self, error: Exception) -> str:

@@ -99,7 +99,8 @@ WITH RECURSIVE known AS (
 ),
 busy AS (
     SELECT queue_name AS name, count(*) AS jobs FROM procrastinate_jobs
-    WHERE status = 'doing' AND queue_name LIKE '{QUEUE}%%' GROUP BY queue_name
+    WHERE coalesce(%(each)s::int, %(most)s::int) IS NOT NULL
+        AND status = 'doing' AND queue_name LIKE '{QUEUE}%%' GROUP BY queue_name
 )
 SELECT coalesce(array_agg(name), '{{}}') AS names, (
     SELECT count(*) FROM (
@@ -121,11 +122,10 @@ END_JOBS = """
 DELETE FROM procrastinate_jobs WHERE id = ANY(%(ended)s) AND status IN ('todo', 'doing')
 RETURNING id
 """
-# Procrastinate's function looks, and does not see what the queues are made of; but that jobs are
-# gone, if it is called after that.
+# Procrastinate's function looks, and does not see what queues are made of, but which jobs are gone
 QUEUES = "CASE WHEN gone.jobs >= 0 THEN open.names END"
 FETCH = queries["fetch_job"].rstrip(" ;\n").replace("%(queues)s", QUEUES)
-# With what is stored of its run, as `put` says: it is left out where this statement began before
+# With what is stored of its run; that is left out where this statement began before
 # the segment was stored.
 FETCH_JOB = f"""
 WITH ended AS ({END_JOBS}), gone AS (SELECT count(*) AS jobs FROM ended)

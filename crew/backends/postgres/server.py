@@ -34,7 +34,7 @@ class PostgresServer:
         time: SharedTime,
         clock: Clock = SYSTEM_CLOCK,
         *,
-        is_durable: bool = True,
+        of_queue: bool = False,
     ) -> None:
         """Connect when first used.
 
@@ -43,10 +43,9 @@ class PostgresServer:
             connections: at most so many at the same time, besides the one that listens.
             time: of the database.
             clock: of waits between tries.
-            is_durable: a commit waits for the server's disk; without that a crash of the server
-                may lose the last ones.
+            of_queue: a crash of the server may lose its last commits; see `address`.
         """
-        self.is_durable = is_durable
+        self.of_queue = of_queue
         self.address, self.connections, self.time = Address.of(url), connections, time
         # why the newest use failed; None once something was written
         self.failing: str | None = None
@@ -120,7 +119,7 @@ class PostgresServer:
                     max_size=self.connections,
                     timeout=TIMEOUT_SECONDS,
                     command_timeout=TIMEOUT_SECONDS,
-                    **self.address.options("crew", is_durable=self.is_durable),
+                    **self.address.options("crew", of_queue=self.of_queue),
                     init=_read_json,
                     # nothing here outlives its transaction, so there is nothing to reset: it
                     # would be half of all trips to the server

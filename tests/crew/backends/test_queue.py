@@ -10,7 +10,7 @@ from crew.backends.postgres.queue import FETCH_JOB, PUT, PUT_AGAIN, JobQueue
 from crew.backends.postgres.schema import prepare, prepare_queue
 from crew.backends.postgres.server import PostgresServer
 from crew.backends.postgres.store import PostgresStore
-from crew.journal.rows import FIRST_EPOCH
+from crew.journal.rows import FIRST_EPOCH, Capacity
 from crew.journal.store import RunStore
 from tests.support.postgres import Postgres, needs_postgres
 
@@ -23,7 +23,7 @@ async def places(postgres: Postgres) -> AsyncIterator[tuple[RunStore, JobQueue]]
     time = await prepare(url)
     await prepare_queue(url)
     store = PostgresStore(PostgresServer(url, 2, time))
-    async with JobQueue(PostgresServer(url, 2, time)) as queue:
+    async with JobQueue(PostgresServer(url, 2, time, of_queue=True)) as queue:
         yield store, queue
     await store.aclose()
 
@@ -58,14 +58,51 @@ async def test_what_others_may_write_to_does_not(places: tuple[RunStore, JobQueu
     assert (await queue.fetch(worker)).job is None
 
 
+@pytest.mark.parametrize("capacity", [Capacity(), Capacity(runs=1), Capacity(runs_per_owner=1)])
+async def test_ended_jobs_make_room_for_others(
+    places: tuple[RunStore, JobQueue], capacity: Capacity
+):
+    """For the next job of the same run, and where only so many may be at work."""
+    store, queue = places
+    queue.limit(capacity)
+    worker = await queue.manager.register_worker()
+    for run_id in ("r1", "r2"):
+        await begin(store, run_id)
+    await queue.put("r1", FIRST_EPOCH)
+    first = (await queue.fetch(worker)).job
+    assert first is not None
+    assert first.id is not None
+    # goes before others: it was at work
+    await queue.put("r1", FIRST_EPOCH, again=True)
+    if capacity != Capacity():
+        await queue.put("r2", FIRST_EPOCH)
+    waits = await queue.fetch(worker)
+    assert (waits.job, waits.some_wait) == (None, True)
+    second = (await queue.fetch(worker, [first.id])).job
+    assert second is not None
+    assert second.lock == "r1"
+    assert second.id is not None
+    assert await queue.end([first.id, second.id]) == 1
+    assert await queue.end([first.id, second.id]) == 0
+
+
+@pytest.mark.parametrize("are_few", [False, True])
 @pytest.mark.parametrize("sql", [PUT, PUT_AGAIN, FETCH_JOB])
-async def test_no_statement_reads_all_runs(places: tuple[RunStore, JobQueue], sql: str):
+async def test_no_statement_reads_all_runs(
+    places: tuple[RunStore, JobQueue], sql: str, *, are_few: bool
+):
     """Also by a plan that was made while there were few, and is kept."""
-    _, queue = places
+    store, queue = places
+    await begin(store, "r1")
+    await queue.put("r1", FIRST_EPOCH)
+    if are_few:
+        # and PostgreSQL knows it
+        async with queue.server.connection() as connection:
+            await connection.execute("ANALYZE")
     put: dict[str, Any] = {"run_id": "r1", "arguments": {}, "at": None}
     taken: dict[str, Any] = {"ended": [1], "most": None, "each": None, "worker_id": 1}
     async with queue.server.connection() as connection:
         found = await queue.connector.fetch(connection, f"EXPLAIN {sql}", put | taken)
     plan = "\n".join(line["QUERY PLAN"] for line in found)
-    assert "crew_runs_pkey" in plan
+    assert "procrastinate_jobs_" in plan
     assert "Seq Scan" not in plan
