@@ -33,6 +33,9 @@ class Watch:
         # in the order they came: what was stored; an ephemeral event, encoded; or None: look for
         # whatever there is. Beyond MAX_NOTICES the oldest are lost.
         self.notices: deque[Written | str | None] = deque(maxlen=MAX_NOTICES)
+        # how often notices stopped coming for a while. What was stored before such a break may have
+        # been lost, and what comes behind it may not follow on what is known.
+        self.breaks = 0
         self._more = asyncio.Event()
 
     def notify(self, notice: Written | str | None) -> None:

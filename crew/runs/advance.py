@@ -28,6 +28,8 @@ class Advance:
         `opened`: see `RunClaimer.claim`.
         """
         run = await self._claim(run_id, epoch, opened)
+        # not needed any more, for as long as the run takes
+        del opened
         while run is not None:
             await run.stopped()
             if not run.journal.has_lost_events or self.runs.draining:

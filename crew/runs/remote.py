@@ -40,6 +40,8 @@ class RemoteTail:
         self.grace_seconds: float | None = None
         # nobody plays the run any more
         self._ends = False
+        # the newest event was found in the store after so many breaks of the notices
+        self._found_after = 0
         # how many notices had come by now, and by the last look that found it behind
         self._notices = self._seen = 0
         watching = ExitStack()
@@ -97,7 +99,8 @@ class RemoteTail:
 
     async def _add(self, written: Written) -> bool:
         """Add what was stored; True as `_catch_up`."""
-        if not written.events or self.tail.seq != written.seq - len(written.events):
+        joins = self.tail.seq == written.seq - len(written.events)
+        if not written.events or not joins or self._found_after != self._watch.breaks:
             return await self._catch_up(written.seq)
         for seq, encoded in enumerate(written.events, self.tail.seq + 1):
             event = RunEvent.decode(seq, encoded)
@@ -139,11 +142,14 @@ class RemoteTail:
 
     async def _next_records(self, last: int | None) -> Page:
         """Some records after the tail; the tail's newest must be there still, as it was."""
-        tail = self.tail
+        tail, breaks = self.tail, self._watch.breaks
         limit = PAGE if last is None else min(PAGE, last - tail.seq)
         if tail.newest is None:
-            return await self.store.records(self.run_id, tail.seq, limit)
-        return await records_behind(self.store, self.run_id, tail.newest, limit)
+            records = await self.store.records(self.run_id, tail.seq, limit)
+        else:
+            records = await records_behind(self.store, self.run_id, tail.newest, limit)
+        self._found_after = breaks
+        return records
 
 
 async def records_behind(store: RunStore, run_id: str, known: RunEvent, limit: int = PAGE) -> Page:

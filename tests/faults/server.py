@@ -113,7 +113,7 @@ async def _crashing(settings: ServerSettings, folder: Path) -> Database:
             # the database restarts right now; a supervisor would start the process again
             await asyncio.sleep(SLOW_SECONDS)
     store = CrashingPostgres(PostgresServer(url, CONNECTIONS, time))
-    return Database(store, JobQueue(PostgresServer(url, QUEUE_CONNECTIONS, time)))
+    return Database(store, JobQueue(PostgresServer(url, QUEUE_CONNECTIONS, time, of_queue=True)))
 
 
 if __name__ == "__main__":

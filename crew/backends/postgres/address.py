@@ -13,8 +13,13 @@ PARAMETER = "prepared_statements"
 # in a stricter isolation than the statements are made for, those that meet would fail
 SESSION = {"default_transaction_isolation": "read committed"}
 # The queue's commits do not wait for the disk. A plan that was made while few jobs waited is kept
-# when many do, so it must read by an index.
-QUEUE_SESSION = {**SESSION, "synchronous_commit": "off", "enable_seqscan": "off"}
+# when many do, so it must read by an index; where there is none, it would then be compiled.
+QUEUE_SESSION = {
+    **SESSION,
+    "synchronous_commit": "off",
+    "enable_seqscan": "off",
+    "jit": "off",
+}
 POOLER = (
     "a pooler stands before the database: name the server itself, or write "
     f"CREW_DATABASE_URL=postgresql://…?{PARAMETER}=off"

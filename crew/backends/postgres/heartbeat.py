@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from crew.backends.postgres.address import Address
-from crew.backends.postgres.queue import HEARTBEAT_STATEMENTS
+from crew.backends.postgres.queue_statements import HEARTBEAT_STATEMENTS
 from tools.running import notified
 
 # how often the worker says that it is alive

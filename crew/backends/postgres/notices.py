@@ -141,6 +141,9 @@ class Notices:
             self.address.url, timeout=TIMEOUT_SECONDS, **self.address.options("crew listening")
         )
         self._connection = connection
+        for watches in self._watches.values():
+            for watch in watches:
+                watch.breaks += 1
         broken = asyncio.Event()
         try:
             connection.add_termination_listener(lambda _: broken.set())

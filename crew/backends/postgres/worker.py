@@ -16,7 +16,8 @@ from procrastinate.jobs import Job, Status
 
 from crew.backends.postgres.connector import UnregisteredWorker
 from crew.backends.postgres.heartbeat import Heartbeat
-from crew.backends.postgres.queue import STALLED_SECONDS, TASK, TIMEOUT_SECONDS, Fetched, JobQueue
+from crew.backends.postgres.queue import TIMEOUT_SECONDS, Fetched, JobQueue
+from crew.backends.postgres.queue_statements import STALLED_SECONDS, TASK
 from crew.journal.errors import StoreError
 from crew.journal.rows import Opened
 from tools.clock import Clock, Timer
@@ -187,7 +188,10 @@ class Worker:
         assert job.id is not None, "it was fetched"
         run_id, epoch = str(job.task_kwargs["run_id"]), int(str(job.task_kwargs["epoch"]))
         try:
-            await self.advance(run_id, epoch, opened)
+            advancing = self.advance(run_id, epoch, opened)
+            # not needed any more, for as long as the run takes
+            del opened
+            await advancing
         except Exception:
             log.exception("the job of run %s failed; it is tried again", run_id)
             await self.queue.put(run_id, epoch, BROKEN_SECONDS, again=True)
@@ -230,7 +234,7 @@ class Worker:
         )
         # after the database was away nobody's heartbeat is fresh
         for job in stalled if self._is_steady else ():
-            if job.id in self.jobs:
+            if job.id in self.jobs or job.id in self._ended:
                 continue
             text = "run %s has lost its worker %s"
             log.warning(text, job.lock, job.worker_id, extra={"run_id": job.lock})

@@ -68,7 +68,7 @@ async def test_a_late_loop_starts_few_runs():
 
 @pytest.mark.parametrize("active", [0, 1, FEW - 1, FEW])
 def test_few_are_never_too_much(active: int):
-    """Who waits for each answer is not refused, unless many runs are at work."""
+    """Of requests under way, and of runs at work."""
     watched = overload(active)
     left = ask(watched)
     # of the requests so far
