@@ -229,6 +229,28 @@ def test_it_is_reported_how_many_wait(fleet: Fleet):
         assert http.get("/metrics", headers={"Host": "10.0.0.7"}).status_code == 421
 
 
+@pytest.mark.parametrize("at_once", ["1", "200"])
+def test_ended_jobs_leave_the_queue(fleet: Fleet, at_once: str):
+    """With the next one, without a next one, and when their worker stops."""
+    slow_crew(fleet.folder)
+    http = fleet.replica()
+    worker = fleet.worker("--at-once", at_once)
+    begun = [begin(http) for _ in range(3)]
+    until(lambda: all(status(http, run_id) == "completed" for run_id in begun))
+    with psycopg.connect(fleet.database, autocommit=True) as connection:
+
+        def jobs() -> list[str]:
+            sql = "SELECT status::text FROM procrastinate_jobs"
+            return [status for (status,) in connection.execute(sql)]
+
+        until(lambda: not jobs())
+        begin(http)
+        until(lambda: jobs() == ["doing"])
+        assert worker.stop() == 0
+        # it is left to another worker
+        assert jobs() in (["todo"], [])
+
+
 def test_a_database_in_stricter_isolation(fleet: Fleet):
     """Runs that are written at the same time do not fail each other."""
     with psycopg.connect(fleet.database, autocommit=True) as connection:
