@@ -45,6 +45,7 @@ from crew.journal.errors import StoreError, StoreUnavailable
 from crew.journal.rows import Capacity, Opened
 
 log = logging.getLogger(__name__)
+
 # for one answer of the database
 TIMEOUT_SECONDS = 5.0
 # of the advisory lock under which jobs are fetched while their number is limited

@@ -11,7 +11,6 @@ from crew.journal.errors import StoreError
 MIGRATIONS = tuple(
     path.read_text() for path in sorted((Path(__file__).parent / "migrations").glob("*.sql"))
 )
-
 # how long a process waits for others that make the same file ready, and between two tries
 PREPARE_SECONDS, RETRY_SECONDS = 10.0, 0.01
 
