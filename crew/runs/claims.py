@@ -250,7 +250,10 @@ class RunClaimer:
         *,
         has_slot: bool = False,
     ) -> Run | None:
-        """Claim a run and play it, or end it if there is a reason to; None: not claimed."""
+        """Claim a run and play it, or end it if there is a reason to; None: not claimed.
+
+        `known`: see `claim`, `opened`.
+        """
         opened = known or await self.store.opened(run_id)
         if opened is None or opened.row.status != "running":
             return None

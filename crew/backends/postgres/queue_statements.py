@@ -91,7 +91,8 @@ END_JOBS = """
 DELETE FROM procrastinate_jobs WHERE id = ANY(%(ended)s) AND status IN ('todo', 'doing')
 RETURNING id
 """
-# Procrastinate's function looks, and does not see what queues are made of, but which jobs are gone
+# Procrastinate's function must be called after the ended jobs are gone, as it looks for the locks
+# of all jobs itself: so what it is given depends on their number.
 QUEUES = "CASE WHEN gone.jobs >= 0 THEN open.names END"
 FETCH = queries["fetch_job"].rstrip(" ;\n").replace("%(queues)s", QUEUES)
 # What is stored of its run is left out where this statement began before the segment was stored.

@@ -9,7 +9,7 @@ import anyio.lowlevel
 import pytest
 
 from crew import Crew, MemoryStore, Query, Runs, load_crew
-from crew.journal.rows import FIRST_EPOCH, Record, RunRow, Write
+from crew.journal.rows import FIRST_EPOCH, PAGE, Claim, Page, Record, RunRow, Write
 from tests.crew.runs.test_races import HeldWrites
 from tests.support.crews import crew_of, write_crew
 from tools import Tool, VirtualClock, tool
@@ -148,3 +148,59 @@ async def recorded_start(crew: Crew, started: asyncio.Event) -> tuple[RunRow, li
     await started.wait()
     await runs.drain(0)
     return await runs.row(run.id), await runs.store.records(run.id)
+
+
+class Overtaken(MemoryStore):
+    """A store in which a run's former writer writes once more right before it is claimed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.late: list[Record] = []
+        self.reads = 0
+
+    async def claim(self, run_id: str, epoch: int | None = None) -> Claim | None:
+        if self.late:
+            await self.append(Write(run_id, self.late, epoch=FIRST_EPOCH))
+        return await super().claim(run_id, epoch)
+
+    async def records(self, run_id: str, after: int = 0, limit: int = PAGE) -> Page:
+        self.reads += 1
+        return await super().records(run_id, after, limit)
+
+
+async def test_what_the_former_writer_wrote_at_last_is_known(tmp_path: Path):
+    """A call that has its result by then is not made again."""
+    made = 0
+
+    @tool
+    async def work() -> str:
+        nonlocal made
+        made += 1
+        return "worked"
+
+    crew = crew_of(tmp_path, {"a": {"tools": ["work"]}}, ONCE, work)
+    row, records = await recorded(crew, ("tool_result",))
+    store = Overtaken()
+    *early, last = records
+    await left(store, row, "r1", early)
+    store.late = [last]
+    async with Runs(crew_of(tmp_path, {"a": {"tools": ["work"]}}, ONCE, work), store) as runs:
+        run = await runs.claim("r1", FIRST_EPOCH)
+        assert run is not None
+        assert (await run.outcome()).status == "completed"
+    assert made == 1
+
+
+async def test_what_comes_with_a_job_is_not_read_again(tmp_path: Path):
+    """Where it is all that its writer wrote."""
+    folder = write_crew(tmp_path, {"a": {}}, [{"say": "x"}])
+    row, records = await recorded(load_crew(folder), ("start",))
+    store = Overtaken()
+    await left(store, row, "r1", records)
+    opened = await store.opened("r1")
+    store.reads = 0
+    async with Runs(load_crew(folder), store) as runs:
+        run = await runs.claim("r1", FIRST_EPOCH, opened)
+        assert run is not None
+        assert (await run.outcome()).status == "completed"
+        assert store.reads == 0

@@ -155,3 +155,17 @@ async def test_a_connection_that_breaks_is_counted(stores: tuple[PostgresStore, 
         async with asyncio.timeout(SECONDS):
             await watch.wait()
         assert watch.breaks == 1
+
+
+@needs_postgres
+async def test_what_is_stored_comes_with_its_notice(
+    stores: tuple[PostgresStore, PostgresStore],
+):
+    """So that nobody reads it, unless it is too long."""
+    plays, follows = stores
+    await begin(plays, "r1", 3)
+    with follows.watch("r1") as watch:
+        await plays.append(Write("r1", RECORDS[3:5], epoch=FIRST_EPOCH))
+        async with asyncio.timeout(SECONDS):
+            await watch.wait()
+        assert list(watch.notices) == [Written(5, tuple(encoded(RECORDS[3:5])))]
