@@ -83,8 +83,10 @@ async def what_owners_store_is_known(store: RunStore) -> None:
 
 async def what_is_old_is_purged(store: RunStore) -> None:
     """First the events, then the run; of long runs all but the newest; open runs stay."""
-    for run_id, day in (("new", 9), ("old", 5), ("older", 1)):
-        row = sample_row(run_id, "completed", ended_at=DAY.format(day), last_seq=10)
+    old = sample_row("old", "completed", ended_at=DAY.format(5), last_seq=10, revision="rev 2")
+    for run_id, day, revision in (("new", 9, "rev 1"), ("old", 5, "rev 2"), ("older", 1, "rev 3")):
+        ended_at = DAY.format(day)
+        row = sample_row(run_id, "completed", ended_at=ended_at, last_seq=10, revision=revision)
         record = IdempotencyRecord(f"key-{run_id}", "x", run_id, 0)
         await store.append(Write(run_id, sample_records(1, 10), row, None, record))
     await begin(store, "running", events=10, last_seq=10)
@@ -95,7 +97,6 @@ async def what_is_old_is_purged(store: RunStore) -> None:
     while any(await asyncio.gather(*(store.purge(ages) for _ in range(3)))):
         pass
     assert sorted(await run_ids(store)) == ["new", "old", "paused", "running"]
-    old = sample_row("old", "completed", ended_at=DAY.format(5), last_seq=10)
     assert (await store.row("old"), await store.records("old")) == (old, [])
     assert await store.records("new") == sample_records(7, 10)
     assert await store.records("new", after=8, limit=1) == sample_records(9, 9)
@@ -104,23 +105,29 @@ async def what_is_old_is_purged(store: RunStore) -> None:
     assert await store.idempotency_record("key-new") is not None
     for run_id in ("running", "paused"):
         assert len(await store.records(run_id)) == 10
+    # such a run may be found in another way
+    await begin(store, "long", 2500, "completed", ended_at=DAY.format(9), last_seq=2500)
+    await store.purge(replace(ages, max_events=1500))
+    assert await store.records("long", limit=1) == sample_records(1001, 1001)
 
 
 async def revisions_are_kept_while_needed(store: RunStore) -> None:
     """With the last run that was started with it, and after a while, a revision is purged."""
     files = '{"crew.yaml": "è"}'
-    for revision in ("rev", "unused", "fresh"):
+    for revision in ("rev", "unused", "fresh", "open"):
         await store.keep_revision(revision, files, DAY.format(9 if revision == "fresh" else 1))
+    await begin(store, "r2", status="paused", revision="open")
     await store.keep_revision("rev", files, DAY.format(2))
     assert await store.revision("rev") == files
     assert await store.revision("none") is None
     await begin(store, "r1", status="completed", ended_at=DAY.format(4))
     await store.purge(PurgeAges(DAY.format(1), 10, DAY.format(1), DAY.format(5)))
-    kept = [await store.revision(one) for one in ("rev", "unused", "fresh")]
-    assert kept == [files, None, files]
+    kept = [await store.revision(one) for one in ("rev", "unused", "fresh", "open")]
+    assert kept == [files, None, files, files]
     await store.purge(PurgeAges(DAY.format(5), 10, DAY.format(5), DAY.format(5)))
     await store.purge(PurgeAges(DAY.format(5), 10, DAY.format(5), DAY.format(5)))
-    assert (await run_ids(store), await store.revision("rev")) == ([], None)
+    assert (await run_ids(store), await store.revision("rev")) == (["r2"], None)
+    assert await store.revision("open") == files
 
 
 async def the_store_says_whether_it_can_be_written(store: RunStore) -> None:

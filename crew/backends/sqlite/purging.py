@@ -4,6 +4,33 @@ import sqlite3
 
 from crew.journal.rows import PurgeAges
 
+# The index of ended runs begins with their revision, so each of these is looked up by itself;
+# there are few.
+REVISIONS = """
+WITH RECURSIVE used (revision) AS (
+    SELECT min(revision) FROM runs WHERE ended_at IS NOT NULL
+    UNION ALL
+    SELECT (SELECT min(revision) FROM runs WHERE ended_at IS NOT NULL AND revision > used.revision)
+    FROM used WHERE used.revision IS NOT NULL
+)
+"""
+# "used" comes first in the join: a CROSS JOIN is made in the order in which it is written
+OLD_RUNS = f"""
+{REVISIONS} SELECT run_id FROM used CROSS JOIN runs ON runs.revision = used.revision
+WHERE (last_seq > purged_seq) IN (0, 1) AND ended_at < ? LIMIT ?
+"""  # noqa: S608 # made of texts of ours
+OLD_EVENTS = f"""
+{REVISIONS} SELECT last_seq, run_id FROM used CROSS JOIN runs ON runs.revision = used.revision
+WHERE (last_seq > purged_seq) = 1 AND ended_at < ? LIMIT ?
+"""  # noqa: S608 # as above
+SURPLUS_EVENTS = """
+SELECT last_seq - ?1, run_id FROM runs
+WHERE last_seq - purged_seq > ?1 AND ended_at IS NOT NULL{} LIMIT ?2
+"""
+# the index of long runs has those with more events than this
+LONG = 1000
+LONG_RUNS = SURPLUS_EVENTS.format(f" AND last_seq - purged_seq > {LONG}")
+ALL_RUNS = SURPLUS_EVENTS.format("")
 # what is left of a run's events takes a part of its bytes
 PURGED = """
 UPDATE runs SET purged_seq = max(purged_seq, ?1),
@@ -12,22 +39,23 @@ WHERE run_id = ?2
 """
 OLD_REVISIONS = """
 DELETE FROM revisions
-WHERE kept_at < ? AND NOT EXISTS (SELECT 1 FROM runs WHERE runs.revision = revisions.revision)
+WHERE kept_at < ? AND NOT EXISTS (
+    SELECT 1 FROM runs WHERE runs.revision = revisions.revision AND ended_at IS NOT NULL
+) AND revision NOT IN (
+    SELECT revision FROM runs WHERE status IN ('running', 'paused') AND status <> 'completed'
+)
 """
 
 
 def purge(connection: sqlite3.Connection, ages: PurgeAges, limit: int) -> int:
     """Delete some of what is old; how many runs were touched. See Purging."""
-    sql = "SELECT run_id FROM runs WHERE ended_at < ? LIMIT ?"
-    gone = connection.execute(sql, (ages.runs_before, limit)).fetchall()
+    gone = connection.execute(OLD_RUNS, (ages.runs_before, limit)).fetchall()
     for table in ("events", "idempotency_records", "runs"):
         sql = f"DELETE FROM {table} WHERE run_id = ?"  # noqa: S608 # names of ours
         connection.executemany(sql, gone)
-    sql = "SELECT last_seq, run_id FROM runs WHERE ended_at < ? AND last_seq - purged_seq > 0"
-    old = connection.execute(f"{sql} LIMIT ?", (ages.events_before, limit)).fetchall()
-    sql = "SELECT last_seq - ?, run_id FROM runs WHERE last_seq - purged_seq > ?"
-    sql = f"{sql} AND ended_at IS NOT NULL LIMIT ?"
-    old += connection.execute(sql, (ages.max_events, ages.max_events, limit)).fetchall()
+    old = connection.execute(OLD_EVENTS, (ages.events_before, limit)).fetchall()
+    surplus = LONG_RUNS if ages.max_events >= LONG else ALL_RUNS
+    old += connection.execute(surplus, (ages.max_events, limit)).fetchall()
     connection.executemany("DELETE FROM events WHERE seq <= ? AND run_id = ?", old)
     connection.executemany(PURGED, old)
     connection.execute(OLD_REVISIONS, (ages.revisions_before,))

@@ -81,7 +81,15 @@ CLAIMS = f"""
 SELECT run_id, claims FROM runs
 WHERE run_id IN (SELECT value FROM json_each(?)) AND claims > 0 AND claimed_seq = ({NEWEST})
 """  # noqa: S608 # as above
-STORED_BYTES = "SELECT coalesce(sum(bytes), 0) FROM runs WHERE owner = ? AND bytes > 0"
+# those that have not ended are few
+STORED_BYTES = """
+SELECT (
+    SELECT coalesce(sum(bytes), 0) FROM runs WHERE owner = ?1 AND bytes > 0 AND ended_at IS NOT NULL
+) + (
+    SELECT coalesce(sum(bytes), 0) FROM runs
+    WHERE owner = ?1 AND status IN ('running', 'paused') AND status <> 'completed'
+)
+"""
 
 
 class SqliteStore:

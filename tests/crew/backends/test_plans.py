@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from crew.backends.listing import has_status, select_rows
-from crew.backends.sqlite.store import TESTS, SqliteStore
+from crew.backends.sqlite.purging import LONG_RUNS, OLD_EVENTS, OLD_REVISIONS, OLD_RUNS
+from crew.backends.sqlite.store import STORED_BYTES, TESTS, SqliteStore
 from crew.journal.events import RunStatus
 from crew.journal.listing import RunFilter
 
@@ -48,6 +49,16 @@ async def test_counts(tmp_path: Path, status: RunStatus):
     """Each scrape counts the paused ones."""
     plan = await plan_of(tmp_path, f"SELECT count(*) FROM runs WHERE {has_status(status)}")
     assert f"INDEX {OPEN}" in plan[0], plan
+
+
+@pytest.mark.parametrize("sql", [OLD_RUNS, OLD_EVENTS, LONG_RUNS, OLD_REVISIONS, STORED_BYTES])
+async def test_purges_and_sums(tmp_path: Path, sql: str):
+    """Of the runs, only those are read that are wanted."""
+    plan = await plan_of(tmp_path, sql, *["1"] * (2 if "LIMIT" in sql else 1))
+    of_runs = [step for step in plan if "runs" in step]
+    assert of_runs, plan
+    # of an index's first entry no bound is named
+    assert all(step.startswith("SEARCH runs USING") for step in of_runs), plan
 
 
 async def plan_of(folder: Path, sql: str, *values: object) -> list[str]:
