@@ -5,6 +5,7 @@ So the journal, the clients, the models and the logs have the same words, also a
 
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
+from typing import Any, TypeVar
 
 from agents.events import (
     AgentDelta,
@@ -23,6 +24,7 @@ from tools.secrets import MaskedStream, Secrets
 from tools.texts import map_texts
 
 Emit = Callable[[Event], Awaitable[None]]
+Masked = TypeVar("Masked", Query, AgentResponded)
 
 
 class MaskedEvents:
@@ -64,9 +66,7 @@ def _masked(event: Event, secrets: Secrets) -> Event:
         case AgentResponded():
             calls = tuple(_masked_call(call, secrets) for call in event.calls)
             extra, model = map_texts(event.extra, mask), mask(event.model)
-            return replace(
-                event, content=mask(event.content), model=model, calls=calls, extra=extra
-            )
+            return _with(event, content=mask(event.content), model=model, calls=calls, extra=extra)
         case ToolReturned(result=result):
             return replace(event, result=replace(result, output=mask(result.output)))
         case ToolProgressed(progressed=progressed):
@@ -107,7 +107,14 @@ def masked_query(query: Query, secrets: Secrets) -> Query:
     """What a client asks."""
     mask = secrets.mask
     history = tuple(replace(one, content=mask(one.content)) for one in query.history)
-    return replace(query, text=mask(query.text), history=history)
+    return _with(query, text=mask(query.text), history=history)
+
+
+def _with(one: Masked, **fields: Any) -> Masked:
+    """One with these fields; itself if it has them already, as nearly always: a copy takes time."""
+    if all(getattr(one, name) == value for name, value in fields.items()):
+        return one
+    return replace(one, **fields)
 
 
 def masked_answer(answer: Answer, secrets: Secrets) -> Answer:

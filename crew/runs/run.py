@@ -8,8 +8,6 @@ from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from datetime import datetime
 
-import anyio
-
 from crew.crew import Crew
 from crew.engine.executor import CrewExecutor
 from crew.journal.errors import LostRun, StoreError
@@ -131,7 +129,7 @@ class Run:
         """Left in good order: the next process may claim the run as often as this one could."""
         if self.journal.epoch is None:
             return
-        with anyio.CancelScope(shield=True), contextlib.suppress(StoreError):
+        with contextlib.suppress(StoreError):
             await self.journal.outlets.store.release(self.id, self.journal.epoch)
 
     def _log_store_error(self, error: StoreError) -> None:
@@ -141,8 +139,8 @@ class Run:
             log.error("run %s cannot be stored and stops here: %s", self.id, error)
 
     async def _settled(self) -> None:
-        """Wait until what was recorded is stored, also while the task is being cancelled."""
-        with anyio.CancelScope(shield=True), contextlib.suppress(StoreError):
+        """Wait until what was recorded is stored."""
+        with contextlib.suppress(StoreError):
             await self.journal.settled()
 
 

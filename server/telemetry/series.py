@@ -1,7 +1,8 @@
 """All series of the metrics, with their labels; which values they have is `metrics`'."""
 
+from functools import cache
 from importlib.metadata import version
-from typing import get_args
+from typing import TypeVar, get_args
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics
 from prometheus_client.gc_collector import GCCollector
@@ -19,6 +20,15 @@ CHORE_OUTCOMES = ("done", "skipped", "stale", "retried", "failed")
 SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0)
 
 
+Metric = TypeVar("Metric", Counter, Histogram)
+
+
+def with_cached_labels(metric: Metric) -> Metric:
+    """The metric, whose series are looked up quickly: events do it often, and none is removed."""
+    metric.labels = cache(metric.labels)  # type: ignore[method-assign] # the same, remembered
+    return metric
+
+
 class Series:
     """Of one process."""
 
@@ -29,10 +39,11 @@ class Series:
         GCCollector(registry=registry)
 
         def counter(name: str, text: str, *labels: str) -> Counter:
-            return Counter(name, text, labels, registry=registry)
+            return with_cached_labels(Counter(name, text, labels, registry=registry))
 
         def histogram(name: str, text: str, *labels: str) -> Histogram:
-            return Histogram(name, text, labels, registry=registry, buckets=SECONDS)
+            made = Histogram(name, text, labels, registry=registry, buckets=SECONDS)
+            return with_cached_labels(made)
 
         self.refused = counter(
             "crew_refused_requests",
