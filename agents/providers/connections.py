@@ -74,7 +74,9 @@ class Connections:
             ModelError: it is compressed, or too large; or the environment names no certificates.
         """
         # another host must not get the conversation and the headers
-        response = await self._open().post(self._url, data=body, allow_redirects=False)
+        response = await self._open().post(
+            self._url, data=aiohttp.BytesPayload(body), allow_redirects=False
+        )
         try:
             refuse_too_large(response.headers)
         except ModelError:

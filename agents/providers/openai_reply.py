@@ -84,7 +84,8 @@ class ReplyReader:
     def _choice(self, data: Any) -> dict[str, Any] | None:
         if error := data.get("error"):
             raise _error_in_answer(error)
-        self.model = join_surrogates(str(data.get("model") or self.model))
+        if (model := data.get("model")) and model != self.model:
+            self.model = join_surrogates(str(model))
         if usage := data.get("usage"):
             tokens = [int(usage.get(f"{kind}_tokens") or 0) for kind in ("prompt", "completion")]
             if not all(0 <= count <= MAX_TOKENS for count in tokens):

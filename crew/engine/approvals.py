@@ -162,7 +162,10 @@ def may_be_granted(call: ToolCall, agent: Agent, state: RunState) -> Tool | None
 def unasked_call(call: ToolCall, branch: Branch, agent: Agent, state: RunState) -> ApprovedCall:
     """A call that nobody is asked about now."""
     tool = agent.tools.get(call.tool)
-    by = state.remembered.get((tool.name, tool.definition)) if tool is not None else None
+    by = None
+    # the digest of a tool takes its time, and in most runs nothing is remembered
+    if tool is not None and state.remembered:
+        by = state.remembered.get((tool.name, tool.definition))
     return ApprovedCall(call, by, call.id in branch.edited_calls)
 
 

@@ -55,8 +55,7 @@ class Emitter:
         again.
         """
         journal = self._record.journal
-        if isinstance(event, ToolStarted | ToolReturned):
-            event = self._asking.with_approval(event)
+        # first what comes most often
         match event:
             case AgentDelta() | AgentFailed() | ModelCalled() | ToolRetried() | ToolProgressed():
                 journal.publish_ephemeral(event)
@@ -67,8 +66,10 @@ class Emitter:
                 # be made twice is made again only by a person's word, as a new act
                 pass
             case ToolStarted():
-                self._record(event)
+                self._record(self._asking.with_approval(event))
                 await journal.settled()
+            case ToolReturned():
+                self._record(self._asking.with_approval(event))
             case AgentStarted():
                 self._record(event)
                 if self._stream or journal.backlog > MAX_BACKLOG:

@@ -24,7 +24,7 @@ from tools.secrets import MaskedStream, Secrets
 from tools.texts import map_texts
 
 Emit = Callable[[Event], Awaitable[None]]
-Masked = TypeVar("Masked", Query, AgentResponded)
+Masked = TypeVar("Masked", Query, AgentDelta, AgentResponded)
 
 
 class MaskedEvents:
@@ -39,25 +39,20 @@ class MaskedEvents:
         """Emit an event."""
         match event:
             case AgentDelta():
-                await self._add_piece(event)
+                known = self._streams.get(event.agent_id)
+                stream = known[0] if known is not None else MaskedStream(self._secrets)
+                self._streams[event.agent_id] = stream, event
+                if text := stream.add(event.text):
+                    await self._emit(_with(event, text=text))
             case ModelCalled():
                 # its text, if it wrote any, is whole
                 if (written := self._streams.pop(event.agent_id, None)) is not None:
                     stream, newest = written
-                    await self._show(newest, stream.rest())
+                    if text := stream.rest():
+                        await self._emit(_with(newest, text=text))
                 await self._emit(event)
             case _:
                 await self._emit(_masked(event, self._secrets))
-
-    async def _add_piece(self, piece: AgentDelta) -> None:
-        known = self._streams.get(piece.agent_id)
-        stream = known[0] if known is not None else MaskedStream(self._secrets)
-        self._streams[piece.agent_id] = stream, piece
-        await self._show(piece, stream.add(piece.text))
-
-    async def _show(self, piece: AgentDelta, text: str) -> None:
-        if text:
-            await self._emit(piece if text == piece.text else replace(piece, text=text))
 
 
 def _masked(event: Event, secrets: Secrets) -> Event:

@@ -87,8 +87,11 @@ MUTANTS = (
     Mutant(
         "an intent that is not awaited",
         "crew/engine/emitting.py",
-        "            case ToolStarted():\n                self._record(event)\n                await journal.settled()",
-        "            case ToolStarted():\n                self._record(event)",
+        "            case ToolStarted():\n"
+        "                self._record(self._asking.with_approval(event))\n"
+        "                await journal.settled()",
+        "            case ToolStarted():\n"
+        "                self._record(self._asking.with_approval(event))",
     ),
     Mutant(
         "an intent that is forgotten",
