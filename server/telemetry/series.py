@@ -1,5 +1,6 @@
 """All series of the metrics, with their labels; which values they have is `metrics`'."""
 
+from collections.abc import Sequence
 from functools import cache
 from importlib.metadata import version
 from typing import TypeVar, get_args
@@ -23,8 +24,8 @@ SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 
 Metric = TypeVar("Metric", Counter, Histogram)
 
 
-def with_cached_labels(metric: Metric) -> Metric:
-    """The metric, whose series are looked up quickly: events do it often, and none is removed."""
+def _with_cached_labels(metric: Metric) -> Metric:
+    """Have the metric look its series up quickly: events ask for them, and none is removed."""
     metric.labels = cache(metric.labels)  # type: ignore[method-assign] # the same, remembered
     return metric
 
@@ -39,11 +40,13 @@ class Series:
         GCCollector(registry=registry)
 
         def counter(name: str, text: str, *labels: str) -> Counter:
-            return with_cached_labels(Counter(name, text, labels, registry=registry))
+            return _with_cached_labels(Counter(name, text, labels, registry=registry))
 
-        def histogram(name: str, text: str, *labels: str) -> Histogram:
-            made = Histogram(name, text, labels, registry=registry, buckets=SECONDS)
-            return with_cached_labels(made)
+        def histogram(
+            name: str, text: str, *labels: str, buckets: Sequence[float] = SECONDS
+        ) -> Histogram:
+            made = Histogram(name, text, labels, registry=registry, buckets=buckets)
+            return _with_cached_labels(made)
 
         self.refused = counter(
             "crew_refused_requests",
@@ -120,11 +123,11 @@ class Series:
         self.context_seconds = histogram(
             "crew_context_duration_seconds", "Time to load what an agent is shown."
         )
-        self.context_tokens = Histogram(
+        self.context_tokens = histogram(
             "crew_context_tokens",
             "Tokens (estimated) of what an agent is shown, by kind of block.",
-            ("agent", "kind"),
-            registry=registry,
+            "agent",
+            "kind",
             buckets=TOKENS,
         )
         self.context_left_out = counter(

@@ -26,8 +26,16 @@ def test_a_moment_is_written_in_utc(moment: datetime):
     assert datetime.fromisoformat(text) == cut
 
 
+@given(MOMENTS, st.integers(0, 999_999))
+def test_texts_of_a_second_differ_in_their_milliseconds(moment: datetime, microseconds: int):
+    """What is remembered of a second is the same for each of its moments."""
+    first, other = rfc3339(moment), rfc3339(moment.replace(microsecond=microseconds))
+    assert first[:20] == other[:20]
+    assert other[20:] == f"{microseconds // 1000:03d}Z"
+
+
 @given(MOMENTS, MOMENTS)
 def test_texts_sort_by_time(one: datetime, other: datetime):
-    """Those of the same millisecond are the same."""
-    if one < other:
-        assert rfc3339(one) <= rfc3339(other)
+    """As the moments do."""
+    first, last = sorted([one, other])
+    assert rfc3339(first) <= rfc3339(last)

@@ -58,7 +58,13 @@ async def due(store: RunStore, limit: int = 9, seconds: float = 3600.0) -> list[
 
 
 async def what_owners_store_is_known(store: RunStore) -> None:
-    """Of each, what its ended runs take; nothing of those whose events are deleted."""
+    """Of each, what its runs take that ended or paused; nothing where events are deleted."""
+    paused = sample_row("p", "paused", owner="eve", stored_bytes=30, pause_seq=1)
+    await store.append(Write("p", sample_records(1, 1), paused))
+    assert await store.stored_bytes("eve") == 30
+    goes_on = Write("p", sample_records(2, 2), replace(paused, status="running"), "paused")
+    await store.append(goes_on)
+    assert await store.stored_bytes("eve") == 30
     for run_id, owner, size in (("a", "ann", 1000), ("b", "ann", 500), ("c", "bob", 70)):
         row = sample_row(
             run_id,
@@ -105,29 +111,36 @@ async def what_is_old_is_purged(store: RunStore) -> None:
     assert await store.idempotency_record("key-new") is not None
     for run_id in ("running", "paused"):
         assert len(await store.records(run_id)) == 10
-    # such a run may be found in another way
+    # SQLite finds runs with more than 1,000 events by an index of their own
     await begin(store, "long", 2500, "completed", ended_at=DAY.format(9), last_seq=2500)
     await store.purge(replace(ages, max_events=1500))
     assert await store.records("long", limit=1) == sample_records(1001, 1001)
+    # a run goes with the events that it still has
+    await store.purge(PurgeAges(DAY.format(1), 1500, DAY.format(10), DAY.format(1)))
+    assert sorted(await run_ids(store)) == ["paused", "running"]
+    assert await store.records("long") == []
 
 
 async def revisions_are_kept_while_needed(store: RunStore) -> None:
     """With the last run that was started with it, and after a while, a revision is purged."""
     files = '{"crew.yaml": "è"}'
-    for revision in ("rev", "unused", "fresh", "open"):
+    revisions = ("rev", "unused", "fresh", "paused", "running")
+    for revision in revisions:
         await store.keep_revision(revision, files, DAY.format(9 if revision == "fresh" else 1))
-    await begin(store, "r2", status="paused", revision="open")
+    await begin(store, "r2", status="paused", revision="paused")
+    await begin(store, "r3", status="running", revision="running")
     await store.keep_revision("rev", files, DAY.format(2))
     assert await store.revision("rev") == files
     assert await store.revision("none") is None
     await begin(store, "r1", status="completed", ended_at=DAY.format(4))
     await store.purge(PurgeAges(DAY.format(1), 10, DAY.format(1), DAY.format(5)))
-    kept = [await store.revision(one) for one in ("rev", "unused", "fresh", "open")]
-    assert kept == [files, None, files, files]
+    kept = [await store.revision(one) for one in revisions]
+    assert kept == [files, None, files, files, files]
     await store.purge(PurgeAges(DAY.format(5), 10, DAY.format(5), DAY.format(5)))
     await store.purge(PurgeAges(DAY.format(5), 10, DAY.format(5), DAY.format(5)))
-    assert (await run_ids(store), await store.revision("rev")) == (["r2"], None)
-    assert await store.revision("open") == files
+    assert sorted(await run_ids(store)) == ["r2", "r3"]
+    assert await store.revision("rev") is None
+    assert [await store.revision(one) for one in ("paused", "running")] == [files, files]
 
 
 async def the_store_says_whether_it_can_be_written(store: RunStore) -> None:

@@ -24,7 +24,6 @@ from crew.backends.sqlite.locks import FileLocks
 from crew.backends.sqlite.outbox import SqliteOutbox
 from crew.backends.sqlite.purging import purge
 from crew.backends.sqlite.schedules import SqliteSchedules
-from crew.backends.sqlite.schema import MIGRATIONS
 from crew.backends.sqlite.writing import append, idempotency_record
 from crew.journal.errors import StoreError
 from crew.journal.events import CancelReason, RunStatus
@@ -81,15 +80,7 @@ CLAIMS = f"""
 SELECT run_id, claims FROM runs
 WHERE run_id IN (SELECT value FROM json_each(?)) AND claims > 0 AND claimed_seq = ({NEWEST})
 """  # noqa: S608 # as above
-# those that have not ended are few
-STORED_BYTES = """
-SELECT (
-    SELECT coalesce(sum(bytes), 0) FROM runs WHERE owner = ?1 AND bytes > 0 AND ended_at IS NOT NULL
-) + (
-    SELECT coalesce(sum(bytes), 0) FROM runs
-    WHERE owner = ?1 AND status IN ('running', 'paused') AND status <> 'completed'
-)
-"""
+STORED_BYTES = "SELECT coalesce(sum(bytes), 0) FROM runs WHERE owner = ? AND bytes > 0"
 
 
 class SqliteStore:
@@ -242,9 +233,13 @@ class SqliteStore:
 
     async def probe(self) -> None:
         """See Health."""
-        # writes the file's first page, with what it has already
-        sql = f"PRAGMA user_version = {len(MIGRATIONS)}"
-        await self._file.do(lambda c: c.execute(sql), writes=True)
+
+        def write(connection: sqlite3.Connection) -> None:
+            # the file's first page, with what it has already: a newer program may have made that
+            (version,) = connection.execute("PRAGMA user_version").fetchone()
+            connection.execute(f"PRAGMA user_version = {version}")
+
+        await self._file.do(write, writes=True)
 
     async def keep_revision(self, revision: str, files: str, now: str) -> None:
         """See RevisionStore."""

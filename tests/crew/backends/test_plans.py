@@ -6,7 +6,13 @@ from pathlib import Path
 import pytest
 
 from crew.backends.listing import has_status, select_rows
-from crew.backends.sqlite.purging import LONG_RUNS, OLD_EVENTS, OLD_REVISIONS, OLD_RUNS
+from crew.backends.sqlite.purging import (
+    OLD_EVENTS,
+    OLD_REVISIONS,
+    OLD_RUNS,
+    SURPLUS,
+    SURPLUS_OF_LONG_RUNS,
+)
 from crew.backends.sqlite.store import STORED_BYTES, TESTS, SqliteStore
 from crew.journal.events import RunStatus
 from crew.journal.listing import RunFilter
@@ -51,14 +57,22 @@ async def test_counts(tmp_path: Path, status: RunStatus):
     assert f"INDEX {OPEN}" in plan[0], plan
 
 
-@pytest.mark.parametrize("sql", [OLD_RUNS, OLD_EVENTS, LONG_RUNS, OLD_REVISIONS, STORED_BYTES])
-async def test_purges_and_sums(tmp_path: Path, sql: str):
-    """Of the runs, only those are read that are wanted."""
+@pytest.mark.parametrize(
+    ("sql", "index"),
+    [
+        (OLD_RUNS, "INDEX ended_runs (revision=? AND <expr>=? AND ended_at<?)"),
+        (OLD_EVENTS, "INDEX ended_runs (revision=? AND <expr>=? AND ended_at<?)"),
+        (SURPLUS, "INDEX ended_runs (revision=? AND <expr>=? AND ended_at>?)"),
+        (SURPLUS_OF_LONG_RUNS, "INDEX long_runs (<expr>>?)"),
+        (OLD_REVISIONS, "COVERING INDEX ended_runs (revision=?)"),
+        (STORED_BYTES, "COVERING INDEX bytes_of_owners (owner=?)"),
+    ],
+)
+async def test_purges_and_sums(tmp_path: Path, sql: str, index: str):
+    """The last step is the one that reads the runs that are wanted, and no others."""
     plan = await plan_of(tmp_path, sql, *["1"] * (2 if "LIMIT" in sql else 1))
-    of_runs = [step for step in plan if "runs" in step]
-    assert of_runs, plan
-    # of an index's first entry no bound is named
-    assert all(step.startswith("SEARCH runs USING") for step in of_runs), plan
+    assert plan[-1] == f"SEARCH runs USING {index}", plan
+    assert not any(step.startswith("SCAN runs") for step in plan), plan
 
 
 async def plan_of(folder: Path, sql: str, *values: object) -> list[str]:

@@ -95,6 +95,17 @@ async def test_files_that_cannot_be_used_say_why(tmp_path: Path):
             SqliteStore(path)
 
 
+async def test_a_probe_leaves_a_newer_version_as_it_is(tmp_path: Path):
+    """A newer program has opened the file meanwhile."""
+    store = SqliteStore(tmp_path / "x.db")
+    connection = sqlite3.connect(store.path)
+    connection.execute("PRAGMA user_version = 99")
+    await store.probe()
+    assert connection.execute("PRAGMA user_version").fetchone() == (99,)
+    connection.close()
+    await store.aclose()
+
+
 async def test_a_claim_holds_against_other_processes(tmp_path: Path):
     """One server at a time; a `crew run` beside it keeps its hands off what is running."""
     one, two, three = (SqliteStore(tmp_path / "x.db") for _ in range(3))
