@@ -51,7 +51,6 @@ async def main(exchanges: int) -> None:
                 {"a": {"is_terminal": True}},
                 [{"say": ANSWER}],
                 conversations={},
-                context={"load_timeout_millis": 10_000},
             )
         )
         async with Runs(crew, SqliteStore(Path(folder) / "crew.db")) as runs:

@@ -26,6 +26,8 @@ def write_crew(
 ) -> Path:
     """Write a crew's files; name, role and provider of the agents are filled in.
 
+    A crew with conversations has much time to load them: the machine may be busy.
+
     Args:
         folder: where to.
         agents: by id, their keys.
@@ -34,6 +36,8 @@ def write_crew(
         crew: keys of crew.yaml.
     """
     (folder / "agents").mkdir(parents=True, exist_ok=True)
+    if "conversations" in crew:
+        crew["context"] = {"load_timeout_millis": 10_000, **(crew.get("context") or {})}
     _dump(folder / "crew.yaml", {"name": "test-crew", "agents": list(agents), **crew})
     for agent_id, keys in agents.items():
         defaults = {
