@@ -19,8 +19,6 @@ TOKENS = (10, 30, 100, 300, 1000, 3000, 10_000, 30_000, 100_000, 300_000)
 CHORES: tuple[ChoreKind, ...] = get_args(ChoreKind)
 CHORE_OUTCOMES = ("done", "skipped", "stale", "retried", "failed")
 SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0)
-
-
 Metric = TypeVar("Metric", Counter, Histogram)
 
 

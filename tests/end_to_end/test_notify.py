@@ -134,7 +134,7 @@ def test_of_several_processes_one_tells(tmp_path: Path, postgres: Postgres):
         folder = write(tmp_path, programs.port)
         with (
             serving(folder, **settings) as server,
-            serving(folder, command="worker", coverage="off", **settings),
+            serving(folder, command="worker", **settings),
             client(server) as http,
         ):
             runs = [

@@ -104,8 +104,8 @@ def test_of_several_processes_one_starts_it(tmp_path: Path, postgres: Postgres):
     settings = {"CREW_DATABASE_URL": url}
     with (
         serving(folder, **settings) as server,
-        serving(folder, coverage="off", **settings) as other,
-        serving(folder, command="worker", coverage="off", **settings) as worker,
+        serving(folder, **settings) as other,
+        serving(folder, command="worker", **settings) as worker,
         client(server) as http,
     ):
         until(lambda: len(rows(http)) == 1)

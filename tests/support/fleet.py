@@ -28,8 +28,6 @@ class Fleet:
     database: str
     stack: ExitStack
     processes: list[ServerProcess] = field(default_factory=list)
-    # commands of which a process is measured: others of theirs do the same
-    measured: set[str] = field(default_factory=set)
 
     def start(self, command: str, *options: str, **environment: str) -> ServerProcess:
         made: ServerProcess = self.stack.enter_context(
@@ -37,12 +35,10 @@ class Fleet:
                 self.folder,
                 *options,
                 command=command,
-                coverage="off" if command in self.measured else "on",
                 CREW_DATABASE_URL=self.database,
                 **environment,
             )
         )
-        self.measured.add(command)
         self.processes.append(made)
         return made
 

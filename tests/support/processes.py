@@ -21,7 +21,8 @@ QUIET = {"CREW_LOG_LEVEL": "warning"}
 # a busy machine needs long for what takes a second on an idle one
 PROCESS_SECONDS = 60.0
 STARTED = count()
-# they are hundreds, and nearly all of their lines are the same
+# Of each third server the coverage is measured, which costs it half as much again: they are hundreds,
+# and nearly all of their lines are the same.
 MEASURED = 3
 # between two looks: who looks all the time takes the machine from those it waits for
 LOOK_SECONDS = 0.05
@@ -70,14 +71,12 @@ def start_server(
     folder: Path,
     *options: str,
     command: str = "serve",
-    coverage: str = "on",
     under: Sequence[str] = (),
     **environment: str,
 ) -> ServerProcess:
     """Start `crew serve`, or `crew worker`, on a free port and wait until it says where it is.
 
-    `coverage`: "off" to measure none. It costs a server half as much again, so only one in
-    `MEASURED` is measured in any case. `under`: a program that starts it, such as prlimit.
+    `under`: a program that starts it, such as prlimit.
     """
     number = next(STARTED)
     log = folder / f"{command}-{number}.log"
@@ -91,7 +90,7 @@ def start_server(
             "0",
             *options,
         ]
-        is_measured = coverage == "on" and number % MEASURED == 0
+        is_measured = number % MEASURED == 0
         names = [key for key in os.environ if key.startswith("COVERAGE_") and is_measured]
         measured = {key: os.environ[key] for key in names}
         process = subprocess.Popen(
@@ -118,14 +117,11 @@ def serving(
     folder: Path,
     *options: str,
     command: str = "serve",
-    coverage: str = "on",
     under: Sequence[str] = (),
     **environment: str,
 ):
     """A server process, or a worker, for a `with` block; killed at its end if it still runs."""
-    server = start_server(
-        folder, *options, command=command, coverage=coverage, under=under, **environment
-    )
+    server = start_server(folder, *options, command=command, under=under, **environment)
     try:
         yield server
     finally:
