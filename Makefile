@@ -33,7 +33,7 @@ REAL = $(VENV)/real
 
 real: $(REAL)/.installed  ## install what the tests of tests/real use; needs npm
 
-$(REAL)/.installed: tests/real/package.json tests/real/requirements.txt
+$(REAL)/.installed: tests/real/package.json tests/real/requirements.txt | $(VENV)/.installed
 	rm -rf $(REAL)
 	mkdir -p $(REAL)
 	cp tests/real/package.json $(REAL)
@@ -58,6 +58,7 @@ bench: $(VENV)/.dev  ## measure single steps; tests/bench/README.md has more
 
 faults: $(VENV)/.dev  ## kill, stop and freeze servers and workers, restart databases, and check that nothing is lost, and that the checks see mutants
 	$(BIN)/python -m tests.faults --kills 500 --poison 400 --stalls 400
+	$(BIN)/python -m tests.faults --kills 100 --slow-disk
 	$(BIN)/python -m tests.faults --postgres --kills 500 --poison 100 --restarts 100 --runs 200
 	$(BIN)/python -m tests.faults --postgres --kills 200 --stalls 20 --skewed --network
 	$(BIN)/python -m tests.faults --postgres --restarts 100 --forgetful

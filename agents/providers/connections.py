@@ -154,7 +154,7 @@ class EventData:
         *lines, self._rest = (self._rest + piece).split(b"\n")
         if len(self._rest) > MAX_EVENT_BYTES:
             raise _too_large("an event of the answer", MAX_EVENT_BYTES)
-        found = (line[5:].strip() for line in lines if line.startswith(b"data:"))
+        found = [line[5:].strip() for line in lines if line.startswith(b"data:")]
         return [data for data in found if data]
 
 

@@ -24,7 +24,7 @@ from tools.secrets import MaskedStream, Secrets
 from tools.texts import map_texts
 
 Emit = Callable[[Event], Awaitable[None]]
-Masked = TypeVar("Masked", Query, AgentDelta, AgentResponded)
+Masked = TypeVar("Masked", Query, AgentResponded)
 
 
 class MaskedEvents:
@@ -43,13 +43,13 @@ class MaskedEvents:
                 stream = known[0] if known is not None else MaskedStream(self._secrets)
                 self._streams[event.agent_id] = stream, event
                 if text := stream.add(event.text):
-                    await self._emit(_with(event, text=text))
+                    await self._emit(event if text == event.text else replace(event, text=text))
             case ModelCalled():
                 # its text, if it wrote any, is whole
                 if (written := self._streams.pop(event.agent_id, None)) is not None:
                     stream, newest = written
                     if text := stream.rest():
-                        await self._emit(_with(newest, text=text))
+                        await self._emit(replace(newest, text=text))
                 await self._emit(event)
             case _:
                 await self._emit(_masked(event, self._secrets))

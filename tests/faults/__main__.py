@@ -45,9 +45,14 @@ def main() -> None:
         action="store_true",
         help="a database that crashes comes back without its last commits; with --restarts",
     )
+    parser.add_argument(
+        "--slow-disk", action="store_true", help="SQLite's disk is slow now and then; needs cc"
+    )
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--mutants", action="store_true", help="see that mistakes of ours are seen")
     given = parser.parse_args()
+    if given.slow_disk and given.postgres:
+        parser.error("--slow-disk: of a server on SQLite, not of a database")
     failed = False
     for restarts in (False, True):
         faults = given.restarts if restarts else given.kills
@@ -59,7 +64,12 @@ def main() -> None:
                 restarts=restarts,
                 runs=given.runs,
                 hazards=Hazards(
-                    given.poison, given.stalls, given.skewed, given.network, given.forgetful
+                    given.poison,
+                    given.stalls,
+                    given.skewed,
+                    given.network,
+                    given.forgetful,
+                    given.slow_disk,
                 ),
             )
             name = "PostgreSQL" if given.postgres else "SQLite"

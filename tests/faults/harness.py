@@ -24,6 +24,7 @@ from tests.faults.network import Network, network
 from tests.faults.processes import Processes
 from tests.support.crews import ROOT
 from tests.support.postgres import Postgres
+from tests.support.slow_disk import slow_disk
 
 AT_ONCE = 4
 # characters of a traceback
@@ -74,6 +75,7 @@ class Harness:
             self.postgres,
             self.network,
             skewed=self.hazards.skewed,
+            disk=slow_disk(self.folder) if self.hazards.slow_disk else None,
         )
         self.url = f"http://127.0.0.1:{self.processes.port}"
         at_once = AT_ONCE if self.postgres is None else 2 * AT_ONCE

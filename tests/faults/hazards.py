@@ -1,4 +1,4 @@
-"""What is wrong beside the faults: runs that harm their process, a clock, a network."""
+"""What is wrong beside the faults: runs that harm their process, a clock, a network, a disk."""
 
 from dataclasses import dataclass
 
@@ -17,6 +17,8 @@ class Hazards:
     network: bool = False
     # a database that crashes comes back without its last commits
     forgetful: bool = False
+    # the disk of a server on SQLite is slow now and then
+    slow_disk: bool = False
 
     def is_poison(self, number: int) -> bool:
         """Whether the run of this number ends its process."""

@@ -10,7 +10,7 @@ import sys
 import time
 import urllib.request
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -60,6 +60,7 @@ class Processes:
         network: Network | None = None,
         *,
         skewed: bool = False,
+        disk: Mapping[str, str] | None = None,
         points: Sequence[str] = POINTS,
         most: int = 30,
     ) -> None:
@@ -73,10 +74,12 @@ class Processes:
             postgres: the database's server.
             network: before it.
             skewed: the clock of one worker is wrong.
+            disk: of the server, as `slow_disk` makes it.
             points: where processes kill themselves.
             most: that they pass before.
         """
         self.network, self.skewed, self.points, self.most = network, skewed, points, most
+        self.disk = disk or {}
         self.folder, self.random, self.ledger, self.code, self.postgres = (
             folder,
             random.Random(seed),
@@ -178,6 +181,7 @@ class Processes:
             CREW_DRAIN_SECONDS=str(DRAIN_SECONDS),
             PYTHONPATH=f"{self.code}{os.pathsep}{ROOT}",
             **({"CREW_DATABASE_URL": self.database} if self.database else {}),
+            **self.disk,
             **(skewed("+3d") if self.skewed and place == 1 else {}),
         )
         port = self.port if role == "serve" else 0

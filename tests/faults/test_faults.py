@@ -12,6 +12,7 @@ from tests.faults.histories import Report
 from tests.faults.mutants import MUTANTS, Mutant, mutated
 from tests.support.clocks import needs_faketime
 from tests.support.postgres import needs_postgres
+from tests.support.slow_disk import needs_compiler
 
 pytestmark = pytest.mark.timeout(400)
 
@@ -27,6 +28,12 @@ def test_nothing_is_lost():
     report = play(5, seed=1, hazards=Hazards(poison=10))
     whole(report)
     assert report.poison_claims <= MAX_RECOVERIES
+
+
+@needs_compiler
+def test_nothing_is_lost_on_a_slow_disk():
+    """The writes go to a thread, and back, in the middle of everything."""
+    whole(play(3, seed=6, hazards=Hazards(slow_disk=True)))
 
 
 @needs_postgres

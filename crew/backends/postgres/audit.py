@@ -1,12 +1,13 @@
 """Who did what, in the database of a store."""
 
-from dataclasses import astuple
+from operator import attrgetter
 
 from crew.backends.postgres.server import PostgresServer
 from crew.journal.audit import AuditAction, AuditEntry
 
 # in the order of an AuditEntry
 COLUMNS = "at, action, name, address, run_id, request_id, detail"
+values_of = attrgetter(*COLUMNS.split(", "))
 VALUES = "VALUES ($1, $2, $3, $4, $5, $6, $7)"
 INSERT = f"INSERT INTO crew_audit ({COLUMNS}) {VALUES}"  # ours
 SELECT = f"""
@@ -30,7 +31,7 @@ class PostgresAudit:
     async def record(self, entry: AuditEntry) -> None:
         """See AuditLog."""
         async with self._server.connection(writes=True) as connection:
-            await connection.execute(INSERT, *astuple(entry))
+            await connection.execute(INSERT, *values_of(entry))
 
     async def entries(
         self, limit: int = 100, action: AuditAction | None = None, run_id: str | None = None

@@ -1,13 +1,14 @@
 """Who did what, in the file of a store."""
 
 import sqlite3
-from dataclasses import astuple
+from operator import attrgetter
 
 from crew.backends.sqlite.file import SqliteFile
 from crew.journal.audit import AuditAction, AuditEntry
 
 # in the order of an AuditEntry
 COLUMNS = "at, action, name, address, run_id, request_id, detail"
+values_of = attrgetter(*COLUMNS.split(", "))
 INSERT = f"INSERT INTO audit ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)"  # noqa: S608 # ours
 SELECT = f"""
 SELECT {COLUMNS} FROM audit
@@ -19,7 +20,7 @@ PURGE = "DELETE FROM audit WHERE number IN (SELECT number FROM audit WHERE at < 
 
 def insert_entry(connection: sqlite3.Connection, entry: AuditEntry) -> int:
     """Keep one, within the transaction of what it tells of."""
-    return connection.execute(INSERT, astuple(entry)).rowcount
+    return connection.execute(INSERT, values_of(entry)).rowcount
 
 
 class SqliteAudit:
