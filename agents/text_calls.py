@@ -4,6 +4,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from agents.fences import code_fences
@@ -57,10 +58,10 @@ def find_calls(text: str, tools: Mapping[str, Sequence[str]]) -> list[FoundCall]
         tools: the agent's own tools: name to the names of its parameters in the order of its
             schema.
     """
-    if not tools:
+    # as in nearly all answers
+    if not tools or "(" not in text:
         return []
-    names = "|".join(re.escape(name) for name in sorted(tools, key=len, reverse=True))
-    opening = re.compile(rf"^[ \t]*({names})\(", re.MULTILINE)
+    opening = _opening(tuple(tools))
     fences = code_fences(text)
     calls: list[FoundCall] = []
     position = fence = 0
@@ -81,6 +82,13 @@ def find_calls(text: str, tools: Mapping[str, Sequence[str]]) -> list[FoundCall]
         call = ToolCall(f"text_{len(calls) + 1}", found[1], arguments, error)
         calls.append(FoundCall(call, " ".join(bare_lines(text[found.start(1) : position]))))
     return calls
+
+
+@lru_cache(maxsize=1000)
+def _opening(tools: tuple[str, ...]) -> re.Pattern[str]:
+    """What a call begins with."""
+    names = "|".join(re.escape(name) for name in sorted(tools, key=len, reverse=True))
+    return re.compile(rf"^[ \t]*({names})\(", re.MULTILINE)
 
 
 class _Reader:

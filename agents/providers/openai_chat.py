@@ -3,7 +3,6 @@
 import importlib
 import json
 import re
-from dataclasses import replace
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from typing import Any
@@ -186,7 +185,7 @@ class OpenAIChat:
                 response.release()
             if not reader.finished:
                 raise ModelError("unreadable", "the answer was cut off")
-            return replace(reader.reply(), has_native_calls=self._has_native_calls)
+            return reader.reply(has_native_calls=self._has_native_calls)
         except Exception as error:
             raise self._model_error(error) from error
 

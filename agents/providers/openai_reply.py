@@ -38,6 +38,13 @@ KNOWN_CALL_KEYS = frozenset({"id", "type", "index", "function"})
 KEPT_MESSAGE_KEYS = ("extra_content",)
 
 
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is no JSON number")
+
+
+ARGUMENTS = json.JSONDecoder(parse_constant=_refuse_constant)
+
+
 @dataclass(slots=True)
 class PartialCall:
     """A call whose arguments are still being written."""
@@ -156,14 +163,21 @@ class ReplyReader:
         self.calls.append(PartialCall())
         return self.calls[-1]
 
-    def reply(self) -> ModelReply:
+    def reply(self, *, has_native_calls: bool = True) -> ModelReply:
         """The whole answer, or ModelError("empty") where there is neither text nor call."""
         content = join_surrogates("".join(self.text))
         self._give_ids()
         calls = tuple(_to_tool_call(call) for call in self.calls)
         if not calls and not content.strip():
             raise ModelError("empty", "the answer is empty")
-        return ModelReply(content, calls, self.usage, self.model, self.extra)
+        return ModelReply(
+            content,
+            calls,
+            self.usage,
+            self.model,
+            self.extra,
+            has_native_calls=has_native_calls,
+        )
 
     def _give_ids(self) -> None:
         """Every call gets an id of its own, by which its result will be known."""
@@ -199,7 +213,7 @@ def _to_tool_call(call: PartialCall) -> ToolCall:
         if len(call.arguments) > MAX_ARGUMENT_BYTES:
             error = f"the arguments are larger than {MAX_ARGUMENT_BYTES:,} bytes"
         elif call.arguments.strip():
-            arguments = json.loads(call.arguments, parse_constant=_refuse_constant)
+            arguments = ARGUMENTS.decode(call.arguments)
         if not isinstance(arguments, dict):
             error = "the arguments are no JSON object"
         elif _is_deeper(arguments, MAX_DEPTH):
@@ -217,10 +231,6 @@ def _is_deeper(value: Any, levels: int) -> bool:
         return False
     parts = value.values() if isinstance(value, dict) else value
     return levels == 0 or any(_is_deeper(part, levels - 1) for part in parts)
-
-
-def _refuse_constant(name: str) -> None:
-    raise ValueError(f"{name} is no JSON number")
 
 
 def _decoded(data: bytes) -> Any:

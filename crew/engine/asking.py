@@ -249,7 +249,7 @@ class Asking:
         match event:
             case ToolStarted(call=call):
                 made = self._made.get((event.agent_id, call.id))
-                if made is not None:
+                if made is not None and made.concerns_a_person:
                     by, edited, grant = made.by, made.edited, made.grant
                     return replace(event, approved_by=by, edited=edited, grant=grant)
             case ToolReturned(result=result):

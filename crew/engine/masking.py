@@ -19,12 +19,12 @@ from agents.events import (
 )
 from crew.journal.events import Event
 from crew.journal.query import Answer, Query
-from tools.calls import ToolCall
+from tools.calls import ToolCall, ToolResult
 from tools.secrets import MaskedStream, Secrets
 from tools.texts import map_texts
 
 Emit = Callable[[Event], Awaitable[None]]
-Masked = TypeVar("Masked", Query, AgentResponded)
+Masked = TypeVar("Masked", Query, AgentResponded, ToolResult)
 
 
 class MaskedEvents:
@@ -63,7 +63,8 @@ def _masked(event: Event, secrets: Secrets) -> Event:
             extra, model = map_texts(event.extra, mask), mask(event.model)
             return _with(event, content=mask(event.content), model=model, calls=calls, extra=extra)
         case ToolReturned(result=result):
-            return replace(event, result=replace(result, output=mask(result.output)))
+            masked_result = _with(result, output=mask(result.output))
+            return event if masked_result is result else replace(event, result=masked_result)
         case ToolProgressed(progressed=progressed):
             told = progressed.progress
             masked = replace(told, message=mask(told.message))

@@ -24,6 +24,11 @@ class ApprovedCall:
     # what a person has said to what its tool asked
     reply: Reply | None = None
 
+    @property
+    def concerns_a_person(self) -> bool:
+        """Whether a person has approved or changed it, now or by a grant."""
+        return self.by is not None or self.edited or bool(self.grant)
+
 
 def decision_on(asked: AskedCall, question: Question, answer: Answer) -> CallDecision:
     """What an answer says on a call: by itself, or as on all; words alone are a no."""
