@@ -9,12 +9,19 @@ from typing import Any
 
 from agents.fences import code_fences
 from tools.calls import ToolCall
+from tools.schema import is_text
 
 NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?\Z")
 KEY = re.compile(r"\s*([A-Za-z_]\w*)\s*=(?!=)\s*")
-WORDS = {"true": True, "false": False, "null": None, "none": None}
+NOTHING = frozenset({"null", "none"})
+WORDS = {"true": True, "false": False, **dict.fromkeys(NOTHING)}
 CLOSING = {"(": ")", "[": "]", "{": "}"}
 ESCAPES = {"n": "\n", "t": "\t", "r": "\r"}
+# behind a backslash: a character, or both halves of one
+UNICODE = re.compile(
+    r"u(?:(D[89AB]{h}{{2}})\\u(D[C-F]{h}{{2}})|(?!D[89A-F])({h}{{4}}))".format(h="[0-9A-F]"),
+    re.IGNORECASE,
+)
 MAX_DEPTH = 32
 # around a line that is quoted, or one of a list
 QUOTING = ">-*+`\"' \t"
@@ -47,7 +54,7 @@ def bare_lines(text: str) -> list[str]:
     return [line for line in lines if line]
 
 
-def find_calls(text: str, tools: Mapping[str, Sequence[str]]) -> list[FoundCall]:
+def find_calls(text: str, tools: Mapping[str, Mapping[str, Any]]) -> list[FoundCall]:
     """The calls in an answer, in its order.
 
     Positional arguments take the parameters in order. Arguments that cannot be read give a call
@@ -55,8 +62,7 @@ def find_calls(text: str, tools: Mapping[str, Sequence[str]]) -> list[FoundCall]
 
     Args:
         text: the answer.
-        tools: the agent's own tools: name to the names of its parameters in the order of its
-            schema.
+        tools: the agent's own tools: name to the properties of its schema, in their order.
     """
     # as in nearly all answers
     if not tools or "(" not in text:
@@ -97,7 +103,8 @@ class _Reader:
     def __init__(self, text: str, at: int) -> None:
         self.text, self.at = text, at
 
-    def arguments(self, parameters: Sequence[str]) -> dict[str, Any]:
+    def arguments(self, properties: Mapping[str, Any]) -> dict[str, Any]:
+        parameters = list(properties)
         out: dict[str, Any] = {}
         position = 0
         while not self._take(")"):
@@ -112,7 +119,7 @@ class _Reader:
                 )
             if name in out:
                 raise Unreadable(f"{name} is given twice")
-            out[name] = self._value(")", 0)
+            out[name] = self._value(")", 0, is_text=is_text(properties.get(name)))
             self._separator(")")
         return out
 
@@ -139,7 +146,7 @@ class _Reader:
                 else f"no closing '{closing}'"
             )
 
-    def _value(self, closing: str, depth: int) -> Any:
+    def _value(self, closing: str, depth: int, *, is_text: bool = False) -> Any:
         if depth > MAX_DEPTH:
             raise Unreadable(f"nested more than {MAX_DEPTH} deep")
         match self._space():
@@ -154,7 +161,9 @@ class _Reader:
                 self.at += 1
                 return self._object(depth + 1)
             case _:
-                return self._bare(closing)
+                words = self._bare(closing)
+                # a number of an account keeps its zeros
+                return words if is_text and words.lower() not in NOTHING else _meant(words)
 
     def _quoted(self, quote: str) -> str:
         out: list[str] = []
@@ -164,7 +173,11 @@ class _Reader:
             self.at += 1
             if char == quote:
                 return "".join(out)
-            if char == "\\" and self.at < len(self.text):
+            if char == "\\" and (found := UNICODE.match(self.text, self.at)):
+                self.at = found.end()
+                codes = [int(code, 16) for code in found.groups() if code is not None]
+                char = "".join(map(chr, codes)).encode("utf-16", "surrogatepass").decode("utf-16")
+            elif char == "\\" and self.at < len(self.text):
                 char = self.text[self.at]
                 self.at += 1
                 char = ESCAPES.get(char, char if char in "\"'\\/" else "\\" + char)
@@ -196,11 +209,8 @@ class _Reader:
         self.at = found.end()
         return found[0]
 
-    def _bare(self, closing: str) -> Any:
-        """A number, true, false, null, or words without quotes.
-
-        Up to the next comma on this line; their brackets must match.
-        """
+    def _bare(self, closing: str) -> str:
+        """What stands without quotes, up to the next comma on this line; its brackets match."""
         start = self.at
         open_brackets: list[str] = []
         while self.at < len(self.text):
@@ -223,9 +233,14 @@ class _Reader:
         words = self.text[start : self.at].strip()
         if not words:
             raise Unreadable("an argument is empty")
-        if words.lower() in WORDS:
-            return WORDS[words.lower()]
-        return _number(words) if NUMBER.match(words) else words
+        return words
+
+
+def _meant(words: str) -> int | float | bool | str | None:
+    """A number, true, false, null, or the words themselves."""
+    if words.lower() in WORDS:
+        return WORDS[words.lower()]
+    return _number(words) if NUMBER.match(words) else words
 
 
 def _number(words: str) -> int | float | str:

@@ -234,8 +234,8 @@ class Turn:
         if reply.calls or mode == "native":
             return reply.calls, True
         tools = self.agent.tools.values()
-        parameters = {tool.name: list(tool.parameters.get("properties", ())) for tool in tools}
-        found = find_calls(reply.content, parameters)
+        properties = {tool.name: tool.parameters.get("properties", {}) for tool in tools}
+        found = find_calls(reply.content, properties)
         if found and mode == "auto" and reply.has_native_calls:
             tool = found[0].call.tool
             text = f"{reply.model} has native calls, so {tool}(…) in its text is none"

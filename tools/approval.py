@@ -7,6 +7,9 @@ from typing import Any, Literal
 
 OnDeadline = Literal["refuse", "wait", "fail"]
 Remember = Literal["run", "always"]
+# the arguments of a call as JSON: as the model wrote them, and as the tool gets them, where "yes"
+# may be a True
+Readings = Sequence[Mapping[str, Any]]
 # a longer text is not searched: a person looks at it
 MAX_SEARCHED_CHARS = 10_000
 
@@ -55,36 +58,37 @@ class ApprovalRule:
     # the run ends, `always` the same call in all runs
     remember: tuple[Remember, ...] = ("run",)
 
-    def applies(self, arguments: Mapping[str, Any], parameters: Mapping[str, Any]) -> bool:
+    def applies(self, readings: Readings, parameters: Mapping[str, Any]) -> bool:
         """Whether a person is asked about a call.
 
         Args:
-            arguments: as the model gave them.
+            readings: its arguments.
             parameters: the tool's schema, which has the defaults of those that were not given.
         """
-        return not self.when or bool(self._asking(arguments, parameters))
+        return not self.when or bool(self._asking(readings, parameters))
 
-    def allows_edit(
-        self, asked: Mapping[str, Any], edited: Mapping[str, Any], parameters: Mapping[str, Any]
-    ) -> bool:
+    def allows_edit(self, asked: Readings, edited: Readings, parameters: Mapping[str, Any]) -> bool:
         """Whether a call may be made with other arguments: what made it ask holds for them too."""
         if not self.when:
             return True
         return bool(self._asking(asked, parameters) & self._asking(edited, parameters))
 
-    def _asking(self, arguments: Mapping[str, Any], parameters: Mapping[str, Any]) -> set[int]:
-        """The places in `when` of the mappings that hold."""
+    def _asking(self, readings: Readings, parameters: Mapping[str, Any]) -> set[int]:
+        """The places in `when` of the mappings that hold; each condition for any reading."""
         properties = parameters.get("properties", {})
         defaults = {
             name: schema["default"]
             for name, schema in properties.items()
             if isinstance(schema, dict) and "default" in schema
         }
-        given = {**defaults, **arguments}
+        given = [{**defaults, **arguments} for arguments in readings]
         return {
             place
             for place, conditions in enumerate(self.when)
-            if all(_holds(condition, name, given) for name, condition in conditions.items())
+            if all(
+                any(_holds(condition, name, one) for one in given)
+                for name, condition in conditions.items()
+            )
         }
 
     @property

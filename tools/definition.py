@@ -7,7 +7,9 @@ from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass, field
 from typing import Any, Literal, overload
 
-from tools.approval import ApprovalRule
+from pydantic_core import to_jsonable_python
+
+from tools.approval import ApprovalRule, Readings
 from tools.calls import MAX_OUTPUT_BYTES
 from tools.context import ToolContext
 from tools.function import Function
@@ -65,6 +67,8 @@ class Tool:
     reach: Reach = field(default_factory=Reach)
     # checked arguments -> the call as a person is shown it: method and URL, or argv
     show: Callable[[dict[str, Any]], str] | None = None
+    # a model's arguments to those of the function, where `check` leaves that to a process
+    read: Callable[[dict[str, Any]], dict[str, Any]] | None = None
     # ends what it holds, such as processes, when no call is made any more
     close: Callable[[], Coroutine[Any, Any, None]] | None = None
 
@@ -72,6 +76,35 @@ class Tool:
     def requires_approval(self) -> bool:
         """Whether a person is asked before some calls."""
         return self.approval is not None
+
+    def asks_about(self, arguments: dict[str, Any]) -> bool:
+        """Whether a person is asked about a call; not about one that fails by its arguments."""
+        if self.approval is None:
+            return False
+        try:
+            self.check(arguments)
+        except Exception:  # noqa: BLE001 # types of a tool's own may raise anything
+            # the executor makes an error of it: a person need not be asked
+            return False
+        try:
+            return self.approval.applies(self._readings(arguments), self.parameters)
+        except Exception:  # noqa: BLE001 # so may what they make
+            # what cannot be compared is asked about
+            return True
+
+    def allows_edit(self, asked: dict[str, Any], edited: dict[str, Any]) -> bool:
+        """Whether a person who is asked about a call may have it made with other arguments."""
+        if self.approval is None:
+            return False
+        try:
+            readings = self._readings(asked), self._readings(edited)
+        except Exception:  # noqa: BLE001 # see above
+            return False
+        return self.approval.allows_edit(*readings, self.parameters)
+
+    def _readings(self, arguments: dict[str, Any]) -> Readings:
+        read = (self.read or self.check)(arguments)
+        return arguments, to_jsonable_python(read, fallback=str)
 
     @property
     def definition(self) -> str:

@@ -3,9 +3,10 @@
 import inspect
 import re
 import typing
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NotRequired
+from urllib.parse import unquote
 
 import jsonschema_rs
 from pydantic import ConfigDict, TypeAdapter, ValidationError
@@ -21,6 +22,12 @@ from tools.suggest import nearest
 DIALECT = re.compile(
     r"https?://json-schema\.org/(draft-0[4-7]/schema#?|draft/20(19-09|20-12)/schema)"
 )
+# where a schema describes properties beside its own
+PARTS = frozenset({"$ref", "allOf", "anyOf", "oneOf", "if", "dependentSchemas"})
+MAX_TYPE_DEPTH = 8
+# as texts; more digits than these are read by nobody
+INTEGER = re.compile(r"\s*[+-]?[0-9]{1,4000}\s*")
+NUMBER = re.compile(r"\s*[+-]?([0-9]{1,300}(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,2})?\s*")
 REFERENCE_KEYS = frozenset({"$ref", "$dynamicRef", "$recursiveRef"})
 
 
@@ -143,10 +150,12 @@ class JsonSchema:
         for reference in _outside_references(schema):
             raise SchemaReferenceError(reference)
         self.parameters = {"type": "object", "properties": {}, **schema}
+        # arguments that nobody described are an error, unless the schema allows them; one that has
+        # them in parts of itself describes more than its own properties
+        others = "unevaluatedProperties" if schema.keys() & PARTS else "additionalProperties"
         try:
-            # arguments that nobody described are an error, unless the schema allows them
             self._validator = jsonschema_rs.validator_for(
-                {"additionalProperties": False, **self.parameters}, retriever=_refuse
+                {others: False, **self.parameters}, retriever=_refuse
             )
         except (jsonschema_rs.ValidationError, ValueError) as error:
             message = getattr(error, "message", None) or str(error)
@@ -164,9 +173,9 @@ class JsonSchema:
         properties: dict[str, Any] = self.parameters["properties"]
         required = self.parameters.get("required", ())
         coerced = {
-            key: _coerce(value, properties.get(key, {}))
+            key: self._coerce(value, properties.get(key))
             for key, value in arguments.items()
-            if not (value is None and key not in required and _is_no_null(properties.get(key)))
+            if not (value is None and key not in required and self._is_no_null(properties.get(key)))
         }
         complaints = []
         for error in self._validator.iter_errors(coerced):
@@ -175,6 +184,24 @@ class JsonSchema:
         if complaints:
             raise ArgumentsError("; ".join(complaints))
         return coerced
+
+    def _is_no_null(self, schema: Any) -> bool:
+        """Whether a schema says what a value is, and null is none of that."""
+        types = types_of(schema, self.parameters)
+        return types is not None and "null" not in types
+
+    def _coerce(self, value: Any, schema: Any) -> Any:
+        """A value as its schema wants it, where a text stands for it, or it for a text."""
+        types = types_of(schema, self.parameters) or frozenset()
+        match value:
+            case list() if isinstance(schema, dict) and "items" in schema:
+                return [self._coerce(one, schema["items"]) for one in value]
+            case str() if "string" not in types:
+                return _from_text(value, types)
+            case int() | float() if not isinstance(value, bool) and types <= {"string", "null"}:
+                return str(value) if types else value
+            case _:
+                return value
 
 
 def _outside_references(schema: Any) -> Iterator[str]:
@@ -232,30 +259,63 @@ def _complaint(kind: str, loc: tuple[int | str, ...], message: str, known: list[
     return f"{where}: is unknown; {takes}"
 
 
-def _is_no_null(schema: Any) -> bool:
-    """Whether a schema names types, and null is none of them."""
-    wanted = schema.get("type") if isinstance(schema, dict) else None
-    return wanted is not None and wanted != "null" and "null" not in wanted
+def types_of(schema: Any, root: Mapping[str, Any], depth: int = 0) -> frozenset[str] | None:
+    """The names of the JSON types that a schema allows; None: it does not say.
+
+    Args:
+        schema: of a value.
+        root: of all; references lead into it.
+        depth: of references and alternatives around it.
+    """
+    if not isinstance(schema, dict) or depth > MAX_TYPE_DEPTH:
+        return None
+    match schema:
+        case {"type": str() as name}:
+            return frozenset({name})
+        case {"type": list() as names}:
+            return frozenset(map(str, names))
+        case {"enum": list() as values}:
+            return frozenset(_type_name(value) for value in values)
+        case {"const": value}:
+            return frozenset({_type_name(value)})
+        case {"$ref": str() as reference}:
+            return types_of(_referred(reference, root), root, depth + 1)
+        case {"anyOf": list() as ways} | {"oneOf": list() as ways}:
+            found = [types_of(way, root, depth + 1) for way in ways]
+            return frozenset().union(*(one for one in found if one)) if all(found) else None
+        case _:
+            return None
 
 
-def _coerce(value: Any, schema: Any) -> Any:
-    wanted = schema.get("type") if isinstance(schema, dict) else None
-    if isinstance(value, (int, float)) and not isinstance(value, bool) and wanted == "string":
-        return str(value)
-    if not isinstance(value, str):
-        return value
-    try:
-        match wanted:
-            case "integer":
-                return int(value)
-            case "number":
-                return float(value)
-            case "boolean":
-                return {"true": True, "false": False}.get(value.lower(), value)
-            case _:
-                return value
-    except ValueError:
-        return value
+def is_text(schema: Any) -> bool:
+    """Whether a value can only be a text, or nothing."""
+    types = types_of(schema, {})
+    return types is not None and "string" in types and types <= {"string", "null"}
+
+
+def _type_name(value: Any) -> str:
+    names = {bool: "boolean", int: "integer", float: "number", str: "string", type(None): "null"}
+    return names.get(type(value), "array" if isinstance(value, list) else "object")
+
+
+def _referred(reference: str, root: Mapping[str, Any]) -> Any:
+    """What a reference within a schema leads to; None if there is nothing."""
+    found: Any = root
+    for part in reference.removeprefix("#").split("/")[1:]:
+        name = unquote(part).replace("~1", "/").replace("~0", "~")
+        found = found.get(name) if isinstance(found, dict) else None
+    return found
+
+
+def _from_text(text: str, types: frozenset[str]) -> Any:
+    """What a text stands for, of some types; itself if it is none of them."""
+    if "integer" in types and INTEGER.fullmatch(text):
+        return int(text)
+    if "number" in types and NUMBER.fullmatch(text):
+        return float(text)
+    if "boolean" in types:
+        return {"true": True, "false": False}.get(text.lower(), text)
+    return text
 
 
 def require_conditions(rule: ApprovalRule, known: Collection[str]) -> None:

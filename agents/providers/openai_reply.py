@@ -7,6 +7,7 @@ sent back.
 
 import itertools
 import json
+import math
 import re
 from dataclasses import dataclass, field
 from typing import Any
@@ -42,7 +43,15 @@ def _refuse_constant(name: str) -> None:
     raise ValueError(f"{name} is no JSON number")
 
 
-ARGUMENTS = json.JSONDecoder(parse_constant=_refuse_constant)
+def _finite(digits: str) -> float:
+    number = float(digits)
+    if not math.isfinite(number):
+        # as JSON it would be null, which is not what a tool would get
+        raise ValueError(f"{digits[:20]} is beyond every number")
+    return number
+
+
+ARGUMENTS = json.JSONDecoder(parse_constant=_refuse_constant, parse_float=_finite)
 
 
 @dataclass(slots=True)
@@ -214,6 +223,8 @@ def _to_tool_call(call: PartialCall) -> ToolCall:
             error = f"the arguments are larger than {MAX_ARGUMENT_BYTES:,} bytes"
         elif call.arguments.strip():
             arguments = ARGUMENTS.decode(call.arguments)
+            # some servers write null for none
+            arguments = {} if arguments is None else arguments
         if not isinstance(arguments, dict):
             error = "the arguments are no JSON object"
         elif _is_deeper(arguments, MAX_DEPTH):

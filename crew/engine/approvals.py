@@ -102,12 +102,7 @@ def is_asked(call: ToolCall, agent: Agent, state: RunState) -> bool:
         return False
     if (tool.name, tool.definition) in state.remembered:
         return False
-    try:
-        tool.check(call.arguments)
-    except Exception:  # noqa: BLE001 # types of a tool's own may raise anything
-        # the executor makes an error of it: a person need not be asked
-        return False
-    return tool.approval.applies(call.arguments, tool.parameters)
+    return tool.asks_about(call.arguments)
 
 
 def unasked_denials(branch: Branch, agent: Agent, state: RunState) -> list[ToolResult]:

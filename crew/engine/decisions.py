@@ -103,7 +103,7 @@ def _wrong_edit(one: CallDecision, asked: AskedCall, agents: Agents) -> str | No
         tool.check(arguments)
     except Exception as error:  # noqa: BLE001 # types of a tool's own may raise anything
         return f"the arguments of the call {one.call_id} do not fit: {error}"
-    if not tool.approval.allows_edit(asked.call.arguments, arguments, tool.parameters):
+    if not tool.allows_edit(asked.call.arguments, arguments):
         return f"the arguments of the call {one.call_id} are outside what was asked (its when)"
     return None
 

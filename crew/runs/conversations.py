@@ -136,7 +136,8 @@ class Conversations:
                 case "busy":
                     known = await self.get(user_id, conversation_id)
                     if not cancels:
-                        raise ConversationBusy(known.busy)
+                        remedy = "delete it when it has, or with cancel=1, which ends the run"
+                        raise ConversationBusy(known.busy, remedy)
                     unreadable = await self._end(known, request_id)
 
     async def _end(self, known: Conversation, request_id: str) -> str | None:

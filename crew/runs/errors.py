@@ -65,21 +65,23 @@ class AlreadyStarted(CrewError):
     """A request with this idempotency key has started a segment of a run already."""
 
     def __init__(self, record: IdempotencyRecord) -> None:
-        super().__init__(f"the key {record.key!r} has started run {record.run_id}")
+        super().__init__(f"a request with this key has started run {record.run_id}")
         self.record = record
 
 
 class KeyReused(CrewError):
-    """The idempotency key was used for another request."""
+    """The idempotency key, or the ticket, was used for another request."""
 
-    def __init__(self, key: str) -> None:
-        super().__init__(f"the key {key!r} was used for another request; give each its own")
+    def __init__(self) -> None:
+        super().__init__(
+            "this key (or this ticket) was used for another request; give each its own"
+        )
 
 
 def key_taken(key: IdempotencyKey, record: IdempotencyRecord) -> AlreadyStarted | KeyReused:
     """Why a request with a key that has started something starts nothing."""
     if record.fingerprint != key.fingerprint:
-        return KeyReused(key.key)
+        return KeyReused()
     return AlreadyStarted(record)
 
 
@@ -130,10 +132,10 @@ class UnknownConversation(CrewError):
 
 
 class ConversationBusy(CrewError):
-    """Another run of the conversation is at work."""
+    """Another run of the conversation has not ended."""
 
-    def __init__(self, run_id: str | None) -> None:
-        super().__init__(f"run {run_id} of this conversation is at work; ask when it has ended")
+    def __init__(self, run_id: str | None, remedy: str = "ask when it has") -> None:
+        super().__init__(f"run {run_id} of this conversation has not ended; {remedy}")
         self.run_id = run_id
 
 

@@ -156,8 +156,7 @@ def call(
         hint = f"did you mean {near!r}?" if near else f"the tools are: {', '.join(known)}"
         fail(f"there is no tool {name!r}; {hint}", Exit.USAGE)
     arguments = dict(_argument(text, tool) for text in given or ())
-    rule = tool.approval
-    if rule is not None and not yes and rule.applies(arguments, tool.parameters):
+    if not yes and tool.asks_about(arguments):
         _ask(crew, tool, arguments)
     result = asyncio.run(_call(crew, tool, arguments))
     if as_document:

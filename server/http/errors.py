@@ -74,6 +74,11 @@ class HttpProblem(Exception):
     more: Mapping[str, Any] | None = None
 
 
+def client_left() -> HttpProblem:
+    """A client has left before the end of its body: nobody reads this; it is no mistake of ours."""
+    return HttpProblem(408, "body: the client left before its end")
+
+
 class ProblemResponse(JsonResponse):
     """A problem as `application/problem+json`."""
 

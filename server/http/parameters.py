@@ -9,7 +9,7 @@ from starlette.requests import Request
 from server.http.errors import bad_request
 
 MAX_PARAMETERS = 100
-EVENT_ID = re.compile(r"(?:([A-Za-z0-9_-]{1,128}):)?(\d{1,15})")
+EVENT_ID = re.compile(r"(?:([A-Za-z0-9_-]{1,128}):)?([0-9]{1,15})")
 TICKET = "ticket"
 
 

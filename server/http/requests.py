@@ -20,7 +20,7 @@ from crew.journal.query import (
     Query,
 )
 from server.http.bodies import AnswerBody, Body, QueryBody, StartBody
-from server.http.errors import HttpProblem, bad_request
+from server.http.errors import HttpProblem, bad_request, client_left
 from server.http.parameters import TICKET, parse_flag, parse_parameters
 from server.http.rights import caller_of, user_of
 from server.http.strict_json import parse_json
@@ -192,8 +192,7 @@ async def read_json(request: Request, settings: CrewSettings) -> Any:
             if len(content) > limit:
                 raise HttpProblem(413, f"body: has more than {limit:,} bytes")
     except ClientDisconnect:
-        # nobody reads the answer; it is no mistake of ours
-        raise HttpProblem(408, "body: the client left before its end") from None
+        raise client_left() from None
     try:
         data = parse_json(bytes(content))
     except ValueError as error:

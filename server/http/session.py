@@ -6,15 +6,16 @@ import re
 from html import escape
 from urllib.parse import parse_qs
 
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from server.http.door import Door
+from server.http.errors import client_left
 
 SESSION = "/session"
 COOKIE = "crew_token"
 # where a person may have been on the way to: a page of the console
-PAGE_PATH = re.compile(r"/(runs(/[A-Za-z0-9_-]{1,128})?|inbox|crew)?")
+PAGE_PATH = re.compile(r"/((runs|conversations)(/[A-Za-z0-9_-]{1,128})?|inbox|crew)?")
 MAX_BYTES = 10_000
 # the console's own style needs the token
 STYLE = """
@@ -73,10 +74,13 @@ def open_session(secret: str, path: str = "/", *, is_secure: bool) -> Response:
 async def begin(request: Request) -> Response:
     """POST /session: show a token in a form; the console follows."""
     content = bytearray()
-    async for piece in request.stream():
-        content += piece
-        if len(content) > MAX_BYTES:
-            return ask_for_token("This is no token.")
+    try:
+        async for piece in request.stream():
+            content += piece
+            if len(content) > MAX_BYTES:
+                return ask_for_token("This is no token.")
+    except ClientDisconnect:
+        raise client_left() from None
     # the page's own two fields; what separates fields is not in a token
     fields = parse_qs("&".join(content.decode("latin-1").split("&")[:2]))
     given, path = (fields.get(name, [""])[0].strip() for name in ("token", "next"))

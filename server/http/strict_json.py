@@ -1,6 +1,7 @@
 """JSON of clients: bounded before it is made into objects, and without keys that stand twice."""
 
 import re
+from math import isfinite
 from typing import Any
 
 from pydantic_core import from_json
@@ -33,10 +34,21 @@ def parse_json(content: bytes) -> Any:
         data = from_json(content, allow_inf_nan=False)
     except ValueError as error:
         raise ValueError(f"is not JSON: {error}") from None
+    if not _is_finite(data):
+        raise ValueError("has a number that is too large")
     # outside of strings a colon stands behind each key, and nowhere else
     if bare.count(b":") != _count_keys(data):
         raise ValueError("has a key twice in one object")
     return data
+
+
+def _is_finite(value: Any) -> bool:
+    """Whether no number is read as infinite, as 1e999 is."""
+    if isinstance(value, dict):
+        return all(map(_is_finite, value.values()))
+    if isinstance(value, list):
+        return all(map(_is_finite, value))
+    return not isinstance(value, float) or isfinite(value)
 
 
 def _count_keys(value: Any) -> int:

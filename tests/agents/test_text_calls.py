@@ -10,7 +10,13 @@ from hypothesis import strategies as st
 from agents.text_calls import find_calls
 from tools.calls import ToolCall
 
-TOOLS = {"Ping": ["host", "count"], "PingAll": [], "Record": ["question", "answer", "ok", "tags"]}
+TEXT, MAYBE_TEXT = {"type": "string"}, {"anyOf": [{"type": "string"}, {"type": "null"}]}
+TOOLS: dict[str, dict[str, Any]] = {
+    "Ping": {"host": {}, "count": {"type": "integer"}},
+    "PingAll": {},
+    "Record": {"question": {}, "answer": {}, "ok": {}, "tags": {}},
+    "Pay": {"account": TEXT, "amount": {"type": "number"}, "note": MAYBE_TEXT},
+}
 
 
 def found_calls(text: str) -> list[ToolCall]:
@@ -59,6 +65,13 @@ def found(text: str) -> list[tuple[str, dict[str, Any]]]:
         ("```code``` is inline\nPing(a)", [("Ping", {"host": "a"})]),
         ("```python\nPing(a)\n```python\nPing(b)\n```\nPing(c)", [("Ping", {"host": "c"})]),
         ("Ping(1e999)", [("Ping", {"host": "1e999"})]),
+        # a text stays as it is written: accounts, versions, telephone numbers
+        ("Pay(00123, 1.50)", [("Pay", {"account": "00123", "amount": 1.5})]),
+        ("Pay(account=+84901234567)", [("Pay", {"account": "+84901234567"})]),
+        ("Pay(1.10, note=1e5)", [("Pay", {"account": "1.10", "note": "1e5"})]),
+        ("Pay(true, note=None)", [("Pay", {"account": "true", "note": None})]),
+        (r'Ping("H\u00e0 N\u1ed9i \uD83D\uDE00")', [("Ping", {"host": "Hà Nội 😀"})]),
+        (r'Ping("\ud83d \u12 C:\users")', [("Ping", {"host": r"\ud83d \u12 C:\users"})]),
     ],
 )
 def test_what_is_understood(text: str, calls: list[tuple[str, dict[str, Any]]]):

@@ -103,6 +103,8 @@ def test_a_client_that_leaves_is_no_mistake_of_ours(tmp_path: Path):
         head = f"POST /api/crew/run HTTP/1.1\r\nHost: {host}\r\nContent-Length: 100\r\n\r\n{{"
         connect(server, head.encode()).close()
         until(lambda: "/api/crew/run 408" in server.log.read_text())
+        connect(server, head.replace("/api/crew/run", "/session").encode()).close()
+        until(lambda: "/session 408" in server.log.read_text())
         assert http.get("/health").status_code == 200
         assert "Traceback" not in server.log.read_text()
         assert "mistake" not in server.log.read_text()

@@ -252,6 +252,14 @@ def test_a_proxy_says_who_the_client_is(tmp_path: Path):
             assert status == (200 if seen == "203.0.113.9" else 429)
 
 
+@pytest.mark.parametrize("page", ["/conversations/a-1", "/runs/b_2", "/inbox", "/conversations"])
+def test_who_signs_in_comes_to_the_page(server: ServerProcess, page: str):
+    """That the person was on the way to."""
+    with client(server) as http:
+        form = {"token": TOKENS["boss"], "next": page}
+        assert http.post("/session", data=form).headers["location"] == page
+
+
 def test_wrong_tokens_are_slowed_down(tmp_path: Path):
     """Logged and counted, with the address; also in the form; the right one waits as well, then works."""
     with serving(crew(tmp_path), CREW_API_TOKENS=TOKENS["boss"]) as server, client(server) as http:

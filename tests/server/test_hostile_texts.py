@@ -32,6 +32,15 @@ def test_a_body_is_read_at_once(content: bytes):
         parse_json(content)
 
 
+@pytest.mark.parametrize("number", [b"1e999", b"-1e999", b"NaN", b"Infinity", b"1" * 400 + b".5"])
+def test_a_number_is_finite(number: bytes):
+    """What is shown and stored as null must not act as infinite."""
+    for content in (number, b'{"a": [{"b": %s}]}' % number):
+        with pytest.raises(ValueError, match=r"too large|is not JSON"):
+            parse_json(content)
+    assert parse_json(b'{"a": 1e99}') == {"a": 1e99}
+
+
 @pytest.mark.parametrize("breaks", ["\r", "\v", "\f", "\x1c", "\x85", "\u2028", " ", "\t", "\n"])
 @pytest.mark.parametrize("quote", [quote_marks, quote_member_marks])
 def test_marks_are_looked_for_once(breaks: str, quote):

@@ -63,7 +63,13 @@ async def go_on(
     """Write the last event of a run, with its row."""
     status, number = exchange.exchange.status, exchange.exchange.number
     row = sample_row(
-        run_id, status, user_id="ann", conversation_id=ID, exchange=number, ended_at=AT
+        run_id,
+        status,
+        user_id="ann",
+        conversation_id=ID,
+        exchange=number,
+        ended_at=AT,
+        answer=exchange.exchange.answer,
     )
     records = sample_records(first, first)
     write = Write(run_id, records, row, epoch=epoch, notices=notices, exchange=exchange)
@@ -188,6 +194,22 @@ async def conversations_are_listed_by_use(store: RunStore) -> None:
     assert known is not None
     assert (known.title, known.metadata) == ("by a person", {"a": [1]}), known
     assert sorted(await log.old("2026-01-03T00:00:00.000Z")) == [(OWNER, "c0"), (OWNER, "c1")]
+
+
+async def any_character_is_kept_and_searched(store: RunStore) -> None:
+    """A NUL, which some databases have not, ends up as it is or as the replacement character."""
+    log = store.conversations
+    title, metadata = "\\u0000 y \0", {"a\0": "\0\\\0"}
+    assert await log.create(Conversation(OWNER, ID, AT, AT, title, metadata=metadata))
+    await begin(store, "r1", start("r1", 1))
+    await go_on(store, "r1", ended("r1", 1, "b\0c"))
+    assert [one.conversation_id for one in await log.listed(OWNER, text="\\u0000 Y")] == [ID]
+    assert await log.listed(OWNER, text="z\0") == []
+    known, row = await log.get(OWNER, ID), await store.row("r1")
+    assert known is not None
+    assert known.title.replace("\ufffd", "\0") == title, known
+    assert row is not None
+    assert (row.answer or "").replace("\ufffd", "\0") == "b\0c", row
 
 
 async def summaries_are_kept_in_versions(store: RunStore) -> None:
@@ -319,6 +341,7 @@ CHECKS = (
     a_retried_run_is_the_same_exchange,
     a_key_starts_one_exchange,
     conversations_are_listed_by_use,
+    any_character_is_kept_and_searched,
     summaries_are_kept_in_versions,
     conversations_are_forked,
     a_deleted_conversation_leaves_nothing,

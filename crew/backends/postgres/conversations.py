@@ -8,6 +8,7 @@ from pydantic import TypeAdapter
 
 from crew.backends.postgres.chores import insert_chores
 from crew.backends.postgres.server import Connection, PostgresServer
+from crew.backends.postgres.texts import as_json, as_text
 from crew.journal.conversations import (
     KEPT_SUMMARIES,
     Conversation,
@@ -132,13 +133,13 @@ async def _freed(connection: Connection, known: Conversation | None) -> Conversa
 
 
 def _columns(one: Conversation) -> tuple[object, ...]:
-    document = CONVERSATION.dump_json(one).decode()
+    document = as_json(CONVERSATION.dump_json(one))
     return (one.owner, one.conversation_id, one.used_at, one.busy, document)
 
 
 async def _set_exchange(connection: Connection, place: tuple[str, str], one: Exchange) -> None:
-    document = EXCHANGE.dump_json(one, exclude={"transcript"}).decode()
-    values = (one.number, one.position, document, one.transcript)
+    document = as_json(EXCHANGE.dump_json(one, exclude={"transcript"}))
+    values = (one.number, one.position, document, as_text(one.transcript))
     await connection.execute(SET_EXCHANGE, *place, *values)
 
 
@@ -171,7 +172,8 @@ class PostgresConversations:
         text: str | None = None,
     ) -> list[Conversation]:
         """See ConversationLog."""
-        values = (owner, *(after or (None, None)), text, limit)
+        sought = as_text(text) if text is not None else None
+        values = (owner, *(after or (None, None)), sought, limit)
         async with self._server.connection() as connection:
             found = await connection.fetch(LISTED, *values)
         return [CONVERSATION.validate_json(document) for (document,) in found]

@@ -18,6 +18,7 @@ from crew.backends.postgres.statements import (
     KEEP_KEY,
     PLACE,
 )
+from crew.backends.postgres.texts import as_text
 from crew.journal.conversations import owner_of
 from crew.journal.errors import LostEvents, LostRun
 from crew.journal.exchanges import ExchangeEnd, ExchangeStart, Refused
@@ -138,5 +139,6 @@ def _record_columns(write: Write) -> tuple[list[int], list[str], list[str]]:
 
 def _row_columns(row: RunRow) -> tuple[object, ...]:
     row_json = ROW.dump_json(row, exclude={"answer"}).decode()
-    ends = (row.ended_at, row.paused_until, row.last_seq, row.answer, row.stored_bytes)
+    answer = as_text(row.answer) if row.answer is not None else None
+    ends = (row.ended_at, row.paused_until, row.last_seq, answer, row.stored_bytes)
     return (row.status, row_json, row.revision, *ends)

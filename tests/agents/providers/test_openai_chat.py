@@ -218,11 +218,18 @@ async def test_calls_of_a_whole_answer_are_never_merged():
 
 async def test_arguments_that_are_no_json_numbers_are_an_error():
     """NaN would break every reader of the events."""
-    answer, _, _ = await ask(
-        [http(200, completion(None, [("Ping", '{"x": NaN}'), ("Ping", "[" * 50_000)]))]
-    )
+    wrong = ['{"x": NaN}', '{"x": [1e999]}', '{"x": -1e999}', "[" * 50_000]
+    answer, _, _ = await ask([http(200, completion(None, [("Ping", text) for text in wrong]))])
     assert isinstance(answer, ModelReply)
     assert all(call.argument_error for call in answer.calls)
+
+
+@pytest.mark.parametrize("text", ["null", "", " ", "{}"])
+async def test_a_call_without_arguments(text: str):
+    """However a server writes that."""
+    answer, _, _ = await ask([http(200, completion(None, [("Ping", text)]))])
+    assert isinstance(answer, ModelReply)
+    assert [(call.arguments, call.argument_error) for call in answer.calls] == [({}, None)]
 
 
 async def test_arguments_are_bounded():

@@ -313,7 +313,7 @@ def test_any_value_is_compared_and_what_cannot_be_is_asked_about(value: Any):
     """Never an error, and never silently let through."""
     for condition in (Condition(above=1), Condition(below=1), Condition(matches="a")):
         rule = ApprovalRule(({"x": condition},))
-        asks = rule.applies({"x": value}, {})
+        asks = rule.applies([{"x": value}], {})
         is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
         if not is_number and not isinstance(value, str):
             assert asks
@@ -325,8 +325,8 @@ def test_conditions_are_read_as_yaml_writes_them():
         {"when": {"a": Plain("1"), "b": [Plain("true"), "x"], "c": {"not": Plain("2")}}}
     )
     rule = config.live()
-    assert rule.applies({"a": 1, "b": True, "c": 3}, {})
-    assert rule.applies({"a": "1", "b": "true", "c": "3"}, {})
-    assert not rule.applies({"a": 1, "b": True, "c": 2}, {})
-    assert not rule.applies({"a": True, "b": True, "c": 3}, {})
-    assert not rule.applies({"a": 1, "b": 1, "c": 3}, {})
+    assert rule.applies([{"a": 1, "b": True, "c": 3}], {})
+    assert rule.applies([{"a": "1", "b": "true", "c": "3"}], {})
+    assert not rule.applies([{"a": 1, "b": True, "c": 2}], {})
+    assert not rule.applies([{"a": True, "b": True, "c": 3}], {})
+    assert not rule.applies([{"a": 1, "b": 1, "c": 3}], {})

@@ -154,7 +154,7 @@ async def test_references_become_definitions_of_the_tool():
 @pytest.mark.parametrize(
     ("schema", "good", "bad"),
     [
-        ({"type": "string", "nullable": True}, [None, "x"], [3]),
+        ({"type": "string", "nullable": True}, [None, "x"], [[3]]),
         ({"type": "string", "enum": ["a"], "nullable": True}, [None, "a"], ["b"]),
         ({"type": "integer", "minimum": 3, "exclusiveMinimum": True}, [4], [3]),
         ({"type": "integer", "minimum": 3, "exclusiveMinimum": False}, [3], [2]),

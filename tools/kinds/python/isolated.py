@@ -41,7 +41,7 @@ def isolated(tool: Tool, config: PythonTool, folder: Path) -> Tool:
         tool.check(arguments)
         return arguments
 
-    return replace(tool, act=processes.call, check=check, close=processes.close)
+    return replace(tool, act=processes.call, check=check, read=tool.check, close=processes.close)
 
 
 class _Processes:
