@@ -5,7 +5,9 @@ import. What it would send of itself is in `Connections`: the key, the content t
 """
 
 import asyncio
+import contextlib
 import importlib
+import ipaddress
 import ssl
 import urllib.request
 from collections.abc import Mapping
@@ -16,6 +18,7 @@ from yarl import URL
 
 from agents.endpoint import Endpoint
 from agents.errors import ModelError, ProviderError
+from tools.clock import Clock
 from tools.secrets import Secrets
 
 PATH = "/chat/completions"
@@ -29,6 +32,10 @@ MAX_ANSWER_BYTES = 8 * 2**20
 # of all events of a streamed one: a few characters come in some hundred bytes
 MAX_STREAM_BYTES = 512 * 2**20
 MAX_EVENT_BYTES = 4 * 2**20
+# of the first line, and of each header
+MAX_HEADER_BYTES = 2**16
+# how long the end of a stream may come behind its last event: its connection is used again then
+END_SECONDS = 0.05
 
 
 class Connections:
@@ -116,6 +123,9 @@ class Connections:
                 timeout=aiohttp.ClientTimeout(total=None, sock_connect=seconds),
                 cookie_jar=aiohttp.DummyCookieJar(),
                 auto_decompress=False,
+                # gateways add long policies and traces
+                max_line_size=MAX_HEADER_BYTES,
+                max_field_size=MAX_HEADER_BYTES,
                 # it would be read for each request, in a thread
                 trust_env=False,
             )
@@ -137,6 +147,14 @@ async def read_whole(response: aiohttp.ClientResponse) -> bytes:
             raise _too_large("the answer", MAX_ANSWER_BYTES)
         pieces.append(piece)
     return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+
+async def read_end(response: aiohttp.ClientResponse, clock: Clock) -> None:
+    """Read what is left of a stream whose last event has come: nothing, as a rule, or its end."""
+    with contextlib.suppress(TimeoutError, aiohttp.ClientError):
+        async with clock.timeout(END_SECONDS):
+            while await response.content.readany():
+                continue
 
 
 class EventData:
@@ -179,12 +197,27 @@ def _too_large(what: str, most: int) -> ModelError:
     return ModelError("unreadable", f"{what} is larger than {most >> 20} MiB")
 
 
+def _is_left_out(host: str | None, names: str) -> bool:
+    """Whether NO_PROXY names a host in a form that urllib does not read.
+
+    That is a network (10.0.0.0/8), an IPv6 address, or *.example.com.
+    """
+    for name in names.lower().replace(" ", "").split(","):
+        if name.startswith("*.") and (host or "").endswith(name[1:]):
+            return True
+        with contextlib.suppress(ValueError):
+            network = ipaddress.ip_network(name.strip("[]"), strict=False)
+            if ipaddress.ip_address(host or "") in network:
+                return True
+    return False
+
+
 def _proxy_of(base_url: str, secrets: Secrets) -> str | None:
     """The proxy that the environment names for an endpoint, as it does now."""
     url = urlsplit(base_url)
-    if urllib.request.proxy_bypass(url.netloc):
-        return None
     known = urllib.request.getproxies()
+    if urllib.request.proxy_bypass(url.netloc) or _is_left_out(url.hostname, known.get("no", "")):
+        return None
     found = known.get(url.scheme) or known.get("all")
     if not found:
         return None

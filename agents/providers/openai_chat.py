@@ -24,6 +24,7 @@ from agents.model import (
 from agents.providers.connections import (
     Connections,
     EventData,
+    read_end,
     read_whole,
     refuse_too_large,
 )
@@ -178,6 +179,8 @@ class OpenAIChat:
             try:
                 if request.stream:
                     await _read_stream(response, reader, emit)
+                    if not response.content.at_eof():
+                        await read_end(response, self.client.clock)
                 else:
                     reader.read_whole(await read_whole(response))
             finally:

@@ -145,8 +145,18 @@ def test_coming_back_by_the_id_of_the_last_event(server: ServerProcess):
             rest = sse(http.get(path, headers={"Last-Event-ID": f"{run_id}:4"}).text)
             assert [event["id"] for event in rest] == [event["id"] for event in events[4:]]
             assert http.get(path, headers={"Last-Event-ID": last}).status_code == 204
-            for bad in ("nonsense", f"{run_id}:99", f"{run_id}:-1", f"{run_id}:x", f"{run_id}:\u0661", ""):
+            for bad in (
+                "nonsense",
+                f"{run_id}:99",
+                f"{run_id}:-1",
+                f"{run_id}:x",
+                f"{run_id}:\u0661",
+                "",
+            ):
                 assert http.get(path, headers={"Last-Event-ID": bad}).status_code == 400, bad
+        # an Arabic 1
+        odd = {"after": f"{run_id}:\u0661"}
+        assert http.get(f"/api/crew/runs/{run_id}/events", params=odd).status_code == 400
         assert (
             http.get(
                 f"/api/crew/runs/{run_id}/events", headers={"Last-Event-ID": "other:1"}

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from datetime import datetime
 from typing import Any
 
@@ -101,27 +101,30 @@ class PostgresStore:
         return asyncio.shield(task)
 
     async def _append(self, write: Write) -> AppendResult:
-        result: AppendResult
+        result: AppendResult | None = None
         async with self.server.connection(writes=True) as connection:
-            try:
+            # after an error its transaction, if it has one, can only end
+            with suppress(asyncpg.UniqueViolationError):
                 if write.epoch is None:
                     result = await begin(connection, write)
                 else:
                     result = await go_on(connection, write, write.epoch)
-            except asyncpg.UniqueViolationError as error:
-                # an earlier try may have been written, though the connection broke before the
-                # answer came
-                if write.epoch is None or not await is_written(connection, write):
-                    seq = write.records[0].seq
-                    text = f"run {write.run_id}: event {seq} is there already"
-                    raise StoreError(text) from error
-                result = Appended(write.epoch)
+        if result is None:
+            result = await self._written_before(write)
         # of a new run nobody knows yet
         is_known = write.epoch is not None or write.expected is not None
         if isinstance(result, Appended) and is_known:
             events = [record.public for record in write.records]
             self.server.notify(write.run_id, write.records[-1].seq, events)
         return result
+
+    async def _written_before(self, write: Write) -> Appended:
+        """An earlier try may have been written, though the connection broke before its answer."""
+        if write.epoch is not None:
+            async with self.server.connection() as connection:
+                if await is_written(connection, write):
+                    return Appended(write.epoch)
+        raise StoreError(f"run {write.run_id}: event {write.records[0].seq} is there already")
 
     async def claim(self, run_id: str, epoch: int | None = None) -> Claim | None:
         """See RunLog."""

@@ -1,6 +1,7 @@
 """What goes over the wire: as the openai package would send it, through proxies, over TLS."""
 
 import asyncio
+import contextlib
 import gzip
 import ssl
 from collections.abc import AsyncIterator
@@ -19,7 +20,7 @@ from agents.model import ModelEvent, ShownMessage
 from agents.providers.catalog import Catalog
 from agents.tokens import TokenRatios
 from tests.support.certificates import make_certificate
-from tests.support.model_server import ModelServer, completion, http, model_server
+from tests.support.model_server import ModelServer, chunks, completion, http, model_server
 from tools.clock import SYSTEM_CLOCK
 from tools.guards import Guards
 from tools.secrets import Secrets
@@ -139,6 +140,70 @@ async def test_a_connection_is_used_again():
                 assert await ask(model) == "ok"
         own.close()
     assert len(ports) == 2
+
+
+async def test_a_connection_is_used_again_after_a_stream():
+    """Though the end of the stream comes behind its last event."""
+    ports = []
+    _, _, chunk = chunks({"content": "ok"}).partition(b"\r\n\r\n")
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        ports.append(writer.get_extra_info("peername")[1])
+        with contextlib.suppress(asyncio.IncompleteReadError):
+            while head := (await reader.readuntil(b"\r\n\r\n")).decode().lower():
+                await reader.readexactly(int(head.partition("content-length: ")[2].split()[0]))
+                writer.write(b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n")
+                writer.write(b"%x\r\n%s\r\n" % (len(chunk), chunk))
+                await writer.drain()
+                for _ in range(20):
+                    # the client reads meanwhile
+                    await asyncio.sleep(0)
+                writer.write(b"0\r\n\r\n")
+        writer.close()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
+    async with model_at(url) as model:
+        for _ in range(5):
+            request = ModelRequest("a", [ShownMessage(ASKED)], stream=True)
+            assert (await model.reply(request, _ignore)).content == "ok"
+    server.close()
+    assert len(ports) == 1
+
+
+async def test_long_headers_are_read():
+    """Gateways send long policies."""
+    async with model_server([http(200, completion(), f"x-policy: {'p' * 20_000}\r\n")]) as server:
+        async with model_at(server.url) as model:
+            assert await ask(model) == "ok"
+
+
+@pytest.mark.parametrize(
+    ("names", "url", "is_direct"),
+    [
+        ("10.0.0.0/8", "http://10.1.2.3/v1", True),
+        ("10.0.0.0/8, .svc", "http://11.1.2.3/v1", False),
+        ("a.example, ::1", "http://[::1]:8000/v1", True),
+        ("fd00::/8", "http://[fd12::1]/v1", True),
+        ("*.x.example", "https://api.x.example/v1", True),
+        ("*.x.example", "https://apix.example/v1", False),
+        (".x.example", "https://api.x.example/v1", True),
+        ("x.example:8443", "https://x.example:8443/v1", True),
+        ("*", "https://api.x.example/v1", True),
+        ("", "https://api.x.example/v1", False),
+    ],
+)
+async def test_what_no_proxy_names(
+    monkeypatch: pytest.MonkeyPatch, names: str, url: str, is_direct: bool
+):
+    """In all forms that other programs know: a proxy must not get what is not for it."""
+    monkeypatch.delenv("no_proxy", raising=False)
+    monkeypatch.setenv("NO_PROXY", names)
+    monkeypatch.setenv("ALL_PROXY", "http://127.0.0.1:1")
+    async with catalog_at(url, "mine") as catalog:
+        catalog.model(ModelConfig(model="m", provider="mine"))
+        (client,) = catalog.clients.values()
+        assert (client.connections.proxy is None) == is_direct
 
 
 async def test_a_proxy_of_the_environment(monkeypatch: pytest.MonkeyPatch):

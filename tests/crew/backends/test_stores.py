@@ -181,9 +181,12 @@ async def test_the_queue_grows_with_its_library(postgres: Postgres):
 
 
 @needs_postgres
-async def test_what_was_written_though_nobody_heard_so_is_written(postgres: Postgres):
+@pytest.mark.parametrize("prepares", ["on", "off"])
+async def test_what_was_written_though_nobody_heard_so_is_written(
+    postgres: Postgres, prepares: str
+):
     """The same events again, by the same writer, are no second ones; others under the same number are refused."""
-    url = postgres.database()
+    url = f"{postgres.database()}?prepared_statements={prepares}"
     store = PostgresStore(PostgresServer(url, 5, await prepare(url)))
     first = await store.append(Write("r1", sample_records(1, 1), sample_row("r1")))
     assert isinstance(first, Appended)
