@@ -26,6 +26,10 @@ SECRET_KEYS = {
     "notify": ("secret", "token", "password"),
 }
 VARIABLE = re.compile(r"\$\{([A-Za-z_]\w*)(?::-([^{}]*))?\}")
+# what shells and other programs read as one, and this one does not
+UNREAD = re.compile(r"\$\{|\$[A-Za-z_]\w")
+# of a tool, what is sent as it stands; a dollar sign elsewhere may be of a pattern or a program
+SENT = ADDRESSES | {"api_key", "url", "headers", "env"}
 
 
 def find_secrets(environment: Mapping[str, str], secrets: Secrets) -> None:
@@ -43,7 +47,7 @@ def fill_environment(
     environment: Mapping[str, str],
     secrets: Secrets,
 ) -> list[Problem]:
-    """Replace variables in the parts of a document at these paths; problems: those not set.
+    """Replace variables in the parts of a document at these paths; problems: those not read.
 
     `secrets` gets the values.
     """
@@ -66,6 +70,9 @@ def fill_environment(
     def fill(value: Any, path: YamlPath) -> Any:
         match value:
             case str():
+                if _is_sent(path) and UNREAD.search(VARIABLE.sub("", value)):
+                    text = "a $ here names no variable, and stays as written; write ${NAME}"
+                    problems.append(document.problem(path, "unread-variable", text))
                 return type(value)(VARIABLE.sub(lambda found: replace(found, path), value))
             case dict():
                 return {key: fill(inner, (*path, key)) for key, inner in value.items()}
@@ -77,6 +84,11 @@ def fill_environment(
     for path in parts:
         document.data = _change_at(document.data, path, 0, fill)
     return problems
+
+
+def _is_sent(path: YamlPath) -> bool:
+    """Whether a text goes to a server, a channel or a program as it stands."""
+    return path[0] != "tools" or path[-1] in SENT or (len(path) > 2 and path[2] in SENT)
 
 
 def literal_secrets(document: Document) -> dict[YamlPath, str]:

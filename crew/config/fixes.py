@@ -37,7 +37,9 @@ KEYS = frozenset(
 WORD_AND_COLON = re.compile(r"(\w+):\s")
 # characters of a line in which such a value is looked for
 MAX_LINE = 1000
-NOTHING = frozenset({"none", "null", "nil", "nothing", "no", "empty"})
+NOTHING = frozenset(
+    {"none", "null", "nil", "nothing", "no", "empty", "off", "false", "true", "yes", "on", "all"}
+)
 # names of a list that were written without one
 NAMES_ONLY = re.compile(r"^(\s*(?:tools|handoff_targets|agents):\s+)([\w-]+(?:\s*,\s*[\w-]+)*)\s*$")
 
@@ -146,7 +148,7 @@ def _edit(problem: Problem, line: str) -> Iterator[Edit]:
 
 
 def _are_names(text: str) -> bool:
-    """Whether these are names, and not a word or a number for nothing."""
+    """Whether these are names, and not a word or a number for nothing or everything."""
     names = [name.strip().lower() for name in text.split(",")]
     return not any(name.isdigit() or name in NOTHING for name in names)
 

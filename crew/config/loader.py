@@ -179,6 +179,9 @@ def _read_crew(
     # crew.yml is known by the same name
     files.documents[CREW_FILE] = document
     variables: tuple[YamlPath, ...] = (("providers",), ("tools",), ("notify",))
+    helpers = document.data.get("helpers") if isinstance(document.data, dict) else None
+    for helper in helpers if isinstance(helpers, dict) else ():
+        variables = (*variables, *(("helpers", helper, *path) for path in AGENT_URLS))
     # without a list of agents, those that have files are meant
     agents = {"agents": list(files.agent_files)} if files.agent_files else {}
     _find_literals(files, document, literals)

@@ -96,6 +96,7 @@ WarningCode = Literal[
     "unknown-signal",
     "unmentioned-signal",
     "foreign-variable",
+    "unread-variable",
     "signal-in-signal",
 ]
 ProblemCode = ErrorCode | WarningCode

@@ -230,6 +230,11 @@ class _Walk:
                 continue
             key = key_node.value
             if key == "<<" and not key_node.style:
+                if key in lines:
+                    text = f"duplicate key '<<'; write `<<: [*a, *b]`; first at line {lines[key]}"
+                    self._refuse(key_node, "duplicate-key", text, (*path, key))
+                    continue
+                lines[key] = _place(key_node.start_mark)[0]
                 for source in self._merge_sources(value_node, path, inner):
                     for name, value in self._mapping(source, path, inner).items():
                         merged.setdefault(name, value)

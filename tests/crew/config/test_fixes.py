@@ -138,6 +138,8 @@ def test_fixing_ends_and_never_breaks_a_file(lines: list[tuple[str, str]]):
         AGENT.replace("provider: scripted", "provider: [openai]"),
         "id: a\nname: A\nrole: helper provider: scripted\nsystem_prompt: You help.\n",
         AGENT + "handoff_targets: none\n",
+        AGENT + "tools: false\n",
+        AGENT + "tools: all\n",
         AGENT + "tools: 5\n",
     ],
 )

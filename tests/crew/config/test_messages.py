@@ -113,6 +113,24 @@ CASES: dict[str, tuple[dict[str, str], list[tuple[str, str]]]] = {
         {"crew": "name: x\nagents: [a]\nname: y\n"},
         [("crew.yaml:3:1 e duplicate-key", "duplicate key 'name'; first at line 1")],
     ),
+    "a key of a merge twice": (
+        {"crew": "x-a: &a {max_rounds: 2}\nagents: [a]\nsettings:\n  <<: *a\n  <<: *a\n"},
+        [("crew.yaml:5:3 e duplicate-key", "first at line 4")],
+    ),
+    "variables that are none": (
+        {
+            "crew": "agents: [a]\nproviders:\n  p:\n    base_url: http://$HOST/v1\n"
+            "    api_key: ${MY-KEY}\n    headers: {X-Team: '${ TEAM }', X-Cost: '5$', X-A: '${A:-$1}'}\n",
+            "tools": "tools:\n  t: {kind: command, argv: [grep, '^$HOME'], env: {A: $HOME}}\n",
+            "agents.a": AGENT.replace("scripted", "p") + "tools: [t]\n",
+        },
+        [
+            ("crew.yaml:4:15 w unread-variable", "a $ here names no variable"),
+            ("crew.yaml:5:14 w unread-variable", "write ${NAME}"),
+            ("crew.yaml:6:23 w unread-variable", "stays as written"),
+            ("tools.yaml:2:55 w unread-variable", "a $ here names no variable"),
+        ],
+    ),
     "a schema that another address has": (
         {
             "tools": "tools:\n  t:\n    kind: python\n    function: 'own.py:f'\n"

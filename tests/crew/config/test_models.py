@@ -281,3 +281,17 @@ def test_a_helper_uses_models_and_providers(tmp_path: Path):
         + "conversations: {}\nhelpers: {default: {model: small}}\n"
     }
     assert [one.code for one in problems(tmp_path, **files)] == []
+
+
+def test_the_address_of_a_helper_is_read_from_the_environment(tmp_path: Path):
+    """As that of an agent is."""
+    address = "${OLLAMA_URL:-http://near.example:1/v1}"
+    folder = write_crew(
+        tmp_path,
+        {"a": {}},
+        conversations={},
+        helpers={"title": {"provider": "ollama", "model": "m", "provider_url": address}},
+    )
+    crew = load_crew(folder, environment={})
+    hosts = {endpoint.base_url for endpoint in crew.catalog.clients}
+    assert "http://near.example:1/v1" in hosts
