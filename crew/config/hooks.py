@@ -1,13 +1,16 @@
 """The shape of a hook: what another program's POST asks the crew."""
 
+import re
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from crew.journal.query import MAX_PRIORITY
 from tools.json_pointer import POINTER
 from tools.yaml_shape import Name, Shape
 
+# what is meant as a place: without its slash, or without its end
+NO_PLACE = re.compile(r"\{(\w+)\}|\{/([^{}]*)(?:\Z|(?=\{))")
 Pointer = Annotated[str, Field(pattern=f"^{POINTER}$")]
 
 
@@ -27,6 +30,16 @@ class HookConfig(Shape):
     """Who starts; the entry point unless given."""
     priority: Annotated[int, Field(ge=0, le=MAX_PRIORITY)] | None = None
     """Where its runs wait, higher ones go first; 5 unless given."""
+
+    @field_validator("query")
+    @classmethod
+    def _check_places(cls, query: str) -> str:
+        for found in NO_PLACE.finditer(query):
+            name = found[1] or found[2]
+            raise ValueError(
+                f"{found[0]} stands for nothing; write {{/{name}}} for a part of the JSON"
+            )
+        return query
 
     @model_validator(mode="after")
     def _check_kind(self) -> Self:

@@ -20,7 +20,7 @@ def wrong_decision(answer: Answer, question: Question | None, agents: Agents) ->
     if answer.decision is not None and answer.decisions:
         return "give one decision for all calls, or decisions for each of them"
     if answer.decision is None and not answer.decisions:
-        return None
+        return "a result goes with the decision done" if answer.result else None
     if question is None:
         return "this pause asks for words, not for a decision"
     if answer.decisions:
@@ -63,6 +63,8 @@ def _unfit(one: CallDecision, asked: AskedCall, question: Question, agents: Agen
         return f"this pause asks for {words}, not {one.decision}"
     if one.decision == "done" and not one.result:
         return f"done needs a result: what {about} has returned"
+    if one.decision != "done" and one.result:
+        return f"a result goes with done, and {about} has {one.decision}"
     may_remember = one.decision == "approve" and one.remember in asked.remember
     if one.remember is not None and not may_remember:
         return f"{about} cannot be remembered so: only an approval can, where the pause says so"

@@ -113,6 +113,14 @@ CASES: dict[str, tuple[dict[str, str], list[tuple[str, str]]]] = {
         {"crew": "name: x\nagents: [a]\nname: y\n"},
         [("crew.yaml:3:1 e duplicate-key", "duplicate key 'name'; first at line 1")],
     ),
+    "a place in a hook without its slash": (
+        {"crew": "agents: [a]\nhooks:\n  b: {kind: json, query: 'Ticket {title}'}\n"},
+        [("crew.yaml:3:26 e bad-value", "{title} stands for nothing; write {/title}")],
+    ),
+    "a place in a hook without its end": (
+        {"crew": "agents: [a]\nhooks:\n  b: {kind: json, query: 'Ticket {/title and {/b}'}\n"},
+        [("crew.yaml:3:26 e bad-value", "stands for nothing")],
+    ),
     "a key of a merge twice": (
         {"crew": "x-a: &a {max_rounds: 2}\nagents: [a]\nsettings:\n  <<: *a\n  <<: *a\n"},
         [("crew.yaml:5:3 e duplicate-key", "first at line 4")],

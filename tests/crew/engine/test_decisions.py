@@ -29,7 +29,8 @@ FITTING = {
 @pytest.mark.parametrize("decision", ["approve", "deny", "retry", "skip", "done"])
 def test_a_decision_fits_its_question(kind: str, decision: Decision):
     """Each question has its own; `done` needs what the call has returned."""
-    wrong = wrong_decision(Answer(decision=decision, result="x"), QUESTIONS[kind], {})
+    result = "x" if decision == "done" else ""
+    wrong = wrong_decision(Answer(decision=decision, result=result), QUESTIONS[kind], {})
     assert (wrong is None) == (decision in FITTING[kind])
     assert wrong_decision(Answer("words"), QUESTIONS[kind], {}) is None
     if decision == "done":
@@ -53,3 +54,11 @@ async def test_a_wrong_decision_leaves_the_run_paused(tmp_path: Path):
         assert (await runs.row(run.id)).status == "paused"
         row = await (await runs.resume(run.id, Answer(decision="approve"))).outcome()
     assert row.answer == "paid"
+
+
+@pytest.mark.parametrize("decision", ["approve", "deny", "retry", "skip", None])
+@pytest.mark.parametrize("kind", QUESTIONS)
+def test_a_result_goes_with_done_alone(kind: str, decision: Decision | None):
+    """With another one it would be left out without a word."""
+    said = wrong_decision(Answer("x", decision=decision, result="y"), QUESTIONS[kind], {})
+    assert said is not None
