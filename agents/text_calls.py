@@ -119,7 +119,7 @@ class _Reader:
                 )
             if name in out:
                 raise Unreadable(f"{name} is given twice")
-            out[name] = self._value(")", 0, is_text=is_text(properties.get(name)))
+            out[name] = self._value(")", 0, as_text=is_text(properties.get(name)))
             self._separator(")")
         return out
 
@@ -146,7 +146,7 @@ class _Reader:
                 else f"no closing '{closing}'"
             )
 
-    def _value(self, closing: str, depth: int, *, is_text: bool = False) -> Any:
+    def _value(self, closing: str, depth: int, *, as_text: bool = False) -> Any:
         if depth > MAX_DEPTH:
             raise Unreadable(f"nested more than {MAX_DEPTH} deep")
         match self._space():
@@ -163,7 +163,7 @@ class _Reader:
             case _:
                 words = self._bare(closing)
                 # a number of an account keeps its zeros
-                return words if is_text and words.lower() not in NOTHING else _meant(words)
+                return words if as_text and words.lower() not in NOTHING else _meant(words)
 
     def _quoted(self, quote: str) -> str:
         out: list[str] = []

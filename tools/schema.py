@@ -198,8 +198,8 @@ class JsonSchema:
                 return [self._coerce(one, schema["items"]) for one in value]
             case str() if "string" not in types:
                 return _from_text(value, types)
-            case int() | float() if not isinstance(value, bool) and types <= {"string", "null"}:
-                return str(value) if types else value
+            case int() | float() if not isinstance(value, bool) and _is_text(types):
+                return str(value)
             case _:
                 return value
 
@@ -289,8 +289,11 @@ def types_of(schema: Any, root: Mapping[str, Any], depth: int = 0) -> frozenset[
 
 def is_text(schema: Any) -> bool:
     """Whether a value can only be a text, or nothing."""
-    types = types_of(schema, {})
-    return types is not None and "string" in types and types <= {"string", "null"}
+    return _is_text(types_of(schema, {}) or frozenset())
+
+
+def _is_text(types: frozenset[str]) -> bool:
+    return "string" in types and types <= {"string", "null"}
 
 
 def _type_name(value: Any) -> str:

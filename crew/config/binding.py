@@ -163,7 +163,10 @@ def _problem(document: Document, kind: type[Shape], detail: ErrorDetails) -> Pro
         case "extra_forbidden":
             return _unknown_key(document, kind, path)
         case "missing":
-            text = f"the key {str(detail['loc'][-1])!r} is missing"
+            name = str(detail["loc"][-1])
+            if path in document.keys:
+                return document.problem(path, "missing-key", f"the key {name!r} is empty", key=True)
+            text = f"the key {name!r} is missing"
             return document.problem(path[:-1], "missing-key", text, key=True)
         case "value_error":
             text = _lower(message.removeprefix("Value error, "))
@@ -171,7 +174,8 @@ def _problem(document: Document, kind: type[Shape], detail: ErrorDetails) -> Pro
         case "string_pattern_mismatch" if "{1,128}" in message:
             return document.problem(path, "bad-name", _explain_name(given), key=is_key)
         case "string_pattern_mismatch" if is_key:
-            return document.problem(path, "bad-name", "no header can have this name", key=True)
+            what = "variable" if "env" in path else "header"
+            return document.problem(path, "bad-name", f"no {what} can have this name", key=True)
         case "string_pattern_mismatch":
             text = f"the text is not of the form {detail['ctx']['pattern']}"
             return document.problem(path, "bad-value", text)

@@ -107,8 +107,9 @@ def _refuse_syntax(document: Document, error: yaml.YAMLError) -> Document:
     if error.problem == NESTED_TOO_DEEP:
         too_deep = _too_deep(mark)
         return document.refuse(*too_deep.place, too_deep.code, str(too_deep))
-    # found where it begins: a quote that is never closed, a key without ':'
-    if error.problem is not None and any(text in error.problem for text in FOUND_LATER):
+    # found where it begins: a quote or bracket that is never closed, a key without ':'
+    is_later = error.problem is not None and any(text in error.problem for text in FOUND_LATER)
+    if is_later or _is_unclosed(error):
         mark = error.context_mark or mark
     line, column = _place(mark)
     text = _explain_syntax(error, document.text, line, column)
@@ -138,6 +139,13 @@ def _forbidden_character(text: str) -> tuple[int, int]:
     return len(before), len(before[-1]) + 1
 
 
+def _is_unclosed(error: yaml.MarkedYAMLError) -> bool:
+    """Whether a bracket is open still at the line where the mistake is noticed."""
+    begin, end = error.context_mark, error.problem_mark
+    is_flow = (error.context or "").startswith("while parsing a flow")
+    return is_flow and begin is not None and end is not None and begin.line < end.line
+
+
 def _explain_syntax(error: yaml.MarkedYAMLError, text: str, line: int, column: int) -> str:
     """The parser's words, and what usually helps."""
     reason = ": ".join(part for part in (error.context, error.problem) if part)
@@ -150,6 +158,12 @@ def _explain_syntax(error: yaml.MarkedYAMLError, text: str, line: int, column: i
         return f"{reason}; indent with spaces, not tabs"
     if "unexpected end of stream" in reason and "quoted" in reason:
         return "the quote that opens here is never closed"
+    if _is_unclosed(error):
+        opened = (
+            f"the {written[column - 1 : column]} that opens here is never closed, or lacks a comma"
+        )
+        comment = "; what stands behind a # is a comment, unless it is in quotes"
+        return opened + (comment if " #" in written[column:] else "")
     if "did not find expected" in reason and error.context_mark is not None:
         first = error.context_mark.line + 1
         if value := STARTS_BADLY.search(written):

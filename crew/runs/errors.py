@@ -135,7 +135,8 @@ class ConversationBusy(CrewError):
     """Another run of the conversation has not ended."""
 
     def __init__(self, run_id: str | None, remedy: str = "ask when it has") -> None:
-        super().__init__(f"run {run_id} of this conversation has not ended; {remedy}")
+        busy = f"run {run_id}" if run_id is not None else "another run"
+        super().__init__(f"{busy} of this conversation has not ended; {remedy}")
         self.run_id = run_id
 
 

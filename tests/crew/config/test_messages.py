@@ -113,6 +113,32 @@ CASES: dict[str, tuple[dict[str, str], list[tuple[str, str]]]] = {
         {"crew": "name: x\nagents: [a]\nname: y\n"},
         [("crew.yaml:3:1 e duplicate-key", "duplicate key 'name'; first at line 1")],
     ),
+    "a bracket that is never closed": (
+        {"crew": "agents: [a, b\nname: x\n"},
+        [("crew.yaml:1:9 e syntax", "the [ that opens here is never closed, or lacks a comma")],
+    ),
+    "a comment in a bracket": (
+        {"crew": "routing:\n  signals: {a: [{signal: #B, target: a}]}\nagents: [a]\n"},
+        [("crew.yaml:2:17 e syntax", "what stands behind a # is a comment")],
+    ),
+    "a key without a value": (
+        {
+            "crew": "agents: [a]\n",
+            "agents.a": "id: a\nname:\nrole: ~\nprovider: scripted\nbackstory: x\n",
+        },
+        [
+            ("agents/a.yaml:2:1 e missing-key", "the key 'name' is empty"),
+            ("agents/a.yaml:3:1 e missing-key", "the key 'role' is empty"),
+        ],
+    ),
+    "a variable of a program": (
+        {
+            "crew": "agents: [a]\n",
+            "tools": "tools: {t: {kind: command, argv: [ls], env: {MY-VAR: x}}}\n",
+            "agents.a": AGENT + "tools: [t]\n",
+        },
+        [("tools.yaml:1:46 e bad-name", "no variable can have this name")],
+    ),
     "a place in a hook without its slash": (
         {"crew": "agents: [a]\nhooks:\n  b: {kind: json, query: 'Ticket {title}'}\n"},
         [("crew.yaml:3:26 e bad-value", "{title} stands for nothing; write {/title}")],
