@@ -28,6 +28,7 @@ from tools.clock import Clock
 from tools.yaml_shape import JsonObject, Pattern, Shape
 
 SCRIPT_FILE = "script.yaml"
+# the second group: the tool of a result
 PLACEHOLDER = re.compile(r"\{\{\s*(heard|result\.(\w+))\s*\}\}")
 
 

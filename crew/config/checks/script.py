@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from agents.providers.scripted import SCRIPT_FILE, Rule, ScriptedCall
+from agents.providers.scripted import PLACEHOLDER, SCRIPT_FILE, Rule, ScriptedCall
 from crew.config.checks.agents import unlisted_prefixes
 from crew.config.checks.prompts import BRACKETED
 from crew.config.checks.references import known_agents, unknown_name
@@ -26,12 +26,16 @@ def check_script(files: CrewFiles, crew: CrewConfig, tools: Toolbox) -> Iterator
             yield from _check_missing(files, crew)
         return
     for name in files.script.results if files.script is not None else ():
-        yield from _check_tool(document, files, tools, name, ("results", name))
+        yield from _check_tool(document, files, tools, name, ("results", name), key=True)
     rules = files.script.rules if files.script is not None else ()
     for place, rule in enumerate(rules):
         yield from _check_agents(document, files, crew, rule, place)
         for number, call in enumerate(rule.calls):
             yield from _check_call(document, files, tools, call, (place, number))
+        for name in rule.after or ():
+            yield from _check_tool(document, files, tools, name, ("rules", place, "after"))
+        for name in dict.fromkeys(tool for _, tool in PLACEHOLDER.findall(rule.say) if tool):
+            yield from _check_tool(document, files, tools, name, ("rules", place, "say"))
         yield from _check_signals(document, files, crew, rule, place)
 
 
@@ -56,18 +60,28 @@ def _check_agents(
 
 
 def _check_tool(
-    document: Document, files: CrewFiles, tools: Toolbox, name: str, path: YamlPath
+    document: Document,
+    files: CrewFiles,
+    tools: Toolbox,
+    name: str,
+    path: YamlPath,
+    *,
+    key: bool = False,
 ) -> Iterator[Problem]:
     """A name that no tool has, or may have."""
+    searches = files.crew is not None and files.crew.settings.tool_search != "never"
+    if name == TOOL_SEARCH and searches:
+        # which agents have it, that have many tools, is not known here
+        return
     named = (files.names_in(CREW_FILE, ("tools",)), files.names_in(TOOLS_FILE, ("tools",)))
     if name in tools.by_name or None in named:
         return
     if any(name in names for names in named if names is not None):
         return
     if not name.startswith(unlisted_prefixes(files, tools.names)):
-        text = f"the script calls {name}, and there is no such tool"
+        text = f"the script names {name}, and there is no such tool"
         near = document.near(name, tools.by_name)
-        yield document.problem(path, "script-tool", text, suggestion=near)
+        yield document.problem(path, "script-tool", text, suggestion=near, key=key)
 
 
 def _check_call(
@@ -80,10 +94,6 @@ def _check_call(
     """A script may call wrongly on purpose, to see what a crew makes of it: a warning."""
     path = ("rules", place[0], "calls", place[1])
     tool = tools.by_name.get(call.tool)
-    searches = files.crew is not None and files.crew.settings.tool_search != "never"
-    if call.tool == TOOL_SEARCH and searches:
-        # which agents have it, that have many tools, is not known here
-        return
     if tool is None:
         yield from _check_tool(document, files, tools, call.tool, path)
         return

@@ -139,6 +139,19 @@ CASES: dict[str, tuple[dict[str, str], list[tuple[str, str]]]] = {
         },
         [("tools.yaml:1:46 e bad-name", "no variable can have this name")],
     ),
+    "tools that a script names": (
+        {
+            "crew": "agents: [a]\n",
+            "agents.a": AGENT + "tools: [PingHost]\n",
+            "script": "rules:\n  - {agent: a, after: Pong, say: '{{result.Ping}} {{result.PingHost}}'}\n"
+            "results: {Pung: x}\n",
+        },
+        [
+            ("script.yaml:2:23 w script-tool", "the script names Pong"),
+            ("script.yaml:2:34 w script-tool (PingHost)", "the script names Ping"),
+            ("script.yaml:3:11 w script-tool", "the script names Pung"),
+        ],
+    ),
     "a place in a hook without its slash": (
         {"crew": "agents: [a]\nhooks:\n  b: {kind: json, query: 'Ticket {title}'}\n"},
         [("crew.yaml:3:26 e bad-value", "{title} stands for nothing; write {/title}")],
