@@ -9,7 +9,7 @@ from typing import Any
 
 from agents.fences import code_fences
 from tools.calls import ToolCall
-from tools.schema import is_text
+from tools.schema_types import is_text
 
 NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?\Z")
 KEY = re.compile(r"\s*([A-Za-z_]\w*)\s*=(?!=)\s*")

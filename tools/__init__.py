@@ -3,16 +3,17 @@
 Modules, in reading order: `calls` (the nouns), `context` (what a handler is told of its call),
 `definition` (a tool and its decorator), `approval` (when a person is asked first), `function` (a
 Python function as what a tool does), `schema` (signature to JSON schema, a model's arguments to
-Python values), `executor` (a sequence of calls), `deadline` (time left, and for whom), `retry`
-(which errors are worth another try), `guards` (how many calls may run, and whether the tool works),
-`dry` (tools that are shown, and not called), `search` (tools by what they are for), `toolbox` (a
-crew's tools by name), `threads` (for handlers that block), `running` (the handlers that run now),
-`output` (what of an output the model is shown), `kinds` (what runs the tools of tools.yaml),
-`builtin` (tools that need no entry), `config` (the shapes of tools.yaml), `places` (an argument in
-the texts of an entry), `yaml_shape` (the base of all shapes), `described` (models that are
-documented by their source), `clock` (time, handed in), `suggest` (did you mean), `texts` (changed:
-all of a JSON value, and for a terminal), `secrets` (found and masked), `forms` (what a tool asks a
-person), `lazy` (names that are imported when they are used), `json_pointer`, `errors`.
+Python values), `schema_types` (what a part of one allows), `executor` (a sequence of calls),
+`deadline` (time left, and for whom), `retry` (which errors are worth another try), `guards` (how
+many calls may run, and whether the tool works), `dry` (tools that are shown, and not called),
+`search` (tools by what they are for), `toolbox` (a crew's tools by name), `threads` (for handlers
+that block), `running` (the handlers that run now), `output` (what of an output the model is shown),
+`kinds` (what runs the tools of tools.yaml), `builtin` (tools that need no entry), `config` (the
+shapes of tools.yaml), `places` (an argument in the texts of an entry), `yaml_shape` (the base of
+all shapes), `described` (models that are documented by their source), `clock` (time, handed in),
+`suggest` (did you mean), `texts` (changed: all of a JSON value, and for a terminal), `secrets`
+(found and masked), `forms` (what a tool asks a person), `lazy` (names that are imported when they
+are used), `json_pointer`, `errors`.
 """
 
 from typing import TYPE_CHECKING

@@ -9,7 +9,7 @@ from typing import Any, Literal, overload
 
 from pydantic_core import to_jsonable_python
 
-from tools.approval import ApprovalRule, Readings
+from tools.approval import ApprovalRule
 from tools.calls import MAX_OUTPUT_BYTES
 from tools.context import ToolContext
 from tools.function import Function
@@ -82,12 +82,12 @@ class Tool:
         if self.approval is None:
             return False
         try:
-            self.check(arguments)
+            read = self._read(arguments)
         except Exception:  # noqa: BLE001 # types of a tool's own may raise anything
             # the executor makes an error of it: a person need not be asked
             return False
         try:
-            return self.approval.applies(self._readings(arguments), self.parameters)
+            return self.approval.applies((arguments, _as_json(read)), self.parameters)
         except Exception:  # noqa: BLE001 # so may what they make
             # what cannot be compared is asked about
             return True
@@ -97,14 +97,13 @@ class Tool:
         if self.approval is None:
             return False
         try:
-            readings = self._readings(asked), self._readings(edited)
+            readings = (asked, _as_json(self._read(asked))), (edited, _as_json(self._read(edited)))
         except Exception:  # noqa: BLE001 # see above
             return False
         return self.approval.allows_edit(*readings, self.parameters)
 
-    def _readings(self, arguments: dict[str, Any]) -> Readings:
-        read = (self.read or self.check)(arguments)
-        return arguments, to_jsonable_python(read, fallback=str)
+    def _read(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        return (self.read or self.check)(arguments)
 
     @property
     def definition(self) -> str:
@@ -122,6 +121,11 @@ class Tool:
         if not isinstance(self.act, Function):
             raise TypeError(f"the tool {self.name} is no Python function")
         return self.act.handler(*args, **kwargs)
+
+
+def _as_json(arguments: dict[str, Any]) -> dict[str, Any]:
+    values: dict[str, Any] = to_jsonable_python(arguments, fallback=str)
+    return values
 
 
 def tool_name(prefix: str, words: str) -> str:

@@ -3,10 +3,9 @@
 import inspect
 import re
 import typing
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from typing import Any, NotRequired
-from urllib.parse import unquote
 
 import jsonschema_rs
 from pydantic import ConfigDict, TypeAdapter, ValidationError
@@ -16,6 +15,7 @@ from typing_extensions import TypedDict
 from tools.approval import ApprovalRule
 from tools.context import ToolContext
 from tools.errors import ArgumentsError, SchemaReferenceError, ToolDefinitionError
+from tools.schema_types import Types, are_texts
 from tools.suggest import nearest
 
 # names of the dialects that the validator has built in; naming one fetches nothing
@@ -24,7 +24,6 @@ DIALECT = re.compile(
 )
 # where a schema describes properties beside its own
 PARTS = frozenset({"$ref", "allOf", "anyOf", "oneOf", "if", "dependentSchemas"})
-MAX_TYPE_DEPTH = 8
 # as texts; more digits than these are read by nobody
 INTEGER = re.compile(r"\s*[+-]?[0-9]{1,4000}\s*")
 NUMBER = re.compile(r"\s*[+-]?([0-9]{1,300}(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,2})?\s*")
@@ -150,6 +149,7 @@ class JsonSchema:
         for reference in _outside_references(schema):
             raise SchemaReferenceError(reference)
         self.parameters = {"type": "object", "properties": {}, **schema}
+        self._types = Types(self.parameters)
         # arguments that nobody described are an error, unless the schema allows them; one that has
         # them in parts of itself describes more than its own properties
         others = "unevaluatedProperties" if schema.keys() & PARTS else "additionalProperties"
@@ -187,18 +187,21 @@ class JsonSchema:
 
     def _is_no_null(self, schema: Any) -> bool:
         """Whether a schema says what a value is, and null is none of that."""
-        types = types_of(schema, self.parameters)
+        types = self._types.of(schema)
         return types is not None and "null" not in types
 
     def _coerce(self, value: Any, schema: Any) -> Any:
         """A value as its schema wants it, where a text stands for it, or it for a text."""
-        types = types_of(schema, self.parameters) or frozenset()
+        types, plain = self._types.of(schema) or frozenset(), self._types.resolved(schema)
+        match value, plain:
+            case list(), {"items": items}:
+                return [self._coerce(one, items) for one in value]
+            case dict(), {"properties": dict() as inner}:
+                return {key: self._coerce(one, inner.get(key)) for key, one in value.items()}
         match value:
-            case list() if isinstance(schema, dict) and "items" in schema:
-                return [self._coerce(one, schema["items"]) for one in value]
             case str() if "string" not in types:
                 return _from_text(value, types)
-            case int() | float() if not isinstance(value, bool) and _is_text(types):
+            case int() | float() if not isinstance(value, bool) and are_texts(types):
                 return str(value)
             case _:
                 return value
@@ -257,57 +260,6 @@ def _complaint(kind: str, loc: tuple[int | str, ...], message: str, known: list[
         return f"{where}: is unknown; did you mean {near!r}?"
     takes = f"it takes {', '.join(known)}" if known else "it takes no arguments"
     return f"{where}: is unknown; {takes}"
-
-
-def types_of(schema: Any, root: Mapping[str, Any], depth: int = 0) -> frozenset[str] | None:
-    """The names of the JSON types that a schema allows; None: it does not say.
-
-    Args:
-        schema: of a value.
-        root: of all; references lead into it.
-        depth: of references and alternatives around it.
-    """
-    if not isinstance(schema, dict) or depth > MAX_TYPE_DEPTH:
-        return None
-    match schema:
-        case {"type": str() as name}:
-            return frozenset({name})
-        case {"type": list() as names}:
-            return frozenset(map(str, names))
-        case {"enum": list() as values}:
-            return frozenset(_type_name(value) for value in values)
-        case {"const": value}:
-            return frozenset({_type_name(value)})
-        case {"$ref": str() as reference}:
-            return types_of(_referred(reference, root), root, depth + 1)
-        case {"anyOf": list() as ways} | {"oneOf": list() as ways}:
-            found = [types_of(way, root, depth + 1) for way in ways]
-            return frozenset().union(*(one for one in found if one)) if all(found) else None
-        case _:
-            return None
-
-
-def is_text(schema: Any) -> bool:
-    """Whether a value can only be a text, or nothing."""
-    return _is_text(types_of(schema, {}) or frozenset())
-
-
-def _is_text(types: frozenset[str]) -> bool:
-    return "string" in types and types <= {"string", "null"}
-
-
-def _type_name(value: Any) -> str:
-    names = {bool: "boolean", int: "integer", float: "number", str: "string", type(None): "null"}
-    return names.get(type(value), "array" if isinstance(value, list) else "object")
-
-
-def _referred(reference: str, root: Mapping[str, Any]) -> Any:
-    """What a reference within a schema leads to; None if there is nothing."""
-    found: Any = root
-    for part in reference.removeprefix("#").split("/")[1:]:
-        name = unquote(part).replace("~1", "/").replace("~0", "~")
-        found = found.get(name) if isinstance(found, dict) else None
-    return found
 
 
 def _from_text(text: str, types: frozenset[str]) -> Any:

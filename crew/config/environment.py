@@ -27,7 +27,7 @@ SECRET_KEYS = {
 }
 VARIABLE = re.compile(r"\$\{([A-Za-z_]\w*)(?::-([^{}]*))?\}")
 # what shells and other programs read as one, and this one does not
-UNREAD = re.compile(r"\$\{|\$[A-Za-z_]\w")
+UNREAD = re.compile(r"\$[A-Za-z_{]")
 # of a tool, what is sent as it stands; a dollar sign elsewhere may be of a pattern or a program
 SENT = ADDRESSES | {"api_key", "url", "headers", "env"}
 

@@ -34,7 +34,7 @@ class HookConfig(Shape):
     @field_validator("query")
     @classmethod
     def _check_places(cls, query: str) -> str:
-        for found in NO_PLACE.finditer(query):
+        if found := NO_PLACE.search(query):
             name = found[1] or found[2]
             raise ValueError(
                 f"{found[0]} stands for nothing; write {{/{name}}} for a part of the JSON"

@@ -159,11 +159,10 @@ def _explain_syntax(error: yaml.MarkedYAMLError, text: str, line: int, column: i
     if "unexpected end of stream" in reason and "quoted" in reason:
         return "the quote that opens here is never closed"
     if _is_unclosed(error):
-        opened = (
-            f"the {written[column - 1 : column]} that opens here is never closed, or lacks a comma"
-        )
+        bracket, rest = written[column - 1 : column], written[column:]
+        opened = f"the {bracket} that opens here is never closed, or lacks a comma"
         comment = "; what stands behind a # is a comment, unless it is in quotes"
-        return opened + (comment if " #" in written[column:] else "")
+        return opened + comment if " #" in rest else opened
     if "did not find expected" in reason and error.context_mark is not None:
         first = error.context_mark.line + 1
         if value := STARTS_BADLY.search(written):

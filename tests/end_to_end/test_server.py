@@ -145,13 +145,7 @@ def test_coming_back_by_the_id_of_the_last_event(server: ServerProcess):
             rest = sse(http.get(path, headers={"Last-Event-ID": f"{run_id}:4"}).text)
             assert [event["id"] for event in rest] == [event["id"] for event in events[4:]]
             assert http.get(path, headers={"Last-Event-ID": last}).status_code == 204
-            for bad in (
-                "nonsense",
-                f"{run_id}:99",
-                f"{run_id}:-1",
-                f"{run_id}:x",
-                "",
-            ):
+            for bad in ("nonsense", f"{run_id}:99", f"{run_id}:-1", f"{run_id}:x", ""):
                 assert http.get(path, headers={"Last-Event-ID": bad}).status_code == 400, bad
         # an Arabic 1
         odd = {"after": f"{run_id}:\u0661"}

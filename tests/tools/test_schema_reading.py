@@ -6,6 +6,7 @@ import pytest
 
 from tools.errors import ArgumentsError
 from tools.schema import JsonSchema
+from tools.schema_types import Types
 
 
 @pytest.mark.parametrize(
@@ -18,6 +19,13 @@ from tools.schema import JsonSchema
         ({"$ref": "#/$defs/count"}, "5", 5),
         ({"$ref": "#/$defs/a~1b%25"}, "true", True),
         ({"type": "array", "items": {"type": "integer"}}, ["5", 6], [5, 6]),
+        ({"$ref": "#/$defs/list"}, ["5"], [5]),
+        (
+            {"properties": {"a": {"$ref": "#/$defs/count"}}},
+            {"a": "5", "b": "6"},
+            {"a": 5, "b": "6"},
+        ),
+        ({"$ref": "#/$defs/again"}, "5", "5"),
         ({"enum": [1, 2]}, "1", 1),
         ({"const": True}, "TRUE", True),
         ({"anyOf": [{"type": "string"}, {"type": "null"}]}, 5, "5"),
@@ -29,7 +37,12 @@ from tools.schema import JsonSchema
 )
 def test_a_text_stands_for_what_a_schema_wants(schema: dict[str, Any], given: Any, read: Any):
     """In all ways in which others write that something may be left out."""
-    defs = {"count": {"type": "integer"}, "a/b%": {"type": "boolean"}}
+    defs = {
+        "count": {"type": "integer"},
+        "a/b%": {"type": "boolean"},
+        "list": {"type": "array", "items": {"$ref": "#/$defs/count"}},
+        "again": {"anyOf": [{"$ref": "#/$defs/again"}, {"type": "string"}]},
+    }
     checked = JsonSchema({"properties": {"x": schema}, "$defs": defs}).check({"x": given})["x"]
     assert (checked, type(checked)) == (read, type(read))
 
@@ -61,3 +74,18 @@ def test_properties_in_parts_of_a_schema_are_known():
         assert made.check({"a": 5}) == {"a": 5}
         with pytest.raises(ArgumentsError, match="b"):
             made.check({"a": 5, "b": 1})
+
+
+@pytest.mark.timeout(20)
+def test_a_schema_that_leads_to_itself_in_many_ways_is_read_at_once():
+    """Somebody else wrote it: by all ways it would take years."""
+    defs: dict[str, Any] = {
+        f"d{n}": {"anyOf": [{"$ref": f"#/$defs/d{(n + step) % 20}"} for step in range(1, 20)]}
+        for n in range(20)
+    }
+    defs["d0"]["anyOf"].append({"type": "integer"})
+    types = Types({"$defs": defs})
+    assert types.of({"$ref": "#/$defs/d1"}) is None
+    assert types.of({"anyOf": [{"type": "integer"}, {"type": "null"}]}) == frozenset(
+        {"integer", "null"}
+    )

@@ -148,7 +148,7 @@ async def test_references_become_definitions_of_the_tool():
         check = next(iter(tools.values())).tool.check
         check({"body": {"a": {"owner": {"name": "x"}}}})
         with pytest.raises(ArgumentsError, match="name"):
-            check({"body": {"b": {"owner": {"name": 3}}}})
+            check({"body": {"b": {"owner": {"name": [3]}}}})
 
 
 @pytest.mark.parametrize(
