@@ -285,6 +285,7 @@ def check(
     tools: Sequence[Tool] = (),
     imports: bool = True,
     environment: Mapping[str, str] | None = None,
+    secrets: Secrets | None = None,
 ) -> Checked:
     """Read a crew's folder and find all problems.
 
@@ -293,8 +294,10 @@ def check(
         tools: tools that the program gives to the crew.
         imports: import Python tools, which runs their files.
         environment: for `${NAME}`; the process's unless given.
+        secrets: gets what is secret, as the files are read.
     """
-    recipe = Recipe(tuple(tools), None, environment)
+    kept = Secrets() if secrets is None else secrets
+    recipe = Recipe(tuple(tools), None, environment, secrets=kept)
     return recipe.check(read_sources(Path(folder)), imports=imports)
 
 
@@ -306,6 +309,7 @@ def load_crew(
     environment: Mapping[str, str] | None = None,
     clock: Clock = SYSTEM_CLOCK,
     dry: bool = False,
+    secrets: Secrets | None = None,
 ) -> Crew:
     """The crew of a folder.
 
@@ -317,6 +321,7 @@ def load_crew(
         environment: for `${NAME}`; the process's unless given.
         clock: of all its runs; a VirtualClock lets days pass at once.
         dry: only tools that read are called; of others it is told what they would do.
+        secrets: gets what is secret, as the files are read; what logs use it can then hide it.
 
     Raises:
         ConfigurationError: with every problem of all files.
@@ -330,6 +335,7 @@ def load_crew(
         places=Places(clock),
         guards=Guards(clock),
         model_guards=Guards(clock),
+        secrets=Secrets() if secrets is None else secrets,
         dry=dry,
     )
     return recipe.load(read_sources(Path(folder)))

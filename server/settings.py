@@ -78,8 +78,12 @@ VARIABLES = {
         "folders beside the crew's own from which Python files of tools may be loaded, separated "
         "as in PATH"
     ),
-    "CREW_LOG_FORMAT": "text or json; text on a terminal, else json",
-    "CREW_LOG_LEVEL": "debug, info, warning or error; info unless set",
+    "CREW_LOG_FORMAT": (
+        "text or json; text on a terminal and in commands that do not serve, else json"
+    ),
+    "CREW_LOG_LEVEL": (
+        "debug, info, warning or error; info unless set, warning in commands that do not serve"
+    ),
 }
 
 
@@ -154,8 +158,8 @@ class ServerSettings:
             drain_seconds=_number(environment, "CREW_DRAIN_SECONDS", 30, (0, 3600), "seconds"),
             stall_seconds=_number(environment, "CREW_STALL_SECONDS", 30, (5, 3600), "seconds"),
             retention=_retention(environment),
-            log_format=_format(environment, terminal=terminal),
-            log_level=_level(environment.get("CREW_LOG_LEVEL") or "info"),
+            log_format=log_format(environment, terminal=terminal),
+            log_level=log_level(environment, "info"),
             public_url=public_url(environment),
         )
 
@@ -293,7 +297,8 @@ def _number(
     return number
 
 
-def _format(environment: Mapping[str, str], *, terminal: bool) -> Literal["text", "json"]:
+def log_format(environment: Mapping[str, str], *, terminal: bool) -> Literal["text", "json"]:
+    """Read `CREW_LOG_FORMAT`, which is text on a terminal unless set; raises SettingsError."""
     default = "text" if terminal else "json"
     text = environment.get("CREW_LOG_FORMAT") or default
     if text == "text":
@@ -303,7 +308,9 @@ def _format(environment: Mapping[str, str], *, terminal: bool) -> Literal["text"
     raise SettingsError(f"CREW_LOG_FORMAT is {text!r}; write text or json")
 
 
-def _level(text: str) -> str:
+def log_level(environment: Mapping[str, str], default: str) -> str:
+    """Read `CREW_LOG_LEVEL`; raises SettingsError."""
+    text = environment.get("CREW_LOG_LEVEL") or default
     if text not in LOG_LEVELS:
         raise SettingsError(f"CREW_LOG_LEVEL is {text!r}; write {', '.join(LOG_LEVELS)}")
     return text

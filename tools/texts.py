@@ -4,21 +4,30 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-# C0 but for tab and line feed, DEL, C1, line and paragraph separators, and what changes the
-# direction of text
+# C0 but for tab and line feed, DEL, C1, line and paragraph separators, what changes the direction
+# of text, and what has no width: soft hyphen, joiners, fillers, tags. The joiners of emoji and of
+# scripts such as Persian stand between two letters that are not ASCII, and stay.
 UNSAFE = re.compile(
-    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]"
+    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b\u200e\u200f"
+    r"\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb\U000e0000-\U000e007f]"
+    r"|(?:(?<=[\x00-\x7f])|^)[\u200c\u200d]|[\u200c\u200d](?=[\x00-\x7f]|$)"
+    r"|(?<=[A-Za-z])[\ufe00-\ufe0f]"
 )
 
 
 def visible(text: str) -> str:
     r"""A text in which such characters stand as `\x1b`, `\u202e`."""
-    return UNSAFE.sub(lambda found: repr(found[0])[1:-1], text)
+    return UNSAFE.sub(lambda found: ascii(found[0])[1:-1], text)
 
 
 def visible_json(text: str) -> str:
     r"""JSON that means the same, in which such characters stand as `\u202e`."""
-    return UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    return UNSAFE.sub(lambda found: _json_escape(found[0]), text)
+
+
+def _json_escape(character: str) -> str:
+    units = character.encode("utf-16-be")
+    return "".join(f"\\u{units[at : at + 2].hex()}" for at in range(0, len(units), 2))
 
 
 def without_surrogates(text: str) -> str:

@@ -10,6 +10,7 @@ ErrorCode = Literal[
     # files
     "no-crew",
     "unreadable",
+    "outside-folder",
     "too-large",
     "not-utf8",
     "empty",

@@ -84,6 +84,11 @@ def read_sources(folder: Path) -> Sources:
         return Sources(folder, files, (Problem(CREW_FILE, 1, 1, "unreadable", text),))
     for path in _paths(folder, problems):
         name = path.relative_to(folder).as_posix()
+        if _leads_outside(path, folder):
+            # its lines would be shown beside its errors
+            text = "it is a link to a file outside the crew's folder; put the file itself here"
+            problems.append(Problem(name, 1, 1, "outside-folder", text))
+            continue
         try:
             files[name] = _read_file(path)
         except OSError as error:
@@ -92,8 +97,8 @@ def read_sources(folder: Path) -> Sources:
     for name in (*_documents(files), *_context_texts(files)):
         # the loader says what is wrong with one that is not there
         with suppress(OSError, ValueError):
-            path = (folder / name).resolve()
-            if path.is_relative_to(folder.resolve()):
+            path = folder / name
+            if not _leads_outside(path, folder):
                 files[name] = _read_file(path)
     if not any(Path(name).stem == Path(CREW_FILE).stem for name in _top_names(files, problems)):
         problems.append(Problem(CREW_FILE, 1, 1, "no-crew", _no_crew(folder)))
@@ -174,6 +179,12 @@ def _paths(folder: Path, problems: list[Problem]) -> Iterator[Path]:
         return
     # editors keep copies under hidden names
     yield from sorted(path for path in found if not path.name.startswith("."))
+
+
+def _leads_outside(path: Path, folder: Path) -> bool:
+    """Return whether a path ends outside a folder, over links or by its name."""
+    real, root = os.path.realpath(path), os.path.realpath(folder)
+    return os.path.commonpath((real, root)) != root
 
 
 def _is_there(path: Path) -> bool:

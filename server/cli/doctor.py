@@ -18,7 +18,7 @@ from crew.errors import CrewError
 from crew.journal.rows import Finding
 from server.cli.exits import HERE, Exit, Folder
 from server.cli.hints import quoted
-from server.cli.opening import hide_tokens, load
+from server.cli.opening import guard_process, load
 from server.settings import ServerSettings
 from tools.texts import visible
 
@@ -60,8 +60,7 @@ def doctor(
 
 
 def _files(folder: Path) -> Finding:
-    hide_tokens()
-    problems = check(folder).problems
+    problems = check(folder, secrets=guard_process()).problems
     errors = sum(one.severity == "error" for one in problems)
     text = f"the files have {errors} errors and {len(problems) - errors} warnings"
     if has_failed(problems):

@@ -18,7 +18,7 @@ from crew.routing.render import RENDERERS
 from server.cli.exits import HERE, Exit, Folder, fail
 from server.cli.explain import render_explanation, render_page
 from server.cli.json_schema import schema_of
-from server.cli.opening import hide_tokens
+from server.cli.opening import guard_process
 from server.cli.validate import offer_fixes, print_check
 from tools.suggest import nearest
 from tools.texts import visible
@@ -58,14 +58,14 @@ def validate(
         raise typer.BadParameter(text, param_hint="--fix")
     if yes and not fix:
         raise typer.BadParameter("it answers what --fix asks", param_hint="--yes")
-    hide_tokens()
+    secrets = guard_process()
     # a process that ends at once need not look for garbage: a quarter of the time of a large crew
     gc.disable()
     chosen = folders or [HERE]
     for folder in chosen if fix else ():
         offer_fixes(folder, without_asking=yes)
     form = {(True, False): "json", (False, True): "sarif"}.get((as_json, sarif), "text")
-    if not print_check(chosen, form, strict=strict, imports=imports):
+    if not print_check(chosen, form, secrets, strict=strict, imports=imports):
         raise typer.Exit(Exit.FAILED)
 
 

@@ -8,13 +8,16 @@ from typing import Annotated
 import typer
 
 from agents.errors import ProviderError
+from crew.config.environment import find_secrets
 from crew.crew import Crew, load_crew
 from crew.database import CONNECTIONS, Database, open_database, open_store
 from crew.journal.store import RunStore
 from crew.runs.runs import Runs
 from server.cli.exits import fail
 from server.settings import ServerSettings
+from server.telemetry.logs import log_uncaught, set_up_command_logging, set_up_logging
 from tools.kinds.command.marks import end_orphans
+from tools.secrets import Secrets
 
 Provider = Annotated[
     str | None,
@@ -24,16 +27,49 @@ Provider = Annotated[
 ]
 
 
-def hide_tokens() -> None:
-    """Take the server's tokens out of the environment, before any file of tools is run."""
-    os.environ.pop("CREW_API_TOKENS", None)
+# what only a server itself needs: a tool that reads the environment must not get it
+OWN_SECRETS = ("CREW_API_TOKENS",)
 
 
-def load(folder: Path, provider: str | None, *, dry: bool = False) -> Crew:
-    """The crew of a folder; an unknown provider is a wrong option. `dry`: see `load_crew`."""
-    hide_tokens()
+def guard_process(settings: ServerSettings | None = None) -> Secrets:
+    """Keep secrets from tools and logs, before any file of a crew is read.
+
+    Args:
+        settings: how to log; as a command does unless given.
+
+    Returns:
+        What is masked in each line of the log; those of a crew's files belong into it.
+    """
+    secrets = Secrets()
+    find_secrets(os.environ, secrets)
+    if settings is None:
+        set_up_command_logging(os.environ, secrets)
+    else:
+        set_up_logging(settings, secrets)
+    log_uncaught()
+    for name in OWN_SECRETS:
+        os.environ.pop(name, None)
+    return secrets
+
+
+def load(
+    folder: Path,
+    provider: str | None,
+    *,
+    dry: bool = False,
+    settings: ServerSettings | None = None,
+) -> Crew:
+    """Load the crew of a folder; from here on the process logs without its secrets.
+
+    Args:
+        folder: the crew's.
+        provider: replaces that of every agent; an unknown one is a wrong option.
+        dry: see `load_crew`.
+        settings: how to log; as a command does unless given.
+    """
+    secrets = guard_process(settings)
     try:
-        return load_crew(folder, provider=provider, dry=dry)
+        return load_crew(folder, provider=provider, dry=dry, secrets=secrets)
     except ProviderError as error:
         raise typer.BadParameter(str(error), param_hint="--provider") from None
 

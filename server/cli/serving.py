@@ -48,11 +48,10 @@ def serve(
     settings = ServerSettings.read(environment, host, port, terminal=sys.stderr.isatty())
     # until there is something to reload; by default it ends the process
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    crew = load(folder, provider)
+    crew = load(folder, provider, settings=settings)
     print_problems(crew.warnings, {})
-    logs, process, http = _import_web("telemetry.logs", "process.serve", "http.app")
+    process, http = _import_web("process.serve", "http.app")
     watch = _import_watch().watch if reload else None
-    logs.set_up_logging(settings, crew.secrets)
     # first of all, so that no run is resumed by a server that cannot serve
     listener = process.listen(settings)
     database = open_for(crew, settings, folder)
@@ -86,10 +85,9 @@ def worker(
             "on one machine `crew serve` plays its runs by itself, without workers"
         )
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    crew = load(folder, provider)
+    crew = load(folder, provider, settings=settings)
     print_problems(crew.warnings, {})
-    logs, process = _import_web("telemetry.logs", "process.serve")
-    logs.set_up_logging(settings, crew.secrets)
+    (process,) = _import_web("process.serve")
     listener = process.listen(settings)
     database = open_for(crew, settings, folder)
     (process_worker,) = _import_web("process.worker")

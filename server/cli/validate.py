@@ -15,23 +15,27 @@ from crew.config.report import problems_document, render_problem
 from crew.config.sources import Sources, read_sources
 from crew.crew import Recipe
 from server.cli.sarif import sarif_document
+from tools.secrets import Secrets
 from tools.texts import visible, visible_json
 
 HIDDEN = "(a line that may hold a secret)"
 
 
-def print_check(folders: Sequence[Path], form: str, *, strict: bool, imports: bool) -> bool:
+def print_check(
+    folders: Sequence[Path], form: str, secrets: Secrets, *, strict: bool, imports: bool
+) -> bool:
     """Check crews and print their problems; whether all are good.
 
     Args:
         folders: the crews' folders.
         form: text, json or sarif.
+        secrets: of the process; gets those of the crews.
         strict: a crew with warnings is not good either.
         imports: import Python tools, which runs their files.
     """
     found: list[tuple[Path, tuple[Problem, ...]]] = []
     for folder in folders:
-        checked = Recipe().check(read_sources(folder), imports=imports)
+        checked = Recipe(secrets=secrets).check(read_sources(folder), imports=imports)
         found.append((folder, checked.problems))
         if form == "text":
             _print_text(folder, checked.problems, checked.files.texts)

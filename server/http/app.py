@@ -182,6 +182,7 @@ def build_app(
         lifespan=lifespan,
     )
     app.state.door, app.state.limits = door, limits
+    app.state.refused = services.metrics.refused
     # a redirect would repeat what a query says
     app.router.redirect_slashes = False
     return app

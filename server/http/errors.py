@@ -52,10 +52,12 @@ TITLES = {
     408: "Request timeout",
     409: "Conflict",
     413: "Too large",
+    414: "URI too long",
     415: "Unsupported media type",
     421: "Misdirected request",
     422: "Unprocessable content",
     429: "Too many requests",
+    431: "Headers too large",
     500: "Internal error",
     503: "Unavailable",
 }
@@ -79,21 +81,26 @@ def client_left() -> HttpProblem:
     return HttpProblem(408, "body: the client left before its end")
 
 
+def problem_document(problem: HttpProblem) -> dict[str, Any]:
+    """Build the document of a problem (RFC 9457)."""
+    body: dict[str, Any] = {
+        "type": "about:blank",
+        "title": TITLES.get(problem.status, "Error"),
+        "status": problem.status,
+        "detail": problem.detail,
+    }
+    if problem.errors:
+        body["errors"] = [{"field": field, "message": text} for field, text in problem.errors]
+    return body | dict(problem.more or {})
+
+
 class ProblemResponse(JsonResponse):
     """A problem as `application/problem+json`."""
 
     media_type = "application/problem+json"
 
     def __init__(self, problem: HttpProblem) -> None:
-        body: dict[str, Any] = {
-            "type": "about:blank",
-            "title": TITLES.get(problem.status, "Error"),
-            "status": problem.status,
-            "detail": problem.detail,
-        }
-        if problem.errors:
-            body["errors"] = [{"field": field, "message": text} for field, text in problem.errors]
-        body |= problem.more or {}
+        body = problem_document(problem)
         super().__init__(body, problem.status, headers=dict(problem.headers or {}))
 
 

@@ -7,14 +7,19 @@ all, takes a connection and nothing else.
 import asyncio
 import logging
 import resource
+import secrets
+import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any
 
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from prometheus_client import Counter as Count
+from pydantic_core import to_json
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
-from server.http.access import POLICY
+from server.http.access import POLICY, REQUEST_ID
+from server.http.errors import HttpProblem, problem_document
 from server.identity import Proxies
 from server.settings import ServerSettings
 
@@ -39,6 +44,16 @@ REASONS = {
     431: "Request Header Fields Too Large",
 }
 BUSY = 503
+# what is wrong, for who sent it
+DETAILS = {
+    400: "this is no HTTP/1.1 request that can be read",
+    408: "the request did not come in time",
+    414: f"the URL has more than {MAX_URL_BYTES:,} bytes; send the query by POST",
+    431: f"the headers have more than {MAX_HEADERS_BYTES:,} bytes",
+    BUSY: "this server has as many connections as it takes; try again later",
+}
+# an address that has too many connections is logged once in so many seconds
+LOG_SECONDS = 60.0
 # of every answer that is given here
 HEADERS = "".join(f"{name.lower()}: {value}\r\n" for name, value in POLICY.items())
 
@@ -46,8 +61,17 @@ HEADERS = "".join(f"{name.lower()}: {value}\r\n" for name, value in POLICY.items
 class Connections:
     """How many there are."""
 
-    def __init__(self, settings: ServerSettings, open_files: int) -> None:
-        """`open_files`: that this process may have."""
+    def __init__(self, settings: ServerSettings, open_files: int, refused: Count) -> None:
+        """Count the connections of a server.
+
+        Args:
+            settings: how many there may be.
+            open_files: that this process may have.
+            refused: counts those that are refused.
+        """
+        self.refused = refused
+        # when each address that had too many was logged last
+        self._logged_at: dict[str, float] = {}
         room = max(2, open_files - max(KEPT_FILES, open_files // KEPT_PART))
         self.spare = min(SPARE_CONNECTIONS, room // 4)
         self.most = min(settings.max_connections, room - self.spare)
@@ -70,12 +94,30 @@ class Connections:
         self.total += 1
         self.of_address[address] += 1
         if self.of_address[address] > self.most_of_address and address not in self.proxies:
+            self.refused.labels("connections").inc()
+            self._log_address(address)
             return None
         is_full = self.total > self.most
         if is_full and not self.was_full:
             log.warning("there are %d connections: further ones are refused", self.total - 1)
         self.was_full = is_full
+        if is_full:
+            self.refused.labels("connections").inc()
         return None if self.total > self.most + self.spare else is_full
+
+    def _log_address(self, address: str) -> None:
+        now = time.monotonic()
+        if now < self._logged_at.get(address, 0.0) + LOG_SECONDS:
+            return
+        self._logged_at = {
+            one: at for one, at in self._logged_at.items() if now < at + LOG_SECONDS
+        } | {address: now}
+        log.warning(
+            "%s has %d connections: further ones are closed at once. Is it a proxy? Name it in "
+            "CREW_TRUSTED_PROXIES; or raise CREW_MAX_CONNECTIONS_PER_ADDRESS",
+            address,
+            self.most_of_address,
+        )
 
     def remove(self, address: str) -> None:
         """It has gone."""
@@ -85,12 +127,17 @@ class Connections:
             del self.of_address[address]
 
 
-def bounded(settings: ServerSettings) -> Callable[..., "BoundedProtocol"]:
-    """Makes the protocol of each connection of a server; raises the limit of open files."""
+def bounded(settings: ServerSettings, refused: Count) -> Callable[..., "BoundedProtocol"]:
+    """Makes the protocol of each connection of a server; raises the limit of open files.
+
+    Args:
+        settings: of the server.
+        refused: counts what is refused here, by its reason.
+    """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft < hard:
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-    return partial(BoundedProtocol, Connections(settings, hard))
+    return partial(BoundedProtocol, Connections(settings, hard, refused))
 
 
 class BoundedProtocol(HttpToolsProtocol):
@@ -161,6 +208,9 @@ class BoundedProtocol(HttpToolsProtocol):
         if not self._is_refused:
             self._is_in_body = True
             super().on_headers_complete()
+            if self.scope["http_version"] == "1.0":
+                cycle = self.cycle
+                cycle.send = partial(_send_unchunked, cycle.send, cycle)  # type: ignore[method-assign] # of this one
             self._start_timer(BODY_SECONDS)
 
     def on_body(self, body: bytes) -> None:
@@ -204,11 +254,46 @@ class BoundedProtocol(HttpToolsProtocol):
         if self.transport.is_closing() or (status == 408 and not self._head_bytes):
             self.transport.close()
             return
+        request_id = self._request_id()
+        if status != BUSY:
+            self.all_connections.refused.labels("malformed").inc()
+        log.info(
+            "refused with %d: %s",
+            status,
+            DETAILS[status],
+            extra={"request_id": request_id, "client": self._address},
+        )
+        body = to_json(problem_document(HttpProblem(status, DETAILS[status])))
         reason = REASONS.get(status, "Service Unavailable")
         more = "retry-after: 5\r\n" if status == BUSY else ""
-        more = f"content-length: 0\r\nconnection: close\r\n{more}{HEADERS}"
+        more = f"{more}content-type: application/problem+json\r\ncontent-length: {len(body)}\r\n"
+        more = f"{more}x-request-id: {request_id}\r\nconnection: close\r\n{HEADERS}"
         head = f"HTTP/1.1 {status} {reason}\r\n{more}\r\n"
-        self.transport.write(head.encode())
+        is_head = self.parser.get_method() == b"HEAD"
+        self.transport.write(head.encode() + (b"" if is_head else body))
         # what still comes is read first: a reset would take the answer away from the client
         self.transport.write_eof()
         self._timer = self.loop.call_later(CLOSING_SECONDS, self.transport.close)
+
+    def _request_id(self) -> str:
+        """Of the request that is refused: the client's own, where that is valid and has come."""
+        headers = self.headers or ()
+        given = next((value for name, value in headers if name == b"x-request-id"), b"")
+        text = given.decode("latin-1")
+        return text if REQUEST_ID.fullmatch(text) else secrets.token_hex(8)
+
+
+async def _send_unchunked(
+    send: Callable[[Any], Awaitable[None]], cycle: RequestResponseCycle, message: Any
+) -> None:
+    """Send a part of an answer to a client of HTTP/1.0, which knows no chunks (RFC 9112, 6.1).
+
+    An answer without a length ends with its connection.
+    """
+    if message["type"] == "http.response.start":
+        names = {name.lower() for name, _ in message.get("headers", ())}
+        # as uvicorn marks one that is not chunked
+        cycle.chunked_encoding = None if b"content-length" in names else False
+    elif cycle.chunked_encoding is False and not cycle.expected_content_length:
+        cycle.expected_content_length = len(message.get("body", b""))
+    await send(message)

@@ -48,7 +48,7 @@ class Server(uvicorn.Server):
             behind_proxies(app, settings.proxies) if settings.proxies else app,
             host=settings.host,
             port=settings.port,
-            http=bounded(settings),  # type: ignore[arg-type] # a class in its own eyes
+            http=bounded(settings, app.state.refused),  # type: ignore[arg-type] # a class in its own eyes
             # another protocol would not be counted among the connections
             ws="none",
             log_config=None,

@@ -2,8 +2,13 @@
 
 import logging
 import logging.config
+import sys
+import threading
 import time
+from collections.abc import Mapping
 from contextvars import ContextVar
+from functools import partial
+from types import TracebackType
 from typing import Any
 
 from pydantic_core import to_json
@@ -21,7 +26,7 @@ from crew.journal.events import (
     Unplayable,
 )
 from crew.journal.outlets import current_run
-from server.settings import ServerSettings
+from server.settings import ServerSettings, log_format, log_level
 from tools.secrets import Secrets
 from tools.texts import visible
 
@@ -29,6 +34,8 @@ log = logging.getLogger("crew.events")
 
 # the id of the request that is being answered
 current_request: ContextVar[str | None] = ContextVar("current_request", default=None)
+# begins each line of a traceback, so that no text of a tool looks like a line of the log
+TRACE_MARK = "  | "
 # codes of warnings whose text may repeat what was sent to the model, or its answer
 PROVIDER_TEXT_CODES = frozenset({"model_retry", "model_backup", "member_failed"})
 PLAIN = frozenset(logging.makeLogRecord({}).__dict__) | {
@@ -86,7 +93,8 @@ class TextFormatter(logging.Formatter):
             if value := getattr(record, key, None):
                 text = f"{text} {key}={value}"
         if record.exc_info:
-            return f"{text}\n{visible(self.formatException(record.exc_info))}"
+            lines = visible(self.formatException(record.exc_info)).split("\n")
+            return "\n".join((text, *(f"{TRACE_MARK}{line}" for line in lines)))
         return text
 
 
@@ -134,6 +142,27 @@ def set_up_logging(settings: ServerSettings, secrets: Secrets) -> None:
     )
 
 
+def set_up_command_logging(environment: Mapping[str, str], secrets: Secrets) -> None:
+    """Log what a command's tools and models do in its own process: warnings, unless told otherwise.
+
+    Args:
+        environment: has `CREW_LOG_FORMAT` and `CREW_LOG_LEVEL`.
+        secrets: masked in each line; may get more of them later.
+
+    Raises:
+        SettingsError: one of these is none that is known.
+    """
+    form, level = log_format(environment, terminal=True), log_level(environment, "warning")
+    set_up_logging(ServerSettings(log_format=form, log_level=level), secrets)
+
+
+def log_uncaught() -> None:
+    """Log what Python itself writes to standard error: warnings, and tracebacks of threads."""
+    logging.captureWarnings(capture=True)
+    sys.excepthook = partial(_log_uncaught, "the process")
+    threading.excepthook = _log_thread
+
+
 def log_event(run_id: str, event: Event) -> None:
     """A listener: the line that an operator wants of an event; never what users or models say."""
     match event:
@@ -175,6 +204,21 @@ def _log_failure(event: RunFailed) -> None:
         log.debug("run failed: %s", event.message)
     else:
         log.error("run failed: %s", event.message, extra=extra)
+
+
+def _log_uncaught(
+    where: str,
+    kind: type[BaseException],
+    error: BaseException | None,
+    trace: TracebackType | None,
+) -> None:
+    if error is not None and not isinstance(error, KeyboardInterrupt):
+        log.critical("%s ended: %s", where, kind.__name__, exc_info=(kind, error, trace))
+
+
+def _log_thread(given: threading.ExceptHookArgs) -> None:
+    name = given.thread.name if given.thread is not None else "a thread"
+    _log_uncaught(name, given.exc_type, given.exc_value, given.exc_traceback)
 
 
 def _printable(text: str) -> str:

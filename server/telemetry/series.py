@@ -15,6 +15,18 @@ from crew.journal.conversations import ChoreKind
 # a series for the time at which another one began is needed by nobody
 disable_created_metrics()  # type: ignore[no-untyped-call] # the package leaves its types out here
 
+# token: a wrong one; connections: too many, of all or of one address; malformed: no request at all
+REFUSALS = (
+    "token",
+    "slowed",
+    "scope",
+    "origin",
+    "overload",
+    "rate",
+    "streams",
+    "connections",
+    "malformed",
+)
 TOKENS = (10, 30, 100, 300, 1000, 3000, 10_000, 30_000, 100_000, 300_000)
 CHORES: tuple[ChoreKind, ...] = get_args(ChoreKind)
 CHORE_OUTCOMES = ("done", "skipped", "stale", "retried", "failed")
@@ -48,11 +60,10 @@ class Series:
 
         self.refused = counter(
             "crew_refused_requests",
-            "Requests that were refused: token (a wrong one), slowed, scope, origin, overload, "
-            "rate, streams.",
+            f"Requests that were refused: {', '.join(REFUSALS)}.",
             "reason",
         )
-        for reason in ("token", "slowed", "scope", "origin", "overload", "rate", "streams"):
+        for reason in REFUSALS:
             self.refused.labels(reason)
         self.runs = counter("crew_runs", "Runs that have ended.", "crew", "outcome")
         self.run_seconds = histogram(

@@ -1,6 +1,7 @@
 """Clients that send too much, too slowly, or nothing, while others are served."""
 
 import contextlib
+import json
 import re
 import socket
 from contextlib import ExitStack
@@ -8,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import httpx2
 import pytest
 
 from tests.support.processes import ServerProcess, admitted, client, serving, until
@@ -154,3 +156,68 @@ def test_too_many_connections_are_refused(tmp_path: Path):
                 assert answer(server, request(server, "/health"))
         until(lambda: answer(server, request(server)).startswith("HTTP/1.1 200"))
         assert "there are 50 connections" in server.log.read_text()
+
+
+REFUSED = {
+    "garbage": (b"GARBAGE\r\n\r\n", 400),
+    "length": (b"POST /api/crew/run HTTP/1.1\r\nHost: x\r\nContent-Length: abc\r\n\r\n", 400),
+    "url": (b"GET /" + b"x" * 80_000 + b" HTTP/1.1\r\nHost: x\r\n\r\n", 414),
+    "empty-lines": (b"\r\n" * 75_000, 431),
+}
+
+
+def test_every_refusal_has_an_id_and_says_why(tmp_path: Path):
+    """Of the log's line, too; the client's own where it has come."""
+    with serving(crew(tmp_path)) as server:
+        ids = []
+        for data, status in REFUSED.values():
+            head, _, body = answer(server, data).partition("\r\n\r\n")
+            assert head.startswith(f"HTTP/1.1 {status}")
+            problem = json.loads(body)
+            assert problem["status"] == status
+            assert len(problem["detail"]) > 20
+            found = re.search(r"x-request-id: (\S+)", head)
+            assert found is not None
+            ids.append(found[1])
+        own = request(server, "/" + "x" * 70_000, b"X-Request-ID: my-own\r\n")
+        assert "x-request-id: my-own" in answer(server, own)
+        log = server.log.read_text()
+        assert [one for one in [*ids, "my-own"] if one not in log] == []
+        with client(server) as http:
+            assert 'reason="malformed"} 5.0' in http.get("/metrics").text
+
+
+def test_a_client_of_http_1_0_gets_no_chunks(tmp_path: Path):
+    """An answer without a length ends with its connection; RFC 9112, 6.1."""
+    with serving(crew(tmp_path)) as server:
+        host = urlsplit(server.url).netloc
+        for target in ("/api/crew/stream?q=hi", "/health", "/console/page.js"):
+            data = f"GET {target} HTTP/1.0\r\nHost: {host}\r\n\r\n".encode()
+            head, _, body = answer(server, data).partition("\r\n\r\n")
+            assert head.startswith("HTTP/1.1 200")
+            assert "transfer-encoding" not in head.lower()
+            assert "connection: close" in head.lower()
+            if "stream" in target:
+                assert body.startswith("retry: 3000\n\nid: ")
+                assert '"type":"done"' in body.rstrip().splitlines()[-1]
+
+
+def test_an_address_with_too_many_connections_is_logged_and_counted(tmp_path: Path):
+    """Once a minute: an operator behind a proxy that is not listed sees why."""
+    limit = {"CREW_MAX_CONNECTIONS_PER_ADDRESS": "3"}
+    with serving(crew(tmp_path), **limit) as server, ExitStack() as stack:
+        kept = [stack.enter_context(connect(server)) for _ in range(3)]
+        for _ in range(5):
+            with connect(server) as one:
+                assert one.recv(1) == b""
+        until(lambda: "CREW_TRUSTED_PROXIES" in server.log.read_text())
+        assert server.log.read_text().count("CREW_TRUSTED_PROXIES") == 1
+        kept.pop().close()
+
+        def is_counted() -> bool:
+            # the place of the closed one may not be free yet
+            with contextlib.suppress(httpx2.TransportError), client(server) as http:
+                return bool(re.search(r'reason="connections"} [5-9]', http.get("/metrics").text))
+            return False
+
+        until(is_counted)

@@ -78,3 +78,28 @@ def test_a_tool_outside_the_crews_folder_is_refused(tmp_path: Path, link: bool):
     assert "is outside the crew's folder; CREW_TOOL_FOLDERS can allow" in refused.stdout
     allowed = crew("validate", folder, CREW_TOOL_FOLDERS=f"/nowhere:{elsewhere}")
     assert allowed.returncode == 0
+
+
+@pytest.mark.parametrize("name", ["crew.yaml", "tools.yaml", "agents/l.yaml", "script.yaml"])
+def test_a_link_out_of_the_folder_is_refused(tmp_path: Path, name: str):
+    """None of the other file's text is shown; links that stay inside are followed."""
+    outside = tmp_path / "outside.yaml"
+    outside.write_text("CANARY: [unclosed\nCANARYkey02\n")
+    folder = write_crew(tmp_path / "crew", {"a": {}})
+    (folder / name).unlink(missing_ok=True)
+    (folder / name).symlink_to(outside)
+    ended = crew("validate", folder)
+    assert ended.returncode == 1
+    assert f"{name}:1:1: error[outside-folder]: it is a link to a file outside" in ended.stdout
+    assert "CANARY" not in ended.stdout + ended.stderr
+
+
+def test_links_within_the_folder_are_followed(tmp_path: Path):
+    """As a mounted ConfigMap has them."""
+    folder = write_crew(tmp_path, {"a": {}})
+    (folder / "..2026").mkdir()
+    (folder / "crew.yaml").rename(folder / "..2026" / "crew.yaml")
+    (folder / "..data").symlink_to("..2026")
+    (folder / "crew.yaml").symlink_to("..data/crew.yaml")
+    ended = crew("validate", folder)
+    assert ended.returncode == 0, ended.stdout
