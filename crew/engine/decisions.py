@@ -20,7 +20,9 @@ def wrong_decision(answer: Answer, question: Question | None, agents: Agents) ->
     if answer.decision is not None and answer.decisions:
         return "give one decision for all calls, or decisions for each of them"
     if answer.decision is None and not answer.decisions:
-        return "a result goes with the decision done" if answer.result else None
+        if answer.result:
+            return "a result goes with the decision done"
+        return None if question is None else _no_decision(question)
     if question is None:
         return "this pause asks for words, not for a decision"
     if answer.decisions:
@@ -32,6 +34,12 @@ def wrong_decision(answer: Answer, question: Question | None, agents: Agents) ->
         if why := _unfit(one, asked, question, agents):
             return why
     return None
+
+
+def _no_decision(question: Question) -> str:
+    """Say what an answer in words lacks: words alone neither make a call nor deny it."""
+    usual = ", ".join(question.usual)
+    return f"this pause asks about calls, which words do not decide; give a decision: {usual}"
 
 
 def _wrong_decisions(

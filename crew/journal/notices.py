@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
+from crew.journal.call_text import shorten
 from crew.journal.events import Event, RunDone, RunFailed, RunResumed
 from crew.journal.rows import Notice, NoticeKind, RunRow
 
@@ -81,7 +82,7 @@ def notices_of(
             row.reason,
             row.agent_id,
             row.query[:MAX_QUERY],
-            text[:MAX_TEXT],
+            shorten(text, MAX_TEXT),
             row.paused_until,
         )
         for name, wanted in channels.items()
@@ -120,7 +121,7 @@ def missed_of(
             None,
             None,
             query[:MAX_QUERY],
-            text[:MAX_TEXT],
+            shorten(text, MAX_TEXT),
         )
         for channel, wanted in channels.items()
         if "missed" in wanted

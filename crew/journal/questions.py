@@ -3,15 +3,11 @@
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal
 
-from pydantic_core import to_json
-
+from crew.journal.call_text import MAX_CALL, call_text
 from crew.journal.query import CallDecision, Decision
 from tools.approval import Remember
 from tools.calls import ToolCall
 from tools.forms import Filled, Form
-
-# of the arguments of one call, where a question is told in short
-MAX_ARGUMENTS = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,10 +32,8 @@ class AskedCall:
 
     @property
     def text(self) -> str:
-        """The call in one line: its tool and arguments."""
-        arguments = to_json(self.call.arguments).decode()
-        more = "…" if len(arguments) > MAX_ARGUMENTS else ""
-        return f"{self.call.tool} {arguments[:MAX_ARGUMENTS]}{more}"
+        """The call in short, for lists and messages: its tool and arguments."""
+        return call_text(self.call.tool, self.call.arguments, MAX_CALL)
 
     def is_meant(self, decision: CallDecision) -> bool:
         """Whether a decision is about this call."""

@@ -4,6 +4,7 @@ CrewError
 ├── UnknownRun       there is no run of this id
 ├── UnknownAgent     the crew has no agent of this id
 ├── NotPaused        the run does not wait for an answer, or another answer came first
+├── AnsweredTooLate  the pause was over before the answer came; the run has gone on without it
 ├── NotRetryable     the run has not failed, or its events are no longer kept
 ├── NotForkable      the run has no such event, or had ended there
 ├── ChangedCall      a decision is on another call than the one that is asked about
@@ -28,6 +29,7 @@ from crew.errors import CrewError
 from crew.journal.exchanges import MAX_WAITING, ExchangeStart, Refused
 from crew.journal.query import IdempotencyKey
 from crew.journal.rows import IdempotencyRecord
+from crew.runs.run import Run
 
 
 class UnknownRun(CrewError):
@@ -43,6 +45,23 @@ class UnknownAgent(CrewError):
 
 class NotPaused(CrewError):
     """The run is not paused."""
+
+
+class AnsweredTooLate(NotPaused):
+    """The pause was over before the answer came; the run has gone on without it."""
+
+    def __init__(self, run: Run, until: str) -> None:
+        """Say so.
+
+        Args:
+            run: the segment that has begun without the answer.
+            until: when the pause was over, RFC 3339.
+        """
+        super().__init__(
+            f"the answer came too late: run {run.id} waited until {until}, "
+            "and has gone on without it"
+        )
+        self.run = run
 
 
 class NotRetryable(CrewError):

@@ -33,6 +33,7 @@ from crew.journal.state import RunState
 from crew.runs.asked import Asked
 from crew.runs.errors import (
     AlreadyStarted,
+    AnsweredTooLate,
     ChangedCall,
     Draining,
     KeyReused,
@@ -138,9 +139,8 @@ class RunStarter:
 
     async def expire(self, row: RunRow) -> None:
         """Resume a paused run that nobody has answered in time; nothing if somebody has."""
-        text = f"nobody answered until {row.paused_until}"
-        answer = Answer(text, decision="deny", pause_seq=row.pause_seq)
-        resuming = self._resume_locked(row.run_id, answer, Asked(row.request_id), expired=True)
+        asked = Asked(row.request_id)
+        resuming = self._resume_locked(row.run_id, _no_answer(row), asked, expired=True)
         with contextlib.suppress(NotPaused, UnknownRun):
             await asyncio.shield(asyncio.ensure_future(resuming))
 
@@ -206,9 +206,13 @@ class RunStarter:
             if reason := self._not_paused(run_id, answer, state):
                 self.revisions.release(crew)
                 raise await self._refusal(reason, asked.key)
+            late = not expired and ends is None and self._is_over(row)
+            if late:
+                # the deadline holds whoever looks first
+                answer, asked, expired = _no_answer(row), Asked(row.request_id), True
             wrong = None if expired else wrong_decision(answer, state.question, crew.agents)
-            if state.question is not None and not may_decide:
-                wrong = "this pause asks about calls; decide on them, or say why not, by POST"
+            if state.question is not None and not may_decide and not expired:
+                wrong = "this pause asks about calls; decide on them by POST"
             if wrong:
                 self.revisions.release(crew)
                 raise WrongDecision(wrong)
@@ -227,7 +231,13 @@ class RunStarter:
                 run.play()
             else:
                 await self.play(run)
+            if late:
+                raise AnsweredTooLate(run, row.paused_until or "")
             return run
+
+    def _is_over(self, row: RunRow) -> bool:
+        """Return whether a pause has a deadline that has passed."""
+        return row.paused_until is not None and row.paused_until <= rfc3339(self.store.now())
 
     async def _paused(self, run_id: str, key: IdempotencyKey | None) -> Opened:
         """A paused run whose last segment has stopped here."""
@@ -323,6 +333,12 @@ class RunStarter:
                 raise await self._refusal(f"run {run.id} has been answered already", key)
             case _:
                 assert_never(result)
+
+
+def _no_answer(row: RunRow) -> Answer:
+    """Build what stands for the answer to a pause that is over."""
+    text = f"nobody answered until {row.paused_until}"
+    return Answer(text, decision="deny", pause_seq=row.pause_seq)
 
 
 def _resumed(

@@ -15,12 +15,12 @@ from rich.console import Console
 from crew.errors import CrewError
 from crew.journal.events import RunStatus
 from crew.journal.listing import RunFilter
-from crew.journal.query import Answer, CallDecision, Decision, Query
+from crew.journal.query import Answer, CallDecision, Query
 from crew.journal.rows import RunRow
 from crew.journal.store import RunStore
 from crew.journal.wire import RunEvent
 from crew.runs.chores import Chores
-from crew.runs.errors import ChangedCall, UnknownRun, WrongDecision
+from crew.runs.errors import AnsweredTooLate, ChangedCall, UnknownRun, WrongDecision
 from crew.runs.live import LiveRuns
 from crew.runs.maintenance import apply_cancellations, recover_left
 from crew.runs.reader import RunReader
@@ -126,7 +126,7 @@ async def play_in(runs: Runs, asked: Query | Resume | Retry, output: Output) -> 
         upkeep.append(asyncio.create_task(recover_left(runs)))
     started: Run | None = None
     try:
-        started = await _start(runs, asked, deltas=deltas)
+        started = await _start(runs, asked, output, deltas=deltas)
         output.view.query = asked.text if isinstance(asked, Query) else ""
         await _warn_without_worker(runs)
         while True:
@@ -148,7 +148,7 @@ async def play_in(runs: Runs, asked: Query | Resume | Retry, output: Output) -> 
             task.cancel()
 
 
-async def _start(runs: Runs, asked: Query | Resume | Retry, *, deltas: bool) -> Run:
+async def _start(runs: Runs, asked: Query | Resume | Retry, output: Output, *, deltas: bool) -> Run:
     if isinstance(asked, Query):
         run = await runs.start(replace(asked, deltas=deltas), by=user_name())
         await record(runs.store, "start", run.id)
@@ -160,8 +160,18 @@ async def _start(runs: Runs, asked: Query | Resume | Retry, *, deltas: bool) -> 
         return run
     answer = replace(asked.answer, deltas=deltas)
     if answer.decision is None and not answer.decisions:
-        answer = replace(answer, decision=await _decision(runs, run_id, answer.text))
-    return await _resume(runs, run_id, answer)
+        answer = await _with_decisions(runs, run_id, answer)
+    try:
+        return await _resume(runs, run_id, answer)
+    except AnsweredTooLate as error:
+        return _show_late(error, output)
+
+
+def _show_late(error: AnsweredTooLate, output: Output) -> Run:
+    """Say that an answer came too late; what has begun without it is shown instead."""
+    output.view.question = ""
+    print(f"crew: {error}", file=sys.stderr)
+    return error.run
 
 
 async def _resume_by_person(runs: Runs, run_id: str, output: Output, *, deltas: bool) -> Run | None:
@@ -169,6 +179,8 @@ async def _resume_by_person(runs: Runs, run_id: str, output: Output, *, deltas: 
     while (answer := await _ask_for_answer(output)) is not None:
         try:
             return await _resume(runs, run_id, replace(answer, deltas=deltas))
+        except AnsweredTooLate as error:
+            return _show_late(error, output)
         except (WrongDecision, ChangedCall) as error:
             output.console.print(f"  {visible(str(error))}", markup=False)
     return None
@@ -223,7 +235,7 @@ async def _ask_for_decision(
         try:
             return output.view.decide(text, call)
         except ValueError as error:
-            output.console.print(f"  that is no JSON: {error}", markup=False)
+            output.console.print(f"  {visible(str(error))}", markup=False)
     return None
 
 
@@ -275,12 +287,22 @@ async def cancel_run(runs: Runs, run_id: str) -> bool:
         return True
 
 
-async def _decision(runs: Runs, run_id: str, text: str) -> Decision | None:
-    """What an answer in words decides where the run's pause asks about calls."""
+async def _with_decisions(runs: Runs, run_id: str, answer: Answer) -> Answer:
+    """Read an answer in words, where the run's pause asks about calls.
+
+    Raises:
+        WrongDecision: the words decide nothing; the run stays paused.
+    """
     view = RunView(Console(quiet=True))
     async for event in runs.stored(run_id):
         view.show(event)
-    return view.decision(text)
+    if not view.calls:
+        return answer
+    try:
+        decisions = tuple(view.decide(answer.text, call) for call in view.calls)
+    except ValueError as error:
+        raise WrongDecision(f"{error}; the run stays paused") from None
+    return replace(answer, text="", decisions=decisions)
 
 
 async def show_run(store: RunStore, run_id: str, *, as_document: bool) -> None:

@@ -11,9 +11,11 @@ from rich.markup import escape
 from rich.padding import Padding
 from rich.text import Text
 
-from crew.journal.query import CallDecision, Decision
+from crew.journal.call_text import call_text
+from crew.journal.query import CallDecision
 from crew.journal.wire import RunEvent
 from server.cli.live import LiveLines
+from server.cli.words import decision_in
 from tools.texts import map_texts, visible
 
 COLOURS = ("cyan", "magenta", "yellow", "green", "blue")
@@ -24,7 +26,7 @@ LEAST_WIDTH = 20
 # of a pause that asks about calls
 PROMPTS = {
     "form": 'fill it in as {"JSON": …}, yes if there is nothing to fill in, or no',
-    "approval": "allow it? yes, or the reason why not",
+    "approval": "allow it? yes, or no and why",
     "unknown_outcome": "retry or skip",
 }
 ASKS = {
@@ -32,15 +34,12 @@ ASKS = {
     "form": "asks you something first",
     "unknown_outcome": "may have acted already",
 }
-DECISIONS: dict[str, dict[str, Decision]] = {
-    "approval": {"y": "approve", "yes": "approve", "approve": "approve"},
-    "form": {"y": "approve", "yes": "approve", "n": "deny", "no": "deny"},
-    "unknown_outcome": {"retry": "retry", "skip": "skip"},
+# what an answer must be, where its words decide nothing
+CLEAR = {
+    "approval": "say yes, no, or why not (no, because …)",
+    "form": 'fill it in as {"JSON": …}, or say yes or no',
+    "unknown_outcome": "say retry or skip",
 }
-
-
-# what any other words decide
-REFUSALS: dict[str, Decision] = {"approval": "deny", "form": "deny", "unknown_outcome": "skip"}
 # whose answer may be JSON
 FILLED = frozenset({"approval", "form"})
 # warnings after which an answer is written anew
@@ -124,10 +123,6 @@ class RunView:
         """What to ask the person at a pause."""
         return f"[bold]{PROMPTS.get(self.question, '')}> [/]"
 
-    def decision(self, text: str) -> Decision | None:
-        """What an answer decides; None: words for the agent, or a no with its reason."""
-        return DECISIONS.get(self.question, {}).get(text.strip().lower())
-
     @property
     def call_prompts(self) -> list[tuple[Mapping[str, Any], str]]:
         """The calls that the newest pause asks about, and what to ask on each."""
@@ -145,20 +140,20 @@ class RunView:
                 words.append('other arguments as {"JSON": …}')
             if "done" in call.get("may", ()):
                 words.append("= and what it returns")
-            ask = f"allow it? {', '.join(words)}, or the reason why not"
-        return ask if len(self.calls) < 2 else f"{_shown(call)}: {ask}"
+            ask = f"allow it? {', '.join(words)}, or no and why"
+        return ask if len(self.calls) < 2 else f"{call['tool']} ({call['call_id']}): {ask}"
 
     def decide(self, text: str, call: Mapping[str, Any]) -> CallDecision:
-        """What a person's line decides on a call; words that decide nothing are a no.
+        """Read what a person's line decides on a call.
 
         Raises:
-            ValueError: it begins like JSON, and is none.
+            ValueError: it decides nothing, or begins like JSON and is none.
         """
         word, hash_ = text.strip(), call.get("hash", "")
         made = partial(CallDecision, call["call_id"], agent_id=call["agent_id"], hash=hash_)
-        decision = self.decision(word)
-        if decision is not None:
-            return made(decision)
+        if (decided := decision_in(word, self.question)) is not None:
+            decision, reason = decided
+            return made(decision, reason=reason)
         remember = next((one for one in call.get("remember", ()) if one == word.lower()), None)
         if self.question == "approval" and remember is not None:
             return made("approve", remember=remember)
@@ -166,7 +161,7 @@ class RunView:
             return made("approve", arguments=parse_arguments(word))
         if word.startswith("="):
             return made("done", result=word[1:].strip())
-        return made(REFUSALS[self.question], reason=text)
+        raise ValueError(f"{text.strip()!r} decides nothing: {CLEAR[self.question]}")
 
     def _print(self, markup: str) -> None:
         # a terminal wraps lines; what reads a pipe wants them whole
@@ -243,7 +238,10 @@ class RunView:
         self.calls = data.get("calls", [])
         for call in self.calls:
             known_by = f" [dim]({escape(call['call_id'])})[/]" if len(self.calls) > 1 else ""
-            self._print(f"  [bold yellow]? {escape(_shown(call))} {asks}[/]{known_by}")
+            head, *lines = call_text(call["tool"], call["arguments"]).split("\n")
+            self._print(f"  [bold yellow]? {escape(head)} {asks}[/]{known_by}")
+            for line in lines:
+                self._print(f"    [yellow]{escape(line)}[/]")
             if call.get("where"):
                 self._print(f"    [dim]{escape(call['where'])}[/]")
         if form := data.get("form"):
@@ -291,10 +289,6 @@ class RunView:
             case reason:
                 head = f"[bold green]✔ {reason}[/]"
         self._print(f"\n{head} [dim]({text})[/]")
-
-
-def _shown(call: Mapping[str, Any]) -> str:
-    return f"{call['tool']} {_json(call['arguments'])}"
 
 
 def _json(value: Any) -> str:

@@ -20,6 +20,7 @@ from crew.journal.query import (
     Query,
     text_error,
 )
+from crew.runs.errors import WrongDecision
 from crew.runs.runs import Runs
 from server.cli.conversations import User, checked_id
 from server.cli.exits import HERE, Exit, Folder, exit_code_of, fail
@@ -148,7 +149,10 @@ def _play(
 ) -> NoReturn:
     """Play, say how a pause is answered, and end the command."""
     output = Output(as_lines=as_lines)
-    row = asyncio.run(play(runs, asked, output))
+    try:
+        row = asyncio.run(play(runs, asked, output))
+    except WrongDecision as error:
+        fail(str(error), Exit.USAGE)
     if row.status == "paused" and not is_kept:
         print("Paused; a dry run is not kept, so it ends here.", file=sys.stderr)
     elif row.status == "paused" and not as_lines:

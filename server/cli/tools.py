@@ -15,6 +15,7 @@ from pydantic_core import to_json
 from typer.core import TyperGroup
 
 from crew.crew import Crew
+from crew.journal.call_text import call_text
 from server.cli.api_file import ApiFile
 from server.cli.exits import HERE, Exit, Folder, fail
 from server.cli.lock import write_lock
@@ -183,7 +184,7 @@ def _argument(text: str, tool: Tool) -> tuple[str, Any]:
 
 def _ask(crew: Crew, tool: Tool, arguments: dict[str, Any]) -> None:
     """Ask the one at the terminal; ends the command at a no."""
-    shown = to_json(arguments).decode()
+    shown = call_text(tool.name, arguments).removeprefix(tool.name).lstrip(" ")
     if tool.show is not None:
         # what the call itself will say is wrong is no question
         with suppress(ToolError):

@@ -58,6 +58,17 @@ function decisionsOf({ question }, shown, send) {
   return element("div", { className: "buttons" }, ...buttons);
 }
 
+// a text with line breaks as lines, since nobody reads the end of a long line of JSON
+function argumentsText(given) {
+  const values = Object.entries(given);
+  if (!values.some(([, value]) => typeof value === "string" && value.includes("\n"))) return json(given);
+  const lines = values.flatMap(([name, value]) => {
+    const text = typeof value === "string" ? value : JSON.stringify(value);
+    return text.includes("\n") ? [`${name}:`, ...text.split("\n").map((line) => `  ${line}`)] : [`${name}: ${text}`];
+  });
+  return lines.map(visible).join("\n");
+}
+
 class AskedCall {
   // `pause`: the same for the calls of one pause, and no other
   constructor(asked, { question, form }, pause) {
@@ -69,7 +80,7 @@ class AskedCall {
       this.node.append(element("p", {}, t("It had started when its process ended: nobody knows whether it acted.")));
     }
     this.given = json(asked.arguments);
-    this.node.append(element("pre", { ariaLabel: t("Its arguments") }, this.given));
+    this.node.append(element("pre", { ariaLabel: t("Its arguments") }, argumentsText(asked.arguments)));
     if (asked.where) this.node.append(element("pre", { className: "where" }, visible(asked.where)));
     if (asked.source) this.node.append(element("small", {}, visible(asked.source)));
     if (asked.may?.includes("edit")) this.node.append(this.editor());

@@ -133,6 +133,8 @@ class StartBody(Body):
 class QueryBody(StartBody, _AnswerFields):
     """What starts a run, or, with `run_id`, answers its pause."""
 
+    query: Text = ""
+    """What is asked or answered; with a decision it may be missing, or is the reason."""
     run_id: Annotated[str, Field(pattern=ID)] | None = None
     """The paused run that is answered."""
 

@@ -79,7 +79,10 @@ async def parse_run_request(
     user_id = user_of(request, body.user_id)
     if body.run_id is not None:
         _check_length(body.query, settings)
+        _require_answer(body)
         return ResumeRequest(body.run_id, _answer_of(body, caller))
+    if not body.query:
+        raise bad_request([("query", "is missing")])
     if body.decision is not None or body.decisions or body.result or body.pause is not None:
         field = "decision" if body.pause is None else "pause"
         raise bad_request([(field, "answers a paused run; give its run_id")])
@@ -173,9 +176,13 @@ async def parse_answer(request: Request, settings: CrewSettings, caller: Caller)
     """The answer in a POST of `/resume`; raises HttpProblem with every problem."""
     body = _check(AnswerBody, await read_json(request, settings))
     _check_length(body.query, settings)
+    _require_answer(body)
+    return _answer(body, caller)
+
+
+def _require_answer(body: QueryBody | AnswerBody) -> None:
     if not body.query and body.decision is None and not body.decisions:
         raise bad_request([("query", "is missing")])
-    return _answer(body, caller)
 
 
 async def read_json(request: Request, settings: CrewSettings) -> Any:

@@ -13,6 +13,7 @@ from pydantic import SecretStr
 from pydantic_core import to_json
 
 from crew.config.notify import EmailChannel, NtfyChannel, SlackChannel, WebhookChannel
+from crew.journal.call_text import shorten
 from crew.journal.rows import Notice
 from tools.texts import visible
 
@@ -128,7 +129,7 @@ def _title(notice: Notice) -> str:
 
 def _parts(notice: Notice, link: str | None) -> list[str]:
     """Of a text for people: the question, what came of it, until when, where."""
-    parts = [_cut(notice.query, MAX_QUERY), _cut(notice.text, MAX_TEXT)]
+    parts = [_cut(notice.query, MAX_QUERY), shorten(notice.text, MAX_TEXT)]
     if notice.until is not None:
         parts.append(f"until {notice.until}")
     return [visible(part) for part in [*parts, link or ""] if part]

@@ -139,3 +139,22 @@ def crew(*arguments: str) -> "subprocess.CompletedProcess[str]":
         env=clean_environment(COLUMNS="200"),
         timeout=60,
     )
+
+
+def test_words_decide_nothing(tmp_path: Path):
+    """Neither a yes nor a no over HTTP: the answer says that a decision is missing."""
+    with serving(paying(tmp_path)) as server, client(server) as http:
+        run_id = http.post("/api/crew/run", json={"query": "go"}).json()["run_id"]
+        for words in ("yes", "approve", "no"):
+            for address, body in (
+                (f"/api/crew/runs/{run_id}/resume", {"query": words}),
+                ("/api/crew/run", {"query": words, "run_id": run_id}),
+            ):
+                refused = http.post(address, json=body)
+                assert refused.status_code == 400
+                assert "decision" in refused.json()["detail"]
+        by_link = http.get("/api/crew/stream", params={"run_id": run_id, "q": "yes"})
+        assert by_link.status_code == 400
+        assert http.get(f"/api/crew/runs/{run_id}").json()["status"] == "paused"
+        denied = http.post("/api/crew/run", json={"run_id": run_id, "decision": "deny"})
+        assert denied.json()["status"] == "completed"

@@ -62,7 +62,7 @@ def test_only_what_reads_is_called(tmp_path: Path):
     assert told == [
         'not called: note({"text": "x"})',
         "not called: POST http://127.0.0.1:1/hosts/web%201/restart",
-        "not called: ['/usr/bin/touch', 'touched']",
+        "not called: /usr/bin/touch touched",
     ]
     answers = [e["content"] for e in events if e["type"] == "agent_response"]
     assert answers[-1] == "seen | dry run: not called | web 1 restarted"

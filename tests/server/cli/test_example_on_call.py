@@ -41,7 +41,7 @@ def test_an_alert(query: str, expert: str, found: str, decision: str, tmp_path: 
     ]
     assert found in looked["output"]
     (pause,) = [one["metadata"] for one in told if one["type"] == "pause"]
-    assert pause["calls"][0]["where"].endswith(f"'systemctl', 'restart', '{expert}']")
+    assert pause["calls"][0]["where"].endswith(f" systemctl restart {expert}")
     assert pause["answer_until"]
     run_id = told[0]["metadata"]["run_id"]
     ended = crew("run", "--json", folder, "--answer", run_id, "--decision", decision)

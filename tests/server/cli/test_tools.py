@@ -107,7 +107,7 @@ def test_a_call_that_asks_a_person(tmp_path: Path):
     folder(tmp_path)
     asked = crew("call", tmp_path, "restart", "--arg", "name=x")
     assert (asked.returncode, asked.stdout) == (1, "")
-    assert 'restart asks a person first: {"name":"x"}; approve it with --yes' in asked.stderr
+    assert 'restart asks a person first: {"name": "x"}; approve it with --yes' in asked.stderr
     assert crew("call", tmp_path, "restart", "--arg", "name=x", "--yes").returncode == 0
 
 

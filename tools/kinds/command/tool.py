@@ -1,5 +1,6 @@
 """One call of a command: start the program, read what it writes, end it in time."""
 
+import shlex
 import shutil
 import signal
 import sys
@@ -81,8 +82,8 @@ class _CommandCall:
         self.sandbox, self.marks = sandbox, marks
 
     def show(self, arguments: dict[str, Any]) -> str:
-        """The argv of a call, for a person."""
-        return repr(fill_argv(self.entry, self.program, arguments))
+        """The command of a call, as a person would type it."""
+        return shlex.join(fill_argv(self.entry, self.program, arguments))
 
     def require_cwd(self) -> Path:
         """Where it runs.
