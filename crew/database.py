@@ -60,17 +60,33 @@ async def open_database(
     queued: bool = True,
 ) -> Database:
     """The store, and the queue where it is shared. See `open_store`; `queued`: open the queue."""
-    if url is None or url == "":
-        kept = folder / ".crew"
-        await asyncio.to_thread(_make_private, kept)
-        return Database(await _open_sqlite(kept / "crew.db"))
-    if url in ("memory:", "memory://"):
+    if url is not None and is_shared(url):
+        return await _open_postgres(url, crew, connections, queued=queued)
+    path = sqlite_path(url, folder)
+    if path is None:
         return Database(MemoryStore())
+    if not url:
+        await asyncio.to_thread(_make_private, path.parent)
+    return Database(await _open_sqlite(path))
+
+
+def sqlite_path(url: str | None, folder: Path) -> Path | None:
+    """Find the file that a URL of SQLite names; None for `memory:`.
+
+    Args:
+        url: see `open_store`; not one of PostgreSQL.
+        folder: the crew's.
+
+    Raises:
+        StoreError: the URL names no store.
+    """
+    if not url:
+        return folder / ".crew" / "crew.db"
+    if url in ("memory:", "memory://"):
+        return None
     if url.startswith("sqlite:///") and len(url) > len("sqlite:///"):
         # as SQLAlchemy has it: three slashes and a relative path, four and an absolute one
-        return Database(await _open_sqlite(Path(url.removeprefix("sqlite:///"))))
-    if is_shared(url):
-        return await _open_postgres(url, crew, connections, queued=queued)
+        return Path(url.removeprefix("sqlite:///"))
     # only its scheme is shown: a URL may hold a password
     scheme = url.partition(":")[0]
     raise StoreError(

@@ -25,10 +25,12 @@ class Caller:
 
     run_id: str = ""
     agent_id: str = ""
-    # whom the run belongs to
+    # the person whom the run is for; its owner where it is for nobody else
     user: str = ""
     # the group in which it speaks, where calls of several agents may have the same id
     group: str | None = None
+    # the name of the token that the run belongs to; "" where nobody has one
+    owner: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +55,8 @@ class ToolContext:
         call_id: the call's.
         run_id: the run that it is part of.
         agent_id: the agent that made it.
-        user: whom the run belongs to.
+        user: the person whom the run is for (`user_id`), else its owner.
+        owner: the name of the token that the run belongs to, which may act for many users.
         group: in which the agent speaks, if it does.
         facts: what became of the call beside its output.
         reply: what a person has said to what the tool asked before (`FormsNeeded`).
@@ -67,6 +70,7 @@ class ToolContext:
         user: str = "",
         group: str | None = None,
         *,
+        owner: str = "",
         monotonic: Callable[[], float] = time.monotonic,
         find_secret: FindSecret = find_no_secret,
         reply: Reply | None = None,
@@ -79,12 +83,13 @@ class ToolContext:
             agent_id: see above.
             user: see above.
             group: in which the agent speaks, if it does.
+            owner: see above.
             monotonic: the clock of its deadlines.
             find_secret: what `secret` asks.
             reply: see above.
         """
         self.call_id, self.run_id, self.agent_id, self.user = call_id, run_id, agent_id, user
-        self.group, self.reply = group, reply
+        self.group, self.reply, self.owner = group, reply, owner
         self.facts: Facts = {}
         self._monotonic, self._find_secret = monotonic, find_secret
         self._ends_at = float("inf")

@@ -178,6 +178,7 @@ class _Call:
             caller.agent_id,
             caller.user,
             caller.group,
+            owner=caller.owner,
             monotonic=self.clock.monotonic,
             find_secret=sequence.find_secret,
             reply=sequence.replies.get(call.id),

@@ -148,7 +148,8 @@ class CrewExecutor:
 
     def _turn(self, agent_id: str, group: str | None = None) -> Turn:
         """A turn of an agent, in a group or by itself."""
-        caller = Caller(self.row.run_id, agent_id, self.row.owner, group)
+        row = self.row
+        caller = Caller(row.run_id, agent_id, row.user_id or row.owner, group, row.owner)
         agent = self.crew.agents[agent_id]
         context = self._contexts.of(agent, group)
         return Turn(agent, group, caller, self._told, self._stages, context)

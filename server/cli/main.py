@@ -92,6 +92,10 @@ COMMANDS = {
         "leaks.command",
         "Plant secrets, serve a copy of the crew, and search all that it says, stores and logs.",
     ),
+    "backup": (
+        "backup",
+        "Copy the database of a crew's runs to a file, also while a server writes, and check it.",
+    ),
     "token": ("tokens", "The tokens of a file that CREW_TOKEN_FILE names."),
 }
 

@@ -9,7 +9,7 @@ import jsonschema_rs
 import pytest
 from starlette.routing import Route
 
-from crew import MemoryStore, Query, Runs, load_crew
+from crew import Answer, MemoryStore, Query, Runs, load_crew
 from crew.journal.wire import events_lost, gap, ping
 from server.http.app import PAGES, _routes
 from server.http.openapi.document import openapi_document
@@ -150,7 +150,7 @@ async def test_events_are_as_described(tmp_path: Path):
         routing={"agent_behaviors": {"a": {"wait_timeout_seconds": 5}}},
     )
     (folder / "pay.py").write_text('def pay() -> str:\n    """Pay."""\n    return ""\n')
-    events += (await play(load_crew(folder), "x", "not now")).events
+    events += (await play(load_crew(folder), "x", Answer(decision="deny"))).events
     failing = crew_of(tmp_path / "failing", {"a": {}}, [{"fail": "refused"}])
     async with Runs(failing, MemoryStore()) as runs:
         run = await runs.start(Query("x"))

@@ -89,14 +89,14 @@ class Played:
 
 
 async def play(
-    crew: Crew, *texts: str, query: Query | None = None, runs: Runs | None = None
+    crew: Crew, *texts: str | Answer, query: Query | None = None, runs: Runs | None = None
 ) -> Played:
     """Run a crew on a query, and answer its pauses with the further texts."""
     own = runs or Runs(crew, MemoryStore())
-    run = await own.start(query or Query(texts[0]))
+    run = await own.start(query or Query(str(texts[0])))
     for text in texts[1:] if query is None else texts:
         await run.outcome()
-        run = await own.resume(run.id, Answer(text))
+        run = await own.resume(run.id, Answer(text) if isinstance(text, str) else text)
     row = await run.outcome()
     events = [json.loads(event.encoded) async for event in own.follow(run.id) if event is not None]
     if runs is None:

@@ -145,6 +145,7 @@ def _answer(runner: asyncio.Runner, tool: Tool, setup: Setup, call: Call, owner:
         call.agent_id,
         call.user,
         call.group,
+        owner=call.owner,
         find_secret=owner.find_secret,
     )
     context.begin(time.monotonic() + call.remaining_seconds, owner.tell)

@@ -65,6 +65,7 @@ class _Processes:
                 context.agent_id,
                 context.user,
                 context.group,
+                context.owner,
                 context.remaining_seconds,
             )
             try:

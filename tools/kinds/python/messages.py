@@ -35,6 +35,7 @@ class Call:
     agent_id: str
     user: str
     group: str | None
+    owner: str
     remaining_seconds: float
 
 

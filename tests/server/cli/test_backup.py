@@ -1,0 +1,107 @@
+"""`crew backup`: a copy that is whole, taken while a server writes."""
+
+import os
+import sqlite3
+import threading
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from tests.server.cli.test_run import crew
+from tests.support.crews import write_crew
+from tests.support.processes import client, serving
+
+COPIES = 6
+
+
+def runs_in(path: Path) -> set[str]:
+    with closing(sqlite3.connect(path)) as database:
+        assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+        return {run_id for (run_id,) in database.execute("SELECT run_id FROM runs")}
+
+
+def test_a_copy_under_load_has_every_run_that_was_accepted(tmp_path: Path):
+    """Before the copy began; each copy is whole, private, and a database of its own."""
+    folder = write_crew(tmp_path / "crew", {"a": {}})
+    accepted: list[str] = []
+    over = threading.Event()
+    with serving(folder) as server:
+
+        def post() -> None:
+            with client(server) as http:
+                while not over.is_set():
+                    answer = http.post("/api/crew/run", json={"query": "x"})
+                    accepted.append(answer.json()["run_id"])
+
+        threads = [threading.Thread(target=post) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        try:
+            for number in range(COPIES):
+                before = set(accepted)
+                made = crew("backup", folder, tmp_path / f"{number}.db")
+                assert made.returncode == 0, made.stderr
+                assert before <= runs_in(tmp_path / f"{number}.db")
+                assert f"{tmp_path / f'{number}.db'}: " in made.stdout
+        finally:
+            over.set()
+            for thread in threads:
+                thread.join()
+        assert accepted
+    assert (tmp_path / "0.db").stat().st_mode & 0o777 == 0o600
+    assert [
+        one.name for one in tmp_path.iterdir() if ".db-" in one.name or "part" in one.name
+    ] == []
+    # it is taken like any other database
+    url = f"sqlite:///{tmp_path / '0.db'}"
+    assert crew("runs", folder, CREW_DATABASE_URL=url).stdout.count("completed") > 0
+
+
+def test_a_bad_database_makes_no_file(tmp_path: Path):
+    """Ends with 1; nothing is overwritten."""
+    folder = write_crew(tmp_path / "crew", {"a": {}})
+    assert "no database" in crew("backup", folder, tmp_path / "x.db").stderr
+    for _ in range(3):
+        crew("run", folder, "x" * 5000)
+    database = folder / ".crew" / "crew.db"
+    for name in ("there.db", "link.db"):
+        (tmp_path / "link.db").unlink(missing_ok=True)
+        (tmp_path / "link.db").symlink_to(tmp_path / "elsewhere.db")
+        (tmp_path / "there.db").write_text("mine")
+        refused = crew("backup", folder, tmp_path / name)
+        assert (refused.returncode, "exists already" in refused.stderr) == (1, True)
+    assert (tmp_path / "there.db").read_text() == "mine"
+    with database.open("r+b") as file:
+        # pages in the middle
+        file.seek(4096 * 3)
+        file.write(os.urandom(4096 * 20))
+    ended = crew("backup", folder, tmp_path / "bad.db")
+    assert ended.returncode == 1
+    assert not (tmp_path / "bad.db").exists()
+
+
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [("memory:", "keeps nothing"), ("postgresql://u:CANARYpassword@h/db", "pg_dump -Fc")],
+)
+def test_what_is_no_file_is_said(tmp_path: Path, url: str, said: str):
+    """And what to do instead; without the password of the address."""
+    folder = write_crew(tmp_path / "crew", {"a": {}})
+    ended = crew("backup", folder, tmp_path / "x.db", CREW_DATABASE_URL=url)
+    assert (ended.returncode, said in ended.stderr) == (2, True)
+    assert "CANARY" not in ended.stderr
+
+
+def test_a_folder_keeps_the_newest(tmp_path: Path):
+    """Others' files stay."""
+    folder = write_crew(tmp_path / "crew", {"a": {}})
+    crew("run", folder, "x")
+    kept = tmp_path / "kept"
+    kept.mkdir()
+    for name in ("crew-20200101T000000Z.db", "crew-20210101T000000Z.db", "other.db"):
+        (kept / name).write_text("old")
+    assert crew("backup", folder, kept, "--keep", "2").returncode == 0
+    names = sorted(one.name for one in kept.iterdir())
+    assert names[0] == "crew-20210101T000000Z.db"
+    assert (len(names), names[-1]) == (3, "other.db")
