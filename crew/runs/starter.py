@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 from typing import assert_never
 
-from crew.crew import Crew
 from crew.engine.decisions import changed_call, wrong_decision
 from crew.engine.masking import masked_answer, masked_query
 from crew.journal.conversations import owner_of
@@ -140,7 +139,7 @@ class RunStarter:
     async def expire(self, row: RunRow) -> None:
         """Resume a paused run that nobody has answered in time; nothing if somebody has."""
         asked = Asked(row.request_id)
-        resuming = self._resume_locked(row.run_id, _no_answer(row), asked, expired=True)
+        resuming = self._resume_locked(row.run_id, no_answer(row), asked, expired=True)
         with contextlib.suppress(NotPaused, UnknownRun):
             await asyncio.shield(asyncio.ensure_future(resuming))
 
@@ -206,10 +205,10 @@ class RunStarter:
             if reason := self._not_paused(run_id, answer, state):
                 self.revisions.release(crew)
                 raise await self._refusal(reason, asked.key)
-            late = not expired and ends is None and self._is_over(row)
+            late = not expired and ends is None and is_over(row, self.store.now())
             if late:
                 # the deadline holds whoever looks first
-                answer, asked, expired = _no_answer(row), Asked(row.request_id), True
+                answer, asked, expired = no_answer(row), Asked(row.request_id), True
             wrong = None if expired else wrong_decision(answer, state.question, crew.agents)
             if state.question is not None and not may_decide and not expired:
                 wrong = "this pause asks about calls; decide on them by POST"
@@ -220,7 +219,7 @@ class RunStarter:
                 self.revisions.release(crew)
                 raise ChangedCall(text)
             answer = masked_answer(answer, crew.secrets)
-            event = _resumed(row, crew, state, answer, asked.request_id, expired=expired)
+            event = resumed_event(row, crew, state, answer, asked.request_id, expired=expired)
             running = row.resumed(asked.request_id)
             run = self.factory.make(crew, running, state, stream=answer.deltas)
             run.journal.keep(asked.entry)
@@ -234,10 +233,6 @@ class RunStarter:
             if late:
                 raise AnsweredTooLate(run, row.paused_until or "")
             return run
-
-    def _is_over(self, row: RunRow) -> bool:
-        """Return whether a pause has a deadline that has passed."""
-        return row.paused_until is not None and row.paused_until <= rfc3339(self.store.now())
 
     async def _paused(self, run_id: str, key: IdempotencyKey | None) -> Opened:
         """A paused run whose last segment has stopped here."""
@@ -333,24 +328,3 @@ class RunStarter:
                 raise await self._refusal(f"run {run.id} has been answered already", key)
             case _:
                 assert_never(result)
-
-
-def _no_answer(row: RunRow) -> Answer:
-    """Build what stands for the answer to a pause that is over."""
-    text = f"nobody answered until {row.paused_until}"
-    return Answer(text, decision="deny", pause_seq=row.pause_seq)
-
-
-def _resumed(
-    row: RunRow,
-    crew: Crew,
-    state: RunState,
-    answer: Answer,
-    request_id: str,
-    *,
-    expired: bool,
-) -> RunResumed:
-    agent_id = state.paused_agent_id
-    name = crew.name_of(agent_id)
-    of = state.conversation
-    return RunResumed(row.crew, agent_id, name, request_id, answer, expired, of)

@@ -1,11 +1,8 @@
-"""A run in the terminal, from the query to the answer; and the runs that are kept."""
+"""A run in the terminal, from the query to the answer."""
 
 import asyncio
-import json
-import os
 import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,30 +10,23 @@ import anyio
 from rich.console import Console
 
 from crew.errors import CrewError
-from crew.journal.events import RunStatus
-from crew.journal.listing import RunFilter
 from crew.journal.query import Answer, CallDecision, Query
 from crew.journal.rows import RunRow
-from crew.journal.store import RunStore
-from crew.journal.wire import RunEvent
 from crew.runs.chores import Chores
-from crew.runs.errors import AnsweredTooLate, ChangedCall, UnknownRun, WrongDecision
-from crew.runs.live import LiveRuns
+from crew.runs.errors import AnsweredTooLate, ChangedCall, WrongDecision
 from crew.runs.maintenance import apply_cancellations, recover_left
-from crew.runs.reader import RunReader
 from crew.runs.run import Run
 from crew.runs.runs import Runs
 from server.cli.audit import record, user_name
+from server.cli.output import Output
 from server.cli.run_view import RunView
-from tools.clock import SYSTEM_CLOCK
-from tools.texts import visible, visible_json
+from server.cli.stored import find_run
+from tools.texts import visible
 from tools.threads import call_in_thread
 
-LISTED_KEYS = ("run_id", "status", "reason", "started_at", "query")
 # how long another process may take to end a run, and between two looks
 CANCEL_SECONDS = 10.0
 LOOK_SECONDS = 0.1
-WATCH_SECONDS = 1.0
 NO_WORKER = "crew: no worker is at work; the run waits for one: start `crew worker DIR` beside this"
 
 
@@ -53,48 +43,6 @@ class Retry:
     """A failed run is to be taken up again."""
 
     run_id: str
-
-
-class _Console(Console):
-    def on_broken_pipe(self) -> None:
-        """Let the caller know; rich would end the process."""
-        raise BrokenPipeError
-
-
-class Output:
-    """Prints events: as JSON, one a line, or as a view; nothing once the reader has gone."""
-
-    def __init__(self, *, as_lines: bool) -> None:
-        self.as_lines = as_lines
-        self.console = _Console(highlight=False)
-        self.view = RunView(self.console)
-
-    def show(self, event: RunEvent) -> None:
-        """Print one event."""
-        with self._until_reader_is_gone():
-            if self.as_lines:
-                print(visible_json(event.encoded), flush=True)
-            else:
-                self.view.show(event)
-                sys.stdout.flush()
-
-    @contextmanager
-    def live(self) -> Iterator[None]:
-        """Show who is at work, while a segment goes on."""
-        if not self.as_lines:
-            self.view.live.begin()
-        try:
-            yield
-        finally:
-            self.view.live.end()
-
-    @contextmanager
-    def _until_reader_is_gone(self) -> Iterator[None]:
-        try:
-            yield
-        except BrokenPipeError:
-            # `| head` has read enough: the run goes on to its end all the same
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 async def play(runs: Runs, asked: Query | Resume | Retry, output: Output) -> RunRow:
@@ -303,68 +251,3 @@ async def _with_decisions(runs: Runs, run_id: str, answer: Answer) -> Answer:
     except ValueError as error:
         raise WrongDecision(f"{error}; the run stays paused") from None
     return replace(answer, text="", decisions=decisions)
-
-
-async def show_run(store: RunStore, run_id: str, *, as_document: bool) -> None:
-    """Print a run with its events; raises UnknownRun."""
-    output = Output(as_lines=as_document)
-    try:
-        reader = RunReader(LiveRuns(store, SYSTEM_CLOCK))
-        row = await reader.row(await find_run(store, run_id))
-        output.view.query = row.query
-        async for event in reader.stored(row.run_id):
-            output.show(event)
-    finally:
-        await store.aclose()
-
-
-async def list_runs(
-    store: RunStore, status: RunStatus | None, *, as_document: bool, watch: bool
-) -> None:
-    """Print the newest runs; with `watch`, those that are new or have changed, until Ctrl-C."""
-    shown: dict[str, RunRow] = {}
-    try:
-        while True:
-            rows = await store.rows(RunFilter(status))
-            for row in rows if not watch else reversed(rows):
-                if shown.get(row.run_id) != row:
-                    shown[row.run_id] = row
-                    _print_row(row, as_document=as_document)
-            if not watch:
-                return
-            sys.stdout.flush()
-            await asyncio.sleep(WATCH_SECONDS)
-    finally:
-        await store.aclose()
-
-
-async def find_run(store: RunStore, text: str) -> str:
-    """The id of the run that a person means: by its id, the beginning of it, or `last`.
-
-    Raises:
-        UnknownRun: there is none, or there are several.
-    """
-    if text == "last":
-        newest = await store.rows(limit=1)
-        if not newest:
-            raise UnknownRun(text)
-        return newest[0].run_id
-    if await store.row(text) is not None:
-        return text
-    # newest first, from behind all that begin so
-    near = await store.rows(limit=2, after=f"{text}~") if text else []
-    found = [row.run_id for row in near if row.run_id.startswith(text)]
-    if len(found) > 1:
-        raise UnknownRun(f"{text}…: several runs begin so")
-    if not found:
-        raise UnknownRun(text)
-    return found[0]
-
-
-def _print_row(row: RunRow, *, as_document: bool) -> None:
-    if as_document:
-        document = {key: getattr(row, key) for key in LISTED_KEYS}
-        print(visible_json(json.dumps(document, ensure_ascii=False)))
-        return
-    query = " ".join(row.query.split())[:60]
-    print(f"{row.run_id}  {row.started_at}  {row.status:<9}  {visible(query)}")

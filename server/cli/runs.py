@@ -26,8 +26,10 @@ from server.cli.conversations import User, checked_id
 from server.cli.exits import HERE, Exit, Folder, exit_code_of, fail
 from server.cli.hints import answer_commands
 from server.cli.opening import Provider, load, open_runs, open_to_look
-from server.cli.play import Output, Resume, Retry, cancel_run, list_runs, play, show_run
+from server.cli.output import Output
+from server.cli.play import Resume, Retry, cancel_run, play
 from server.cli.run_view import parse_arguments
+from server.cli.stored import list_runs, show_run
 from tools.approval import Remember
 
 # an id is the model's, and may have the marks that stand around it
