@@ -1,6 +1,7 @@
 """What a run says, how it is written down, and the state that follows from it.
 
-Modules, in reading order: `query` (what is asked and answered), `questions` (what a pause asks
+Modules, in reading order: `query` (what is asked and answered), `call_text` (a
+call as a person reads it), `questions` (what a pause asks
 about calls), `events` (all that can happen), `watch` (notices of other processes), `rows`,
 `listing` (which runs are wanted), `audit`, `grants` (approvals that outlive their run), `notices`
 (what others are told), `schedules` (how far each has come), `conversations` (threads of runs),

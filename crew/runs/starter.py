@@ -46,6 +46,7 @@ from crew.runs.errors import (
     key_taken,
 )
 from crew.runs.factory import RunFactory
+from crew.runs.resuming import is_over, no_answer, resumed_event
 from crew.runs.room import Room
 from crew.runs.run import Run, new_run_id
 from tools.clock import rfc3339
