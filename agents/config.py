@@ -124,8 +124,8 @@ class AgentConfig(Shape):
     """The model, its provider and URL in one; instead of the three keys above."""
     backup: ModelConfig | None = None
     """Tried when the primary has failed for good."""
-    temperature: Temperature | None = 0.7
-    """0 to 2; null: not sent."""
+    temperature: Temperature | None = None
+    """0 to 2; not sent unless given, so that the provider's own default holds."""
     top_p: Annotated[float, Field(gt=0, le=1)] | None = None
     """Nucleus sampling; not sent unless given."""
     max_tokens: Annotated[int, Field(gt=0)] | None = None
@@ -139,7 +139,8 @@ class AgentConfig(Shape):
     tool_call_mode: ToolCallMode = "auto"
     """`native`: the provider's tool calls; `text`: `Name(args)` at the start of a line.
 
-    `auto`: native; in text where the provider says that the model has no native calls.
+    `auto`: native, and what a model writes with its template's marks or as its whole answer; in
+    text where the provider says that the model has no native calls.
     """
     cost_limits: CostLimits = CostLimits()
     """What it may use."""

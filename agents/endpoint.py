@@ -1,22 +1,35 @@
 """Where a provider's models are, and how they are asked: in the configuration, and live."""
 
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated
-from urllib.parse import urlsplit
+from typing import Annotated, Any
+from urllib.parse import parse_qsl, urlsplit, urlunsplit
 
 from pydantic import AfterValidator, Field, SecretStr
 
+from agents.quirks import QuirksConfig
 from tools.config.common import BreakerSetting, LimitsConfig
 from tools.secrets import SECRET_HEADER, Secrets
 from tools.yaml_shape import Shape
 
+SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
+OPENAI_URL = "https://api.openai.com/v1"
+OPENAI_BASE, OPENAI_KEY = "OPENAI_BASE_URL", "OPENAI_API_KEY"
 TIMEOUT_SECONDS = 120.0
 MAX_RETRIES = 2
 
 
-def _check_address(value: str) -> str:
-    # the value is not repeated: it may come from the environment, with a password in it
+# people paste the whole address of a request
+REQUEST_PATHS = ("/chat/completions", "/completions", "/responses")
+
+
+def check_address(value: str) -> str:
+    """Check an address; raises ValueError, without the value, which may have a password in it."""
+    value = value.strip()
     wrong = "expected an address such as https://gateway.example.com/v1"
+    if value and not SCHEME.match(value):
+        raise ValueError(f"{wrong}; http:// or https:// is missing at its beginning")
     try:
         parts = urlsplit(value)
         usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
@@ -27,19 +40,44 @@ def _check_address(value: str) -> str:
     if parts.username is not None:
         # it would stand beside the key, of which a request can have one only
         raise ValueError(f"{wrong}; a user or password goes into api_key or headers")
-    return value
+    return _base_of(value)
+
+
+def unquoted(value: str) -> str:
+    """A value without the quotes that `docker run --env-file` keeps, and white space around it."""
+    text = value.strip()
+    is_quoted = len(text) > 1 and text[0] == text[-1] and text[0] in "\"'"
+    return text[1:-1].strip() if is_quoted else text
+
+
+def openai_address(environment: Mapping[str, str]) -> str:
+    """Where provider openai is; raises ValueError, which names the variable, for no address."""
+    try:
+        return check_address(unquoted(environment.get(OPENAI_BASE, ""))) or OPENAI_URL
+    except ValueError as error:
+        raise ValueError(f"the environment variable {OPENAI_BASE}: {error}") from None
+
+
+def _base_of(value: str) -> str:
+    """An address without the path of one kind of request, and without a slash at its end."""
+    parts = urlsplit(value)
+    path = parts.path.rstrip("/")
+    for ending in REQUEST_PATHS:
+        path = path.removesuffix(ending)
+    return urlunsplit((parts.scheme, parts.netloc, path.rstrip("/"), parts.query, ""))
 
 
 def _check_sendable(value: SecretStr) -> SecretStr:
-    text = value.get_secret_value()
+    # a key that was read from a file has a line break at its end
+    text = value.get_secret_value().strip()
     if not text.isascii() or not text.isprintable():
         raise ValueError(
             "expected a text that can be sent in an HTTP header: printable ASCII, on one line"
         )
-    return value
+    return SecretStr(text)
 
 
-Address = Annotated[str, AfterValidator(_check_address)]
+Address = Annotated[str, AfterValidator(check_address)]
 HeaderName = Annotated[str, Field(pattern=r"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")]
 HeaderValue = Annotated[SecretStr, AfterValidator(_check_sendable)]
 
@@ -51,7 +89,10 @@ class ProviderConfig(Shape):
     """
 
     base_url: Address | None = None
-    """Up to and with `/v1`; needed unless the provider is a built-in one."""
+    """Up to and with `/v1`; needed unless the provider is a built-in one.
+
+    A query (`?api-version=…`) goes with each request.
+    """
     api_key: HeaderValue | None = None
     """Sent as a bearer token."""
     headers: dict[HeaderName, HeaderValue] = {}
@@ -66,6 +107,8 @@ class ProviderConfig(Shape):
     breaker: BreakerSetting = None
     """When it is not asked, since it does not work: an agent with a backup asks that at once,
     another one waits. `false`: it is always asked. On unless given, but for `scripted`."""
+    quirks: QuirksConfig | None = None
+    """What it can do and refuses; found out unless given."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +121,24 @@ class Endpoint:
     headers: tuple[tuple[str, str], ...]
     timeout_seconds: float
     max_retries: int
+    # declared, as values of Quirks
+    quirks: tuple[tuple[str, Any], ...] = ()
+
+    def url_of(self, path: str) -> str:
+        """The address of a kind of request: its path behind the endpoint's, with the query."""
+        parts = urlsplit(self.base_url)
+        path = parts.path.rstrip("/") + path
+        return urlunsplit((parts.scheme, parts.netloc, path, parts.query, ""))
+
+    @property
+    def path_url(self) -> str:
+        """The address without its query."""
+        return urlunsplit(urlsplit(self.base_url)._replace(query=""))
+
+    @property
+    def query(self) -> dict[str, str]:
+        """What goes with each request."""
+        return dict(parse_qsl(urlsplit(self.base_url).query, keep_blank_values=True))
 
     def tell(self, secrets: Secrets) -> None:
         """What of it is a secret."""

@@ -9,8 +9,9 @@ from typing import Literal
 
 # refused: a 4xx; rate_limited: 429; unavailable: 5xx; connection: none, or lost; timeout: no
 # answer in time; unreadable: cut off, or not what it should be; empty: neither text nor call;
-# budget: cost_limits; no_rule: the script has none that fits; breaker_open: not asked, since its
-# provider does not work; context_overflow: the request is longer than the model can take
+# budget: cost_limits; quota: what was paid for is used up; no_rule: the script has none that fits;
+# breaker_open: not asked, since its provider does not work; context_overflow: the request is longer
+# than the model can take
 ModelErrorCode = Literal[
     "refused",
     "rate_limited",
@@ -20,6 +21,7 @@ ModelErrorCode = Literal[
     "unreadable",
     "empty",
     "budget",
+    "quota",
     "no_rule",
     "breaker_open",
     "context_overflow",
@@ -33,17 +35,35 @@ class ModelError(Exception):
     """A call of a model failed."""
 
     def __init__(
-        self, code: ModelErrorCode, message: str, *, retry_after_seconds: float | None = None
+        self,
+        code: ModelErrorCode,
+        message: str,
+        *,
+        retry_after_seconds: float | None = None,
+        final: bool = False,
     ) -> None:
-        """`retry_after_seconds`: what the server asked for, if it did."""
+        """Build the error.
+
+        Args:
+            code: how it failed.
+            message: for people.
+            retry_after_seconds: what the server asked for, if it did.
+            final: another try does not help, whatever the code.
+        """
         super().__init__(message)
         self.code: ModelErrorCode = code
         self.retry_after_seconds = retry_after_seconds
+        self.final = final
 
     @property
     def retryable(self) -> bool:
         """Whether another try of the same call may help."""
-        return self.code in RETRYABLE
+        return self.code in RETRYABLE and not self.final
+
+    def told(self, message: str) -> "ModelError":
+        """The same failure in other words."""
+        wait = self.retry_after_seconds
+        return ModelError(self.code, message, retry_after_seconds=wait, final=self.final)
 
 
 class ProviderError(Exception):

@@ -36,6 +36,4 @@ class Fallback:
         try:
             return await self.backup.reply(request, emit)
         except ModelError as error:
-            message = f"{first}; backup: {error}"
-            wait = error.retry_after_seconds
-            raise ModelError(error.code, message, retry_after_seconds=wait) from first
+            raise error.told(f"{first}; backup: {error}") from first

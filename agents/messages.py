@@ -9,6 +9,9 @@ from pydantic_core import from_json, to_json
 
 from tools.calls import CallStatus, ToolCall
 
+# in `AgentMessage.extra`: nobody else gets the rest of it
+SOURCE_KEY = "crewline_source"
+
 
 @dataclass(frozen=True, slots=True)
 class UserMessage:
@@ -53,7 +56,8 @@ class AgentMessage:
     calls: tuple[ToolCall, ...] = ()
     # the calls came through the provider's own mechanism, not as text
     native: bool = True
-    # what else the provider sent with the message and wants back unchanged
+    # what else the provider sent with the message and wants back unchanged; under SOURCE_KEY which
+    # provider, address and model that was
     extra: dict[str, Any] = field(default_factory=dict)
 
 

@@ -12,6 +12,17 @@ from tools.calls import ToolCall
 WireMessage = dict[str, Any]
 
 
+@dataclass(frozen=True, slots=True)
+class Private:
+    """What a model has sent with a message and wants back unchanged; no other model gets it."""
+
+    # names provider, address and model; "": of an earlier version, which did not keep it
+    source: str
+    # of the message, and of each of its calls
+    message: dict[str, Any]
+    calls: tuple[dict[str, Any], ...] = ()
+
+
 @dataclass(slots=True)
 class ShownMessage:
     """A message as the model is sent it, and the tool results that it carries, if any."""
@@ -20,6 +31,7 @@ class ShownMessage:
     results: tuple[ToolOutput, ...] = ()
     # of the model that it is for
     tokenizer: Tokenizer = ESTIMATE
+    private: Private | None = None
     # made once: the same message is a part of many requests
     _tokens: int = field(default=-1, init=False, repr=False, compare=False)
 
@@ -38,6 +50,8 @@ class Usage:
     prompt_tokens: int = 0
     completion_tokens: int = 0
     cost_usd: float = 0.0
+    # the provider did not count, so that these are our own estimate, or a part of them is
+    estimated: bool = False
 
     @property
     def total_tokens(self) -> int:
@@ -49,6 +63,7 @@ class Usage:
             self.prompt_tokens + other.prompt_tokens,
             self.completion_tokens + other.completion_tokens,
             self.cost_usd + other.cost_usd,
+            self.estimated or other.estimated,
         )
 
 
@@ -87,6 +102,8 @@ class ModelReply:
     extra: dict[str, Any] = field(default_factory=dict)
     # whether the model has native calls, as far as it has shown
     has_native_calls: bool = True
+    # whether calls that it writes into its text, with marks, are calls
+    has_written_calls: bool = True
 
 
 @dataclass(frozen=True, slots=True)

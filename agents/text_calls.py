@@ -77,7 +77,7 @@ def find_calls(text: str, tools: Mapping[str, Mapping[str, Any]]) -> list[FoundC
         if fence < len(fences) and fences[fence][0] <= found.start():
             position = fences[fence][1]
             continue
-        reader = _Reader(text, found.end())
+        reader = Reader(text, found.end())
         error, arguments = None, {}
         try:
             arguments = reader.arguments(tools[found[1]])
@@ -97,13 +97,37 @@ def _opening(tools: tuple[str, ...]) -> re.Pattern[str]:
     return re.compile(rf"^[ \t]*({names})\(", re.MULTILINE)
 
 
-class _Reader:
-    """Reads the arguments of one call, from behind its opening bracket."""
+class Reader:
+    """Reads what stands behind a place in a text: arguments, values, objects."""
 
     def __init__(self, text: str, at: int) -> None:
         self.text, self.at = text, at
 
+    def call_arguments(self, properties: Mapping[str, Any]) -> dict[str, Any]:
+        """Read the arguments of a call up to its closing bracket; `({...})` has all of them.
+
+        Raises:
+            Unreadable: they cannot be read.
+        """
+        start = self.at
+        if self._space() == "{" and len(properties) != 1:
+            try:
+                found = self.object()
+            except Unreadable:
+                found = None
+            if found is not None and self._take(")"):
+                return found
+            self.at = start
+        return self.arguments(properties)
+
+    def object(self) -> dict[str, Any]:
+        """Read an object, with either kind of quotes; raises Unreadable."""
+        if not self._take("{"):
+            raise Unreadable("expected an object")
+        return self._object(0)
+
     def arguments(self, properties: Mapping[str, Any]) -> dict[str, Any]:
+        """Read the arguments of a call, positional ones too; raises Unreadable."""
         parameters = list(properties)
         out: dict[str, Any] = {}
         position = 0

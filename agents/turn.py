@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from pydantic import BaseModel
 
 from agents.agent import Agent
+from agents.call_names import with_own_name
 from agents.context.blocks import as_data, cut_to
 from agents.context.loaded import Context
 from agents.context.view import shown_lines, text_of
@@ -31,6 +32,7 @@ from agents.model import ModelEvent, ModelReply, Notice, RequestEnded, TextDelta
 from agents.request import Prepared, messages_through, prepare, shown_blocks, window_of
 from agents.stages import Stages
 from agents.text_calls import bare_lines, find_calls
+from agents.written.find import find_written_calls
 from tools.calls import (
     CallAsked,
     CallEvent,
@@ -232,11 +234,12 @@ class Turn:
         """The calls of an answer, and whether they came natively."""
         mode = self.agent.tool_call_mode
         if reply.calls or mode == "native":
-            return reply.calls, True
+            return tuple(with_own_name(call, self.agent.tools) for call in reply.calls), True
         tools = self.agent.tools.values()
         properties = {tool.name: tool.parameters.get("properties", {}) for tool in tools}
-        found = find_calls(reply.content, properties)
-        if found and mode == "auto" and reply.has_native_calls:
+        marked = find_written_calls(reply.content, properties) if reply.has_written_calls else []
+        found = marked or find_calls(reply.content, properties)
+        if found and not marked and mode == "auto" and reply.has_native_calls:
             tool = found[0].call.tool
             text = f"{reply.model} has native calls, so {tool}(…) in its text is none"
             await self._warn("call_in_text", f"{text}; tool_call_mode: text would make it one")

@@ -11,12 +11,14 @@ from agents.errors import ProviderError
 from agents.helper import Helper
 from agents.places import Places
 from agents.providers.catalog import Catalog
+from agents.quirks import QuirkTables
 from agents.tokens import Tokenizer, TokenRatios
 from crew.assembly.agents import check_windows, make_agents
 from crew.assembly.helpers import make_helpers
 from crew.assembly.models import require_provider
 from crew.assembly.tokenizers import make_tokenizers
 from crew.assembly.tools import make_tools, tool_limits
+from crew.config.checks.keys import check_keys
 from crew.config.checks.validate import validate
 from crew.config.crew_file import CrewConfig
 from crew.config.document import YamlPath
@@ -80,12 +82,14 @@ class Recipe:
     places: Places = field(default_factory=lambda: Places(SYSTEM_CLOCK), compare=False)
     # of the environment, and of all revisions of the crew
     secrets: Secrets = field(default_factory=Secrets, compare=False)
-    # of its tools, in all revisions of the crew
+    # in all revisions of the crew: of its tools
     guards: Guards = field(default_factory=lambda: Guards(SYSTEM_CLOCK), compare=False)
-    # of its providers, in all revisions of the crew
+    # of its providers
     model_guards: Guards = field(default_factory=lambda: Guards(SYSTEM_CLOCK), compare=False)
-    # of its models, in all revisions of the crew
+    # of its models
     token_ratios: TokenRatios = field(default_factory=TokenRatios, compare=False)
+    # of its endpoints
+    quirk_tables: QuirkTables = field(default_factory=QuirkTables, compare=False)
     # of MCP, in all revisions of the crew
     servers: Servers = field(default_factory=Servers, compare=False)
     # only tools that read are called
@@ -126,6 +130,11 @@ class Recipe:
         )
         tools, problems = make_tools(files, self.tools, maker, imports=imports)
         found = [*files.problems, *problems, *validate(files, tools)]
+        if self.provider is not None:
+            # it replaces that of each agent
+            found = [one for one in found if one.code != "no-script"]
+        elif files.crew is not None:
+            found += check_keys(files, files.crew, environment)
         tokenizers, unmade = make_tokenizers(files) if imports else ({}, [])
         found += unmade
         if imports and files.crew is not None and not has_failed(found):
@@ -162,6 +171,7 @@ class Recipe:
             self.secrets,
             self.model_guards,
             self.token_ratios,
+            self.quirk_tables,
         )
         if self.provider is not None:
             require_provider(self.provider, catalog)
@@ -296,8 +306,7 @@ def check(
         environment: for `${NAME}`; the process's unless given.
         secrets: gets what is secret, as the files are read.
     """
-    kept = Secrets() if secrets is None else secrets
-    recipe = Recipe(tuple(tools), None, environment, secrets=kept)
+    recipe = Recipe(tuple(tools), None, environment, secrets=secrets or Secrets())
     return recipe.check(read_sources(Path(folder)), imports=imports)
 
 
@@ -335,7 +344,7 @@ def load_crew(
         places=Places(clock),
         guards=Guards(clock),
         model_guards=Guards(clock),
-        secrets=Secrets() if secrets is None else secrets,
+        secrets=secrets or Secrets(),
         dry=dry,
     )
     return recipe.load(read_sources(Path(folder)))

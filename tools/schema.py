@@ -40,6 +40,8 @@ class Signature:
     adapter: TypeAdapter[dict[str, Any]]
     # the parameter that takes the ToolContext, if there is one
     context_parameter: str | None
+    # of the schema's parts
+    types: Types
 
     @classmethod
     def of(cls, function: Callable[..., Any]) -> "Signature":
@@ -75,16 +77,19 @@ class Signature:
             default = parameters[key].default
             if default is not inspect.Parameter.empty:
                 field.setdefault("default", to_jsonable_python(default, fallback=str))
-        return cls(description, schema, adapter, context)
+        return cls(description, schema, adapter, context, Types(schema))
 
     def check(self, arguments: dict[str, Any]) -> dict[str, Any]:
         """The handler's keyword arguments, coerced ("5" is a 5).
 
+        Without those that are null and may be left out: models write null for what they leave out.
+
         Raises:
             ArgumentsError: it names every argument that is missing, unknown or wrong.
         """
+        given = without_nulls(plain_keys(arguments, self.parameters), self.parameters, self.types)
         try:
-            return self.adapter.validate_python(arguments)
+            return self.adapter.validate_python(given)
         except ValidationError as error:
             known = list(self.parameters["properties"])
             complaints = [_complaint(e["type"], e["loc"], e["msg"], known) for e in error.errors()]
@@ -171,12 +176,8 @@ class JsonSchema:
             ArgumentsError: it names every argument that is missing, unknown or wrong.
         """
         properties: dict[str, Any] = self.parameters["properties"]
-        required = self.parameters.get("required", ())
-        coerced = {
-            key: self._coerce(value, properties.get(key))
-            for key, value in arguments.items()
-            if not (value is None and key not in required and self._is_no_null(properties.get(key)))
-        }
+        given = without_nulls(plain_keys(arguments, self.parameters), self.parameters, self._types)
+        coerced = {key: self._coerce(value, properties.get(key)) for key, value in given.items()}
         complaints = []
         for error in self._validator.iter_errors(coerced):
             where = ".".join(str(part) for part in error.instance_path)
@@ -184,11 +185,6 @@ class JsonSchema:
         if complaints:
             raise ArgumentsError("; ".join(complaints))
         return coerced
-
-    def _is_no_null(self, schema: Any) -> bool:
-        """Whether a schema says what a value is, and null is none of that."""
-        types = self._types.of(schema)
-        return types is not None and "null" not in types
 
     def _coerce(self, value: Any, schema: Any) -> Any:
         """A value as its schema wants it, where a text stands for it, or it for a text."""
@@ -203,8 +199,44 @@ class JsonSchema:
                 return _from_text(value, types)
             case int() | float() if not isinstance(value, bool) and are_texts(types):
                 return str(value)
+            case float() if "integer" in types and "number" not in types and value.is_integer():
+                # the same to JSON; a path or a query must not have 5.0
+                return int(value)
             case _:
                 return value
+
+
+def plain_keys(arguments: dict[str, Any], parameters: dict[str, Any]) -> dict[str, Any]:
+    """Arguments without white space around their names, where only so the parameter is known."""
+    known = parameters["properties"]
+    if all(key in known for key in arguments):
+        return arguments
+    return {
+        key.strip()
+        if key not in known and key.strip() in known and key.strip() not in arguments
+        else key: value
+        for key, value in arguments.items()
+    }
+
+
+def without_nulls(
+    arguments: dict[str, Any], parameters: dict[str, Any], types: Types
+) -> dict[str, Any]:
+    """Arguments without those that are null, may be left out, and may not be null."""
+    if None not in arguments.values():
+        return arguments
+    known, required = parameters["properties"], parameters.get("required", ())
+    return {
+        key: value
+        for key, value in arguments.items()
+        if value is not None or key in required or not _is_no_null(known.get(key), types)
+    }
+
+
+def _is_no_null(schema: Any, types: Types) -> bool:
+    """Whether a schema says what a value is, and null is none of that."""
+    found = types.of(schema)
+    return found is not None and "null" not in found
 
 
 def _outside_references(schema: Any) -> Iterator[str]:

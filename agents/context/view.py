@@ -9,6 +9,7 @@ from agents.context.blocks import context_message
 from agents.context.loaded import LoadedBlock
 from agents.marks import quote_marks
 from agents.messages import (
+    SOURCE_KEY,
     AgentMessage,
     CompactedMessage,
     CrewMessage,
@@ -18,7 +19,7 @@ from agents.messages import (
     ToolOutput,
     UserMessage,
 )
-from agents.model import ShownMessage, WireMessage
+from agents.model import Private, ShownMessage, WireMessage
 from agents.text_calls import bare_lines
 from agents.tokens import ESTIMATE, Tokenizer
 from tools.calls import ToolCall
@@ -64,7 +65,8 @@ def show_history(
                 if client_system:
                     add("system", content)
             case AgentMessage() if message.agent_id == agent_id:
-                out.append(ShownMessage(_own_answer(message), tokenizer=tokenizer))
+                wire, private = _own_answer(message), _private(message)
+                out.append(ShownMessage(wire, tokenizer=tokenizer, private=private))
             case AgentMessage(name=name, content=content):
                 if content:
                     add("user", f"[{name}]: {quote_marks(content)}")
@@ -95,20 +97,25 @@ def _show_results(
 
 
 def _own_answer(message: AgentMessage) -> WireMessage:
-    wire: WireMessage = {**message.extra, "role": "assistant", "content": message.content}
+    wire: WireMessage = {"role": "assistant", "content": message.content}
     if message.native and message.calls:
         wire["content"] = message.content or None
         wire["tool_calls"] = [_wire_call(call) for call in message.calls]
     return wire
 
 
+def _private(message: AgentMessage) -> Private | None:
+    """What the provider wants back with a message, if there is anything."""
+    calls = tuple(call.extra for call in message.calls) if message.native else ()
+    if not message.extra and not any(calls):
+        return None
+    extra = {key: value for key, value in message.extra.items() if key != SOURCE_KEY}
+    return Private(message.extra.get(SOURCE_KEY, ""), extra, calls)
+
+
 def _wire_call(call: ToolCall) -> dict[str, Any]:
-    function = {
-        **call.extra.get("function", {}),
-        "name": call.tool,
-        "arguments": to_json(call.arguments).decode(),
-    }
-    return {**call.extra, "id": call.id, "type": "function", "function": function}
+    function = {"name": call.tool, "arguments": to_json(call.arguments).decode()}
+    return {"id": call.id, "type": "function", "function": function}
 
 
 def shown_lines(history: Sequence[Message], agent_id: str) -> list[str]:

@@ -8,11 +8,19 @@ from typing import Any
 from agents.breaking import Breaking
 from agents.config import ModelConfig
 from agents.counting import Counting
-from agents.endpoint import Endpoint, ProviderConfig
+from agents.endpoint import (
+    OPENAI_KEY,
+    OPENAI_URL,
+    Endpoint,
+    ProviderConfig,
+    openai_address,
+    unquoted,
+)
 from agents.errors import ProviderError
 from agents.model import Model
 from agents.pacing import Paced
 from agents.providers.scripted import SCRIPT_FILE, Script, Scripted
+from agents.quirks import QuirkTables
 from agents.retrying import Retrying
 from agents.tokens import TokenRatios
 from tools.clock import Clock
@@ -20,7 +28,6 @@ from tools.config.common import limits_of
 from tools.guards import BreakerLimits, Guards
 from tools.secrets import Secrets
 
-OPENAI_URL = "https://api.openai.com/v1"
 OLLAMA_URL = "http://localhost:11434/v1"
 # an open breaker is waited for so long where there is no backup
 PATIENCE_SECONDS = 60.0
@@ -44,6 +51,7 @@ class Catalog:
         secrets: Secrets,
         guards: Guards,
         ratios: TokenRatios,
+        quirk_tables: QuirkTables | None = None,
     ) -> None:
         """Of one crew.
 
@@ -56,11 +64,13 @@ class Catalog:
             secrets: gets those of the endpoints.
             guards: has the breakers of providers.
             ratios: learns how providers count tokens.
+            quirk_tables: learn what endpoints refuse.
         """
         self.providers, self.script, self.clock = providers, script, clock
         self.secrets, self.guards, self.ratios = secrets, guards, ratios
         self.backoff_min_seconds = backoff_min_seconds
         self.backoff_max_seconds = backoff_max_seconds
+        self.quirk_tables = QuirkTables() if quirk_tables is None else quirk_tables
         self.clients: dict[Endpoint, Any] = {}
 
     def model(self, config: ModelConfig, *, has_backup: bool = False) -> Model:
@@ -86,7 +96,9 @@ class Catalog:
         openai_chat = importlib.import_module("agents.providers.openai_chat")
         if endpoint not in self.clients:
             endpoint.tell(self.secrets)
-            self.clients[endpoint] = openai_chat.Client(endpoint, self.clock, self.secrets)
+            self.clients[endpoint] = openai_chat.Client(
+                endpoint, self.clock, self.secrets, self.quirk_tables
+            )
         asked = openai_chat.OpenAIChat(self.clients[endpoint], config.model)
         chat: Model = Counting(asked, self.ratios)
         given = self.providers.get(config.provider, ProviderConfig())
@@ -135,12 +147,11 @@ class Catalog:
         key = given.api_key.get_secret_value() if given.api_key else ""
         match name:
             case "openai":
-                url = url or os.environ.get("OPENAI_BASE_URL") or OPENAI_URL
-                key = key or os.environ.get("OPENAI_API_KEY", "")
+                url = url or _openai_address()
+                key = key or unquoted(os.environ.get(OPENAI_KEY, ""))
                 if not key and url == OPENAI_URL:
                     raise ProviderError(
-                        "provider openai needs a key: set OPENAI_API_KEY, "
-                        "or use --provider scripted"
+                        f"provider openai needs a key: set {OPENAI_KEY}, or use --provider scripted"
                     )
             case "ollama":
                 url = (url or OLLAMA_URL).rstrip("/")
@@ -152,12 +163,21 @@ class Catalog:
             own = {header.lower() for header, _ in headers}
             account = (pair for pair in _account_headers() if pair[0].lower() not in own)
             headers = (*account, *headers)
-        return Endpoint(name, url, key, headers, given.timeout_seconds, given.max_retries)
+        declared = given.quirks.declared() if given.quirks is not None else {}
+        quirks = tuple(declared.items())
+        return Endpoint(name, url, key, headers, given.timeout_seconds, given.max_retries, quirks)
 
     async def aclose(self) -> None:
         """Close the clients."""
         for client in self.clients.values():
             await client.aclose()
+
+
+def _openai_address() -> str:
+    try:
+        return openai_address(os.environ)
+    except ValueError as error:
+        raise ProviderError(str(error)) from None
 
 
 def _account_headers() -> Iterator[tuple[str, str]]:

@@ -10,7 +10,6 @@ import importlib
 import ipaddress
 import ssl
 import urllib.request
-from collections.abc import Mapping
 from urllib.parse import urlsplit
 
 import aiohttp
@@ -18,7 +17,7 @@ from yarl import URL
 
 from agents.endpoint import Endpoint
 from agents.errors import ModelError, ProviderError
-from tools.clock import Clock
+from agents.providers.server_events import refuse_too_large
 from tools.secrets import Secrets
 
 PATH = "/chat/completions"
@@ -27,15 +26,8 @@ CONNECT_SECONDS = 10.0
 KEEP_SECONDS = 4.0
 # One process may hold many runs; 0 would mean any number of sockets.
 MAX_CONNECTIONS = 5000
-# of an answer that comes at once
-MAX_ANSWER_BYTES = 8 * 2**20
-# of all events of a streamed one: a few characters come in some hundred bytes
-MAX_STREAM_BYTES = 512 * 2**20
-MAX_EVENT_BYTES = 4 * 2**20
 # of the first line, and of each header
 MAX_HEADER_BYTES = 2**16
-# how long the end of a stream may come behind its last event: its connection is used again then
-END_SECONDS = 0.05
 
 
 class Connections:
@@ -52,12 +44,12 @@ class Connections:
             ProviderError: the environment names a proxy of a kind that is not spoken.
         """
         self.endpoint = endpoint
-        self._url = URL(endpoint.base_url.rstrip("/") + PATH)
+        self._url = URL(endpoint.url_of(PATH))
         self.proxy = _proxy_of(endpoint.base_url, secrets)
         self._headers = {
             "Content-Type": "application/json",
             "Accept": "application/json",
-            # a small compressed answer may be a very large one
+            # it would have to be decompressed, which takes time
             "Accept-Encoding": "identity",
             "User-Agent": "crewline",
         }
@@ -138,63 +130,11 @@ class Connections:
             await session.close()
 
 
-async def read_whole(response: aiohttp.ClientResponse) -> bytes:
-    """The body of an answer; raises ModelError where it is too large."""
-    pieces, size = [], 0
-    while piece := await response.content.readany():
-        size += len(piece)
-        if size > MAX_ANSWER_BYTES:
-            raise _too_large("the answer", MAX_ANSWER_BYTES)
-        pieces.append(piece)
-    return pieces[0] if len(pieces) == 1 else b"".join(pieces)
-
-
-async def read_end(response: aiohttp.ClientResponse, clock: Clock) -> None:
-    """Read what is left of a stream whose last event has come: nothing, as a rule, or its end."""
-    with contextlib.suppress(TimeoutError, aiohttp.ClientError):
-        async with clock.timeout(END_SECONDS):
-            while await response.content.readany():
-                continue
-
-
-class EventData:
-    """The data of each server-sent event of a stream that comes in pieces."""
-
-    def __init__(self) -> None:
-        self._rest = b""
-        self._size = 0
-
-    def feed(self, piece: bytes) -> list[bytes]:
-        """The data of the events that a piece completes; raises ModelError where it is too much."""
-        self._size += len(piece)
-        if self._size > MAX_STREAM_BYTES:
-            raise _too_large("the answer", MAX_STREAM_BYTES)
-        *lines, self._rest = (self._rest + piece).split(b"\n")
-        if len(self._rest) > MAX_EVENT_BYTES:
-            raise _too_large("an event of the answer", MAX_EVENT_BYTES)
-        found = [line[5:].strip() for line in lines if line.startswith(b"data:")]
-        return [data for data in found if data]
-
-
 def _certificates() -> ssl.SSLContext:
     """With the authorities that the openai package trusts."""
     # takes its time to import, and is not needed for http:
     context: ssl.SSLContext = importlib.import_module("httpx2").create_ssl_context()
     return context
-
-
-def refuse_too_large(headers: Mapping[str, str]) -> None:
-    """Also of errors: before any of the body is read. Raises ModelError."""
-    coding = headers.get("content-encoding", "")
-    if coding.lower() not in ("", "identity"):
-        raise ModelError("unreadable", f"the answer is compressed ({coding[:40]}), unasked")
-    length = headers.get("content-length", "0")
-    if not length.isdecimal() or int(length[:20]) > MAX_ANSWER_BYTES:
-        raise _too_large("the answer", MAX_ANSWER_BYTES)
-
-
-def _too_large(what: str, most: int) -> ModelError:
-    return ModelError("unreadable", f"{what} is larger than {most >> 20} MiB")
 
 
 def _is_left_out(host: str | None, names: str) -> bool:

@@ -1,8 +1,9 @@
 """A Model behind an OpenAI-compatible chat completions endpoint."""
 
-import importlib
-import json
 import re
+import time
+from collections.abc import Mapping
+from dataclasses import replace
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from typing import Any
@@ -12,109 +13,72 @@ import aiohttp
 from pydantic_core import to_json
 
 from agents.endpoint import Endpoint
-from agents.errors import ModelError, ModelErrorCode
+from agents.errors import ModelError
 from agents.model import (
     EmitModelEvent,
     ModelReply,
     ModelRequest,
+    Notice,
     RequestEnded,
     TextDelta,
     Usage,
 )
-from agents.providers.connections import (
-    Connections,
+from agents.providers.bodies import build_body
+from agents.providers.connections import Connections
+from agents.providers.lessons import learn
+from agents.providers.openai_reply import ReplyReader
+from agents.providers.refusals import IS_HTML, MAX_WORDS, Refusal, kind_of, words_of
+from agents.providers.server_events import (
+    DONE,
+    MAX_STREAM_BYTES,
     EventData,
     read_end,
+    read_pieces,
     read_whole,
-    refuse_too_large,
 )
-from agents.providers.openai_reply import ReplyReader, is_too_long, join_surrogates
+from agents.providers.surrogates import join_surrogates
+from agents.quirks import Quirks, QuirkTables, Table
 from tools.clock import Clock
 from tools.secrets import Secrets
 
-DONE = b"[DONE]"
-# how servers say that a model has no native calls: "does not support tools" (Ollama), "No endpoints
-# found that support tool use" (OpenRouter), "requires --enable-auto-tool-choice" (vLLM)
-NO_NATIVE_CALLS = re.compile(
-    r"(?=.*(?:tool|function))(?=.*(?:support|enable-auto-tool-choice))", re.IGNORECASE | re.DOTALL
-)
-REFUSALS = frozenset({400, 404, 422, 501})
-TOO_LONG_STATUSES = frozenset({400, 413})
-
-
-class Refusal(Exception):
-    """A server has answered with another status than 2xx."""
-
-    def __init__(self, status: int, message: str, body: str, retry_after: str) -> None:
-        """`message`: for people; `body`: all that it said."""
-        super().__init__(message)
-        self.status, self.body, self.retry_after = status, body, retry_after
+# a path that has no version of an API in it, as one that was pasted too short
+VERSION = re.compile(r"/v\d|/openai\b|/api\b")
+CERTIFICATE = "name the file of its authority in SSL_CERT_FILE"
 
 
 class Client:
-    """An endpoint, and what has been found out about it."""
+    """An endpoint: its connections, and what has been found out about its models."""
 
-    def __init__(self, endpoint: Endpoint, clock: Clock, secrets: Secrets) -> None:
-        """`secrets`: not repeated in errors; gets the password of a proxy."""
-        self.endpoint, self.clock, self.secrets = endpoint, clock, secrets
+    def __init__(
+        self, endpoint: Endpoint, clock: Clock, secrets: Secrets, tables: QuirkTables
+    ) -> None:
+        """Connect to nothing yet.
+
+        Args:
+            endpoint: where.
+            clock: of timeouts.
+            secrets: not repeated in errors; gets the password of a proxy.
+            tables: what the process knows of the models of endpoints.
+        """
+        self.endpoint, self.clock, self.secrets, self.tables = endpoint, clock, secrets, tables
         self.connections = Connections(endpoint, secrets)
-        # as errors name it: without a password that may stand in the URL
+        # as errors name it: without a password that may stand in the URL, and without a query
         url = urlsplit(endpoint.base_url)
         port = f":{url.port}" if url.port else ""
-        self.place = f"{url.scheme}://{url.hostname}{port}{url.path}"
-        # OpenAI's newer models refuse max_tokens; the others know nothing else
-        is_openai = "api.openai.com" in endpoint.base_url
-        self.max_tokens_key = "max_completion_tokens" if is_openai else "max_tokens"
-        # some gateways refuse stream_options; found out once
-        self.usage_in_streams = True
-        # models that have refused tools
-        self.without_native_calls: set[str] = set()
+        host = f"[{url.hostname}]" if ":" in (url.hostname or "") else url.hostname
+        self.place = f"{url.scheme}://{host}{port}{url.path}"
+        # of the models of this endpoint, by their names
+        self.models: dict[str, Table] = {}
 
-    async def probe(self, seconds: float) -> str | None:
-        """Why the endpoint cannot be used, as its list of models shows; None where it answers.
-
-        Asked by the openai package, as other programs would: what is wrong is not ours then.
-        """
-        # it takes half a second to import, which no run should wait for
-        openai = importlib.import_module("openai")
-        endpoint, connections = self.endpoint, self.connections
-
-        async def bound(response: Any) -> None:
-            refuse_too_large(response.headers)
-
-        try:
-            http = openai.DefaultAsyncHttpxClient(
-                # another host must not get the headers
-                follow_redirects=False,
-                # the proxy and the authorities are those of the requests
-                trust_env=False,
-                proxy=connections.proxy,
-                verify=connections.certificates() or True,
-                event_hooks={"response": [bound]},
+    def table(self, model: str) -> Table:
+        """Find what is known of a model."""
+        if model not in self.models:
+            endpoint = self.endpoint
+            declared = dict(endpoint.quirks)
+            self.models[model] = self.tables.of(
+                endpoint.provider, endpoint.base_url, model, declared
             )
-            client = openai.AsyncOpenAI(
-                base_url=endpoint.base_url,
-                # it refuses an empty key, servers that need none ignore it
-                api_key=endpoint.api_key or "none",
-                default_headers={"Accept-Encoding": "identity", **dict(endpoint.headers)},
-                timeout=seconds,
-                max_retries=0,
-                http_client=http,
-            )
-            # what is in the list does not matter, and may be much
-            async with client, client.models.with_streaming_response.list():
-                pass
-        except (openai.AuthenticationError, openai.PermissionDeniedError) as error:
-            return f"{self.place} refuses the key ({error.status_code})"
-        except openai.APIStatusError as error:
-            code = error.status_code
-            if HTTPStatus.BAD_REQUEST <= code < HTTPStatus.INTERNAL_SERVER_ERROR:
-                # one without such a list answers all the same
-                return None
-            return f"{self.place} answers with {code}"
-        except (openai.OpenAIError, ModelError, ValueError) as error:
-            return f"{self.place} does not answer: {error}"
-        return None
+        return self.models[model]
 
     async def aclose(self) -> None:
         """Close the connections."""
@@ -126,6 +90,9 @@ class OpenAIChat:
 
     def __init__(self, client: Client, model: str) -> None:
         self.client, self.name = client, model
+        self.table = client.table(model)
+        # who gets back what it has sent with a message
+        self.source = f"{client.endpoint.provider} {client.place} {model}"
 
     @property
     def endpoints(self) -> tuple[tuple[str, str], ...]:
@@ -152,76 +119,81 @@ class OpenAIChat:
             seconds = clock.monotonic() - started
             await emit(RequestEnded(endpoint.provider, self.name, outcome, seconds, usage))
 
-    @property
-    def _has_native_calls(self) -> bool:
-        return self.name not in self.client.without_native_calls
-
-    def _body(self, request: ModelRequest) -> dict[str, Any]:
-        messages = [message.wire for message in request.messages]
-        body: dict[str, Any] = {"model": self.name, "messages": messages}
-        if request.tools and self._has_native_calls:
-            body["tools"] = request.tools
-        elif request.tools:
-            prompt = f"{messages[0]['content']}\n\n{request.text_call_hint}"
-            body["messages"] = [{**messages[0], "content": prompt}, *messages[1:]]
-        if request.temperature is not None:
-            body["temperature"] = request.temperature
-        if request.top_p is not None:
-            body["top_p"] = request.top_p
-        if request.max_tokens is not None:
-            body[self.client.max_tokens_key] = request.max_tokens
-        return body
-
     async def _answer(self, request: ModelRequest, emit: EmitModelEvent) -> ModelReply:
-        reader = ReplyReader(self.name)
-        try:
-            response = await self._open(request)
-            try:
-                if request.stream:
-                    await _read_stream(response, reader, emit)
-                    if not response.content.at_eof():
-                        await read_end(response, self.client.clock)
-                else:
-                    reader.read_whole(await read_whole(response))
-            finally:
-                # closed, where it is not read to its end
-                response.release()
-            if not reader.finished:
-                raise ModelError("unreadable", "the answer was cut off")
-            return reader.reply(has_native_calls=self._has_native_calls)
-        except Exception as error:
-            raise self._model_error(error) from error
-
-    async def _open(self, request: ModelRequest) -> aiohttp.ClientResponse:
-        """Send a request; once more without what the server turns out not to know."""
+        """Ask; once more without each thing that the endpoint turns out not to take."""
+        tried: list[Quirks] = []
         while True:
-            body = self._body(request)
-            if request.stream:
-                body["stream"] = True
-                if self.client.usage_in_streams:
-                    body["stream_options"] = {"include_usage": True}
-            response = await self.client.connections.post(to_json(body))
-            if response.status < HTTPStatus.MULTIPLE_CHOICES:
-                return response
-            refusal = await _refusal(response)
-            if refusal.status in REFUSALS:
-                if "stream_options" in body and "stream_options" in refusal.body:
-                    self.client.usage_in_streams = False
-                    continue
-                if "tools" in body and NO_NATIVE_CALLS.search(refusal.body):
-                    self.client.without_native_calls.add(self.name)
-                    continue
-            raise refusal
+            quirks = self.table.quirks
+            tried.append(quirks)
+            body = build_body(self.name, request, quirks, self.source)
+            reader = ReplyReader(self.name, self.source)
+            try:
+                await self._ask(body, reader, emit)
+                return await self._finish(reader, request, emit)
+            except Refusal as refusal:
+                found = None if reader.text else learn(quirks, body, refusal)
+                if found is None or found[0] in tried:
+                    raise self._model_error(refusal) from refusal
+                self.table.learn(found[0])
+                text = f"{self.name} at {self.client.place} {found[1]}"
+                await emit(Notice("endpoint_learned", text))
+            except Exception as error:
+                raise self._model_error(error) from error
+
+    async def _ask(self, body: dict[str, Any], reader: ReplyReader, emit: EmitModelEvent) -> None:
+        """Send a request and read its answer.
+
+        Raises:
+            Refusal: the endpoint does not answer.
+        """
+        response = await self.client.connections.post(to_json(body))
+        try:
+            if response.status >= HTTPStatus.MULTIPLE_CHOICES:
+                raise await _refusal(response)
+            content_type = response.headers.get("content-type", "").lower()
+            if "stream" in body and "json" not in content_type and "html" not in content_type:
+                await _read_stream(response, reader, emit)
+                if not response.content.at_eof():
+                    await read_end(response, self.client.clock)
+            else:
+                data = await read_whole(response)
+                if IS_HTML.match(data[:1000].decode(errors="replace")):
+                    raise _page(response.status, data.decode(errors="replace"))
+                reader.read_whole(data)
+                if "stream" in body and (text := "".join(reader.text)):
+                    # what was to come in pieces has come at once
+                    await emit(TextDelta(reader.stream.feed(text) + reader.stream.rest()))
+        finally:
+            # closed, where it is not read to its end
+            response.release()
+        if not reader.finished:
+            raise ModelError("unreadable", "the answer was cut off")
+
+    async def _finish(
+        self, reader: ReplyReader, request: ModelRequest, emit: EmitModelEvent
+    ) -> ModelReply:
+        quirks = self.table.quirks
+        reply = reader.reply(
+            has_native_calls=quirks.native_calls, has_written_calls=quirks.written_calls
+        )
+        if reader.cut:
+            await emit(Notice("answer_cut", f"{self.name}: {reader.cut}"))
+        if reply.usage.total_tokens == 0:
+            reply = replace(reply, usage=_estimate(request, reply))
+        return reply
 
     def _model_error(self, error: Exception) -> ModelError:
         """What the session raises and servers say, as ModelError."""
         where, mask = f"{self.name} at {self.client.place}", self.client.secrets.mask
         match error:
             case ModelError():
-                text, wait = f"{where}: {error}", error.retry_after_seconds
-                return ModelError(error.code, mask(text), retry_after_seconds=wait)
+                return error.told(mask(f"{where}: {error}"))
             case Refusal():
                 return self._refused(error, where)
+            case aiohttp.ClientConnectorCertificateError() | aiohttp.ClientConnectorSSLError():
+                reason = mask(str(error.os_error if hasattr(error, "os_error") else error))
+                text = f"no connection to {where}: its certificate is not trusted: {reason[:200]}"
+                return ModelError("connection", f"{text}; {CERTIFICATE}", final=True)
             case aiohttp.ClientConnectorError() | aiohttp.ConnectionTimeoutError():
                 return ModelError("connection", f"no connection to {where}: {mask(str(error))}")
             case aiohttp.ClientHttpProxyError():
@@ -238,47 +210,91 @@ class OpenAIChat:
                 return ModelError("unreadable", f"{where} sent an unreadable answer: {reason}")
 
     def _refused(self, refusal: Refusal, where: str) -> ModelError:
-        status = refusal.status
-        code: ModelErrorCode = "refused"
-        if status in TOO_LONG_STATUSES and is_too_long(refusal.body):
-            code = "context_overflow"
-        elif status == HTTPStatus.TOO_MANY_REQUESTS:
-            code = "rate_limited"
-        elif status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-            code = "unavailable"
-        text = f"{where} answered {status}: {self.client.secrets.mask(str(refusal))[:500]}"
-        wait = parse_retry_after(refusal.retry_after, self.client.clock.now().timestamp())
-        return ModelError(code, text, retry_after_seconds=wait)
+        code, may_help = kind_of(refusal)
+        status = f" {refusal.status}" if refusal.status >= HTTPStatus.MULTIPLE_CHOICES else ""
+        page = " with HTML" if refusal.is_html else ""
+        # masked before it is cut: a part of a secret is one, too
+        words = self.client.secrets.mask(refusal.words)[:MAX_WORDS]
+        text = f"{where} answered{status}{page}: {words}"
+        path = urlsplit(self.client.place).path
+        if refusal.status == HTTPStatus.NOT_FOUND and not VERSION.search(path):
+            text = f"{text} (the address has no /v1 in its path, which may be missing)"
+        wait = refusal.retry_after_seconds
+        return ModelError(code, text, retry_after_seconds=wait, final=not may_help)
 
 
 async def _read_stream(
     response: aiohttp.ClientResponse, reader: ReplyReader, emit: EmitModelEvent
 ) -> None:
     """Read a streamed answer, up to [DONE] or its end."""
-    events = EventData()
-    while piece := await response.content.readany():
-        for data in events.feed(piece):
-            if data == DONE:
-                return
-            if text := reader.read_chunk(data):
-                await emit(TextDelta(join_surrogates(text)))
+    events, is_first = EventData(), True
+    async for piece in read_pieces(response, MAX_STREAM_BYTES):
+        if is_first and piece.lstrip()[:1] in (b"{", b"<"):
+            # a whole answer, an error or a page, whatever its type says
+            rest = [one async for one in read_pieces(response, MAX_STREAM_BYTES)]
+            await _read_unannounced(b"".join((piece, *rest)), reader, emit)
+            return
+        is_first = False
+        if await _read_events(events.feed(piece), reader, emit):
+            return
+    await _read_events(events.rest(), reader, emit)
+    await _emit_text(reader.end_stream(is_done=False), emit)
+
+
+async def _read_events(events: list[bytes], reader: ReplyReader, emit: EmitModelEvent) -> bool:
+    """Read events of a stream; whether the server has said that it is done."""
+    for data in events:
+        if data == DONE:
+            await _emit_text(reader.end_stream(is_done=True), emit)
+            return True
+        await _emit_text(reader.read_chunk(data), emit)
+    return False
+
+
+async def _read_unannounced(data: bytes, reader: ReplyReader, emit: EmitModelEvent) -> None:
+    text = data.decode(errors="replace")
+    if IS_HTML.match(text):
+        raise _page(HTTPStatus.OK, text)
+    reader.read_whole(data)
+    shown = reader.stream.feed("".join(reader.text)) + reader.stream.rest()
+    await _emit_text(shown, emit)
+
+
+async def _emit_text(text: str, emit: EmitModelEvent) -> None:
+    if text:
+        await emit(TextDelta(join_surrogates(text)))
+
+
+def _page(status: int, text: str) -> Refusal:
+    return Refusal(status, words_of(text), text, is_html=True)
 
 
 async def _refusal(response: aiohttp.ClientResponse) -> Refusal:
     """What an answer says that is none; it is read to its end."""
-    try:
-        text = (await read_whole(response)).decode(errors="replace")
-    finally:
-        response.release()
-    message = text.strip() or response.reason or ""
-    try:
-        said = json.loads(text)["error"]
-        message = said if isinstance(said, str) else said["message"]
-    except (ValueError, LookupError, TypeError):
-        # in no form that is known
-        pass
-    after = response.headers.get("retry-after", "")
-    return Refusal(response.status, str(message), text, after)
+    text = (await read_whole(response)).decode(errors="replace")
+    words = words_of(text, response.reason or "")
+    wait = _wait_of(response.headers)
+    return Refusal(response.status, words, text, wait, is_html=bool(IS_HTML.match(text)))
+
+
+def _wait_of(headers: Mapping[str, str]) -> float | None:
+    """The seconds that a server asks to wait; Azure has milliseconds in a header of its own."""
+    millis = headers.get("retry-after-ms", "")
+    if re.fullmatch(r"[0-9]{1,9}(\.[0-9]+)?", millis):
+        return float(millis) / 1000
+    return parse_retry_after(headers.get("retry-after", ""), time.time())
+
+
+def _estimate(request: ModelRequest, reply: ModelReply) -> Usage:
+    """Our own count of an answer that came without one."""
+    tokenizer = request.tokenizer
+    prompt = sum(message.tokens for message in request.messages)
+    prompt += sum(tokenizer.count(to_json(tool).decode()) for tool in request.tools)
+    completion = tokenizer.count(reply.content) + sum(
+        tokenizer.count(call.tool) + tokenizer.count(to_json(call.arguments).decode())
+        for call in reply.calls
+    )
+    return Usage(prompt, max(1, completion), estimated=True)
 
 
 def parse_retry_after(value: str, now: float) -> float | None:

@@ -1,247 +1,238 @@
 """Reads the answers of chat completions endpoints, whole or in chunks, in their dialects.
 
-Some leave out `index`, or repeat the id, or say `stop` although there are calls, or send usage in
-every chunk. What a provider adds to a call or a message (a thought signature, say) is kept, to be
-sent back.
+Some leave thoughts in the text, send the whole message in place of its delta, `[DONE]` without a
+reason, or usage in every chunk. What a provider adds to a message (a thought signature, say) is
+kept, to be sent back.
 """
 
-import itertools
 import json
-import math
-import re
-from dataclasses import dataclass, field
 from typing import Any
 
 from pydantic_core import from_json
 
 from agents.errors import ModelError
+from agents.messages import SOURCE_KEY
 from agents.model import ModelReply, Usage
-from tools.calls import ToolCall
+from agents.providers.lessons import THOUGHTS
+from agents.providers.partial_calls import PartialCalls
+from agents.providers.refusals import error_in, refusal_in
+from agents.providers.surrogates import join_surrogates
+from agents.thoughts import AnswerStream, split_thoughts
 from tools.texts import map_texts
 
 # of one request; more is no count
 MAX_TOKENS = 10**9
 # of a whole answer
 MAX_CHARACTERS = 8 * 2**20
-MAX_ARGUMENT_BYTES = 2**20
-MAX_DEPTH = 32
-# how servers say that a request is too long: OpenAI and vLLM ("maximum context length",
-# context_length_exceeded), Anthropic ("prompt is too long"), llama.cpp ("exceeds the available
-# context size"), Gemini ("input token count … exceeds the maximum"), Groq ("reduce the length")
-TOO_LONG = re.compile(
-    r"context_length_exceeded|maximum context length|prompt is too long|input is too long"
-    r"|exceeds? the (?:available |maximum |model's )?(?:context|number of tokens)"
-    r"|token count.{0,80}exceeds|reduce the length|too many (?:input )?tokens",
-    re.IGNORECASE | re.DOTALL,
-)
-KNOWN_CALL_KEYS = frozenset({"id", "type", "index", "function"})
-# Only these are sent back; some servers refuse keys that they do not know.
-KEPT_MESSAGE_KEYS = ("extra_content",)
-
-
-def _refuse_constant(name: str) -> None:
-    raise ValueError(f"{name} is no JSON number")
-
-
-def _finite(digits: str) -> float:
-    number = float(digits)
-    if not math.isfinite(number):
-        # as JSON it would be null, which is not what a tool would get
-        raise ValueError(f"{digits[:20]} is beyond every number")
-    return number
-
-
-ARGUMENTS = json.JSONDecoder(parse_constant=_refuse_constant, parse_float=_finite)
-
-
-@dataclass(slots=True)
-class PartialCall:
-    """A call whose arguments are still being written."""
-
-    id: str = ""
-    name: str = ""
-    arguments: str = ""
-    extra: dict[str, Any] = field(default_factory=dict)
+# sent back with each message; thoughts only with the calls that they led to
+KEPT_MESSAGE_KEYS = ("extra_content", *THOUGHTS)
+# of a part of a list of thoughts: texts that go on in the next piece
+JOINED_KEYS = frozenset({"thinking", "text", "summary", "data"})
+CUT_BY_LENGTH = frozenset({"length", "max_tokens", "MAX_TOKENS"})
+HELD_BACK = frozenset({"content_filter", "SAFETY", "safety"})
 
 
 class ReplyReader:
     """Collects one answer."""
 
-    def __init__(self, model: str) -> None:
-        self.model = model
+    def __init__(self, model: str, source: str) -> None:
+        """`source`: names provider, address and model, which alone gets back what is kept."""
+        self.model, self.source = model, source
         self.text: list[str] = []
-        self.calls: list[PartialCall] = []
-        self.by_index: dict[int, PartialCall] = {}
+        self.stream = AnswerStream()
+        self.calls = PartialCalls()
         self.usage = Usage()
         self.extra: dict[str, Any] = {}
         # of all that is kept of the answer
         self.characters = 0
+        self.finish_reason = ""
         # a finish_reason came, or the whole answer at once
         self.finished = False
 
     def read_whole(self, data: bytes) -> None:
-        """Read an answer that came at once: its JSON."""
+        """Read an answer that came at once: its JSON.
+
+        Raises:
+            Refusal: it is an error, or a page.
+            ModelError: it is neither.
+        """
         choice = self._choice(_decoded(data))
         if choice is None:
             raise ModelError("unreadable", "the answer has no choices")
-        self._message(choice["message"], whole=True)
+        self._take(choice, whole=True)
         self.finished = True
 
     def read_chunk(self, data: bytes) -> str:
-        """Read a chunk of a stream, as JSON; returns its text."""
+        """Read a chunk of a stream, as JSON; returns what of its text is meant for others.
+
+        Raises:
+            Refusal: it is an error.
+        """
         choice = self._choice(_decoded(data))
         if choice is None:
             return ""
         before = len(self.text)
-        self._message(choice.get("delta") or {})
-        self.finished = self.finished or choice.get("finish_reason") is not None
-        return "".join(self.text[before:])
+        self._take(choice, whole=False)
+        self.finished = self.finished or bool(self.finish_reason)
+        return self.stream.feed("".join(self.text[before:]))
+
+    def end_stream(self, *, is_done: bool) -> str:
+        """End a stream; `is_done`: its server said so. Returns the text that was held back."""
+        self.finished = self.finished or (is_done and bool(self.text or self.calls.calls))
+        return self.stream.rest()
 
     def _choice(self, data: Any) -> dict[str, Any] | None:
+        if isinstance(data, list) and (found := error_in(data)) is not None:
+            # Gemini has its errors in lists
+            raise refusal_in(found.get("error", found) if isinstance(found, dict) else found)
+        if not isinstance(data, dict):
+            raise ModelError("unreadable", "the answer is unreadable: it is no JSON object")
         if error := data.get("error"):
-            raise _error_in_answer(error)
+            raise refusal_in(error)
         if (model := data.get("model")) and model != self.model:
             self.model = join_surrogates(str(model))
-        if usage := data.get("usage"):
+        if isinstance(usage := data.get("usage"), dict):
             tokens = [int(usage.get(f"{kind}_tokens") or 0) for kind in ("prompt", "completion")]
             if not all(0 <= count <= MAX_TOKENS for count in tokens):
                 raise ModelError("unreadable", f"the usage is impossible: {str(tokens)[:100]}")
-            self.usage = Usage(*tokens)
-        choices = data.get("choices")
-        return choices[0] if choices else None
+            self.usage = Usage(tokens[0], tokens[1])
+        if choices := data.get("choices"):
+            choice: dict[str, Any] = choices[0]
+            return choice
+        if isinstance(data.get("message"), dict):
+            # as Ollama's own API has it
+            return {**data, "finish_reason": data.get("done_reason")}
+        if "choices" not in data and (found := error_in(data)) is not None:
+            raise refusal_in(found)
+        return None
 
-    def _message(self, message: dict[str, Any], *, whole: bool = False) -> None:
+    def _take(self, choice: dict[str, Any], *, whole: bool) -> None:
+        if reason := choice.get("finish_reason"):
+            self.finish_reason = str(reason)
+        message = choice.get("delta") or choice.get("message")
+        if isinstance(message, dict):
+            self._message(message, whole=whole or "delta" not in choice)
+        elif isinstance(text := choice.get("text"), str):
+            self._text(text)
+
+    def _message(self, message: dict[str, Any], *, whole: bool) -> None:
         content = message.get("content")
         if isinstance(content, str) and content:
-            self.text.append(content)
-            self._count(content)
-        elif content:
-            self.text += [part.get("text", "") for part in content]
+            self._text(content)
+        elif isinstance(content, list):
+            for part in content:
+                self._part(part)
         elif refusal := message.get("refusal"):
             # a refusal is an answer in words
-            self.text.append(str(refusal))
+            self._text(str(refusal))
         for key in KEPT_MESSAGE_KEYS:
-            if key in message:
-                self.extra[key] = map_texts(message[key], join_surrogates)
+            if message.get(key):
+                self._keep(key, map_texts(message[key], join_surrogates), whole=whole)
         for piece in message.get("tool_calls") or ():
-            self._call(piece, whole=whole)
+            if isinstance(piece, dict):
+                self._count(self.calls.add(piece, whole=whole))
+        old = message.get("function_call")
+        if isinstance(old, dict):
+            # the form before `tool_calls`, which has one call and no id
+            self._count(self.calls.add({"index": 0, "function": old}, whole=whole))
 
-    def _call(self, piece: dict[str, Any], *, whole: bool) -> None:
-        index, function = piece.get("index"), piece.get("function") or {}
-        call_id = join_surrogates(str(piece.get("id") or ""))
-        name = join_surrogates(str(function.get("name") or ""))
-        # a whole answer has whole calls, whatever their ids
-        call = self._new() if whole else self._partial(index, call_id, name)
-        call.id, call.name = call.id or call_id, call.name or name
-        arguments = function.get("arguments")
-        # a call that is not written yet takes room, too
-        self._count(name + str(arguments or "") + "call")
-        if isinstance(arguments, str):
-            call.arguments += arguments
-        elif arguments is not None:
-            call.arguments += json.dumps(arguments)
-        for key, value in piece.items():
-            if key not in KNOWN_CALL_KEYS:
-                call.extra[key] = map_texts(value, join_surrogates)
+    def _text(self, text: str) -> None:
+        self.text.append(text)
+        self._count(len(text))
 
-    def _partial(self, index: int | None, call_id: str, name: str) -> PartialCall:
-        """The call that a piece continues: by its index, else its id, else the last.
+    def _part(self, part: Any) -> None:
+        """A part of a content that is a list: a text, or thoughts."""
+        match part:
+            case str():
+                self._text(part)
+            case {"type": "thinking" | "reasoning"}:
+                pass
+            case {"text": str() as text}:
+                self._text(text)
+            case {"refusal": str() as text}:
+                self._text(text)
 
-        A name starts a new one.
-        """
-        if index is not None:
-            known = self.by_index.get(index)
+    def _keep(self, key: str, value: Any, *, whole: bool) -> None:
+        """Keep what is to be sent back; pieces of a stream are joined."""
+        self._count(len(str(value)))
+        known = self.extra.get(key)
+        if whole or known is None or type(known) is not type(value):
+            self.extra[key] = value
+        elif isinstance(value, str):
+            self.extra[key] = known + value
+        elif isinstance(value, list):
+            for part in value:
+                _join_part(known, part)
         else:
-            known = next((c for c in self.calls if call_id and c.id == call_id), None)
-        if known is None and index is None and not call_id and not name and self.calls:
-            known = self.calls[-1]
-        reused = index is not None and call_id and known and known.id and known.id != call_id
-        if known is None or reused:
-            known = self._new()
-        if index is not None:
-            self.by_index[index] = known
-        return known
+            self.extra[key] = {**known, **value} if isinstance(value, dict) else value
 
-    def _count(self, text: str) -> None:
+    def _count(self, characters: int) -> None:
         """Raise ModelError once the answer is larger than one may be, however it is cut up."""
-        self.characters += len(text)
+        self.characters += characters
         if self.characters > MAX_CHARACTERS:
             raise ModelError("unreadable", "the answer is larger than 8 MiB")
 
-    def _new(self) -> PartialCall:
-        self.calls.append(PartialCall())
-        return self.calls[-1]
-
-    def reply(self, *, has_native_calls: bool = True) -> ModelReply:
-        """The whole answer, or ModelError("empty") where there is neither text nor call."""
-        content = join_surrogates("".join(self.text))
-        self._give_ids()
-        calls = tuple(_to_tool_call(call) for call in self.calls)
+    def reply(self, *, has_native_calls: bool = True, has_written_calls: bool = True) -> ModelReply:
+        """The whole answer; raises ModelError where there is neither text nor call."""
+        thoughts, content = split_thoughts(join_surrogates("".join(self.text)))
+        calls = self.calls.finished()
         if not calls and not content.strip():
-            raise ModelError("empty", "the answer is empty")
+            raise self._empty(bool(thoughts or any(self.extra.get(key) for key in THOUGHTS)))
+        extra = {key: value for key, value in self.extra.items() if calls or key not in THOUGHTS}
+        if extra or any(call.extra for call in calls):
+            extra[SOURCE_KEY] = self.source
         return ModelReply(
             content,
             calls,
             self.usage,
             self.model,
-            self.extra,
+            extra,
             has_native_calls=has_native_calls,
+            has_written_calls=has_written_calls,
         )
 
-    def _give_ids(self) -> None:
-        """Every call gets an id of its own, by which its result will be known."""
-        given = [call.id for call in self.calls]
-        fresh = (name for n in itertools.count(1) if (name := f"call_{n}") not in given)
-        seen: set[str] = set()
-        for call in self.calls:
-            if not call.id or call.id in seen:
-                call.id = next(fresh)
-            seen.add(call.id)
+    def _empty(self, has_thoughts: bool) -> ModelError:  # of ours
+        reason = f"finish_reason: {self.finish_reason}"
+        if self.finish_reason in HELD_BACK:
+            text = f"the provider's content filter has held the answer back ({reason})"
+            return ModelError("refused", text)
+        if self.finish_reason in CUT_BY_LENGTH:
+            text = "the whole length went to thinking, and there is no answer"
+            if not has_thoughts:
+                text = "the length was used up before there was an answer"
+            return ModelError("empty", f"{text} ({reason}): raise max_tokens, or let it think less")
+        if has_thoughts:
+            return ModelError("empty", "there is only reasoning, and no answer")
+        return ModelError("empty", "the answer is empty")
+
+    @property
+    def cut(self) -> str:
+        """Why a text is not whole; "" where it is."""
+        if self.finish_reason in CUT_BY_LENGTH:
+            return "the answer is cut by its length (finish_reason: length): raise max_tokens"
+        if self.finish_reason in HELD_BACK:
+            return "the provider's content filter has cut the answer"
+        return ""
 
 
-def _error_in_answer(error: Any) -> ModelError:
-    """An error that a server put into an answer with status 200."""
-    message, code = error, ""
-    if isinstance(error, dict):
-        message, code = error.get("message", error), str(error.get("code", ""))
-    if is_too_long(f"{code} {message}"):
-        return ModelError("context_overflow", str(message)[:500])
-    limited = code in ("429", "rate_limit_exceeded")
-    return ModelError("rate_limited" if limited else "unavailable", str(message)[:500])
-
-
-def is_too_long(text: str) -> bool:
-    """Whether a server refuses a request for its length, by the text of its error."""
-    return TOO_LONG.search(text) is not None
-
-
-def _to_tool_call(call: PartialCall) -> ToolCall:
-    arguments: Any = {}
-    error = None
-    try:
-        if len(call.arguments) > MAX_ARGUMENT_BYTES:
-            error = f"the arguments are larger than {MAX_ARGUMENT_BYTES:,} bytes"
-        elif call.arguments.strip():
-            arguments = ARGUMENTS.decode(call.arguments)
-            # some servers write null for none
-            arguments = {} if arguments is None else arguments
-        if not isinstance(arguments, dict):
-            error = "the arguments are no JSON object"
-        elif _is_deeper(arguments, MAX_DEPTH):
-            error = f"the arguments are nested more than {MAX_DEPTH} deep"
-    except (ValueError, RecursionError) as reason:
-        error = f"the arguments are not JSON: {reason}"
-    if error is not None:
-        return ToolCall(call.id, call.name, {}, error, call.extra)
-    return ToolCall(call.id, call.name, map_texts(arguments, join_surrogates), None, call.extra)
-
-
-def _is_deeper(value: Any, levels: int) -> bool:
-    """Whether objects and lists are nested in more levels than so many."""
-    if not isinstance(value, dict | list):
-        return False
-    parts = value.values() if isinstance(value, dict) else value
-    return levels == 0 or any(_is_deeper(part, levels - 1) for part in parts)
+def _join_part(known: list[Any], part: Any) -> None:
+    """Join a piece of a list of thoughts: to the last of its kind that is not signed yet."""
+    last = known[-1] if known else None
+    is_same = (
+        isinstance(last, dict)
+        and isinstance(part, dict)
+        and last.get("type") == part.get("type")
+        and last.get("index") == part.get("index")
+        and not last.get("signature")
+    )
+    if not is_same or last is None:
+        known.append(part)
+        return
+    for key, value in part.items():
+        if key in JOINED_KEYS and isinstance(value, str) and isinstance(last.get(key), str):
+            last[key] += value
+        elif value or key not in last:
+            last[key] = value
 
 
 def _decoded(data: bytes) -> Any:
@@ -251,12 +242,3 @@ def _decoded(data: bytes) -> Any:
     except ValueError:
         # three times as slow, but it takes halves of surrogate pairs
         return json.loads(data)
-
-
-def join_surrogates(text: str) -> str:
-    """Text without lone surrogates, which have no UTF-8 form; halves of a pair are joined."""
-    try:
-        text.encode()
-        return text
-    except UnicodeEncodeError:
-        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

@@ -101,7 +101,7 @@ class CrewSettings(Shape):
     """How much of the window is freed then."""
     max_input_size_kb: Annotated[float, Field(gt=0, le=10_000)] = 10
     """Longest query, in thousands of characters."""
-    max_request_body_size_kb: Annotated[float, Field(gt=0, le=1_000_000)] = 1_000
+    max_request_body_size_kb: Annotated[float, Field(gt=0, le=1_000_000)] = 10_240
     """Largest HTTP body, in thousands of bytes."""
     tool_execution_timeout_seconds: Seconds = 5
     """Of one attempt of a tool, unless the tool says otherwise."""
@@ -128,7 +128,7 @@ class CrewSettings(Shape):
     tools take more than 20,000 characters. Not for `tool_call_mode: text`."""
     route_hints: Literal["auto", "always", "never"] = "auto"
     """Signals that are added to an agent's prompt: those it does not mention, all, or none."""
-    sse_keep_alive_seconds: Annotated[float, Field(gt=0, le=3600)] = 30
+    sse_keep_alive_seconds: Annotated[float, Field(gt=0, le=3600)] = 15
     """A silent stream gets a `ping` after so long."""
     disconnect_grace_seconds: Annotated[float, Field(ge=-1, le=86_400)] = -1
     """How long a run goes on after its last listener has left; -1: to its end."""

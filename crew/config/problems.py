@@ -56,6 +56,7 @@ ErrorCode = Literal[
     "empty-signal",
     "terminal-disagreement",
     "provider",
+    "no-script",
     "context-over-window",
     "tokenizer",
     # the graph
@@ -73,6 +74,7 @@ WarningCode = Literal[
     # shapes
     "ignored-key",
     "literal-secret",
+    "no-key",
     # tools
     "private-address",
     "unconfined-command",
@@ -82,7 +84,6 @@ WarningCode = Literal[
     "script-tool",
     "script-arguments",
     "script-signal",
-    "no-script",
     # the graph
     "unreachable",
     "loop",

@@ -54,6 +54,8 @@ def usage_of(usage: Usage) -> dict[str, Any]:
     }
     if usage.cost_usd:
         document["cost_usd"] = round(usage.cost_usd, 8)
+    if usage.estimated:
+        document["estimated"] = True
     return document
 
 

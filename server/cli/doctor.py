@@ -1,8 +1,10 @@
 """`crew doctor`: what an operator should know before the crew is served."""
 
 import asyncio
+import importlib
 import os
 import resource
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -10,6 +12,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
+from agents.quirks import Table
 from crew.config.errors import ConfigurationError
 from crew.config.problems import has_failed
 from crew.crew import Crew, check
@@ -110,14 +113,28 @@ def _script(crew: Crew) -> list[Finding]:
 
 async def _providers(crew: Crew) -> list[Finding]:
     findings = []
+    probe = importlib.import_module("agents.providers.probe").probe
     try:
         for endpoint, client in crew.catalog.clients.items():
-            wrong = await client.probe(PROBE_SECONDS)
-            text = crew.secrets.mask(wrong or f"{client.place} answers")
-            findings.append(Finding("error" if wrong else "ok", f"{endpoint.provider}: {text}"))
+            found = await probe(client, PROBE_SECONDS)
+            missing = [one for model in client.models if (one := found.missing(model))]
+            wrong = [found.error] if found.error else missing
+            for text in wrong or [f"{client.place} answers"]:
+                told = f"{endpoint.provider}: {crew.secrets.mask(text)}"
+                findings.append(Finding("error" if wrong else "ok", told))
+            findings += _quirks(endpoint.provider, client.models)
     finally:
         await crew.aclose()
     return findings
+
+
+def _quirks(provider: str, models: Mapping[str, Table]) -> list[Finding]:
+    """What is not usual of models, as it is declared or known by their address."""
+    return [
+        Finding("note", f"{provider}: {model}: {key} = {one['value']} ({one['by']})")
+        for model, table in models.items()
+        for key, one in table.document().items()
+    ]
 
 
 async def _database(folder: Path) -> list[Finding]:

@@ -56,10 +56,13 @@ def test_own_words_and_others():
                 "id": "c1",
                 "type": "function",
                 "function": {"name": "Ping", "arguments": '{"host":"é"}'},
-                "extra_content": {"s": 1},
             }
         ],
     }
+    # what its provider wants back stands beside it, for that provider alone
+    private = show_history(HISTORY, "a")[1].private
+    assert private is not None
+    assert private.calls == ({"extra_content": {"s": 1}},)
     assert own[2]["content"] == "Error: no route"
     other = shown(HISTORY, "b")
     assert [m["role"] for m in other] == ["user", "user", "user"]

@@ -17,6 +17,7 @@ class UsageAnswer(TypedDict):
     completion_tokens: int
     total_tokens: int
     cost_usd: NotRequired[float]
+    estimated: NotRequired[bool]
 
 
 class ResultAnswer(TypedDict):

@@ -18,6 +18,7 @@ from agents.endpoint import ProviderConfig
 from agents.errors import ProviderError
 from agents.model import ModelEvent, ShownMessage
 from agents.providers.catalog import Catalog
+from agents.providers.probe import probe as probe_of
 from agents.tokens import TokenRatios
 from tests.support.certificates import make_certificate
 from tests.support.model_server import ModelServer, chunks, completion, http, model_server
@@ -41,8 +42,7 @@ async def probe(url: str, **keys: Any) -> str | None:
     async with catalog_at(url, "mine", **keys) as catalog:
         catalog.model(ModelConfig(model="m", provider="mine"))
         (client,) = catalog.clients.values()
-        wrong: str | None = await client.probe(5)
-        return wrong
+        return (await probe_of(client, 5)).error
 
 
 @asynccontextmanager
@@ -271,7 +271,8 @@ async def test_what_the_doctor_says_of_an_endpoint():
         (http(404, {}), None),
         (http(401, {}), "refuses the key (401)"),
         (http(500, {}), "answers with 500"),
-        (http(200, gzip.compress(b"0" * 40_000_000), "content-encoding: gzip\r\n"), "not answer"),
+        (http(200, gzip.compress(b"0" * 40_000_000), "content-encoding: gzip\r\n"), None),
+        (http(200, b"<html>"), None),
     ]:
         async with model_server([answer]) as server:
             wrong = await probe(server.url, api_key="k", headers={"X-Team": "blue"})

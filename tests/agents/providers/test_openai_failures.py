@@ -64,7 +64,8 @@ FAILURES = {
     "overloaded": (http(503, b""), "unavailable", "503"),
     "lost": (b"", "connection", ""),
     "cut": (CUT.replace(b"content-type", b"connection: close\r\ncontent-type"), "connection", ""),
-    "not-json": (http(200, b"<html>hello"), "unreadable", "unreadable"),
+    "not-json": (http(200, b"hello"), "unreadable", "unreadable"),
+    "a-page": (http(200, b"<html>hello"), "refused", "answered with HTML: hello"),
     "not-an-answer": (http(200, {"hello": 1}), "unreadable", "no choices"),
     "not-an-object": (http(200, [1]), "unreadable", "unreadable"),
     "strange-choice": (http(200, {"choices": [1]}), "unreadable", "unreadable"),
@@ -75,12 +76,17 @@ FAILURES = {
     "compressed": (
         http(200, gzip.compress(b"0" * 40_000_000), "content-encoding: gzip\r\n"),
         "unreadable",
-        "compressed (gzip)",
+        "larger than 8 MiB",
+    ),
+    "compressed-otherwise": (
+        http(200, b"x", "content-encoding: br\r\n"),
+        "unreadable",
+        "compressed (br)",
     ),
     "compressed-error": (
         http(500, gzip.compress(b"0" * 40_000_000), "content-encoding: gzip\r\n"),
         "unreadable",
-        "compressed (gzip)",
+        "larger than 8 MiB",
     ),
     "large, in chunks": (CHUNKED, "unreadable", "larger than 8 MiB"),
     "large": (http(200, completion("x" * 9_000_000)), "unreadable", "larger than 8 MiB"),
@@ -94,10 +100,10 @@ FAILURES = {
         "unreadable",
         "the usage is impossible",
     ),
-    "strange-refusal": (
+    "strange-parts": (
         http(200, {"choices": [{"message": {"refusal": 7, "content": [1]}}]}),
-        "unreadable",
-        "unreadable",
+        "empty",
+        "empty",
     ),
 }
 

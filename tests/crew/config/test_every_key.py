@@ -137,6 +137,7 @@ def seen_of_full() -> Any:
     return seen_of(load_crew(FULL, environment={}))
 
 
+ON_CALLS = {"yes": Answer(decision="approve"), "no": Answer(decision="deny")}
 SAID: dict[bool, list[Any]] = {}
 
 
@@ -173,8 +174,8 @@ async def transcripts(crew: Crew) -> list[Any]:
             run = await runs.start(Query(first))
             if (await run.outcome()).status == "paused":
                 pauses = [event async for event in runs.stored(run.id) if event.type == "pause"]
-                approves = then == "yes" and "question" in pauses[-1].metadata
-                answer = Answer(decision="approve") if approves else Answer(then)
+                question = pauses[-1].metadata.get("question")
+                answer = ON_CALLS.get(then, Answer(then)) if question else Answer(then)
                 run = await runs.resume(run.id, answer)
                 await run.outcome()
             events = [

@@ -29,7 +29,11 @@ MISTAKES: dict[str, tuple[dict[str, str], list[str]]] = {
     "version": ({"crew": CREW + "version: 2.0\n"}, ["crew.yaml:2:10 e bad-value (1.0)"]),
     "missing key": (
         {"agents.a": "id: a\nname: A\n"},
-        ["agents/a.yaml:1:1 e missing-key", "agents/a.yaml:1:1 w no-prompt"],
+        [
+            "agents/a.yaml:1:1 e missing-key",
+            "agents/a.yaml:1:1 w no-key",
+            "agents/a.yaml:1:1 w no-prompt",
+        ],
     ),
     "no agents": ({"crew": "agents: []\n"}, ["crew.yaml:1:9 e out-of-range"]),
     "missing agent file": ({"crew": "agents: [a, aa]\n"}, ["crew.yaml:1:13 e missing-agent (a)"]),
@@ -334,4 +338,4 @@ def test_a_script_that_is_missing_is_reported(tmp_path: Path):
     """Where the provider is named."""
     problems(tmp_path)
     (tmp_path / "script.yaml").unlink()
-    assert places(check(tmp_path).problems) == ["agents/a.yaml:4:11 w no-script"]
+    assert places(check(tmp_path).problems) == ["agents/a.yaml:4:11 e no-script"]

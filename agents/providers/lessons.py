@@ -1,0 +1,233 @@
+"""What a refusal teaches about an endpoint and model; pure.
+
+It is recognised by words, since the same refusal comes with another status, and without `param` and
+`code`, from each layer above a model.
+"""
+
+import re
+from dataclasses import replace
+from http import HTTPStatus
+from typing import Any
+
+from agents.providers.refusals import Refusal
+from agents.quirks import PARAMETERS, Parameter, Quirks
+
+# that something named is refused, and not only that its value is out of a range
+REFUSED = (
+    r"unsupported|(?:not|n't|never|no longer|cannot|can't)\s+(?:be\s+)?(?:support|allow|accept"
+    r"|permit|used|specified|set|include|pass|recogni|available|implement)\w*"
+    r"|(?:is|are|was|were)\s+not\s+\w*(?:support|allow|accept|permit|recogni|enabled)\w*"
+    r"|unknown|unrecogni[sz]ed|unexpected|extra (?:inputs?|fields?|keys?)|not permitted|deprecated"
+    r"|invalid (?:parameter|argument|field|key|property)|only the default|does not support"
+    r"|does not accept|additional propert|unexpected keyword|isn't (?:support|allow)\w*"
+)
+ALTERNATE = re.compile(
+    r"alternat|consecutive (?:\w+ ){0,3}(?:messages?|roles?|turns?|user|assistant)"
+    r"|(?:messages?|roles?|turns?)[^.]{0,60}in a row"
+    r"|(?:first|start(?:s|ing)?|begin(?:s|ning)?)[^.]{0,60}(?:role|message)?[^.]{0,30}['\"]?user['\"]?"
+    r"[^.]{0,40}(?:message|role|turn)"
+    r"|(?:first|initial) (?:non-system )?message[^.]{0,40}user"
+    r"|expected (?:the )?(?:last )?role (?:user|assistant|tool)[^.]{0,60}(?:but|got)"
+    r"|unexpected role '?(?:user|assistant)'? after role",
+    re.IGNORECASE,
+)
+NO_SYSTEM = re.compile(
+    r"\b(?:system|developer)\b['\"`]?\s*(?:roles?|messages?|prompts?|instructions?)?\b[^.\n]{0,60}?"
+    rf"(?:{REFUSED}|not valid|invalid|is not one of|not enabled)"
+    rf"|\broles?\b[^.\n]{{0,40}}?(?:{REFUSED}|not valid|invalid|got|but)[^.\n]{{0,40}}\bsystem\b"
+    r"|only\b[^.\n]{0,60}\broles?\b[^.\n]{0,60}\b(?:supported|allowed|accepted)\b"
+    r"|\brole\b[^\n]{0,60}(?:should|must) be (?:one of )?\W{0,3}user\W{1,8}(?:or |and )?"
+    r"\W{0,2}assistant"
+    r"|unexpected role '?system|got system",
+    re.IGNORECASE,
+)
+NO_CONTENT = re.compile(
+    r"content\b.{0,200}?(?:valid string|string_type|a string|be string|null|none|required|missing"
+    r"|nonetype|empty|blank)|(?:null|none|nonetype|missing|empty|blank)\b.{0,80}?\bcontent\b",
+    re.IGNORECASE | re.DOTALL,
+)
+EMPTY_IS_WRONG = re.compile(
+    r"non-?empty|(?:not|n't|never) be (?:an )?(?:empty|blank)|is (?:empty|blank)|at least 1 char"
+    r"|empty (?:text|string|content)|min_length|too_short",
+    re.IGNORECASE,
+)
+ONE_CALL = re.compile(
+    r"(?:single|one) tool[- ]?call|(?:parallel|multiple|several) (?:tool|function)[- _]?calls?"
+    r"|tool[- ]?calls? (?:one )?at (?:once|a time)|only one (?:tool|function)[- ]?call",
+    re.IGNORECASE,
+)
+# Ollama says "does not support tools", OpenRouter "No endpoints found that support tool use", vLLM
+# "requires --enable-auto-tool-choice"
+NO_CALLS = re.compile(
+    r"enable-auto-tool-choice"
+    r"|(?:not|n't|no\b[^.]{0,60}|un)\s?-?support\w*[^.]{0,60}\b(?:tools?|functions?)\b"
+    r"|\b(?:tools?|functions?)\b(?:[ _-]?(?:use|call\w*|choice))?[^.]{0,60}?"
+    rf"(?:{REFUSED}|require)"
+    r"|(?:unknown|unrecogni[sz]ed|unexpected|extra inputs?|not permitted)[^.]{0,60}\btools?\b",
+    re.IGNORECASE,
+)
+# llama.cpp names the source of a chat template, and behind these words why it was left
+TEMPLATE_ERROR = "Jinja Exception:"
+# keys of messages that a provider has sent, and one may refuse
+THOUGHTS = ("reasoning_content", "reasoning_details", "reasoning", "thinking_blocks")
+
+
+def learn(quirks: Quirks, body: dict[str, Any], refusal: Refusal) -> tuple[Quirks, str] | None:
+    """Find out from a refusal what of a request an endpoint does not take.
+
+    Args:
+        quirks: as the request was made.
+        body: the request.
+        refusal: of it.
+
+    Returns:
+        Other quirks and what is different, for people; None where the refusal teaches nothing new.
+    """
+    if refusal.status in (401, 402, 403, 404, 408, 413, 429) and not _is_about(refusal, body):
+        return None
+    text = f"{refusal.words}\n{refusal.body}"
+    if TEMPLATE_ERROR in text:
+        # before it stands the template itself, with all that it might say
+        text = refusal.body.rsplit(TEMPLATE_ERROR, 1)[-1]
+    for lesson in (
+        _max_tokens,
+        _sampling,
+        _stream_usage,
+        _content,
+        _thoughts,
+        _one_call,
+        _system,
+        _roles,
+        _calls,
+    ):
+        if (found := lesson(quirks, body, text)) is not None:
+            return found
+    return None
+
+
+def _is_about(refusal: Refusal, body: dict[str, Any]) -> bool:
+    """Whether a status with other reasons as a rule comes for the tools (OpenRouter's 404)."""
+    return "tools" in body and refusal.status == HTTPStatus.NOT_FOUND
+
+
+Lesson = tuple[Quirks, str] | None
+
+
+def _max_tokens(quirks: Quirks, body: dict[str, Any], text: str) -> Lesson:
+    keys = ("max_tokens", "max_completion_tokens")
+    key = next((one for one in keys if one in body), None)
+    if key is None or not _names_as_refused(key, text):
+        return None
+    other = keys[1] if key == keys[0] else keys[0]
+    if _mentions(other, text):
+        found = replace(quirks, max_tokens_key=other)  # type: ignore[arg-type] # one of its values
+        return found, f"takes {other} in place of {key}"
+    return replace(quirks, max_tokens_key="none"), f"takes no {key}"
+
+
+def _sampling(quirks: Quirks, body: dict[str, Any], text: str) -> Lesson:
+    sent = [one for one in PARAMETERS if one in body and one not in quirks.leave_out]
+    named = [one for one in sent if _mentions(one, text)]
+    if len(named) > 1 and re.search(
+        r"both|only one|together|at the same time|either", text, re.IGNORECASE
+    ):
+        # the rarer one; the other shapes an answer more plainly
+        return _without(quirks, "top_p", "takes temperature or top_p, not both: top_p is left out")
+    for one in named:
+        if _names_as_refused(one, text) or _wants_its_default(one, text):
+            return _without(quirks, one, f"does not take this {one}: it is left out")
+    return None
+
+
+def _without(quirks: Quirks, parameter: Parameter, text: str) -> Lesson:
+    return replace(quirks, leave_out=(*quirks.leave_out, parameter)), text
+
+
+def _stream_usage(quirks: Quirks, body: dict[str, Any], text: str) -> Lesson:
+    if "stream_options" not in body or not _mentions("stream_options", text):
+        return None
+    return replace(quirks, stream_usage=False), "does not take stream_options"
+
+
+def _thoughts(quirks: Quirks, body: dict[str, Any], text: str) -> Lesson:
+    sent = {key for message in body["messages"] for key in THOUGHTS if key in message}
+    if not any(_names_as_refused(key, text) for key in sent):
+        return None
+    return replace(quirks, thinking="leave_out"), "does not take its thoughts back"
+
+
+def _system(quirks: Quirks, body: dict[str, Any], text: str) -> Lesson:
+    has_system = any(message["role"] == "system" for message in body["messages"])
+    if not has_system or not NO_SYSTEM.search(text):
+        return None
+    if re.search(r"only\b[^.\n]*\bsystem\b[^.\n]*\bsupported", text, re.IGNORECASE):
+        # it is named among those that are
+        return None
+    found = replace(quirks, system_role="user")
+    return found, "takes no system messages: the prompt goes into the first user message"
+
+
+def _roles(quirks: Quirks, body: dict[str, Any], text: str) -> Lesson:
+    if quirks.alternate_roles or not ALTERNATE.search(text):
+        return None
+    return replace(
+        quirks, alternate_roles=True
+    ), "wants user and assistant in turn: they are joined"
+
+
+def _one_call(quirks: Quirks, body: dict[str, Any], text: str) -> Lesson:
+    has_several = any(len(one.get("tool_calls") or ()) > 1 for one in body["messages"])
+    if not has_several or not ONE_CALL.search(text):
+        return None
+    return replace(quirks, single_calls=True), "takes one tool call in a message"
+
+
+def _content(quirks: Quirks, body: dict[str, Any], text: str) -> Lesson:
+    calling = [one for one in body["messages"] if one.get("tool_calls")]
+    if not any(not one.get("content") for one in calling) or not NO_CONTENT.search(text):
+        return None
+    match quirks.empty_content:
+        case "null":
+            found = replace(quirks, empty_content="text")
+            return found, "takes an empty text beside tool calls, not null"
+        case "text" if EMPTY_IS_WRONG.search(text):
+            found = replace(quirks, empty_content="none")
+            return found, "takes no content beside tool calls"
+        case _:
+            return None
+
+
+def _calls(quirks: Quirks, body: dict[str, Any], text: str) -> Lesson:
+    has_results = any(message["role"] == "tool" for message in body["messages"])
+    if not ("tools" in body or has_results) or not quirks.native_calls:
+        return None
+    if re.search(r"schema|function ['\"`]", text, re.IGNORECASE):
+        # about one of the tools, not all of them
+        return None
+    about_roles = re.search(r"\broles?\b", text, re.IGNORECASE) is not None
+    if about_roles and not has_results:
+        return None
+    if not NO_CALLS.search(text) and not (
+        about_roles and re.search(r"\bonly\b|got tool", text, re.IGNORECASE)
+    ):
+        return None
+    return replace(quirks, native_calls=False), "has no native tool calls: tools are called in text"
+
+
+def _mentions(key: str, text: str) -> bool:
+    return re.search(rf"(?<![\w-]){re.escape(key)}(?![\w-])", text) is not None
+
+
+def _names_as_refused(key: str, text: str) -> bool:
+    """Whether a text says of something named that it is refused, in one sentence or one field."""
+    name = rf"(?<![\w-]){re.escape(key)}(?![\w-])"
+    near = rf"{name}[^\n]{{0,160}}?(?:{REFUSED}|instead)|(?:{REFUSED})[^\n]{{0,160}}?{name}"
+    return re.search(near, text, re.IGNORECASE) is not None
+
+
+def _wants_its_default(key: str, text: str) -> bool:
+    wanted = (
+        rf"only\b[^\n]{{0,40}}\b{key}\s*(?:=|of|:)\s*[\d.]+"
+        rf"|{key}[^\n]{{0,60}}must be (?:set to )?1\b"
+    )
+    return re.search(wanted, text, re.IGNORECASE) is not None

@@ -1,0 +1,230 @@
+"""Tool calls that servers send whole or in pieces, in their dialects.
+
+Some leave out `index`, give one index to several calls, another id to each piece, repeat the name,
+or send arguments that are nearly JSON. What a provider adds to a call is kept, to be sent back.
+"""
+
+import itertools
+import json
+import math
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+from agents.providers.surrogates import join_surrogates
+from agents.text_calls import Reader, Unreadable
+from tools.calls import ToolCall
+from tools.texts import map_texts
+
+MAX_ARGUMENT_BYTES = 2**20
+MAX_DEPTH = 32
+KNOWN_CALL_KEYS = frozenset({"id", "type", "index", "function"})
+FENCE = re.compile(r"\s*```\w*\s*\n(.*?)\n?\s*```\s*", re.DOTALL)
+# a template's mark that has slipped in behind the arguments
+SLIPPED = re.compile(r"\s*(?:<\|[^<>|]{1,40}\|>|</s>|</tool_call>)\s*\Z")
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is no JSON number")
+
+
+def _finite(digits: str) -> float:
+    number = float(digits)
+    if not math.isfinite(number):
+        # as JSON it would be null, which is not what a tool would get
+        raise ValueError(f"{digits[:20]} is beyond every number")
+    return number
+
+
+# a text may hold line breaks and tabs as they are
+ARGUMENTS = json.JSONDecoder(parse_constant=_refuse_constant, parse_float=_finite, strict=False)
+
+
+@dataclass(slots=True)
+class PartialCall:
+    """A call whose arguments are still being written."""
+
+    id: str = ""
+    name: str = ""
+    arguments: str = ""
+    extra: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether its arguments are a whole object."""
+        text = self.arguments.strip()
+        if not (text.startswith("{") and text.endswith("}")):
+            return False
+        try:
+            ARGUMENTS.decode(text)
+        except (ValueError, RecursionError):
+            return False
+        return True
+
+
+class PartialCalls:
+    """The calls of one answer."""
+
+    def __init__(self) -> None:
+        self.calls: list[PartialCall] = []
+        self._by_index: dict[int, PartialCall] = {}
+
+    def add(self, piece: dict[str, Any], *, whole: bool) -> int:
+        """Take a call, or a piece of one; returns how many characters it has.
+
+        Args:
+            piece: of `tool_calls`.
+            whole: the answer came at once, so that it is a call of its own whatever its id.
+        """
+        function = piece.get("function")
+        function = function if isinstance(function, dict) else {}
+        index = piece.get("index")
+        call_id = join_surrogates(str(piece.get("id") or ""))
+        name = join_surrogates(str(function.get("name") or ""))
+        is_numbered = isinstance(index, int)
+        call = (
+            self._new() if whole else self._partial(index if is_numbered else None, call_id, name)
+        )
+        call.id, call.name = call.id or call_id, call.name or name
+        arguments = function.get("arguments")
+        text = arguments if isinstance(arguments, str) else ""
+        if arguments is not None and not isinstance(arguments, str):
+            text = json.dumps(arguments)
+        if call.arguments.strip() == "{}" and text.lstrip().startswith("{"):
+            # an empty object, sent before the real one
+            call.arguments = ""
+        call.arguments += text
+        for key, value in piece.items():
+            if key not in KNOWN_CALL_KEYS:
+                call.extra[key] = map_texts(value, join_surrogates)
+        # a call that is not written yet takes room, too
+        return len(name) + len(text) + len("call")
+
+    def _partial(self, index: int | None, call_id: str, name: str) -> PartialCall:
+        """The call that a piece continues: by its index, else its id, else the last.
+
+        A name begins a new one where the call so far is whole.
+        """
+        if index is not None:
+            known = self._by_index.get(index)
+        else:
+            known = next((one for one in self.calls if call_id and one.id == call_id), None)
+        if known is None and index is None and not call_id and not name and self.calls:
+            known = self.calls[-1]
+        if known is None or (name and self._is_other(known, call_id, name)):
+            known = self._new()
+        if index is not None:
+            self._by_index[index] = known
+        return known
+
+    def _is_other(self, known: PartialCall, call_id: str, name: str) -> bool:
+        """Whether a piece with a name is of another call than the one that has its index."""
+        if not known.name:
+            return False
+        has_own_id = bool(call_id and known.id and call_id != known.id)
+        if known.is_whole:
+            return True
+        return has_own_id and (name != known.name or not known.arguments)
+
+    def _new(self) -> PartialCall:
+        self.calls.append(PartialCall())
+        return self.calls[-1]
+
+    def finished(self) -> tuple[ToolCall, ...]:
+        """The calls, each with an id of its own, by which its result will be known."""
+        given = [call.id for call in self.calls]
+        fresh = (name for n in itertools.count(1) if (name := f"call_{n}") not in given)
+        seen: set[str] = set()
+        for call in self.calls:
+            if not call.id or call.id in seen:
+                call.id = next(fresh)
+            seen.add(call.id)
+        return tuple(_to_tool_call(call) for call in self.calls)
+
+
+def _to_tool_call(call: PartialCall) -> ToolCall:
+    arguments: Any = {}
+    error = None
+    try:
+        if len(call.arguments) > MAX_ARGUMENT_BYTES:
+            error = f"the arguments are larger than {MAX_ARGUMENT_BYTES:,} bytes"
+        elif call.arguments.strip():
+            arguments = read_arguments(call.arguments)
+            # some servers write null for none
+            arguments = {} if arguments is None else arguments
+        if not isinstance(arguments, dict):
+            error = "the arguments are no JSON object"
+        elif _is_deeper(arguments, MAX_DEPTH):
+            error = f"the arguments are nested more than {MAX_DEPTH} deep"
+    except (ValueError, RecursionError) as reason:
+        error = f"the arguments are not JSON: {reason}"
+    if error is not None:
+        return ToolCall(call.id, call.name, {}, error, call.extra)
+    return ToolCall(call.id, call.name, map_texts(arguments, join_surrogates), None, call.extra)
+
+
+def read_arguments(text: str) -> Any:
+    """Read the arguments of a call: JSON, or nearly.
+
+    Taken as well: raw line breaks in texts, JSON within a JSON text, a code fence around it, an
+    empty object or the same one before it, single quotes, a mark of the template behind it.
+
+    Raises:
+        ValueError: it is none of that; with what is wrong with it as JSON.
+    """
+    try:
+        value = ARGUMENTS.decode(text)
+    except ValueError as error:
+        value = _nearly(text, error)
+    if isinstance(value, str):
+        # encoded twice
+        inner = value.strip()
+        if inner.startswith("{"):
+            return ARGUMENTS.decode(inner)
+    return value
+
+
+def _nearly(text: str, error: ValueError) -> Any:
+    if (fenced := FENCE.fullmatch(text)) is not None:
+        return ARGUMENTS.decode(fenced[1])
+    if (several := _several(text)) is not None:
+        return several
+    cut = SLIPPED.sub("", text)
+    if cut != text:
+        return ARGUMENTS.decode(cut)
+    if not isinstance(error, json.JSONDecodeError):
+        # a number that no tool could mean, which is no matter of form
+        raise error
+    stripped = text.strip()
+    reader = Reader(stripped, 0)
+    try:
+        found = reader.object() if stripped.startswith("{") else None
+    except Unreadable:
+        found = None
+    if found is None or stripped[reader.at :].strip():
+        raise error
+    return found
+
+
+def _several(text: str) -> Any:
+    """The one object that a text of several is, where all others are empty or the same."""
+    found: list[Any] = []
+    at = 0
+    try:
+        while at < len(text):
+            value, at = ARGUMENTS.raw_decode(text, at)
+            found.append(value)
+            while at < len(text) and text[at].isspace():
+                at += 1
+    except ValueError:
+        return None
+    different = [one for number, one in enumerate(found) if one and one not in found[:number]]
+    return different[0] if len(found) > 1 and len(different) == 1 else None
+
+
+def _is_deeper(value: Any, levels: int) -> bool:
+    """Whether objects and lists are nested in more levels than so many."""
+    if not isinstance(value, dict | list):
+        return False
+    parts = value.values() if isinstance(value, dict) else value
+    return levels == 0 or any(_is_deeper(part, levels - 1) for part in parts)

@@ -1,0 +1,183 @@
+"""What a server says when it does not answer: its words, and their kind; pure.
+
+Refusals come from many layers, each with words and forms of its own: a provider, a gateway before
+it, a chat template, a proxy. So they are recognised by words, whatever the status.
+"""
+
+import html
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any
+
+from agents.errors import ModelErrorCode
+
+# of a server's words in a message
+MAX_WORDS = 500
+# where servers put their words, in this order
+WORD_KEYS = ("message", "detail", "error_description", "error_message", "msg", "reason", "title")
+INNER_KEYS = ("error", "errors", "detail", "details")
+TITLE = re.compile(r"<title[^>]*>(.*?)</title>", re.IGNORECASE | re.DOTALL)
+HIDDEN = re.compile(r"<(script|style|head)\b.*?(?:</\1>|\Z)", re.IGNORECASE | re.DOTALL)
+MARKUP = re.compile(r"<!--.*?-->|<[^>]{0,2000}>", re.DOTALL)
+IS_HTML = re.compile(r"\s*(?:<!doctype html|<html|<head|<body)", re.IGNORECASE)
+# how servers say that a request is too long: OpenAI and vLLM ("maximum context length",
+# context_length_exceeded), Anthropic ("prompt is too long"), llama.cpp ("exceeds the available
+# context size"), Gemini ("input token count … exceeds the maximum"), Groq ("reduce the length")
+TOO_LONG = re.compile(
+    r"context_length_exceeded|maximum context length|prompt is too long|input is too long"
+    r"|exceeds? the (?:available |maximum |model's )?(?:context|number of tokens)"
+    r"|token count.{0,80}exceeds|reduce the length|too many (?:input )?tokens",
+    re.IGNORECASE | re.DOTALL,
+)
+# a quota that no wait brings back
+SPENT = re.compile(
+    r"insufficient[_ ]?(?:quota|balance|credits?|funds)|exceeded your current quota"
+    r"|quota (?:is |has been )?exhausted|credit balance is too low|out of credits"
+    r"|requires more credits|billing[_ ](?:hard[_ ])?limit|payment required|arrears",
+    re.IGNORECASE,
+)
+# and says so whatever a header asks to wait
+SPENT_FOR_GOOD = re.compile(r"insufficient[_ ]?(?:quota|balance|credits?|funds)", re.IGNORECASE)
+# a limit of a minute, which some call a quota too
+SOON = re.compile(
+    r"retry(?:[_ ]?(?:delay|after)|\s+in)|per (?:minute|second|hour)|rpm|tpm", re.IGNORECASE
+)
+# words of errors that stand in an answer without a status
+CODES: tuple[tuple[str, int], ...] = (
+    (r"rate.?limit|too many requests|throttl", 429),
+    (r"overload|unavailable|internal|server_error|capacity|loading", 503),
+    (r"timed? ?out|timeout", 408),
+    (r"auth|api.?key|unauthor", 401),
+    (r"permission|forbidden|denied", 403),
+    (r"not.?found|does not exist|no such model", 404),
+    (r"invalid|unsupported|bad.?request|unprocessable|validation", 400),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal(Exception):
+    """A server has not answered: another status than 2xx, or an error in place of an answer."""
+
+    # 0 where it names none
+    status: int
+    # for people, not masked
+    words: str
+    # all that it said
+    body: str
+    retry_after_seconds: float | None = None
+    # another try may help, whatever the status
+    is_html: bool = False
+
+
+def words_of(body: str, reason: str = "") -> str:
+    """Find the words of a body, whatever its form; `reason` where there are none."""
+    try:
+        document = json.loads(body)
+    except (ValueError, RecursionError):
+        if IS_HTML.match(body):
+            return _html_words(body)
+        return " ".join(body.split())[:MAX_WORDS] or reason
+    found = _words_in(document, 0)
+    return (found or " ".join(body.split()))[:MAX_WORDS] or reason
+
+
+def error_in(document: Any) -> Any:
+    """Find the error in a JSON answer that has no choices; None where there is none."""
+    if isinstance(document, list) and document:
+        return error_in(document[0])
+    if not isinstance(document, dict):
+        return None
+    if document.get("error"):
+        return document["error"]
+    if document.get("object") == "error" or document.get("type") == "error":
+        return document
+    return document if any(document.get(key) for key in (*WORD_KEYS, *INNER_KEYS)) else None
+
+
+def refusal_in(error: Any) -> Refusal:
+    """Read an error that stands in an answer with status 200, or in a stream."""
+    body = json.dumps(error, ensure_ascii=False)
+    words = error if isinstance(error, str) else _words_in(error, 0) or body
+    return Refusal(_status_in(error, words), words[:MAX_WORDS], body)
+
+
+def kind_of(refusal: Refusal) -> tuple[ModelErrorCode, bool]:
+    """Say which kind of failure a refusal is, and whether another try may help."""
+    status, text = refusal.status, f"{refusal.words} {refusal.body}"
+    if status not in (401, 403, 429) and TOO_LONG.search(text):
+        return "context_overflow", False
+    waits = refusal.retry_after_seconds is not None or SOON.search(text) is not None
+    is_spent = SPENT_FOR_GOOD.search(text) or (SPENT.search(text) and not waits)
+    if status == HTTPStatus.PAYMENT_REQUIRED or is_spent:
+        return "quota", False
+    match status:
+        case HTTPStatus.TOO_MANY_REQUESTS:
+            return "rate_limited", True
+        case HTTPStatus.REQUEST_TIMEOUT:
+            return "unavailable", True
+        case _ if refusal.is_html and status < HTTPStatus.BAD_REQUEST:
+            return "refused", False
+        case _ if status == 0 or status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+            return "unavailable", True
+        case _:
+            return "refused", False
+
+
+def _words_in(value: Any, depth: int) -> str:
+    """The words of a JSON value: what stands under the usual keys, of lists each."""
+    if depth > 4:
+        return ""
+    match value:
+        case str():
+            return value.strip()
+        case list():
+            return "; ".join(one for part in value[:5] if (one := _words_in(part, depth + 1)))
+        case dict():
+            return _words_of_object(value, depth)
+        case _:
+            return ""
+
+
+def _words_of_object(value: dict[str, Any], depth: int) -> str:
+    raw = value["metadata"].get("raw") if isinstance(value.get("metadata"), dict) else None
+    if isinstance(raw, str) and raw.strip() and isinstance(value.get("message"), str):
+        # OpenRouter: the words of the provider behind it
+        return f"{value['message']}: {words_of(raw)}"
+    if isinstance(value.get("loc"), list) and isinstance(value.get("msg"), str):
+        return f"{'.'.join(map(str, value['loc']))}: {value['msg']}"
+    for key in INNER_KEYS:
+        if isinstance(value.get(key), dict | list) and (found := _words_in(value[key], depth + 1)):
+            return found
+    error = value.get("error")
+    for key in WORD_KEYS:
+        if isinstance(value.get(key), str) and value[key].strip():
+            words: str = value[key].strip()
+            # OAuth: a code beside its description
+            return f"{error}: {words}" if isinstance(error, str) and error != words else words
+    return error.strip() if isinstance(error, str) else ""
+
+
+def _html_words(body: str) -> str:
+    title = TITLE.search(body[:20_000])
+    if title and (words := " ".join(html.unescape(MARKUP.sub("", title[1])).split())):
+        return words[:MAX_WORDS]
+    plain = MARKUP.sub(" ", HIDDEN.sub(" ", body[:20_000]))
+    return " ".join(html.unescape(plain).split())[:MAX_WORDS]
+
+
+def _status_in(error: Any, words: str) -> int:
+    """The status that an error without one comes to; 0 where nothing says it."""
+    given: Sequence[Any] = ()
+    if isinstance(error, dict):
+        given = [error.get(key) for key in ("code", "status", "status_code", "type")]
+    for one in given:
+        if str(one).isdecimal() and 400 <= int(one) < 600:  # statuses of errors
+            return int(one)
+    for text in (*(str(one) for one in given if one), words):
+        for pattern, status in CODES:
+            if re.search(pattern, text, re.IGNORECASE):
+                return status
+    return 0

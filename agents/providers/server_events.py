@@ -1,0 +1,177 @@
+"""The bytes of an answer: bounded, decompressed, and taken apart into server-sent events."""
+
+import contextlib
+import zlib
+from collections.abc import AsyncIterator, Mapping
+
+import aiohttp
+from pydantic_core import from_json
+
+from agents.errors import ModelError
+from tools.clock import Clock
+
+# of an answer that comes at once
+MAX_ANSWER_BYTES = 8 * 2**20
+# of all events of a streamed one: a few characters come in some hundred bytes
+MAX_STREAM_BYTES = 512 * 2**20
+MAX_EVENT_BYTES = 4 * 2**20
+# how long the end of a stream may come behind its last event: its connection is used again then
+END_SECONDS = 0.05
+# at the lines of one event, whether they are whole
+MAX_LOOKS = 100
+DONE = b"[DONE]"
+# what a proxy may have done to an answer, unasked: by coding, the window of zlib
+CODINGS = {"gzip": 31, "x-gzip": 31, "deflate": 15}
+RAW_DEFLATE = -15
+
+
+def refuse_too_large(headers: Mapping[str, str]) -> None:
+    """Refuse an answer before any of its body is read, also of errors; raises ModelError."""
+    coding = headers.get("content-encoding", "").strip().lower()
+    if coding not in ("", "identity", *CODINGS):
+        raise ModelError("unreadable", f"the answer is compressed ({coding[:40]}), unasked")
+    length = headers.get("content-length", "0")
+    if not length.isdecimal() or int(length[:20]) > MAX_ANSWER_BYTES:
+        raise _too_large("the answer", MAX_ANSWER_BYTES)
+
+
+async def read_pieces(response: aiohttp.ClientResponse, limit: int) -> AsyncIterator[bytes]:
+    """Read a body in pieces, decompressed.
+
+    Args:
+        response: whose.
+        limit: how many bytes it may have, also decompressed.
+
+    Raises:
+        ModelError: it is too large, or its coding is broken.
+    """
+    coding = response.headers.get("content-encoding", "").strip().lower()
+    inflating = _Inflating(coding) if coding in CODINGS else None
+    size = 0
+    while piece := await response.content.readany():
+        size += len(piece)
+        parts = (piece,) if inflating is None else inflating.feed(piece, limit)
+        for part in parts:
+            if max(size, inflating.size if inflating is not None else 0) > limit:
+                raise _too_large("the answer", limit)
+            yield part
+
+
+class _Inflating:
+    """A compressed body that comes in pieces."""
+
+    def __init__(self, coding: str) -> None:
+        self._zlib = zlib.decompressobj(CODINGS[coding])
+        self._may_be_raw = coding == "deflate"
+        # of what came out
+        self.size = 0
+
+    def feed(self, piece: bytes, limit: int) -> list[bytes]:
+        """What a piece holds, in parts; raises ModelError where it is too much, or broken."""
+        out: list[bytes] = []
+        while piece:
+            room = limit - self.size + 1
+            try:
+                part = self._zlib.decompress(piece, room)
+            except zlib.error as error:
+                if not self._may_be_raw or self.size:
+                    text = f"the answer cannot be decompressed: {error}"
+                    raise ModelError("unreadable", text) from None
+                # many servers send it without the header that RFC 9110, 8.4.1.2 asks for
+                self._may_be_raw, self._zlib = False, zlib.decompressobj(RAW_DEFLATE)
+                continue
+            self.size += len(part)
+            if part:
+                out.append(part)
+            if self.size > limit:
+                raise _too_large("the answer", limit)
+            piece = self._zlib.unconsumed_tail
+        return out
+
+
+async def read_whole(response: aiohttp.ClientResponse) -> bytes:
+    """The body of an answer; raises ModelError where it is too large."""
+    pieces = [piece async for piece in read_pieces(response, MAX_ANSWER_BYTES)]
+    return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+
+async def read_end(response: aiohttp.ClientResponse, clock: Clock) -> None:
+    """Read what is left of a stream whose last event has come: nothing, as a rule, or its end."""
+    with contextlib.suppress(TimeoutError, aiohttp.ClientError):
+        async with clock.timeout(END_SECONDS):
+            while await response.content.readany():
+                continue
+
+
+class EventData:
+    """The data of each server-sent event of a stream that comes in pieces.
+
+    An event ends with an empty line. Some servers leave that out, so that a line of data that is
+    an object is taken at once; one that is not yet goes on with the next line of data.
+    """
+
+    def __init__(self) -> None:
+        self._rest = b""
+        self._size = 0
+        # lines of data that are no whole object yet, their size, and how often that was looked at
+        self._data: list[bytes] = []
+        self._held = self._looks = 0
+
+    def feed(self, piece: bytes) -> list[bytes]:
+        """The data of the events that a piece completes; raises ModelError where it is too much."""
+        self._size += len(piece)
+        if self._size > MAX_STREAM_BYTES:
+            raise _too_large("the answer", MAX_STREAM_BYTES)
+        *lines, self._rest = (self._rest + piece).split(b"\n")
+        if len(self._rest) > MAX_EVENT_BYTES:
+            raise _too_large("an event of the answer", MAX_EVENT_BYTES)
+        found: list[bytes] = []
+        for line in lines:
+            if line.startswith(b"data:"):
+                self._add(line[5:].strip(), found)
+            elif self._data and not line.strip():
+                found.append(self._take())
+        return found
+
+    def _add(self, data: bytes, found: list[bytes]) -> None:
+        if not self._data and data.startswith(b"{") and data.endswith(b"}"):
+            # as nearly always
+            found.append(data)
+            return
+        if data == DONE:
+            found += [self._take(), data] if self._data else [data]
+            return
+        if not self._data and not data.startswith((b"{", b"[")):
+            found += [data] if data else []
+            return
+        self._data.append(data)
+        self._held += len(data)
+        if self._held > MAX_EVENT_BYTES:
+            raise _too_large("an event of the answer", MAX_EVENT_BYTES)
+        if data.endswith((b"}", b"]")) and self._looks < MAX_LOOKS:
+            self._looks += 1
+            if _is_json(b"\n".join(self._data)):
+                found.append(self._take())
+
+    def _take(self) -> bytes:
+        data = b"\n".join(self._data)
+        self._data, self._held, self._looks = [], 0, 0
+        return data
+
+    def rest(self) -> list[bytes]:
+        """The data at the end of a stream that ends without an empty line."""
+        found = self.feed(b"\n\n") if self._rest or self._data else []
+        self._rest = b""
+        return found
+
+
+def _is_json(data: bytes) -> bool:
+    try:
+        from_json(data)
+    except ValueError:
+        return False
+    return True
+
+
+def _too_large(what: str, most: int) -> ModelError:
+    return ModelError("unreadable", f"{what} is larger than {most >> 20} MiB")

@@ -1,0 +1,152 @@
+"""What an endpoint and model can do and refuse: declared, known by address, or learned.
+
+One table for each model of an endpoint. Requests are made from it, and what a refusal teaches goes
+into it (see `providers.refusals`).
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any, Literal, get_args
+from urllib.parse import urlsplit
+
+from tools.yaml_shape import Shape
+
+MaxTokensKey = Literal["max_tokens", "max_completion_tokens", "none"]
+SystemRole = Literal["system", "user"]
+EmptyContent = Literal["null", "text", "none"]
+Thinking = Literal["send_back", "leave_out"]
+# of a request, what may be left out of it
+Parameter = Literal["temperature", "top_p"]
+PARAMETERS: tuple[Parameter, ...] = get_args(Parameter)
+Origin = Literal["declared", "known", "learned"]
+
+
+@dataclass(frozen=True, slots=True)
+class Quirks:
+    """How one model of an endpoint is asked."""
+
+    # under which key the longest answer is sent
+    max_tokens_key: MaxTokensKey = "max_tokens"
+    # what is never sent
+    leave_out: tuple[Parameter, ...] = ()
+    # where the system prompt stands: a message of its own, or the beginning of the first of a user
+    system_role: SystemRole = "system"
+    # messages of one role in a row are joined, and the first is a user's
+    alternate_roles: bool = False
+    # one call in each assistant message
+    single_calls: bool = False
+    # the content of an assistant message that has calls and no text
+    empty_content: EmptyContent = "null"
+    # `stream_options` with `include_usage`
+    stream_usage: bool = True
+    # `tools`, `tool_calls`, messages of role `tool`; else calls are text
+    native_calls: bool = True
+    # calls that stand in the text, between marks or alone, are calls
+    written_calls: bool = True
+    # what a model thought goes back with the calls that it led to
+    thinking: Thinking = "send_back"
+
+
+USUAL = Quirks()
+KEYS = tuple(field.name for field in fields(Quirks))
+
+
+class QuirksConfig(Shape):
+    """What an endpoint can do and refuses; what is not given is found out.
+
+    A server that refuses something is asked again without it, once, and the process remembers it.
+    """
+
+    max_tokens_key: MaxTokensKey | None = None
+    """Under which key `max_tokens` is sent; `none`: it is not."""
+    leave_out: list[Parameter] | None = None
+    """Sampling parameters that are never sent."""
+    system_role: SystemRole | None = None
+    """`user`: the system prompt stands at the beginning of the first user message."""
+    alternate_roles: bool | None = None
+    """Join messages of one role that follow each other; the first is the user's."""
+    single_calls: bool | None = None
+    """Send each tool call of an answer in a message of its own."""
+    empty_content: EmptyContent | None = None
+    """What the content of a message with calls and no text is: null, an empty text, or left out."""
+    stream_usage: bool | None = None
+    """Ask for the usage of streamed answers (`stream_options`)."""
+    native_calls: bool | None = None
+    """Send tools by the API's own means; else the model is told how to call them in text."""
+    written_calls: bool | None = None
+    """Take calls that a model writes into its text, with its template's marks, for calls."""
+    thinking: Thinking | None = None
+    """Whether a model's thoughts go back to it with the calls that they led to."""
+
+    def declared(self) -> dict[str, Any]:
+        """What of it is given, as values of Quirks."""
+        given = self.model_dump(exclude_none=True)
+        if "leave_out" in given:
+            given["leave_out"] = tuple(given["leave_out"])
+        return given
+
+
+# what needs not be found out, by a part of the host's name
+KNOWN: Mapping[str, dict[str, Any]] = {
+    # newer models refuse max_tokens, all know the other
+    "api.openai.com": {"max_tokens_key": "max_completion_tokens"},
+}
+
+
+def known_by_address(base_url: str) -> dict[str, Any]:
+    """What is known of an endpoint by its address, as values of Quirks."""
+    host = urlsplit(base_url).hostname or ""
+    return dict(KNOWN.get(host, {}))
+
+
+@dataclass(slots=True)
+class Table:
+    """The quirks of one model at one endpoint, and where each comes from."""
+
+    quirks: Quirks
+    origins: dict[str, Origin]
+
+    @classmethod
+    def of(cls, base_url: str, declared: Mapping[str, Any]) -> "Table":
+        """Build a table of which nothing is learned yet."""
+        known = known_by_address(base_url)
+        origins: dict[str, Origin] = dict.fromkeys(known, "known")
+        origins |= dict.fromkeys(declared, "declared")
+        return cls(replace(USUAL, **{**known, **declared}), origins)
+
+    def learn(self, quirks: Quirks) -> None:
+        """Take over what a refusal has taught."""
+        for key in KEYS:
+            if getattr(quirks, key) != getattr(self.quirks, key):
+                self.origins[key] = "learned"
+        self.quirks = quirks
+
+    def document(self) -> dict[str, dict[str, Any]]:
+        """What is not usual: by key, its value and where it comes from."""
+        values = asdict(self.quirks)
+        return {
+            key: {"value": values[key], "by": origin}
+            for key, origin in self.origins.items()
+            if origin != "declared" or values[key] != getattr(USUAL, key)
+        }
+
+
+class QuirkTables:
+    """The tables of all models that this process has asked, in all revisions of a crew."""
+
+    def __init__(self) -> None:
+        self._tables: dict[tuple[str, str, str, str], Table] = {}
+
+    def of(self, provider: str, base_url: str, model: str, declared: Mapping[str, Any]) -> Table:
+        """Find the table of a model; another declaration has another one.
+
+        Args:
+            provider: its name in the configuration.
+            base_url: of the endpoint.
+            model: as the endpoint names it.
+            declared: of crew.yaml, as values of Quirks.
+        """
+        key = (provider, base_url, model, repr(sorted(declared.items())))
+        if key not in self._tables:
+            self._tables[key] = Table.of(base_url, declared)
+        return self._tables[key]

@@ -1,0 +1,169 @@
+"""Tool calls that an open model writes with its template's own marks, or as its whole answer; pure.
+
+A server with a parser for the model's template turns these into native calls. Others leave them in
+the text. Each form here is that of a model family; sources are the chat templates of the models.
+Only own tools are called, and a text that speaks of a call is none: marks of words stand at the
+start of a line, outside code, and a call without marks is the whole answer.
+"""
+
+import re
+from collections.abc import Iterator
+
+from agents.call_names import own_name
+from agents.text_calls import FoundCall, bare_lines
+from agents.written.forms import (
+    Tools,
+    Written,
+    calls_in_text,
+    json_calls,
+    parameter_value,
+    pythonic_calls,
+    with_arguments,
+)
+from agents.written.regions import begins_line, fences, regions, unfenced, without_fences
+from tools.calls import ToolCall
+
+# of a text that is looked at: a call is never longer
+MAX_CHARACTERS = 2**20
+# Qwen3-Coder, functionary, MiniMax, Claude: a name in a mark
+NAMED = re.compile(
+    r"<(?:function|invoke)(?:=|\s+name\s*=\s*)[\"']?(?P<name>[^\"'>\s]+)[\"']?\s*>"
+    r"(?P<body>.*?)(?:</(?:function|invoke)>|\Z)",
+    re.DOTALL,
+)
+PARAMETER = re.compile(
+    r"<parameter(?:=|\s+name\s*=\s*)[\"']?([^\"'>\s]+)[\"']?\s*>(.*?)"
+    r"(?:</parameter>|(?=<parameter[=\s])|\Z)",
+    re.DOTALL,
+)
+# GLM: a name, then keys and values
+KEYED = re.compile(
+    r"<arg_key>\s*([^<]{0,200}?)\s*</arg_key>\s*<arg_value>((?:(?!<arg_value>).)*?)</arg_value>",
+    re.DOTALL,
+)
+# DeepSeek, Kimi: a name, a mark, arguments
+DEEPSEEK = re.compile(
+    r"<｜tool▁call▁begin｜>(?P<head>[^<]{0,200})<｜tool▁sep｜>(?P<body>.*?)(?:<｜tool▁call▁end｜>|\Z)",
+    re.DOTALL,
+)
+KIMI = re.compile(
+    r"<\|tool_call_begin\|>(?P<head>[^<]{0,200})<\|tool_call_argument_begin\|>(?P<body>.*?)"
+    r"(?:<\|tool_call_end\|>|\Z)",
+    re.DOTALL,
+)
+# gpt-oss
+HARMONY = re.compile(
+    r"to=(?P<head>[\w.:-]{1,128})[^{]{0,200}?<\|message\|>(?P<body>.*?)(?:<\|call\|>|<\|end\|>|\Z)",
+    re.DOTALL,
+)
+# ReAct
+ACTION = re.compile(
+    r"^Action:[ \t]*(?P<head>[\w.:-]+)[ \t]*\n+Action Input:[ \t]*(?P<body>.+?)"
+    r"(?=\nObservation:|\Z)",
+    re.MULTILINE | re.DOTALL,
+)
+# a fence with such a label is a call wherever it stands
+CALL_FENCES = frozenset({"tool_code", "tool_call", "tool_calls", "function_call", "tool"})
+
+
+def find_written_calls(text: str, tools: Tools) -> list[FoundCall]:
+    """Find the calls in an answer that stand between marks, or are the whole answer.
+
+    Args:
+        text: the answer, without thoughts.
+        tools: the agent's own tools: name to the properties of its schema, in their order.
+
+    Returns:
+        The calls in their order, each with the text that may be a quotation; never raises.
+    """
+    if not tools or len(text) > MAX_CHARACTERS or not any(mark in text for mark in "{[<("):
+        return []
+    try:
+        written = list(_marked(unfenced(text), tools)) or list(_whole(text, tools))
+    except RecursionError:
+        # nested deeper than any call
+        return []
+    return [
+        FoundCall(
+            ToolCall(f"text_{number}", one.name, one.arguments, one.error),
+            " ".join(bare_lines(one.text)),
+        )
+        for number, one in enumerate(written, 1)
+    ]
+
+
+def _marked(text: str, tools: Tools) -> Iterator[Written]:
+    """The calls between marks, outside of code fences."""
+    plain = without_fences(text)
+    for pattern in (DEEPSEEK, KIMI, HARMONY, ACTION):
+        found = list(pattern.finditer(plain))
+        if found:
+            for one in found:
+                yield from _headed(one["head"], one["body"], tools)
+            return
+    between = list(regions(plain))
+    if not between:
+        named = [one for one in NAMED.finditer(plain) if begins_line(plain, one.start())]
+        for one in named:
+            yield from _named(one, tools)
+    for region in between:
+        yield from _in_region(region, tools)
+    for label, inner in fences(text):
+        if label in CALL_FENCES:
+            yield from calls_in_text(inner, tools)
+
+
+def _in_region(region: str, tools: Tools) -> Iterator[Written]:
+    """The calls between two marks, in whichever form they stand there."""
+    named = list(NAMED.finditer(region))
+    if named:
+        for one in named:
+            yield from _named(one, tools)
+        return
+    pairs = KEYED.findall(region)
+    if pairs:
+        head = region.split("<arg_key>", 1)[0].strip()
+        if (name := own_name(head, tools)) is not None:
+            values = {key: parameter_value(value, tools[name].get(key)) for key, value in pairs}
+            yield Written(name, values, region)
+        return
+    yield from calls_in_text(region, tools)
+
+
+def _whole(text: str, tools: Tools) -> Iterator[Written]:
+    """The calls of an answer that is nothing else."""
+    body = unfenced(text).strip()
+    if body.startswith(("{", "[")):
+        found = list(json_calls(body, tools, whole=True))
+        yield from found or pythonic_calls(body, tools, whole=True)
+        return
+    named = NAMED.fullmatch(body)
+    if named is not None:
+        yield from _named(named, tools)
+        return
+    yield from pythonic_calls(body, tools, whole=True)
+
+
+def _named(found: re.Match[str], tools: Tools) -> Iterator[Written]:
+    """`<function=name>` with JSON or with parameters in it."""
+    name = own_name(found["name"], tools)
+    if name is None:
+        return
+    body = found["body"].strip()
+    pairs = PARAMETER.findall(body)
+    if pairs:
+        values = {key: parameter_value(value, tools[name].get(key)) for key, value in pairs}
+        yield Written(name, values, found[0])
+    else:
+        yield with_arguments(name, body, found[0])
+
+
+def _headed(head: str, body: str, tools: Tools) -> Iterator[Written]:
+    """A name, or `function` with the name below, before the arguments."""
+    name = own_name(head, tools)
+    if name is None:
+        # DeepSeek: "function" before the mark, the name on the first line behind it
+        first, _, rest = body.strip().partition("\n")
+        name, body = own_name(first, tools), rest
+    if name is not None:
+        yield with_arguments(name, unfenced(body).strip(), body)

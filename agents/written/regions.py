@@ -1,0 +1,107 @@
+"""Where marks of chat templates stand in a text, and its code fences; pure."""
+
+import re
+from collections.abc import Iterator
+
+from agents.fences import code_fences
+
+# of regions between marks in one text
+MAX_REGIONS = 200
+# before a mark or a fence, so much of the text shows what it is
+LOOK_CHARACTERS = 200
+# a region between marks; Hermes, Qwen, LFM2, Granite, Llama, FunctionGemma and others
+REGIONS = (
+    ("<tool_call>", "</tool_call>"),
+    ("<tool_calls>", "</tool_calls>"),
+    ("<function_call>", "</function_call>"),
+    ("<function_calls>", "</function_calls>"),
+    ("<functioncall>", "</functioncall>"),
+    ("<tools>", "</tools>"),
+    ("<minimax:tool_call>", "</minimax:tool_call>"),
+    ("<|tool_call_start|>", "<|tool_call_end|>"),
+    ("<|tool_call|>", "<|/tool_call|>"),
+    ("<|python_tag|>", "<|eom_id|>"),
+    ("<|function_call|>", "<|/function_call|>"),
+    ("<start_function_call>", "<end_function_call>"),
+    ("[TOOL_CALLS]", "</s>"),
+    ("[TOOL_CALL]", "[/TOOL_CALL]"),
+    ("functools[", ""),
+)
+# marks that no prose has may stand behind other text
+SPECIAL = ("<|", "<｜", "[TOOL_CALLS]", "<start_function_call>")
+FENCED = re.compile(r"\s*(`{3,}|~{3,})[ \t]*([\w+-]*)[^\n]*\n(.*?)\n?[ \t]*\1\s*\Z", re.DOTALL)
+MARK_BEFORE = re.compile(r"(?:<[^<>\s][^<>\n]*>|\[/?[A-Z_]+\])\s*\Z")
+
+
+def regions(text: str) -> Iterator[str]:
+    """What stands between marks; a region that is not closed goes to the end."""
+    present = [pair for pair in REGIONS if pair[0] in text]
+    at = 0
+    for _ in range(MAX_REGIONS):
+        found = [
+            (place, opening, closing)
+            for opening, closing in present
+            if (place := _find_mark(text, opening, at)) >= 0
+        ]
+        if not found:
+            return
+        place, opening, closing = min(found, key=lambda one: (one[0], -len(one[1])))
+        start = place + len(opening) - opening.endswith("functools[")
+        end = text.find(closing, start) if closing else -1
+        next_mark = text.find(opening, start) if closing else -1
+        stop = min([one for one in (end, next_mark) if one >= 0], default=len(text))
+        yield text[start:stop]
+        at = max(stop, start + 1)
+
+
+def _find_mark(text: str, mark: str, at: int) -> int:
+    """Where a mark stands as one: at the start of a line, unless no prose has it."""
+    while (place := text.find(mark, at)) >= 0:
+        before = text[place - 1 : place]
+        if begins_line(text, place) or (mark.startswith(SPECIAL) and before not in ("`", '"', "'")):
+            return place
+        at = place + 1
+    return -1
+
+
+def begins_line(text: str, place: int) -> bool:
+    """Return whether a place is the start of a line, maybe behind other marks."""
+    first = max(0, place - LOOK_CHARACTERS)
+    line = text[max(first, text.rfind("\n", first, place) + 1) : place]
+    # other marks of the template may stand before it
+    return not line.strip() or MARK_BEFORE.search(line) is not None
+
+
+def unfenced(text: str) -> str:
+    """What a text that is one code fence holds; else the text."""
+    found = FENCED.fullmatch(text)
+    return text if found is None else found[3]
+
+
+def fences(text: str) -> Iterator[tuple[str, str]]:
+    """The label and the text of each code fence."""
+    for start, stop in code_fences(text):
+        if (found := FENCED.fullmatch(text[start:stop])) is not None:
+            yield found[2], found[3]
+
+
+def without_fences(text: str) -> str:
+    """A text with blanks in place of its code fences, unless it is one that marks stand around."""
+    if "```" not in text and "~~~" not in text:
+        return text
+    out, end = [], 0
+    for start, stop in code_fences(text):
+        # DeepSeek and others put a fence within their marks
+        before = text[max(0, start - LOOK_CHARACTERS) : start].rstrip()
+        if before.endswith((">", "]")) or _is_after_name(before):
+            continue
+        out.append(text[end:start])
+        out.append(re.sub(r"[^\n]", " ", text[start:stop]))
+        end = stop
+    return "".join((*out, text[end:]))
+
+
+def _is_after_name(before: str) -> bool:
+    """Whether a text ends with a mark and a name, as before DeepSeek's arguments."""
+    line = before.rsplit("\n", 1)[-1]
+    return "｜>" in line or line.startswith("Action")
