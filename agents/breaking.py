@@ -1,10 +1,11 @@
 """A Model that is not asked while its provider does not work."""
 
 from dataclasses import dataclass
+from datetime import timedelta
 
 from agents.errors import ModelError, ModelErrorCode
 from agents.model import Around, EmitModelEvent, Model, ModelReply, ModelRequest, Notice
-from tools.clock import Clock
+from tools.clock import Clock, rfc3339
 from tools.guards import Breaker, Outcome, RefusedError
 
 # between two looks at a breaker that is waited for
@@ -30,12 +31,14 @@ class Breaking(Around):
 
     async def reply(self, request: ModelRequest, emit: EmitModelEvent) -> ModelReply:
         """Answer, or raise ModelError."""
-        is_probe = await self._admit()
+        is_probe = await self._admit(emit)
         outcome: Outcome = "neutral"
         try:
             reply = await self.model.reply(request, emit)
         except ModelError as error:
             outcome = OUTCOMES.get(error.code, "neutral")
+            if outcome == "failure":
+                self.breaker.reason = f"{error.code}: {error}"
             raise
         else:
             outcome = "success"
@@ -48,14 +51,23 @@ class Breaking(Around):
                 text = f"{self.name} failed {limits.failures} times in a row; it is not asked for"
                 await emit(Notice("breaker_open", f"{text} {limits.open_seconds:g} s"))
 
-    async def _admit(self) -> bool:
+    async def _admit(self, emit: EmitModelEvent) -> bool:
         """Wait until the model may be asked; whether it is asked to see whether it works again."""
         ends_at = self.clock.monotonic() + self.patience_seconds
+        is_waiting = False
         while True:
             try:
                 return self.breaker.admit()
             except RefusedError as refused:
                 left = ends_at - self.clock.monotonic()
+                cause = f"; the last time: {self.breaker.reason}" if self.breaker.reason else ""
                 if left <= 0:
-                    raise ModelError("breaker_open", f"{self.name}: {refused}") from None
+                    text = f"{self.name}: {refused}{cause}"
+                    raise ModelError("breaker_open", text) from None
+                if not is_waiting:
+                    # or nobody knows why nothing comes
+                    is_waiting = True
+                    until = rfc3339(self.clock.now() + timedelta(seconds=left))
+                    text = f"{self.name} is waited for until {until}: {refused}{cause}"
+                    await emit(Notice("breaker_waiting", text))
                 await self.clock.sleep(min(left, LOOK_SECONDS))

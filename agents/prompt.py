@@ -6,7 +6,10 @@ from dataclasses import dataclass
 
 from tools.clock import Clock
 
-VARIABLE = re.compile(r"\{\{\s*([A-Za-z_]\w*)\s*\}\}")
+VARIABLE = re.compile(r"(?<!\\)\{\{\s*([A-Za-z_]\w*)\s*\}\}")
+# stands for the text {{name}} itself
+ESCAPED = re.compile(r"\\(\{\{\s*[A-Za-z_]\w*\s*\}\})")
+VARIABLE_OR_ESCAPED = re.compile(f"{VARIABLE.pattern}|{ESCAPED.pattern}")
 VARIABLES = (
     "name",
     "role",
@@ -21,8 +24,12 @@ VARIABLES = (
 
 
 def fill(template: str, values: Mapping[str, str]) -> str:
-    """Replace the known variables once; unknown ones stay as written."""
-    return VARIABLE.sub(lambda found: values.get(found[1], found[0]), template)
+    r"""Replace the known variables once; unknown ones stay as written, `\{{x}}` is `{{x}}`."""
+
+    def part(found: re.Match[str]) -> str:
+        return found[2] if found[1] is None else values.get(found[1], found[0])
+
+    return VARIABLE_OR_ESCAPED.sub(part, template)
 
 
 def variables(template: str) -> list[str]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from agents.agent import Agent
 from agents.budget import DailyUsage
 from agents.errors import ProviderError
+from agents.health import Health
 from agents.helper import Helper
 from agents.places import Places
 from agents.providers.catalog import Catalog
@@ -69,7 +70,6 @@ class Checked:
 class Recipe:
     """What a crew is made of beside its files."""
 
-    # given by a program, beside those of tools.yaml
     tools: tuple[Tool, ...] = ()
     # used for every agent instead of its own
     provider: str | None = None
@@ -90,7 +90,8 @@ class Recipe:
     token_ratios: TokenRatios = field(default_factory=TokenRatios, compare=False)
     # of its endpoints
     quirk_tables: QuirkTables = field(default_factory=QuirkTables, compare=False)
-    # of MCP, in all revisions of the crew
+    health: Health = field(default_factory=Health, compare=False)
+    # of MCP
     servers: Servers = field(default_factory=Servers, compare=False)
     # only tools that read are called
     dry: bool = False
@@ -172,6 +173,7 @@ class Recipe:
             self.model_guards,
             self.token_ratios,
             self.quirk_tables,
+            self.health,
         )
         if self.provider is not None:
             require_provider(self.provider, catalog)
@@ -212,18 +214,16 @@ class Crew:
     name: str
     config: CrewConfig
     agents: Mapping[str, Agent]
-    # by name: title, summary
     helpers: Mapping[str, Helper]
-    # that its files define; closed with it
+    # that its files define
     tools: tuple[Tool, ...]
     routing: Routing
     entry_point: str
     limits: RunLimits
     tool_limits: Limits
     catalog: Catalog
-    # problems found when it was loaded
     warnings: tuple[Problem, ...]
-    # what it was made of, without the keys that stand in it
+    # without the keys that stand in it
     sources: Sources
     literals: Mapping[YamlPath, str] = field(repr=False)
     recipe: Recipe

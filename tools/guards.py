@@ -56,6 +56,8 @@ class Breaker:
     def __init__(self, limits: BreakerLimits, clock: Clock) -> None:
         self.limits, self._clock = limits, clock
         self._failures = 0
+        # of the newest failure, in words; "" where nobody says it
+        self.reason = ""
         self._open_until: float | None = None
         # one call is made to see whether it works again
         self._is_probing = False
@@ -194,6 +196,12 @@ class Guards:
         made = Breaker(breaker, self._clock) if breaker is not None else None
         guard = self._by_name[name] = Guard(self._clock, limits, made)
         return guard
+
+    @property
+    def reasons(self) -> dict[str, str]:
+        """Why each breaker that is open is so."""
+        items = [(name, guard.breaker) for name, guard in self._by_name.items()]
+        return {name: one.reason for name, one in items if one is not None and one.is_open}
 
     @property
     def open(self) -> dict[str, bool]:

@@ -9,7 +9,10 @@ from typing import Any
 from tools.errors import ArgumentsError, ToolDefinitionError
 from tools.suggest import nearest
 
-PLACE = re.compile(r"\{([A-Za-z_][A-Za-z0-9_-]*)\}")
+PLACE = re.compile(r"(?<!\\\{)\{([A-Za-z_][A-Za-z0-9_-]*)\}")
+# what stands for the text {{name}} itself, of an API with templates of its own
+ESCAPED = re.compile(r"\\(\{\{[^{}]*\}\})")
+PLACE_OR_ESCAPED = re.compile(f"{PLACE.pattern}|{ESCAPED.pattern}")
 # C0, DEL and C1, and halves of surrogate pairs, which have no UTF-8
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 # the same without what a text of several lines has
@@ -29,9 +32,26 @@ class Template:
         """Whether all its arguments are given."""
         return all(name in arguments for name in PLACE.findall(self.text))
 
-    def fill(self, arguments: Arguments, encode: Callable[[str, Any], str]) -> str:
-        """The text with each argument as `encode` writes it (name, value)."""
-        return PLACE.sub(lambda found: encode(found[1], arguments[found[1]]), self.text)
+    def fill(
+        self,
+        arguments: Arguments,
+        encode: Callable[[str, Any], str],
+        encode_text: Callable[[str], str] = str,
+    ) -> str:
+        r"""Fill in the arguments.
+
+        Args:
+            arguments: by name.
+            encode: writes one (name, value).
+            encode_text: writes `{{name}}`, which stands there as `\{{name}}`.
+        """
+
+        def part(found: re.Match[str]) -> str:
+            if found[1] is None:
+                return encode_text(found[2])
+            return encode(found[1], arguments[found[1]])
+
+        return PLACE_OR_ESCAPED.sub(part, self.text)
 
 
 def as_text(name: str, value: Any, refused: re.Pattern[str] = CONTROL) -> str:

@@ -17,6 +17,7 @@ from agents.endpoint import (
     unquoted,
 )
 from agents.errors import ProviderError
+from agents.health import Health, Noting
 from agents.model import Model
 from agents.pacing import Paced
 from agents.providers.scripted import SCRIPT_FILE, Script, Scripted
@@ -52,6 +53,7 @@ class Catalog:
         guards: Guards,
         ratios: TokenRatios,
         quirk_tables: QuirkTables | None = None,
+        health: Health | None = None,
     ) -> None:
         """Of one crew.
 
@@ -65,12 +67,14 @@ class Catalog:
             guards: has the breakers of providers.
             ratios: learns how providers count tokens.
             quirk_tables: learn what endpoints refuse.
+            health: gets the failures of models.
         """
         self.providers, self.script, self.clock = providers, script, clock
         self.secrets, self.guards, self.ratios = secrets, guards, ratios
         self.backoff_min_seconds = backoff_min_seconds
         self.backoff_max_seconds = backoff_max_seconds
         self.quirk_tables = QuirkTables() if quirk_tables is None else quirk_tables
+        self.health = Health() if health is None else health
         self.clients: dict[Endpoint, Any] = {}
 
     def model(self, config: ModelConfig, *, has_backup: bool = False) -> Model:
@@ -100,10 +104,10 @@ class Catalog:
                 endpoint, self.clock, self.secrets, self.quirk_tables
             )
         asked = openai_chat.OpenAIChat(self.clients[endpoint], config.model)
-        chat: Model = Counting(asked, self.ratios)
+        chat: Model = Counting(Noting(asked, self.health, self.clock), self.ratios)
         given = self.providers.get(config.provider, ProviderConfig())
         # of another address it is another one, also where they have one name
-        name = f"{config.provider} {endpoint.base_url}"
+        name = f"{config.provider} {endpoint.path_url}"
         chat = self._paced(chat, name, given)
         model = self._breaking(
             chat, name, limits_of(given.breaker, unless_given=True), has_backup=has_backup

@@ -27,7 +27,7 @@ from agents.providers.bodies import build_body
 from agents.providers.connections import Connections
 from agents.providers.lessons import learn
 from agents.providers.openai_reply import ReplyReader
-from agents.providers.refusals import IS_HTML, MAX_WORDS, Refusal, kind_of, words_of
+from agents.providers.refusals import Refusal, kind_of
 from agents.providers.server_events import (
     DONE,
     MAX_STREAM_BYTES,
@@ -40,6 +40,7 @@ from agents.providers.surrogates import join_surrogates
 from agents.quirks import Quirks, QuirkTables, Table
 from tools.clock import Clock
 from tools.secrets import Secrets
+from tools.server_words import IS_HTML, MAX_WORDS, words_of
 
 # a path that has no version of an API in it, as one that was pasted too short
 VERSION = re.compile(r"/v\d|/openai\b|/api\b")

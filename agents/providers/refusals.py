@@ -4,7 +4,6 @@ Refusals come from many layers, each with words and forms of its own: a provider
 it, a chat template, a proxy. So they are recognised by words, whatever the status.
 """
 
-import html
 import json
 import re
 from collections.abc import Sequence
@@ -13,16 +12,8 @@ from http import HTTPStatus
 from typing import Any
 
 from agents.errors import ModelErrorCode
+from tools.server_words import INNER_KEYS, MAX_WORDS, WORD_KEYS, words_in
 
-# of a server's words in a message
-MAX_WORDS = 500
-# where servers put their words, in this order
-WORD_KEYS = ("message", "detail", "error_description", "error_message", "msg", "reason", "title")
-INNER_KEYS = ("error", "errors", "detail", "details")
-TITLE = re.compile(r"<title[^>]*>(.*?)</title>", re.IGNORECASE | re.DOTALL)
-HIDDEN = re.compile(r"<(script|style|head)\b.*?(?:</\1>|\Z)", re.IGNORECASE | re.DOTALL)
-MARKUP = re.compile(r"<!--.*?-->|<[^>]{0,2000}>", re.DOTALL)
-IS_HTML = re.compile(r"\s*(?:<!doctype html|<html|<head|<body)", re.IGNORECASE)
 # how servers say that a request is too long: OpenAI and vLLM ("maximum context length",
 # context_length_exceeded), Anthropic ("prompt is too long"), llama.cpp ("exceeds the available
 # context size"), Gemini ("input token count … exceeds the maximum"), Groq ("reduce the length")
@@ -72,18 +63,6 @@ class Refusal(Exception):
     is_html: bool = False
 
 
-def words_of(body: str, reason: str = "") -> str:
-    """Find the words of a body, whatever its form; `reason` where there are none."""
-    try:
-        document = json.loads(body)
-    except (ValueError, RecursionError):
-        if IS_HTML.match(body):
-            return _html_words(body)
-        return " ".join(body.split())[:MAX_WORDS] or reason
-    found = _words_in(document, 0)
-    return (found or " ".join(body.split()))[:MAX_WORDS] or reason
-
-
 def error_in(document: Any) -> Any:
     """Find the error in a JSON answer that has no choices; None where there is none."""
     if isinstance(document, list) and document:
@@ -100,7 +79,7 @@ def error_in(document: Any) -> Any:
 def refusal_in(error: Any) -> Refusal:
     """Read an error that stands in an answer with status 200, or in a stream."""
     body = json.dumps(error, ensure_ascii=False)
-    words = error if isinstance(error, str) else _words_in(error, 0) or body
+    words = error if isinstance(error, str) else words_in(error, 0) or body
     return Refusal(_status_in(error, words), words[:MAX_WORDS], body)
 
 
@@ -124,48 +103,6 @@ def kind_of(refusal: Refusal) -> tuple[ModelErrorCode, bool]:
             return "unavailable", True
         case _:
             return "refused", False
-
-
-def _words_in(value: Any, depth: int) -> str:
-    """The words of a JSON value: what stands under the usual keys, of lists each."""
-    if depth > 4:
-        return ""
-    match value:
-        case str():
-            return value.strip()
-        case list():
-            return "; ".join(one for part in value[:5] if (one := _words_in(part, depth + 1)))
-        case dict():
-            return _words_of_object(value, depth)
-        case _:
-            return ""
-
-
-def _words_of_object(value: dict[str, Any], depth: int) -> str:
-    raw = value["metadata"].get("raw") if isinstance(value.get("metadata"), dict) else None
-    if isinstance(raw, str) and raw.strip() and isinstance(value.get("message"), str):
-        # OpenRouter: the words of the provider behind it
-        return f"{value['message']}: {words_of(raw)}"
-    if isinstance(value.get("loc"), list) and isinstance(value.get("msg"), str):
-        return f"{'.'.join(map(str, value['loc']))}: {value['msg']}"
-    for key in INNER_KEYS:
-        if isinstance(value.get(key), dict | list) and (found := _words_in(value[key], depth + 1)):
-            return found
-    error = value.get("error")
-    for key in WORD_KEYS:
-        if isinstance(value.get(key), str) and value[key].strip():
-            words: str = value[key].strip()
-            # OAuth: a code beside its description
-            return f"{error}: {words}" if isinstance(error, str) and error != words else words
-    return error.strip() if isinstance(error, str) else ""
-
-
-def _html_words(body: str) -> str:
-    title = TITLE.search(body[:20_000])
-    if title and (words := " ".join(html.unescape(MARKUP.sub("", title[1])).split())):
-        return words[:MAX_WORDS]
-    plain = MARKUP.sub(" ", HIDDEN.sub(" ", body[:20_000]))
-    return " ".join(html.unescape(plain).split())[:MAX_WORDS]
 
 
 def _status_in(error: Any, words: str) -> int:

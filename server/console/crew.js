@@ -46,7 +46,13 @@ function tool(one) {
     element("p", {}, visible(one.description)), table(may));
 }
 
-const provider = ({ name, answers }) =>
-  element("p", { className: answers ? "" : "error" }, element("b", {}, name), ` ${t(answers ? "answers" : "does not answer")}`);
+function provider({ name, answers, reason, models }) {
+  const head = element("p", { className: answers ? "" : "error" }, element("b", {}, visible(name)), ` ${t(answers ? "answers" : "does not answer")}`);
+  if (reason) head.append(` (${visible(reason)})`);
+  const failing = models.filter(({ last_failure: last }) => last && !last.is_over);
+  const lines = failing.map(({ model, last_failure: last }) => element("p", { className: "error" }, `${visible(model)}: `, clock(last.at), ` ${visible(last.reason)}`));
+  const quirks = models.flatMap(({ model, quirks: known }) => Object.entries(known).map(([key, { value, by }]) => [`${model} ${key}`, `${JSON.stringify(value)} (${t(by)})`]));
+  return element("div", {}, head, ...lines, ...(quirks.length ? [table(quirks)] : []));
+}
 
 const table = (rows) => element("table", {}, ...rows.map(([key, value]) => element("tr", {}, element("th", { scope: "row" }, visible(key)), element("td", {}, visible(value)))));

@@ -1,11 +1,13 @@
 """What the server answers beside streams and problems: runs, conversations, the crew."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from pydantic_core import to_json
 from starlette.responses import Response
 
+from agents.health import Failure
 from crew.config.problems import Problem
 from crew.crew import Crew
 from crew.journal.conversations import Conversation, Exchange, Summary
@@ -113,9 +115,40 @@ def whole_crew(crew: Crew, *, prompts: bool) -> dict[str, Any]:
 
 
 def _providers(crew: Crew) -> list[dict[str, Any]]:
-    """Whether each provider that was asked in this process answers, as its breaker knows."""
-    is_open = crew.recipe.model_guards.open
-    return [{"name": name, "answers": not is_open[name]} for name in sorted(is_open)]
+    """Whether each provider that was asked in this process answers, and what its models do."""
+    guards, models = crew.recipe.model_guards, _models(crew)
+    is_open, reasons = guards.open, guards.reasons
+    names = sorted({*is_open, *models})
+    return [
+        {
+            "name": name,
+            "answers": not is_open.get(name, False),
+            "reason": reasons.get(name) or None,
+            "models": models.get(name, []),
+        }
+        for name in names
+    ]
+
+
+def _models(crew: Crew) -> dict[str, list[dict[str, Any]]]:
+    """The models of each provider, by its name and address: their quirks and last failure."""
+    failures = crew.recipe.health.failures
+    return {
+        f"{endpoint.provider} {endpoint.path_url}": [
+            {
+                "model": model,
+                "quirks": table.document(),
+                "last_failure": failure_of(failures.get((endpoint.provider, model))),
+            }
+            for model, table in sorted(client.models.items())
+        ]
+        for endpoint, client in crew.catalog.clients.items()
+    }
+
+
+def failure_of(failure: Failure | None) -> dict[str, Any] | None:
+    """The last failure of a model as clients get it."""
+    return None if failure is None else asdict(failure)
 
 
 def _agent(crew: Crew, agent_id: str, *, prompts: bool) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from agents.context.view import show_history
 from agents.context.window import Parts, fit
 from agents.messages import ToolOutput
 from agents.model import ShownMessage
-from agents.prompt import Prompt, fill
+from agents.prompt import Prompt, fill, variables
 from agents.tokens import ESTIMATE
 from tools import ToolCall, VirtualClock
 
@@ -167,6 +167,8 @@ def test_prompts_are_filled_once():
     ).text()
     assert text == "Ann {{name}} I am Ann {{backstory}} 2026-01-01 {{nope}}\n\nHint."
     assert fill("{{a}}{{b}}", {"a": "{{b}}", "b": "x"}) == "{{b}}x"
+    assert fill(r"\{{a}} {{a}} \{{ z }}", {"a": "x"}) == "{{a}} x {{ z }}"
+    assert variables(r"\{{a}} {{b}}") == ["b"]
 
 
 def test_an_agent_without_a_prompt_gets_one():

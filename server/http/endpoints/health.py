@@ -13,7 +13,7 @@ from starlette.responses import Response
 from crew.journal.errors import StoreError
 from server.http.errors import RETRY_AFTER, HttpProblem
 from server.http.parameters import parse_parameters
-from server.http.responses import JsonResponse
+from server.http.responses import JsonResponse, failure_of
 from server.http.services import services_of
 
 log = logging.getLogger(__name__)
@@ -47,6 +47,12 @@ async def ready(request: Request) -> Response:
     if down:
         # other tools work, and so do runs without these
         document |= {"status": "degraded", "mcp_down": down}
+    if models := services.runs.crew.recipe.health.failing:
+        document["status"] = "degraded"
+        document["models_failing"] = [
+            {"provider": provider, "model": model, **(failure_of(one) or {})}
+            for (provider, model), one in sorted(models.items())
+        ]
     if (queue := services.runs.queue) is not None:
         try:
             async with asyncio.timeout(ASK_SECONDS):

@@ -142,9 +142,10 @@ class HealthAnswer(TypedDict):
 class ReadyAnswer(TypedDict):
     """Runs can be started."""
 
-    # degraded: MCP servers are down
+    # degraded: MCP servers are down, or models have failed last
     status: Literal["ready", "degraded"]
     mcp_down: NotRequired[list[str]]
+    models_failing: NotRequired[list["FailingModelAnswer"]]
     crew: str
     config: dict[str, Any]
     runs_unplayable: int
@@ -186,11 +187,47 @@ class EdgeAnswer(TypedDict("EdgeAnswer", {"from": str})):
     label: str
 
 
+class FailureAnswer(TypedDict):
+    """The last failure of a model."""
+
+    code: str
+    reason: str
+    at: str
+    # it has answered since
+    is_over: bool
+
+
+class FailingModelAnswer(FailureAnswer):
+    """A model that has not answered since its last failure."""
+
+    provider: str
+    model: str
+
+
+class QuirkAnswer(TypedDict):
+    """What is not usual of a model."""
+
+    value: Any
+    by: Literal["declared", "known", "learned"]
+
+
+class ModelAnswer(TypedDict):
+    """A model of a provider."""
+
+    model: str
+    quirks: dict[str, QuirkAnswer]
+    last_failure: FailureAnswer | None
+
+
 class ProviderAnswer(TypedDict):
     """A provider of models that was asked in this process."""
 
+    # its name in the configuration, and its address
     name: str
     answers: bool
+    # why it is not asked now
+    reason: str | None
+    models: list["ModelAnswer"]
 
 
 class CrewAnswer(TypedDict):

@@ -13,6 +13,7 @@ from tests.support.raw_server import answer, raw_server
 from tools import ArgumentsError, ToolDefinitionError
 from tools.config import HttpTool
 from tools.kinds.http.request import RequestPlan
+from tools.schema import JsonSchema
 
 CONTROLS = ["a\r\nX: y", "a\nb", "a\0b", "\x1b[1m", "\x7f", "\x85", "\ud800"]
 
@@ -58,6 +59,31 @@ def test_what_cannot_stand_in_a_path(value: Any):
 def test_what_stands_in_a_path_is_encoded(value: Any, written: str):
     """RFC 6570, level 1."""
     assert plan().build({"x": value}, "k").url == f"http://example.com/a/{written}/b"
+
+
+def test_a_place_that_is_escaped_is_sent_as_a_text():
+    r"""`\{{x}}` is `{{x}}`, of an API with templates of its own; `{x}` is still the argument."""
+    escaped = plan(
+        method="POST",
+        url=r"http://example.com/\{{x}}/{x}?t=\{{x}}",
+        headers={"X-Tpl": r"\{{x}} {x}"},
+        query={"q": r"\{{x}}{x}"},
+        body={"t": r"\{{x}}", "u": "{x}"},
+    )
+    assert escaped.places == ["x"]
+    request = escaped.build({"x": "Hue"}, "k")
+    assert request.url == (
+        "http://example.com/%7B%7Bx%7D%7D/Hue?t=%7B%7Bx%7D%7D&q=%7B%7Bx%7D%7DHue"
+    )
+    assert request.headers["X-Tpl"] == "{{x}} Hue"
+    assert json.loads(request.body or b"") == {"t": "{{x}}", "u": "Hue"}
+
+
+def test_a_whole_number_is_written_as_one():
+    """A model may write 5.0 for an integer."""
+    schema = JsonSchema({"properties": {"id": {"type": "integer"}, "n": {"type": "number"}}})
+    assert schema.check({"id": 5.0, "n": 5.0}) == {"id": 5, "n": 5.0}
+    assert isinstance(schema.check({"id": 5.0})["id"], int)
 
 
 def test_segments_that_several_arguments_make():

@@ -9,7 +9,15 @@ from typing import Any
 from urllib.parse import quote
 
 from tools.errors import ArgumentsError
-from tools.places import CONTROL_IN_LINES, PLACE, Arguments, Template, as_text, texts_in
+from tools.places import (
+    CONTROL_IN_LINES,
+    ESCAPED,
+    PLACE,
+    Arguments,
+    Template,
+    as_text,
+    texts_in,
+)
 
 # what some servers decode twice, and read as a dot or a separator
 DECODED_TWICE = re.compile(r"%(2e|2f|5c)", re.IGNORECASE)
@@ -76,10 +84,15 @@ def _encoded(value: Any, arguments: Arguments) -> list[str]:
         return [in_query(whole[1], one) for one in (given if isinstance(given, list) else [given])]
     parts, end = [], 0
     for found in PLACE.finditer(value):
-        parts.append(quote(value[end : found.start()], safe=UNRESERVED))
+        parts.append(_literal(value[end : found.start()]))
         parts.append(in_query(found[1], arguments[found[1]]))
         end = found.end()
-    return ["".join([*parts, quote(value[end:], safe=UNRESERVED)])]
+    return ["".join([*parts, _literal(value[end:])])]
+
+
+def _literal(text: str) -> str:
+    """What the operator wrote between places."""
+    return quote(ESCAPED.sub(r"\1", text), safe=UNRESERVED)
 
 
 def in_json(value: Any, arguments: Arguments) -> Any:

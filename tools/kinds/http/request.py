@@ -3,7 +3,7 @@
 import json
 import re
 from dataclasses import dataclass
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import SplitResult, quote, urlsplit
 
 from tools.config.http import SAFE_METHODS, HttpTool
 from tools.errors import ArgumentsError, DefinitionCode, ToolDefinitionError
@@ -16,7 +16,7 @@ from tools.kinds.http.places import (
     pairs,
     require_segments,
 )
-from tools.places import PLACE, Arguments, Template, names_in
+from tools.places import ESCAPED, PLACE, PLACE_OR_ESCAPED, Arguments, Template, names_in
 
 # RFC 3986, 3.3 and 3.4
 URL_TEXT = re.compile(r"(%[0-9A-Fa-f]{2}|[A-Za-z0-9._~!$&'()*+,;=:@/?-])*")
@@ -109,11 +109,11 @@ class RequestPlan:
         return f"{self.entry.method} {self._url(arguments)}"
 
     def _url(self, arguments: Arguments) -> str:
-        path = Template(self.target.path).fill(arguments, in_path)
+        path = Template(self.target.path).fill(arguments, in_path, quote)
         require_segments(path)
         query = [f"{key}={value}" for key, value in pairs(self.entry.query, arguments)]
         if self.target.query:
-            query.insert(0, self.target.query)
+            query.insert(0, Template(self.target.query).fill({}, in_path, quote))
         return f"{self.target.scheme}://{self.target.netloc}{path or '/'}" + (
             f"?{'&'.join(query)}" if query else ""
         )
@@ -158,7 +158,7 @@ def parse_url(url: str) -> SplitResult:
         raise _wrong_url("a URL has no fragment here: no server gets it")
     if PLACE.search(target.query):
         raise _wrong_url("write arguments of the query under query, not in the URL", "bad-value")
-    for part in (PLACE.sub("", target.path), target.query):
+    for part in (PLACE_OR_ESCAPED.sub("", target.path), ESCAPED.sub("", target.query)):
         if URL_TEXT.fullmatch(part) is None:
             raise _wrong_url("the URL has a character that must be percent-encoded", "bad-value")
     require_literal_path(target.path)

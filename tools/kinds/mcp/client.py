@@ -29,12 +29,21 @@ from tools.context import ToolContext
 from tools.errors import PermanentError
 from tools.forms import Reply
 from tools.kinds.mcp.definitions import MAX_PAGES, MAX_TOOLS, Definition, SessionEndedError
-from tools.kinds.mcp.door import NOT_REACHED, SESSION_GONE, Door
+from tools.kinds.mcp.door import (
+    NOT_REACHED,
+    REFUSED,
+    SESSION_GONE,
+    UNKNOWN_SESSION,
+    Door,
+    is_about_session,
+)
 from tools.kinds.mcp.forms import forms_needed, reply_again, responses_of
 from tools.kinds.mcp.plan import Address, ServerPlan
 from tools.kinds.mcp.results import to_text
 from tools.kinds.mcp.stdio import program
 
+# as the SDKs of servers have it; other errors have this number, too
+SESSION_NOT_FOUND = -32001
 # what the SDK logs with tracebacks is in the results of calls, and in the state of the server
 logging.getLogger("mcp").setLevel(logging.CRITICAL)
 logging.getLogger("client").setLevel(logging.CRITICAL)
@@ -152,6 +161,11 @@ def _translated(error: MCPError, context: ToolContext) -> Exception:
         context.note(sent=bool((error.data or {}).get("sent")))
         known = ConnectionError if error.code == NOT_REACHED else SessionEndedError
         return known(error.message)
+    if error.code == SESSION_NOT_FOUND and is_about_session(error.message):
+        context.note(sent=False)
+        return SessionEndedError(UNKNOWN_SESSION)
+    if error.code == REFUSED:
+        context.note(sent=bool((error.data or {}).get("sent")))
     if error.code in (CONNECTION_CLOSED, PARSE_ERROR):
         return ConnectionError(error.message)
     return PermanentError(error.message)

@@ -4,6 +4,7 @@ A failure is an answer here: an exception would end all calls of the connection,
 """
 
 import json
+import re
 from collections.abc import AsyncIterator
 from http import HTTPStatus
 
@@ -15,10 +16,23 @@ from tools.context import ToolContext
 from tools.errors import PermanentError
 from tools.kinds.http.client import make_session
 from tools.kinds.mcp.plan import Address
+from tools.server_words import words_of
 
 # of our own, above those that JSON-RPC and MCP use
 NOT_REACHED = -31001
 SESSION_GONE = -31002
+REFUSED = -31003
+UNKNOWN_SESSION = "the server does not know the session"
+# how servers say it that were started anew, beside the 404 of the protocol
+ABOUT_SESSION = re.compile(
+    r"(?:no valid|invalid|missing|unknown|expired|not found|terminated|does not exist)[^.]{0,40}"
+    r"session|session[^.]{0,40}(?:not found|invalid|missing|unknown|expired|terminated"
+    r"|does not exist|not exist|not initialized)",
+    re.IGNORECASE,
+)
+FORBIDDEN = (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN)
+# of an answer that is an error
+MAX_ERROR_BYTES = 2**16
 SESSION = "mcp-session-id"
 # a POST's whole answer is JSON, or a stream of events
 JSON_TYPE = "application/json"
@@ -54,9 +68,13 @@ class Door(httpx2.AsyncBaseTransport):
             allow_redirects=False,
             trace_request_ctx=context,
         )
-        if response.status == HTTPStatus.NOT_FOUND and SESSION in request.headers:
+        has_session = SESSION in request.headers
+        if response.status == HTTPStatus.NOT_FOUND and has_session:
             response.close()
-            return _failure(SESSION_GONE, "the server does not know the session", sent=False)
+            return _failure(SESSION_GONE, UNKNOWN_SESSION, sent=False)
+        is_call = b'"tools/call"' in await request.aread()
+        if response.status in FORBIDDEN or (response.status >= HTTPStatus.BAD_REQUEST and is_call):
+            return await self._refused(response, has_session=has_session)
         if response.headers.get("Content-Encoding", "identity") != "identity":
             # which it was not asked for; how much it is would not be known
             response.close()
@@ -66,9 +84,27 @@ class Door(httpx2.AsyncBaseTransport):
         stream = _Answer(response, self._max_bytes if is_whole else None)
         return httpx2.Response(response.status, headers=headers, stream=stream)
 
+    async def _refused(
+        self, response: aiohttp.ClientResponse, *, has_session: bool
+    ) -> httpx2.Response:
+        """What an answer says that is an error: its status and its words."""
+        body = (await response.content.read(MAX_ERROR_BYTES)).decode(errors="replace")
+        status, reason = response.status, response.reason or ""
+        response.close()
+        words = words_of(body, reason)
+        if has_session and status == HTTPStatus.BAD_REQUEST and is_about_session(words):
+            return _failure(SESSION_GONE, UNKNOWN_SESSION, sent=False)
+        text = f"{self._plan.host} answered {status}: {words}"
+        return _failure(REFUSED, text, sent=status not in FORBIDDEN)
+
     async def aclose(self) -> None:
         """Close all connections."""
         await self._session.close()
+
+
+def is_about_session(words: str) -> bool:
+    """Whether an error says that the server does not know the session."""
+    return ABOUT_SESSION.search(words) is not None
 
 
 def _failure(code: int, message: str, *, sent: bool) -> httpx2.Response:

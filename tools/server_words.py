@@ -1,0 +1,70 @@
+"""The words of a server that answers with an error, in whichever form it puts them; pure."""
+
+import html
+import json
+import re
+from typing import Any
+
+# of a server's words in a message
+MAX_WORDS = 500
+# where servers put their words, in this order
+WORD_KEYS = ("message", "detail", "error_description", "error_message", "msg", "reason", "title")
+INNER_KEYS = ("error", "errors", "detail", "details")
+TITLE = re.compile(r"<title[^>]*>(.*?)</title>", re.IGNORECASE | re.DOTALL)
+HIDDEN = re.compile(r"<(script|style|head)\b.*?(?:</\1>|\Z)", re.IGNORECASE | re.DOTALL)
+MARKUP = re.compile(r"<!--.*?-->|<[^>]{0,2000}>", re.DOTALL)
+IS_HTML = re.compile(r"\s*(?:<!doctype html|<html|<head|<body)", re.IGNORECASE)
+
+
+def words_of(body: str, reason: str = "") -> str:
+    """Find the words of a body, whatever its form; `reason` where there are none."""
+    try:
+        document = json.loads(body)
+    except (ValueError, RecursionError):
+        if IS_HTML.match(body):
+            return _html_words(body)
+        return " ".join(body.split())[:MAX_WORDS] or reason
+    found = words_in(document, 0)
+    return (found or " ".join(body.split()))[:MAX_WORDS] or reason
+
+
+def words_in(value: Any, depth: int = 0) -> str:
+    """The words of a JSON value: what stands under the usual keys, of lists each."""
+    if depth > 4:
+        return ""
+    match value:
+        case str():
+            return value.strip()
+        case list():
+            return "; ".join(one for part in value[:5] if (one := words_in(part, depth + 1)))
+        case dict():
+            return _words_of_object(value, depth)
+        case _:
+            return ""
+
+
+def _words_of_object(value: dict[str, Any], depth: int) -> str:
+    raw = value["metadata"].get("raw") if isinstance(value.get("metadata"), dict) else None
+    if isinstance(raw, str) and raw.strip() and isinstance(value.get("message"), str):
+        # OpenRouter: the words of the provider behind it
+        return f"{value['message']}: {words_of(raw)}"
+    if isinstance(value.get("loc"), list) and isinstance(value.get("msg"), str):
+        return f"{'.'.join(map(str, value['loc']))}: {value['msg']}"
+    for key in INNER_KEYS:
+        if isinstance(value.get(key), dict | list) and (found := words_in(value[key], depth + 1)):
+            return found
+    error = value.get("error")
+    for key in WORD_KEYS:
+        if isinstance(value.get(key), str) and value[key].strip():
+            words: str = value[key].strip()
+            # OAuth: a code beside its description
+            return f"{error}: {words}" if isinstance(error, str) and error != words else words
+    return error.strip() if isinstance(error, str) else ""
+
+
+def _html_words(body: str) -> str:
+    title = TITLE.search(body[:20_000])
+    if title and (words := " ".join(html.unescape(MARKUP.sub("", title[1])).split())):
+        return words[:MAX_WORDS]
+    plain = MARKUP.sub(" ", HIDDEN.sub(" ", body[:20_000]))
+    return " ".join(html.unescape(plain).split())[:MAX_WORDS]
