@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import ceil, floor, inf
 from typing import Any, Literal
 
 OnDeadline = Literal["refuse", "wait", "fail"]
@@ -96,6 +97,32 @@ class ApprovalRule:
         """What a person may do, in the words of clients."""
         words = {"approve": True, "edit": self.may_edit, "deny": True, "done": self.may_answer}
         return tuple(word for word, allowed in words.items() if allowed)
+
+
+def can_hold(condition: Condition, schema: Any) -> bool:
+    """Return whether any value that a schema allows meets a condition.
+
+    Args:
+        condition: on an argument.
+        schema: JSON Schema of the argument; what it does not say is possible.
+    """
+    schema = schema if isinstance(schema, Mapping) else {}
+    allowed = schema.get("enum")
+    if schema.get("type") == "boolean":
+        allowed = [True, False]
+    if isinstance(allowed, list):
+        return any(condition.holds(value) for value in allowed)
+    if condition.values is not None:
+        return any(condition.holds(value) for value in condition.values)
+    low = max(_bounds(condition.above, schema.get("minimum")), default=-inf)
+    high = min(_bounds(condition.below, schema.get("maximum")), default=inf)
+    if schema.get("type") == "integer" and None not in (condition.above, condition.below):
+        return floor(condition.above or 0) + 1 <= ceil(condition.below or 0) - 1
+    return low <= high
+
+
+def _bounds(*given: Any) -> list[float]:
+    return [float(one) for one in given if isinstance(one, int | float)]
 
 
 def _holds(condition: Condition, name: str, given: Mapping[str, Any]) -> bool:

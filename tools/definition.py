@@ -12,6 +12,7 @@ from pydantic_core import to_jsonable_python
 from tools.approval import ApprovalRule
 from tools.calls import MAX_OUTPUT_BYTES
 from tools.context import ToolContext
+from tools.errors import ToolError
 from tools.function import Function
 from tools.guards import Guard
 from tools.schema import Signature
@@ -86,6 +87,12 @@ class Tool:
         except Exception:  # noqa: BLE001 # types of a tool's own may raise anything
             # the executor makes an error of it: a person need not be asked
             return False
+        if self.show is not None:
+            try:
+                self.show(read)
+            except ToolError:
+                # it can never be sent
+                return False
         try:
             return self.approval.applies((arguments, _as_json(read)), self.parameters)
         except Exception:  # noqa: BLE001 # so may what they make

@@ -118,6 +118,24 @@ def own_parameters(names: list[str]) -> dict[str, Any]:
     return {"type": "object", "properties": properties, "required": names}
 
 
+def require_scalars(places: list[str], parameters: dict[str, Any], where: str) -> None:
+    """Refuse arguments that are always lists or objects where only a text can stand.
+
+    Args:
+        places: the arguments that stand there.
+        parameters: the schema of the arguments.
+        where: in words.
+
+    Raises:
+        ToolDefinitionError: one can never be sent.
+    """
+    for name in places:
+        kind = parameters["properties"].get(name, {}).get("type")
+        if kind in ("array", "object"):
+            text = f"{name} is {'a list' if kind == 'array' else 'an object'}, which can never"
+            raise ToolDefinitionError(f"{text} stand in {where}", "parameters", "bad-value")
+
+
 def require_places(places: list[str], required: list[str], parameters: dict[str, Any]) -> None:
     """Each argument has a place, and each place an argument.
 

@@ -3,7 +3,7 @@
 import inspect
 import re
 import typing
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NotRequired
 
@@ -12,7 +12,7 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 from pydantic_core import to_jsonable_python
 from typing_extensions import TypedDict
 
-from tools.approval import ApprovalRule
+from tools.approval import ApprovalRule, can_hold
 from tools.context import ToolContext
 from tools.errors import ArgumentsError, SchemaReferenceError, ToolDefinitionError
 from tools.schema_types import Types, are_texts
@@ -305,13 +305,20 @@ def _from_text(text: str, types: frozenset[str]) -> Any:
     return text
 
 
-def require_conditions(rule: ApprovalRule, known: Collection[str]) -> None:
-    """Each condition of a rule is on an argument that is known.
+def require_conditions(rule: ApprovalRule, known: Mapping[str, Any]) -> None:
+    """Each condition of a rule is on an argument that is known, and can hold.
+
+    Args:
+        rule: of a tool.
+        known: its arguments, with the schema of each.
 
     Raises:
-        ToolDefinitionError: one is not.
+        ToolDefinitionError: one is not, or nobody would ever be asked.
     """
-    for name in (name for conditions in rule.when for name in conditions):
+    for name, condition in (pair for conditions in rule.when for pair in conditions.items()):
+        if name in known and not can_hold(condition, known[name]):
+            text = f"no value of {name!r} meets this condition, so nobody would ever be asked"
+            raise ToolDefinitionError(text, ("requires_approval", "when", name), "bad-value")
         if name not in known:
             near = nearest(name, known)
             hint = f"; did you mean {near!r}?" if near else f"; it has {', '.join(known) or 'none'}"

@@ -111,6 +111,29 @@ class Rule(Shape):
     ) = None
     """A failure instead."""
 
+    def covers(self, other: "Rule", speaker: str) -> bool:
+        """Return whether this rule fits wherever another one does, for an agent or a helper."""
+        if self.helper != other.helper:
+            return False
+        if self.helper is None and self.agent is not None and speaker not in self.agent:
+            return False
+        return (
+            _has_each(self.hears, other.hears)
+            and _has_each(self.seen, other.seen)
+            and self.matches in (None, other.matches)
+            and (self.after is None or set(self.after) <= set(other.after or ()))
+            and self.turn in (None, other.turn)
+        )
+
+
+def _has_each(texts: Sequence[str] | None, others: Sequence[str] | None) -> bool:
+    """Whether each of some texts has one of others in it, so that it is found wherever they are."""
+    if texts is None:
+        return True
+    return others is not None and all(
+        any(text.lower() in other.lower() for text in texts) for other in others
+    )
+
 
 class Script(Shape):
     """script.yaml: the answers of the scripted provider; the first rule that fits speaks."""

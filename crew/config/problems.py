@@ -80,10 +80,13 @@ WarningCode = Literal[
     "unconfined-command",
     "unpinned",
     "unguarded",
+    "no-folder",
+    "unknown-keyword",
     # the script
     "script-tool",
     "script-arguments",
     "script-signal",
+    "hidden-rule",
     # the graph
     "unreachable",
     "loop",

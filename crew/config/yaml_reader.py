@@ -9,6 +9,7 @@ import yaml
 
 from crew.config.document import Document, YamlPath
 from crew.config.problems import ProblemCode
+from crew.config.spacing import ODD_SPACE, Found, missing_space, odd_space, use_a_space
 from tools.yaml_shape import Plain
 
 MAX_BYTES = 2**20
@@ -21,6 +22,7 @@ TAGS = frozenset(
     for name in ("str", "int", "float", "bool", "null", "timestamp", "value", "merge", "seq", "map")
 )
 # what the parser notices only behind the mistake
+KEY_MISTAKES = ("mapping values are not allowed", "could not find expected ':'")
 FOUND_LATER = ("unexpected end of stream", "could not find expected ':'")
 # a limit of libyaml's own (1,000, since PyYAML 6.0.4); it reads ahead of our check
 NESTED_TOO_DEEP = "exceeded maximum nesting depth"
@@ -112,8 +114,23 @@ def _refuse_syntax(document: Document, error: yaml.YAMLError) -> Document:
     if is_later or _is_unclosed(error):
         mark = error.context_mark or mark
     line, column = _place(mark)
-    text = _explain_syntax(error, document.text, line, column)
+    if (found := _find_spacing(error, document.text)) is not None:
+        line, column, text = found
+    else:
+        text = _explain_syntax(error, document.text, line, column)
     return document.refuse(line, column, "syntax", text)
+
+
+def _find_spacing(error: yaml.MarkedYAMLError, text: str) -> Found | None:
+    """Find a space that is missing, or none to YAML, where that is why the parser stops."""
+    mark = error.problem_mark or error.context_mark
+    lines = text.splitlines()
+    line = mark.line + 1 if mark is not None else len(lines)
+    if (found := odd_space(lines, line)) is not None:
+        return found
+    reason = error.problem or ""
+    is_about_keys = any(words in reason for words in KEY_MISTAKES)
+    return missing_space(lines, line) if is_about_keys else None
 
 
 def _check_size(text: str) -> None:
@@ -241,7 +258,7 @@ class _Walk:
             if not isinstance(key_node, yaml.ScalarNode):
                 self._refuse(key_node, "key", "a key must be a text", path)
                 continue
-            key = key_node.value
+            key = self._without_odd_spaces(key_node)
             if key == "<<" and not key_node.style:
                 if key in lines:
                     text = f"duplicate key '<<'; write `<<: [*a, *b]`; first at line {lines[key]}"
@@ -264,6 +281,20 @@ class _Walk:
         for key in lines.keys() & merged.keys():
             self._restore_place(node, key, path)
         return {**merged, **out}
+
+    def _without_odd_spaces(self, node: yaml.ScalarNode) -> str:
+        """The name of a key; a space around it that is none to YAML is a mistake of its own."""
+        key: str = node.value
+        if node.style or not (found := ODD_SPACE.search(key)):
+            return key
+        plain = ODD_SPACE.sub(" ", key).strip()
+        if len(plain) == len(key):
+            # within the name
+            return key
+        line, column = _place(node.start_mark)
+        text = use_a_space(found[0])
+        self.document.refuse(line, column + found.start(), "syntax", text)
+        return plain
 
     def _restore_place(self, node: yaml.MappingNode, key: str, path: YamlPath) -> None:
         for key_node, value_node in node.value:

@@ -1,8 +1,8 @@
 """When a person is asked before a call of a tool."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
-from pydantic import BeforeValidator, Discriminator, Field, Tag
+from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 
 from tools.approval import ApprovalRule, Condition, OnDeadline, Remember
 from tools.yaml_shape import Pattern, Shape, form_of, resolve
@@ -22,6 +22,16 @@ class ConditionConfig(Shape):
     """A text in which this regular expression is found."""
     not_: Annotated[Value, Field(alias="not")] = None
     """Anything but this value, or any of this list."""
+
+    @model_validator(mode="after")
+    def _require_room(self) -> Self:
+        above, below = self.above, self.below
+        if above is not None and below is not None and above >= below:
+            raise ValueError(
+                f"no number is above {above:g} and below {below:g}, so nobody would ever be asked; "
+                "to ask outside of a range, write a list: [{x: {below: 1}}, {x: {above: 9}}]"
+            )
+        return self
 
     def live(self) -> Condition:
         """As the executor takes it."""

@@ -82,8 +82,12 @@ class ToolMaker:
             # of the entry: what is behind it is one server, however many tools it has
             guard = self.guards.of(name, limits, breaker)
         if (rule := config.approval) is not None:
-            known = {key for tool in made for key in tool.parameters.get("properties", {})}
-            require_conditions(rule, sorted(known))
+            known: dict[str, Any] = {}
+            for tool in made:
+                for key, schema in tool.parameters.get("properties", {}).items():
+                    # of several tools, what the condition is on may be each one's
+                    known[key] = schema if key not in known else {}
+            require_conditions(rule, dict(sorted(known.items())))
         made = [
             replace(tool, max_output_bytes=config.max_output_kb * KIB, guard=guard) for tool in made
         ]

@@ -1,6 +1,6 @@
 """The script: names and signals that nothing has, arguments that a tool refuses."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from agents.providers.scripted import PLACEHOLDER, SCRIPT_FILE, Rule, ScriptedCall
 from crew.config.checks.agents import unlisted_prefixes
@@ -37,6 +37,27 @@ def check_script(files: CrewFiles, crew: CrewConfig, tools: Toolbox) -> Iterator
         for name in dict.fromkeys(tool for _, tool in PLACEHOLDER.findall(rule.say) if tool):
             yield from _check_tool(document, files, tools, name, ("rules", place, "say"))
         yield from _check_signals(document, files, crew, rule, place)
+        if files.is_whole(SCRIPT_FILE, "rules"):
+            yield from _check_hidden(document, rules, place, crew)
+
+
+def _check_hidden(
+    document: Document, rules: Sequence[Rule], place: int, crew: CrewConfig
+) -> Iterator[Problem]:
+    """A rule that never speaks, since earlier ones speak whenever it could."""
+    rule = rules[place]
+    speakers = rule.agent or crew.agents if rule.helper is None else [rule.helper]
+    hiding = [_hides(rules[:place], rule, speaker) for speaker in speakers]
+    if speakers and None not in hiding:
+        first = min(one for one in hiding if one is not None)
+        line = document.value_at(document.as_written(("rules", first)))[0]
+        text = f"this rule never speaks: the one in line {line} fits whenever it does"
+        yield document.problem(("rules", place), "hidden-rule", text)
+
+
+def _hides(earlier: Sequence[Rule], rule: Rule, speaker: str) -> int | None:
+    """The place of an earlier rule that fits wherever a rule does, for one speaker."""
+    return next((place for place, one in enumerate(earlier) if one.covers(rule, speaker)), None)
 
 
 def _check_missing(files: CrewFiles, crew: CrewConfig) -> Iterator[Problem]:

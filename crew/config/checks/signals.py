@@ -1,5 +1,6 @@
 """The signals of each agent, compared with each other, and the members of each group."""
 
+import unicodedata
 from collections.abc import Iterator
 
 from crew.config.checks.agents import repeated
@@ -21,6 +22,10 @@ def check_signals(files: CrewFiles, crew: CrewConfig) -> Iterator[Problem]:
             path = ("routing", "signals", agent, place, "signal")
             if not signal.normal:
                 yield document.problem(path, "empty-signal", "a signal needs a text")
+                continue
+            if not any(unicodedata.category(one)[0] in "LNS" for one in signal.normal):
+                text = f"{signal.text!r} needs a letter or a digit, or any text may have it"
+                yield document.problem(path, "empty-signal", text)
                 continue
             same = first.setdefault(signal.normal, signal)
             if same is not signal:

@@ -1,12 +1,15 @@
 """What tools may do that is worth knowing before anything starts."""
 
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 
+from crew.config.checks.schemas import check_schema
 from crew.config.document import Document, YamlPath
 from crew.config.loader import CrewFiles
 from crew.config.problems import Problem
 from tools.config import CommandTool, HttpTool, McpServer
 from tools.config.command import Confined
+from tools.config.common import OneTool
 from tools.config.http import Reached
 from tools.errors import ToolDefinitionError
 from tools.kinds.command import landlock
@@ -35,6 +38,21 @@ def check_tools(files: CrewFiles, sets: Mapping[str, ToolSet]) -> Iterator[Probl
             yield document.problem(path, "unpinned", text, key=True)
         if name in sets:
             yield from _check_guarded(document, path, sets[name])
+        if isinstance(tool, OneTool):
+            yield from check_schema(document, (*path, "parameters"), tool.parameters)
+        if isinstance(tool, Confined):
+            yield from _check_folders(document, path, tool, files.sources.folder)
+
+
+def _check_folders(
+    document: Document, path: YamlPath, tool: Confined, folder: Path
+) -> Iterator[Problem]:
+    """Files and folders that are allowed and not there."""
+    for key in ("read", "write"):
+        for place, name in enumerate(getattr(tool, key)):
+            if not (folder / Path(name).expanduser()).exists():
+                text = f"there is no file or folder {name}, so allowing it has no effect"
+                yield document.problem((*path, key, place), "no-folder", text)
 
 
 def _is_unconfined(tool: Confined) -> bool:

@@ -17,7 +17,7 @@ from tools.kinds.command.marks import VARIABLE, Marks
 from tools.kinds.command.process import ProgramLimits, Running, Start
 from tools.kinds.command.sandbox import Sandbox
 from tools.output import HeadAndTail
-from tools.places import names_in, own_parameters, require_places
+from tools.places import PLACE, names_in, own_parameters, require_places, require_scalars
 from tools.schema import JsonSchema
 
 PATH = "/usr/local/bin:/usr/bin:/bin"
@@ -54,6 +54,8 @@ def command_tool(name: str, config: CommandTool, folder: Path, marks: Marks) -> 
     places = names_in(config.argv[1:], config.stdin)
     schema = JsonSchema(config.parameters or own_parameters(places))
     require_places(places, [], schema.parameters)
+    within = [one for one in config.argv[1:] if PLACE.fullmatch(one) is None]
+    require_scalars(names_in(within, config.stdin), schema.parameters, "a text")
     call = _CommandCall(config, program, folder, sandbox, marks)
     call.require_cwd()
     return Tool(

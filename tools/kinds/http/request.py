@@ -3,6 +3,7 @@
 import json
 import re
 from dataclasses import dataclass
+from typing import Any
 from urllib.parse import SplitResult, quote, urlsplit
 
 from tools.config.http import SAFE_METHODS, HttpTool
@@ -16,7 +17,16 @@ from tools.kinds.http.places import (
     pairs,
     require_segments,
 )
-from tools.places import ESCAPED, PLACE, PLACE_OR_ESCAPED, Arguments, Template, names_in
+from tools.places import (
+    ESCAPED,
+    PLACE,
+    PLACE_OR_ESCAPED,
+    Arguments,
+    Template,
+    names_in,
+    require_scalars,
+    texts_in,
+)
 
 # RFC 3986, 3.3 and 3.4
 URL_TEXT = re.compile(r"(%[0-9A-Fa-f]{2}|[A-Za-z0-9._~!$&'()*+,;=:@/?-])*")
@@ -80,6 +90,19 @@ class RequestPlan:
         headers = list(config.headers.values())
         return names_in(config.url, headers, config.query, config.body, config.form)
 
+    def require_sendable(self, parameters: dict[str, Any]) -> None:
+        """Refuse arguments that are lists or objects where only a text can stand.
+
+        Raises:
+            ToolDefinitionError: one can never be sent.
+        """
+        for key, text in (("url", self.target.path), *self.entry.headers.items()):
+            where = "url" if key == "url" else f"the header {key}"
+            require_scalars(names_in(text), parameters, where)
+        for text in texts_in([self.entry.query, self.entry.body, self.entry.form]):
+            if PLACE.fullmatch(text) is None:
+                require_scalars(names_in(text), parameters, "a text")
+
     def build(self, arguments: Arguments, key: str) -> Request:
         """The request of one call.
 
@@ -105,8 +128,9 @@ class RequestPlan:
         return Request(config.method, self._url(arguments), headers, body)
 
     def show(self, arguments: Arguments) -> str:
-        """Method and URL of a call, for a person."""
-        return f"{self.entry.method} {self._url(arguments)}"
+        """Method and URL of a call, for a person; raises ArgumentsError if it cannot be sent."""
+        request = self.build(arguments, "")
+        return f"{request.method} {request.url}"
 
     def _url(self, arguments: Arguments) -> str:
         path = Template(self.target.path).fill(arguments, in_path, quote)

@@ -43,6 +43,7 @@ def http_tool(name: str, config: HttpTool, connections: Connections) -> Tool:
     plan = RequestPlan(config)
     schema = JsonSchema(config.parameters or own_parameters(plan.places))
     require_places(plan.places, names_in(config.url), schema.parameters)
+    plan.require_sendable(schema.parameters)
     own_effect: Effect = "read" if config.method in SAFE_METHODS else "once"
     call = _HttpCall(plan, connections)
     return Tool(

@@ -1,0 +1,48 @@
+"""Spaces that are missing in YAML, or are none to it: where they stand, and what to do; pure."""
+
+import re
+import unicodedata
+from collections.abc import Sequence
+
+# looks like a space, and is a letter to YAML
+ODD = "\u00a0\u1680\u2000-\u200b\u2028\u2029\u202f\u205f\u2060\u3000\ufeff"
+ODD_SPACE = re.compile(f"[{ODD}]")
+# before a key or an item, or behind its mark, where a space is meant
+ODD_PLACE = re.compile(
+    rf"^ *(?:- +)*(?:(?P<lead>[{ODD}])|-(?P<dash>[{ODD}])"
+    rf"|[^\s#:'\"\[{{{ODD}][^#:'\"]*:(?P<behind>[{ODD}]))"
+)
+# a key of ours with its value right behind the colon; not the beginning of an address
+NO_SPACE = re.compile(r"^ *(?:- +)*([A-Za-z_][\w-]*):(?=[^\s:/])")
+# lines before a mistake that are looked at
+MAX_LINES = 50
+Found = tuple[int, int, str]
+
+
+def odd_space(lines: Sequence[str], line: int) -> Found | None:
+    """Find the nearest odd space at or before a line: its line, its column, and what to do."""
+    for number in range(min(line, len(lines)), max(0, line - MAX_LINES), -1):
+        found = ODD_PLACE.match(lines[number - 1])
+        if found is not None:
+            at = found.start(found.lastgroup or 0)
+            return number, at + 1, use_a_space(lines[number - 1][at])
+    return None
+
+
+def use_a_space(character: str) -> str:
+    """Say what a character is that looks like a space, and what to do."""
+    name = unicodedata.name(character, "").lower()
+    code = f"U+{ord(character):04X}"
+    return f"{code} ({name}) looks like a space and is none to YAML; use a space"
+
+
+def missing_space(lines: Sequence[str], line: int) -> Found | None:
+    """Find a key without a space behind its colon, in the lines up to one without a gap."""
+    for number in range(min(line, len(lines)), max(0, line - MAX_LINES), -1):
+        written = lines[number - 1]
+        if not written.strip():
+            return None
+        if (found := NO_SPACE.match(written)) is not None:
+            text = f"a space is missing behind {found[1]}:"
+            return number, found.end() + 1, f"{text} write `{found[1]}: {written[found.end() :]}`"
+    return None
