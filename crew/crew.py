@@ -76,25 +76,23 @@ class Recipe:
     # for `${NAME}`; None: the process's
     environment: Mapping[str, str] | None = None
     clock: Clock = SYSTEM_CLOCK
-    # of each agent, by its id, in all revisions of the crew
+    # the rest is shared by all revisions of the crew; by agents' ids
     daily_usage: dict[str, DailyUsage] = field(default_factory=dict, compare=False)
-    # of model calls, in all revisions of the crew
     places: Places = field(default_factory=lambda: Places(SYSTEM_CLOCK), compare=False)
-    # of the environment, and of all revisions of the crew
     secrets: Secrets = field(default_factory=Secrets, compare=False)
-    # in all revisions of the crew: of its tools
+    # of tools
     guards: Guards = field(default_factory=lambda: Guards(SYSTEM_CLOCK), compare=False)
-    # of its providers
+    # of providers
     model_guards: Guards = field(default_factory=lambda: Guards(SYSTEM_CLOCK), compare=False)
-    # of its models
     token_ratios: TokenRatios = field(default_factory=TokenRatios, compare=False)
-    # of its endpoints
     quirk_tables: QuirkTables = field(default_factory=QuirkTables, compare=False)
     health: Health = field(default_factory=Health, compare=False)
     # of MCP
     servers: Servers = field(default_factory=Servers, compare=False)
     # only tools that read are called
     dry: bool = False
+    # models are asked; else they need no key
+    asks: bool = True
 
     def find_secret(self, name: str) -> str:
         """The value of an environment variable, for a tool; raises PermanentError."""
@@ -131,8 +129,8 @@ class Recipe:
         )
         tools, problems = make_tools(files, self.tools, maker, imports=imports)
         found = [*files.problems, *problems, *validate(files, tools)]
-        if self.provider is not None:
-            # it replaces that of each agent
+        if self.provider is not None or not self.asks:
+            # no agent's own is asked
             found = [one for one in found if one.code != "no-script"]
         elif files.crew is not None:
             found += check_keys(files, files.crew, environment)
@@ -223,7 +221,6 @@ class Crew:
     tool_limits: Limits
     catalog: Catalog
     warnings: tuple[Problem, ...]
-    # without the keys that stand in it
     sources: Sources
     literals: Mapping[YamlPath, str] = field(repr=False)
     recipe: Recipe
@@ -318,6 +315,7 @@ def load_crew(
     environment: Mapping[str, str] | None = None,
     clock: Clock = SYSTEM_CLOCK,
     dry: bool = False,
+    asks: bool = True,
     secrets: Secrets | None = None,
 ) -> Crew:
     """The crew of a folder.
@@ -330,6 +328,7 @@ def load_crew(
         environment: for `${NAME}`; the process's unless given.
         clock: of all its runs; a VirtualClock lets days pass at once.
         dry: only tools that read are called; of others it is told what they would do.
+        asks: models are asked; else they need no key.
         secrets: gets what is secret, as the files are read; what logs use it can then hide it.
 
     Raises:
@@ -346,5 +345,6 @@ def load_crew(
         model_guards=Guards(clock),
         secrets=secrets or Secrets(),
         dry=dry,
+        asks=asks,
     )
     return recipe.load(read_sources(Path(folder)))

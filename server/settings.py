@@ -27,6 +27,7 @@ VARIABLES = {
         "and read runs of its own; NAME@PRIORITY+SCOPE:TOKEN says up to which priority (0 to 9; 5 "
         "unless given) and what else: read, run, answer, admin"
     ),
+    "CREW_TOKEN": "the token that commands show to a server (`--server`)",
     "CREW_TOKEN_FILE": "a file of further tokens, as `crew token new` writes it; it may change",
     "CREW_TRUSTED_PROXIES": (
         "addresses or networks of proxies whose X-Forwarded-For says who the client is, separated "

@@ -19,6 +19,11 @@ class Given(Protocol):
         ...
 
     @property
+    def asks(self) -> bool:
+        """Whether models are asked."""
+        ...
+
+    @property
     def clock(self) -> Clock:
         """Of all runs."""
         ...

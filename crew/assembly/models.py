@@ -9,6 +9,7 @@ from agents.fallback import Fallback
 from agents.model import Model
 from agents.places import Limited
 from agents.providers.catalog import BUILTIN_PROVIDERS, Catalog
+from agents.unasked import Unasked
 from crew.assembly.given import Given
 from crew.config.models import ChosenModel
 from tools.suggest import nearest
@@ -44,6 +45,8 @@ def make_model(
         ProviderError: a provider cannot be used.
     """
     primary, *backups = (one.config for one in chosen)
+    if not given.asks:
+        return Unasked(primary.provider, primary.model)
     if given.provider is not None:
         model = catalog.model(ModelConfig(model=primary.model, provider=given.provider))
     elif backups:

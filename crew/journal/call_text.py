@@ -9,7 +9,9 @@ MAX_ARGUMENT = 4000
 MAX_CALL = 1000
 
 
-def call_text(tool: str, arguments: Mapping[str, Any], most: int = MAX_ARGUMENT) -> str:
+def call_text(
+    tool: str, arguments: Mapping[str, Any], most: int = MAX_ARGUMENT, *, compact: bool = False
+) -> str:
     """Write a call so that nothing of it is overlooked.
 
     One line where no argument has a line break and all are short. Else a line for each argument,
@@ -19,8 +21,9 @@ def call_text(tool: str, arguments: Mapping[str, Any], most: int = MAX_ARGUMENT)
         tool: the tool's name.
         arguments: of the call.
         most: characters of one argument.
+        compact: JSON without spaces, as lists have it.
     """
-    line = f"{tool} {_json(arguments)}"
+    line = f"{tool} {_json(arguments, compact=compact)}"
     has_lines = any(isinstance(value, str) and "\n" in value for value in arguments.values())
     if not has_lines and len(line) <= most:
         return line
@@ -43,5 +46,6 @@ def shorten(text: str, most: int) -> str:
     return f"{text[:half]}\n[… {left_out} characters left out …]\n{text[-half:]}"
 
 
-def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)
+def _json(value: Any, *, compact: bool = False) -> str:
+    separators = (",", ":") if compact else None
+    return json.dumps(value, ensure_ascii=False, separators=separators)

@@ -33,7 +33,7 @@ class AskedCall:
     @property
     def text(self) -> str:
         """The call in short, for lists and messages: its tool and arguments."""
-        return call_text(self.call.tool, self.call.arguments, MAX_CALL)
+        return call_text(self.call.tool, self.call.arguments, MAX_CALL, compact=True)
 
     def is_meant(self, decision: CallDecision) -> bool:
         """Whether a decision is about this call."""

@@ -210,8 +210,9 @@ class RunStarter:
             if late:
                 # the deadline holds whoever looks first
                 answer, asked, expired = no_answer(row), Asked(row.request_id), True
-            wrong = None if expired else wrong_decision(answer, state.question, crew.agents)
-            if state.question is not None and not may_decide and not expired:
+            is_answer = not expired and ends is None
+            wrong = wrong_decision(answer, state.question, crew.agents) if is_answer else None
+            if state.question is not None and not may_decide and is_answer:
                 wrong = "this pause asks about calls; decide on them by POST"
             if wrong:
                 self.revisions.release(crew)

@@ -11,7 +11,7 @@ import typer
 
 from crew.journal.audit import LOCAL, AuditAction, AuditEntry
 from crew.journal.store import RunStore
-from server.cli.exits import HERE, Folder
+from server.cli.exits import HERE, Folder, say_none
 from server.cli.opening import open_to_look
 from tools.clock import rfc3339
 from tools.texts import visible, visible_json
@@ -57,9 +57,11 @@ def audit(
     wanted = next((one for one in ACTIONS if one == action), None)
     if action is not None and wanted is None:
         raise typer.BadParameter(f"is one of {', '.join(ACTIONS)}", param_hint="--action")
-    if (store := open_to_look(folder)) is None:
-        return
-    for entry in asyncio.run(_read(store, limit, wanted, run_id)):
+    store = open_to_look(folder)
+    found = asyncio.run(_read(store, limit, wanted, run_id)) if store is not None else []
+    if not found:
+        say_none("nothing is recorded yet, or nothing that fits", as_document=as_document)
+    for entry in found:
         if as_document:
             print(visible_json(json.dumps(asdict(entry), ensure_ascii=False)))
         else:

@@ -1,7 +1,6 @@
 """Conversations: `crew conversations`."""
 
 import asyncio
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,7 +13,7 @@ from crew.journal.query import id_error, user_id_error
 from crew.journal.store import RunStore
 from crew.runs.conversations import all_exchanges, as_markdown
 from server.cli.audit import record
-from server.cli.exits import HERE, Exit, Folder, fail
+from server.cli.exits import HERE, Exit, Folder, fail, say_none
 from server.cli.opening import open_to_look
 from server.http.responses import exported_conversation, listed_conversation
 from tools.texts import visible, visible_json
@@ -82,13 +81,17 @@ def conversations(
     if store is None:
         if conversation_id is not None:
             fail(f"there is no conversation {conversation_id}")
+        say_none("no conversation yet; crew talk DIR begins one", as_document=as_document)
         return
     if conversation_id is None:
         found = asyncio.run(_list(store, owner, text))
         for one in found:
             print(_line(one, as_document=as_document))
         if not found and not user_id and text is None:
-            print("There are none without a user; --user ID lists a user's.", file=sys.stderr)
+            none = "there are none without a user; --user ID lists a user's"
+            say_none(none, as_document=as_document)
+        elif not found:
+            say_none("no conversation fits", as_document=as_document)
     elif delete:
         asyncio.run(_delete(store, owner, conversation_id))
         print(f"Deleted {visible(conversation_id)}.")

@@ -57,6 +57,12 @@ def fail(message: str, code: Exit = Exit.FAILED) -> NoReturn:
     raise SystemExit(code)
 
 
+def say_none(message: str, *, as_document: bool) -> None:
+    """Say on standard error that there is nothing to list; a document of nothing says it itself."""
+    if not as_document:
+        print(visible(message), file=sys.stderr)
+
+
 def print_problems(problems: tuple[Problem, ...], texts: Mapping[str, str]) -> None:
     """Print what is wrong with a crew's files; `texts`: of the files, by their names."""
     for problem in problems:

@@ -9,10 +9,12 @@ from pydantic_core import to_json
 from crew.journal.grants import Grant
 from crew.journal.store import RunStore
 from server.cli.audit import record
-from server.cli.exits import HERE, Exit, Folder, fail
+from server.cli.exits import HERE, Exit, Folder, fail, say_none
 from server.cli.opening import open_to_look
 from tools.clock import rfc3339
 from tools.texts import visible, visible_json
+
+NONE = "no grant: nobody has approved a call for all runs (remember: always)"
 
 
 def grants(
@@ -31,8 +33,12 @@ def grants(
     if (store := open_to_look(folder)) is None:
         if revoke is not None:
             fail(f"there is no grant {revoke!r}", Exit.USAGE)
+        say_none(NONE, as_document=as_document)
         return
-    for one in asyncio.run(_look(store, revoke)):
+    found = asyncio.run(_look(store, revoke))
+    if not found:
+        say_none(NONE, as_document=as_document)
+    for one in found:
         if as_document:
             print(visible_json(to_json(one).decode()))
         else:

@@ -15,13 +15,13 @@ from crew.journal.store import RunStore
 from crew.journal.wire import RunEvent
 from crew.runs.live import LiveRuns
 from crew.runs.reader import RunReader
-from server.cli.exits import HERE, Folder
+from server.cli.exits import HERE, Folder, say_none
 from server.cli.hints import answer_commands
 from server.cli.opening import open_to_look
-from server.cli.run_view import RunView
+from server.cli.remote import Remote, Server, print_waiting, show_inbox
 from server.http.responses import waiting_run
 from tools.clock import SYSTEM_CLOCK
-from tools.texts import visible, visible_json
+from tools.texts import visible_json
 
 # runs in one look at the store
 PAGE = 100
@@ -29,6 +29,7 @@ PAGE = 100
 
 def inbox(
     folder: Folder = HERE,
+    server: Server = None,
     as_document: Annotated[
         bool, typer.Option("--json", help="Print JSON, one object a line.")
     ] = False,
@@ -37,34 +38,39 @@ def inbox(
 
     Example: [bold]crew inbox examples/pausing[/]
     """
-    if (store := open_to_look(folder)) is not None:
-        asyncio.run(_show(store, folder, as_document=as_document))
+    if server is not None:
+        shown = show_inbox(Remote.of(server), as_document=as_document)
+    else:
+        store = open_to_look(folder)
+        shown = 0
+        if store is not None:
+            shown = asyncio.run(_show(store, folder, as_document=as_document))
+    if not shown:
+        say_none("no run waits for a person", as_document=as_document)
 
 
-async def _show(store: RunStore, folder: Path, *, as_document: bool) -> None:
+async def _show(store: RunStore, folder: Path, *, as_document: bool) -> int:
+    """Print the runs that wait; returns how many."""
+    count = 0
     reader, console = RunReader(LiveRuns(store, SYSTEM_CLOCK)), Console(highlight=False)
     after: str | None = None
     try:
         while rows := await store.rows(RunFilter("paused"), PAGE, after, oldest_first=True):
             for row in rows:
+                count += 1
                 pause = await reader.pause_of(row)
                 if as_document:
                     print(visible_json(json.dumps(waiting_run(row, pause), ensure_ascii=False)))
                 elif pause is not None:
                     _print(console, folder, row, pause)
             after = rows[-1].run_id
+        return count
     finally:
         await store.aclose()
 
 
 def _print(console: Console, folder: Path, row: RunRow, pause: RunEvent) -> None:
-    query = escape(visible(" ".join(row.query.split())[:200]))
-    since = escape(pause.timestamp)
-    console.print(f"[bold]{query}[/] [dim]{row.run_id}, since {since}[/]", soft_wrap=True)
-    if row.answer:
-        console.print(f"  {escape(visible(row.answer.strip()))}", soft_wrap=True)
-    view = RunView(console)
-    view.show(pause)
+    view = print_waiting(console, row.run_id, row.query, row.answer, pause)
     for command in answer_commands(folder, row.run_id, view.question, view.calls):
         console.print(f"  {escape(command)}", soft_wrap=True)
     console.print()

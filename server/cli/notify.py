@@ -29,7 +29,7 @@ def notify(
     Example: [bold]crew notify examples/on-call[/]
     """
     link = public_url(os.environ)
-    crew = load(folder, None)
+    crew = load(folder, None, asks=False)
     channels = crew.config.notify
     if channel is not None and channel not in channels:
         known = ", ".join(channels) or "none"

@@ -28,7 +28,7 @@ Provider = Annotated[
 
 
 # what only a server itself needs: a tool that reads the environment must not get it
-OWN_SECRETS = ("CREW_API_TOKENS",)
+OWN_SECRETS = ("CREW_API_TOKENS", "CREW_TOKEN")
 
 
 def guard_process(settings: ServerSettings | None = None) -> Secrets:
@@ -57,6 +57,7 @@ def load(
     provider: str | None,
     *,
     dry: bool = False,
+    asks: bool = True,
     settings: ServerSettings | None = None,
 ) -> Crew:
     """Load the crew of a folder; from here on the process logs without its secrets.
@@ -65,11 +66,12 @@ def load(
         folder: the crew's.
         provider: replaces that of every agent; an unknown one is a wrong option.
         dry: see `load_crew`.
+        asks: models are asked; else they need no key.
         settings: how to log; as a command does unless given.
     """
     secrets = guard_process(settings)
     try:
-        return load_crew(folder, provider=provider, dry=dry, secrets=secrets)
+        return load_crew(folder, provider=provider, dry=dry, asks=asks, secrets=secrets)
     except ProviderError as error:
         raise typer.BadParameter(str(error), param_hint="--provider") from None
 

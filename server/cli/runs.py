@@ -23,15 +23,17 @@ from crew.journal.query import (
 from crew.runs.errors import WrongDecision
 from crew.runs.runs import Runs
 from server.cli.conversations import User, checked_id
-from server.cli.exits import HERE, Exit, Folder, exit_code_of, fail
+from server.cli.exits import HERE, Exit, Folder, exit_code_of, fail, say_none
 from server.cli.hints import answer_commands
 from server.cli.opening import Provider, load, open_runs, open_to_look
 from server.cli.output import Output
 from server.cli.play import Resume, Retry, cancel_run, play
+from server.cli.remote import Remote, Server, list_remote_runs, show_remote_run
 from server.cli.run_view import parse_arguments
 from server.cli.stored import list_runs, show_run
 from tools.approval import Remember
 
+NO_RUN = "no run yet; crew run DIR QUESTION starts one"
 # an id is the model's, and may have the marks that stand around it
 CALL_DECISION = re.compile(
     r"(?:(?P<agent>[^/=]+)/)?(?P<call>.+?)=(?:"
@@ -192,6 +194,7 @@ def runs(
     watch: Annotated[
         bool, typer.Option("--watch", help="Go on, and print runs as they change.")
     ] = False,
+    server: Server = None,
     as_document: Annotated[
         bool, typer.Option("--json", help="Print JSON, one object a line.")
     ] = False,
@@ -202,13 +205,27 @@ def runs(
     """
     if run_id is not None and (status is not None or watch):
         raise typer.BadParameter("it is of the list; give no RUN with it", param_hint="--status")
+    if server is not None:
+        if watch:
+            raise typer.BadParameter("it is of runs on this machine", param_hint="--watch")
+        remote = Remote.of(server)
+        if run_id is not None:
+            show_remote_run(remote, run_id, as_document=as_document)
+        elif not list_remote_runs(remote, status, as_document=as_document):
+            say_none(NO_RUN, as_document=as_document)
+        return
     store = open_to_look(folder)
     if run_id is not None:
         if store is None:
             fail(f"there is no run {run_id}")
         asyncio.run(show_run(store, run_id, as_document=as_document))
-    elif store is not None:
-        asyncio.run(list_runs(store, status, as_document=as_document, watch=watch))
+    else:
+        shown = 0
+        if store is not None:
+            shown = asyncio.run(list_runs(store, status, as_document=as_document, watch=watch))
+        if not shown:
+            none = f"no run is {status}" if status is not None else NO_RUN
+            say_none(none, as_document=as_document)
 
 
 def cancel(

@@ -14,7 +14,7 @@ from crew.crew import Crew
 from crew.journal.rows import RunRow
 from crew.journal.schedules import key_of
 from crew.journal.store import RunStore
-from server.cli.exits import HERE, Folder
+from server.cli.exits import HERE, Folder, say_none
 from server.cli.opening import load, open_to_look
 from tools.clock import rfc3339
 from tools.texts import visible, visible_json
@@ -32,9 +32,11 @@ def schedules(
 
     Example: [bold]crew schedules examples/on-call[/]
     """
-    crew = load(folder, None)
+    crew = load(folder, None, asks=False)
     store = open_to_look(folder)
     started = asyncio.run(_started(store, crew)) if store is not None else {}
+    if not crew.config.schedules:
+        say_none("crew.yaml has no schedules", as_document=as_document)
     for name, schedule in crew.config.schedules.items():
         times = list(islice(schedule.times(crew.clock.now()), SHOWN_TIMES))
         run = started.get(name)

@@ -3,6 +3,8 @@
 import asyncio
 import json
 import sys
+from collections.abc import Mapping
+from typing import Any
 
 from crew.journal.events import RunStatus
 from crew.journal.listing import RunFilter
@@ -35,8 +37,11 @@ async def show_run(store: RunStore, run_id: str, *, as_document: bool) -> None:
 
 async def list_runs(
     store: RunStore, status: RunStatus | None, *, as_document: bool, watch: bool
-) -> None:
-    """Print the newest runs; with `watch`, those that are new or have changed, until Ctrl-C."""
+) -> int:
+    """Print the newest runs; with `watch`, those that are new or have changed, until Ctrl-C.
+
+    Returns how many there are.
+    """
     shown: dict[str, RunRow] = {}
     try:
         while True:
@@ -44,9 +49,10 @@ async def list_runs(
             for row in rows if not watch else reversed(rows):
                 if shown.get(row.run_id) != row:
                     shown[row.run_id] = row
-                    _print_row(row, as_document=as_document)
+                    document = {key: getattr(row, key) for key in LISTED_KEYS}
+                    print_listed(document, as_document=as_document)
             if not watch:
-                return
+                return len(rows)
             sys.stdout.flush()
             await asyncio.sleep(WATCH_SECONDS)
     finally:
@@ -76,10 +82,12 @@ async def find_run(store: RunStore, text: str) -> str:
     return found[0]
 
 
-def _print_row(row: RunRow, *, as_document: bool) -> None:
+def print_listed(run: Mapping[str, Any], *, as_document: bool) -> None:
+    """Print a run of a list: its LISTED_KEYS, as JSON or as a line."""
     if as_document:
-        document = {key: getattr(row, key) for key in LISTED_KEYS}
+        document = {key: run[key] for key in LISTED_KEYS}
         print(visible_json(json.dumps(document, ensure_ascii=False)))
         return
-    query = " ".join(row.query.split())[:60]
-    print(f"{row.run_id}  {row.started_at}  {row.status:<9}  {visible(query)}")
+    query = " ".join(run["query"].split())[:60]
+    line = f"{run['run_id']}  {run['started_at']}  {run['status']:<9}  {query}"
+    print(visible(line))

@@ -66,7 +66,7 @@ def show(
     """
     if lock:
         write_lock(folder)
-    crew = load(folder, None)
+    crew = load(folder, None, asks=False)
     for tool, agents in tools_of(crew):
         document = described_tool(tool, agents)
         if as_document:
@@ -149,7 +149,7 @@ def call(
 
     Example: [bold]crew call examples/it-support PingHost --arg host=localhost --arg count=1[/]
     """
-    crew = load(folder, None)
+    crew = load(folder, None, asks=False)
     known = {tool.name: tool for tool, _ in tools_of(crew)}
     tool = known.get(name)
     if tool is None:

@@ -13,8 +13,8 @@ MUTANTS = (
     own(
         "bodies of any size",
         "crew/config/crew_file.py",
-        "] = 1_000\n",
         "] = 10_240\n",
+        "] = 102_400\n",
         "end_to_end/test_requests.py",
     ),
     own(
@@ -34,7 +34,7 @@ MUTANTS = (
     own(
         "models with native calls make them in their text",
         "agents/turn.py",
-        'if found and mode == "auto" and reply.has_native_calls:',
+        'if found and not marked and mode == "auto" and reply.has_native_calls:',
         "if False:",
         "crew/engine/test_unwanted_calls.py",
     ),
@@ -61,15 +61,15 @@ MUTANTS = (
     ),
     own(
         "redirects of the doctor's request are followed",
-        "agents/providers/openai_chat.py",
+        "agents/providers/probe.py",
         "follow_redirects=False",
         "follow_redirects=True",
         "agents/providers/test_connections.py",
     ),
     own(
-        "answers that unpack to any size",
-        "agents/providers/connections.py",
-        'if coding.lower() not in ("", "identity"):',
+        "answers in any coding",
+        "agents/providers/server_events.py",
+        'if coding not in ("", "identity", *CODINGS):',
         "if False:",
         "agents/providers/test_openai_failures.py",
     ),
@@ -173,7 +173,7 @@ MUTANTS = (
     ),
     own(
         "arguments of any size",
-        "agents/providers/openai_reply.py",
+        "agents/providers/partial_calls.py",
         "if len(call.arguments) > MAX_ARGUMENT_BYTES:",
         "if False:",
         "agents/providers/test_openai_chat.py",

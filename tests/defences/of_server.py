@@ -41,8 +41,8 @@ MUTANTS = (
     own(
         "refusals below the application without the policy",
         "server/process/protocol.py",
-        'more = f"content-length: 0\\r\\nconnection: close\\r\\n{more}{HEADERS}"',
-        'more = f"content-length: 0\\r\\nconnection: close\\r\\n{more}"',
+        "connection: close\\r\\n{HEADERS}",
+        "connection: close\\r\\n",
         "end_to_end/test_browsers.py",
     ),
     own(
@@ -159,7 +159,7 @@ MUTANTS = (
     ),
     own(
         "JSON that commands the terminal",
-        "server/cli/play.py",
+        "server/cli/output.py",
         "print(visible_json(event.encoded), flush=True)",
         "print(event.encoded, flush=True)",
         "server/cli/test_hostile_crew.py",

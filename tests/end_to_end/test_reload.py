@@ -213,16 +213,16 @@ def test_python_tools_are_read_again(tmp_path: Path):
 
 def test_a_mounted_folder_that_is_swapped(tmp_path: Path):
     """As Kubernetes does it: the files are links into a folder that is itself a link, which changes at once."""
-    for word in ("first", "second"):
-        crew(tmp_path / word, word)
     mount = tmp_path / "mount"
     mount.mkdir()
-    (mount / "..data").symlink_to(tmp_path / "first" / "crew")
+    for word in ("first", "second"):
+        crew(mount / f"..{word}", word)
+    (mount / "..data").symlink_to("..first/crew")
     for name in ("crew.yaml", "script.yaml", "agents"):
         (mount / name).symlink_to(Path("..data") / name)
     with serving(mount, "--reload", CREW_DATABASE_URL="memory:") as server, client(server) as http:
         was = config(http)["revision"]
-        (mount / "..data_tmp").symlink_to(tmp_path / "second" / "crew")
+        (mount / "..data_tmp").symlink_to("..second/crew")
         (mount / "..data_tmp").replace(mount / "..data")
         until(lambda: config(http)["revision"] != was)
         assert run(http, "hello")["answer"] == "second?"

@@ -82,7 +82,7 @@ async def test_what_a_model_is_told_wrong(tmp_path: Path):
     body = completion("x", [("ping", {})] * 65)
     result = await played(tmp_path, [http(200, {**body, "model": WORDS})])
     assert "***, I say made 65 calls" in result.row.answer  # type: ignore[operator]
-    body = completion("ping()", model=WORDS)
+    body = completion("I would write:\nping()", model=WORDS)
 
     def ping() -> str:
         """Ping."""

@@ -37,7 +37,7 @@ CALL = 'restart("prod-db")'
 
 async def test_a_model_with_native_calls_makes_none_in_its_text(tmp_path: Path):
     """It explains how to call; a warning says so."""
-    async with model_server([http(200, completion(CALL))]) as server:
+    async with model_server([http(200, completion(f"So:\n{CALL}"))]) as server:
         played = await play(asked(tmp_path, server.url), "how do I restart it?")
     assert (ACTED, played.row.status) == ([], "completed")
     (warning,) = played.of("warning")
