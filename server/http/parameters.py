@@ -42,11 +42,15 @@ def parse_parameters(request: Request, known: frozenset[str]) -> dict[str, str]:
     return given
 
 
+FLAGS = {"0": False, "1": True, "false": False, "true": True}
+
+
 def parse_flag(given: Mapping[str, str], name: str) -> bool:
-    """A parameter that is 0 or 1, 0 unless given; raises HttpProblem."""
-    if given.get(name, "0") not in ("0", "1"):
-        raise bad_request([(name, "is 0 or 1")])
-    return given.get(name) == "1"
+    """A parameter that is true or false, or 1 or 0; false unless given; raises HttpProblem."""
+    text = given.get(name, "0")
+    if text not in FLAGS:
+        raise bad_request([(name, "is true or false, 1 or 0")])
+    return FLAGS[text]
 
 
 def parse_event_id(text: str, run_id: str | None, field: str) -> tuple[str, int]:

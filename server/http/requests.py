@@ -226,8 +226,10 @@ def idempotency_key(
         name = IDEMPOTENCY_KEY
         key = request.query_params.get(name)
     if ticket is not None:
-        # a ticket starts one run, however often it is shown
+        # a ticket starts one run, and gives one answer, however often it is shown
         key = ticket_key(ticket)
+        if isinstance(asked, ResumeRequest):
+            key = f"{key}:answer"
     if key is None:
         return None
     if KEY.fullmatch(key) is None:
@@ -275,6 +277,19 @@ async def require_no_body(request: Request, settings: CrewSettings, what: str) -
         raise bad_request([("body", f"{what} takes none")])
 
 
+def followed_run(request: Request) -> str | None:
+    """The run that a GET only wants to follow: by its `run_id`, with nothing said to it.
+
+    Raises:
+        HttpProblem: beside it stands what starts or answers a run.
+    """
+    given = request.query_params
+    if "run_id" not in given or "q" in given:
+        return None
+    parse_parameters(request, frozenset({"run_id", "deltas", TICKET}))
+    return given["run_id"]
+
+
 def _from_url(request: Request) -> dict[str, Any]:
     given = parse_parameters(request, STREAM_PARAMETERS)
     data: dict[str, Any] = {}
@@ -289,10 +304,7 @@ def _from_url(request: Request) -> dict[str, Any]:
     if "deltas" in given:
         data["deltas"] = parse_flag(given, "deltas")
     if "q" not in given:
-        text = "is missing"
-        if "run_id" in data:
-            text = f"{text}; to follow a run, GET /api/crew/runs/{data['run_id']}/events"
-        raise bad_request([("q", text)])
+        raise bad_request([("q", "is missing")])
     return {**data, **_object_or_text(given["q"])}
 
 

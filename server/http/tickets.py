@@ -18,7 +18,8 @@ from server.tokens import Caller, Scope, Ticket, Token, Tokens
 CONNECT_SECONDS = 60
 # to come back after a lost connection
 RECONNECT_SECONDS = 24 * 3600
-SCOPES: frozenset[Scope] = frozenset({"read", "run"})
+# `answer`: in words, in the run that it began or names
+SCOPES: frozenset[Scope] = frozenset({"read", "run", "answer"})
 
 
 def make_ticket(token: Token, run_id: str | None) -> str:

@@ -176,7 +176,7 @@ def test_a_ticket_starts_one_run_and_follows_it(server: ServerProcess):
 
 
 def test_a_ticket_for_a_run_starts_none(server: ServerProcess):
-    """It reads that run's events, and answers nothing."""
+    """It reads that run's events, answers it in words, and decides on no call."""
     with client(server) as http:
         run_id = start(http, "shop", "ask")
         body = {"run_id": run_id}
@@ -184,8 +184,33 @@ def test_a_ticket_for_a_run_starts_none(server: ServerProcess):
         ticket = {"ticket": made["ticket"]}
         assert http.get(f"/api/crew/runs/{run_id}/events", params=ticket).status_code == 200
         assert http.get("/api/crew/stream", params={"q": "x", **ticket}).status_code == 403
+        other = start(http, "shop", "ask")
+        elsewhere = {"q": "x", "run_id": other, **ticket}
+        assert http.get("/api/crew/stream", params=elsewhere).status_code == 404
+        pays = start(http, "shop", "pay")
+        body = {"run_id": pays}
+        made = http.post("/api/crew/tickets", json=body, headers=as_("shop")).json()
+        answer = {"q": "yes", "run_id": pays, "ticket": made["ticket"]}
+        assert http.get("/api/crew/stream", params=answer).status_code == 400
+        body = {"run_id": pays, "decision": "approve"}
+        decided = http.post("/api/crew/run", params={"ticket": made["ticket"]}, json=body)
+        assert decided.status_code == 401
         answer = {"q": "x", "run_id": run_id, **ticket}
-        assert http.get("/api/crew/stream", params=answer).status_code == 403
+        answered = sse(http.get("/api/crew/stream", params=answer).text)
+        assert [one["type"] for one in answered][:2] == ["start", "answered"]
+
+
+def test_the_ticket_that_started_a_run_answers_it(server: ServerProcess):
+    """Once; with the scope that its token has."""
+    with client(server) as http:
+        made = http.post("/api/crew/tickets", json={}, headers=as_("shop")).json()
+        ticket = {"ticket": made["ticket"]}
+        begun = sse(http.get("/api/crew/stream", params={"q": "ask", **ticket}).text)
+        run_id = begun[0]["metadata"]["run_id"]
+        answer = {"q": "x", "run_id": run_id, **ticket}
+        answers = [sse(http.get("/api/crew/stream", params=answer).text) for _ in range(2)]
+        assert answers[0][-1]["type"] == "done"
+        assert answers[1] == answers[0]
 
 
 def test_without_tokens_a_ticket_works_the_same(tmp_path: Path):

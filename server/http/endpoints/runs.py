@@ -14,12 +14,13 @@ from crew.runs.errors import AlreadyStarted, UnknownRun
 from crew.runs.run import Run
 from server.http.bodies import ForkBody
 from server.http.errors import RETRY_AFTER, HttpProblem
-from server.http.parameters import parse_event_id, parse_flag, parse_parameters
+from server.http.parameters import FLAGS, parse_event_id, parse_flag, parse_parameters
 from server.http.requests import (
     ForkRequest,
     ResumeRequest,
     RunRequest,
     StartRequest,
+    followed_run,
     idempotency_key,
     owned_key,
     parse_answer,
@@ -62,17 +63,22 @@ class Started:
 async def stream(request: Request) -> EventStream | Response:
     """GET, POST /api/crew/stream: start or resume a run and stream its events as SSE.
 
-    GET takes `q` (text, or the JSON of a body), `run_id`, `resume_agent_id`, `priority`, `deltas=1`
-    and `idempotency_key`. With the header `Last-Event-ID` it starts nothing, and continues that
-    run's stream; 204 where nothing more comes. POST takes a QueryBody and may have an
-    `Idempotency-Key`.
+    GET takes `q` (text, or the JSON of a body), `run_id`, `resume_agent_id`, `priority`,
+    `deltas=1` and `idempotency_key`; with `run_id` and without `q` it follows that run from its
+    start. With the header `Last-Event-ID` it starts nothing, and continues that run's stream;
+    204 where nothing more comes. POST takes a QueryBody and may have an `Idempotency-Key`.
     """
     _refuse_head(request)
     if (last := request.headers.get("last-event-id")) is not None:
         require(request, "read")
         run_id, after = parse_event_id(last, None, LAST_EVENT_ID)
-        deltas = request.query_params.get("deltas") == "1"
+        deltas = FLAGS.get(request.query_params.get("deltas", "0"), False)
         return await _continue(request, run_id, after, LAST_EVENT_ID, deltas=deltas, segment=True)
+    if request.method == "GET" and (followed := followed_run(request)) is not None:
+        require(request, "read")
+        await _own_stream(request, followed)
+        deltas = parse_flag(request.query_params, "deltas")
+        return _event_stream(request, followed, 0, deltas=deltas)
     limits_of(request).check_stream(caller_of(request).name)
     started = await _start(request)
     return _event_stream(
@@ -242,7 +248,7 @@ async def _started(request: Request, asked: RunRequest) -> Started:
                 )
             case ResumeRequest(run_id, answer):
                 require(request, "answer")
-                await own_run(request, run_id)
+                await (own_run if caller.ticket is None else _own_stream)(request, run_id)
                 key, deltas = idempotency_key(request, asked), answer.deltas
                 is_post = request.method == "POST"
                 entry = services.auditor.entry(request, "answer", detail=answer.decides)

@@ -58,6 +58,9 @@ def openapi_document() -> dict[str, Any]:
     inputs = [(key, mode, TypeAdapter(shape)) for key, shape in shapes.items()]
     found, definitions = TypeAdapter.json_schemas(inputs, ref_template=REF)
     schemas = {key: schema for (key, _), schema in found.items()}
+    for name, schema in definitions.get("$defs", {}).items():
+        if name.endswith("Body"):
+            _without_defaults(schema)
     paths: dict[str, Any] = {}
     for one in OPERATIONS:
         paths.setdefault(one.path, {})[one.method] = _operation(one, schemas)
@@ -74,6 +77,17 @@ def openapi_document() -> dict[str, Any]:
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
         },
     }
+
+
+def _without_defaults(schema: dict[str, Any]) -> None:
+    """Leave the defaults of a request's keys to their descriptions.
+
+    What makes types of a document takes a key with a default for one that is always there.
+    """
+    for field in schema.get("properties", {}).values():
+        default = field.pop("default", None)
+        if default not in (None, "", [], {}, False):
+            field["description"] = f"{field.get('description', '')} Default: {default}.".strip()
 
 
 def _operation(one: Operation, schemas: dict[str, Any]) -> dict[str, Any]:

@@ -87,7 +87,8 @@ KEY = _header(
     "The same request again under its key starts nothing a second time.",
     pattern="^[!#-~]{1,255}$",
 )
-DELTAS = _query("deltas", "Send the text of agents as it is written.", enum=["0", "1"])
+FLAG: dict[str, Any] = {"type": "boolean"}
+DELTAS = _query("deltas", "Send the text of agents as it is written.", **FLAG)
 TICKET = _query("ticket", "In place of a token; see POST /api/crew/tickets.")
 RUN_ID = {
     "name": "run_id",
@@ -95,9 +96,8 @@ RUN_ID = {
     "required": True,
     "schema": {"type": "string", "pattern": ID},
 }
-# 1 to 500
-LIMIT = "^([1-9][0-9]?|[1-4][0-9]{2}|500)$"
-INBOX_LIMIT = "^([1-9][0-9]?|100)$"
+LIMIT: dict[str, Any] = {"type": "integer", "minimum": 1, "maximum": 500}
+INBOX_LIMIT = {**LIMIT, "maximum": 100}
 AFTER = _query("after", "The `next` of the page before.", pattern=ID)
 USER = _query(
     "user_id", "Whose they are; the token's owner unless given.", minLength=1, maxLength=MAX_USER_ID
@@ -119,10 +119,10 @@ OPERATIONS = (
         STREAM | {204: None},
         (404, 405, 409, 422, 503),
         (
-            _query("q", "What is asked: text, or the JSON of a body.", required=True, minLength=1),
-            _query("run_id", "The paused run that is answered.", pattern=ID),
+            _query("q", "What is asked: text, or the JSON of a body.", minLength=1),
+            _query("run_id", "The run that is answered; without q, that is followed.", pattern=ID),
             _query("resume_agent_id", "The agent that starts.", pattern=ID),
-            _query("priority", "Of the run.", pattern=f"^[0-{MAX_PRIORITY}]$"),
+            _query("priority", "Of the run.", type="integer", minimum=0, maximum=MAX_PRIORITY),
             DELTAS,
             _query("user_id", "Whom the run is for.", minLength=1, maxLength=MAX_USER_ID),
             _query("conversation_id", "The conversation that it goes on with.", pattern=ID),
@@ -140,7 +140,7 @@ OPERATIONS = (
         "read",
         {200: (JSON, CrewAnswer)},
         (),
-        (_query("prompts", "With the system prompts.", enum=["0", "1"]),),
+        (_query("prompts", "With the system prompts.", **FLAG),),
     ),
     Operation("post", f"{API}/reload", "admin", {200: (JSON, ReloadAnswer)}, (413, 415, 422, 503)),
     Operation(
@@ -170,7 +170,7 @@ OPERATIONS = (
             ),
             _query("since", "Only those started then or later.", pattern=f"^{TIME}$"),
             _query("until", "Only those started before.", pattern=f"^{TIME}$"),
-            _query("limit", "So many at most; 50 unless given.", pattern=LIMIT),
+            _query("limit", "So many at most; 50 unless given.", **LIMIT),
             AFTER,
         ),
     ),
@@ -180,7 +180,7 @@ OPERATIONS = (
         "read",
         {200: (JSON, InboxAnswer)},
         (404, 503),
-        (_query("limit", "So many at most; 50 unless given.", pattern=INBOX_LIMIT), AFTER),
+        (_query("limit", "So many at most; 50 unless given.", **INBOX_LIMIT), AFTER),
     ),
     Operation("get", RUN, "read", {200: (JSON, RunAnswer)}, (404, 503), (RUN_ID,)),
     Operation(
@@ -238,7 +238,7 @@ OPERATIONS = (
         (
             USER,
             _query("q", "Only those with it in their title or a query.", maxLength=200),
-            _query("limit", "So many at most; 50 unless given.", pattern=LIMIT),
+            _query("limit", "So many at most; 50 unless given.", **LIMIT),
             _query(
                 "after",
                 "The `next` of the page before.",
@@ -263,9 +263,13 @@ OPERATIONS = (
         (
             CONVERSATION_ID,
             USER,
-            _query("limit", "So many exchanges at most; 50 unless given.", pattern=LIMIT),
+            _query("limit", "So many exchanges at most; 50 unless given.", **LIMIT),
             _query(
-                "after", "The number of the last exchange that is known.", pattern="^[0-9]{1,9}$"
+                "after",
+                "The number of the last exchange that is known.",
+                type="integer",
+                minimum=0,
+                maximum=999_999_999,
             ),
         ),
     ),
@@ -284,7 +288,7 @@ OPERATIONS = (
         "run",
         {204: None},
         (404, 409, 503),
-        (CONVERSATION_ID, USER, _query("cancel", "End its run first.", enum=["0", "1"])),
+        (CONVERSATION_ID, USER, _query("cancel", "End its run first.", **FLAG)),
     ),
     Operation(
         "post",
