@@ -23,7 +23,7 @@ from crew.config.checks.keys import check_keys
 from crew.config.checks.validate import validate
 from crew.config.crew_file import CrewConfig
 from crew.config.document import YamlPath
-from crew.config.environment import find_secrets
+from crew.config.environment import find_secrets, weak_secrets
 from crew.config.errors import ConfigurationError
 from crew.config.loader import CrewFiles, read_files
 from crew.config.problems import Problem, has_failed, in_order
@@ -73,7 +73,6 @@ class Recipe:
     tools: tuple[Tool, ...] = ()
     # used for every agent instead of its own
     provider: str | None = None
-    # for `${NAME}`; None: the process's
     environment: Mapping[str, str] | None = None
     clock: Clock = SYSTEM_CLOCK
     # the rest is shared by all revisions of the crew; by agents' ids
@@ -129,6 +128,7 @@ class Recipe:
         )
         tools, problems = make_tools(files, self.tools, maker, imports=imports)
         found = [*files.problems, *problems, *validate(files, tools)]
+        found += weak_secrets(files.secrets_read, files.texts.values())
         if self.provider is not None or not self.asks:
             # no agent's own is asked
             found = [one for one in found if one.code != "no-script"]

@@ -115,6 +115,14 @@ class ServerSettings:
     # as people call the server; None: not known
     public_url: str | None = None
 
+    @property
+    def link_base(self) -> str | None:
+        """What links to this server begin with; None where its address is not known to people."""
+        if self.public_url is not None or self.host not in LOOPBACK:
+            return self.public_url
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"http://{host}:{self.port}"
+
     @classmethod
     def read(
         cls, environment: Mapping[str, str], host: str, port: int, *, terminal: bool = False

@@ -4,14 +4,15 @@ What is read so is a secret, and so is what the environment has under names such
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from crew.config.document import Document, YamlPath
 from crew.config.problems import Problem
 from crew.config.sources import NOT_KEPT
-from tools.secrets import SECRET_HEADER, Secrets
+from tools.secrets import MIN_CHARS, SECRET_HEADER, Secrets
 
 # shorter ones are words such as "none", for servers that need no key
 MIN_SECRET_CHARS = 12
@@ -26,10 +27,41 @@ SECRET_KEYS = {
     "notify": ("secret", "token", "password"),
 }
 VARIABLE = re.compile(r"\$\{([A-Za-z_]\w*)(?::-([^{}]*))?\}")
+# masked wherever it stands, such a secret spoils answers
+WORD = re.compile(r"[a-z]+")
 # what shells and other programs read as one, and this one does not
 UNREAD = re.compile(r"\$[A-Za-z_{]")
 # of a tool, what is sent as it stands; a dollar sign elsewhere may be of a pattern or a program
 SENT = ADDRESSES | {"api_key", "url", "headers", "env"}
+
+
+@dataclass(frozen=True, slots=True)
+class ReadSecret:
+    """A secret that a file reads from the environment."""
+
+    document: Document
+    path: YamlPath
+    # of the variable
+    name: str
+    value: str
+
+
+def weak_secrets(found: Iterable[ReadSecret], texts: Collection[str]) -> Iterator[Problem]:
+    """Find secrets that are masked where only their word is meant.
+
+    Args:
+        found: what was read.
+        texts: of the crew's files.
+    """
+    for one in found:
+        if len(one.value) < MIN_CHARS:
+            # shorter ones are not masked
+            continue
+        is_word = WORD.fullmatch(one.value) is not None
+        if is_word or any(one.value in text for text in texts):
+            why = "is one lower-case word" if is_word else "stands in the crew's files"
+            text = f"the secret in {one.name} {why}, so texts with it are masked; use a longer one"
+            yield one.document.problem(one.path, "weak-secret", text)
 
 
 def find_secrets(environment: Mapping[str, str], secrets: Secrets) -> None:
@@ -46,20 +78,28 @@ def fill_environment(
     parts: tuple[YamlPath, ...],
     environment: Mapping[str, str],
     secrets: Secrets,
+    found: "list[ReadSecret] | None" = None,
 ) -> list[Problem]:
     """Replace variables in the parts of a document at these paths; problems: those not read.
 
-    `secrets` gets the values.
+    Args:
+        document: of a crew.
+        parts: of it.
+        environment: has the variables.
+        secrets: gets the values.
+        found: gets what was read and is secret, with its place.
     """
     problems: list[Problem] = []
 
-    def replace(found: re.Match[str], path: YamlPath) -> str:
-        name, default = found[1], found[2]
+    def replace(variable: re.Match[str], path: YamlPath) -> str:
+        name, default = variable[1], variable[2]
         if (value := environment.get(name)) is not None:
-            if path[-1] in ADDRESSES:
-                secrets.add_address(value)
-            else:
+            if _is_secret(document, path):
                 secrets.add(value)
+                if found is not None:
+                    found.append(ReadSecret(document, path, name, value))
+            else:
+                secrets.add_address(value)
             return value
         if default is None:
             text = f"the environment variable {name} is not set; set it, or write"
@@ -84,6 +124,18 @@ def fill_environment(
     for path in parts:
         document.data = _change_at(document.data, path, 0, fill)
     return problems
+
+
+def _is_secret(document: Document, path: YamlPath) -> bool:
+    """Whether what a variable gives is a secret there, and not an address or a name."""
+    if path[-1] in ADDRESSES:
+        return False
+    if path[0] != "notify":
+        return True
+    # whoever knows the address of a chat may post there
+    data = document.data.get("notify", {}).get(path[1])
+    is_chat = isinstance(data, dict) and data.get("kind") == "slack" and path[-1] == "url"
+    return is_chat or path[-1] in SECRET_KEYS["notify"] or "headers" in path
 
 
 def _is_sent(path: YamlPath) -> bool:

@@ -13,6 +13,7 @@ from crew.config.crew_file import CrewConfig
 from crew.config.data_files import read_data
 from crew.config.document import Document, YamlPath
 from crew.config.environment import (
+    ReadSecret,
     fill_environment,
     literal_secrets,
     restore_literals,
@@ -59,6 +60,8 @@ class CrewFiles:
     locked: Locked = field(default_factory=dict)
     # gets what is read from the environment
     secrets: Secrets = field(default_factory=Secrets)
+    # those that files read from the environment, with their places
+    secrets_read: list[ReadSecret] = field(default_factory=list)
     # keys that stand in crew.yaml or tools.yaml itself, by their paths
     literals: Mapping[YamlPath, str] = field(default_factory=dict)
 
@@ -156,7 +159,7 @@ def _bind(
     environment: Mapping[str, str],
 ) -> S | None:
     """The document as a `kind`; `variables`: the parts that are filled from the environment."""
-    unset = fill_environment(document, variables, environment, files.secrets)
+    unset = fill_environment(document, variables, environment, files.secrets, files.secrets_read)
     ignored = ignored_keys(document, kind)
     bound: Bound[S] = bind(document, kind, placeholders)
     # what a missing variable leaves behind is no second mistake

@@ -74,6 +74,7 @@ WarningCode = Literal[
     # shapes
     "ignored-key",
     "literal-secret",
+    "weak-secret",
     "no-key",
     # tools
     "private-address",

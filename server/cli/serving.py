@@ -5,6 +5,7 @@ import os
 import secrets
 import signal
 import sys
+from dataclasses import replace
 from types import ModuleType
 from typing import Annotated
 
@@ -54,10 +55,11 @@ def serve(
     watch = _import_watch().watch if reload else None
     # first of all, so that no run is resumed by a server that cannot serve
     listener = process.listen(settings)
+    settings = replace(settings, port=listener.getsockname()[1])
     database = open_for(crew, settings, folder)
     if token:
         shown = f"[{host}]" if ":" in host else host
-        link = f"http://{shown}:{listener.getsockname()[1]}/?token={made}"
+        link = f"http://{shown}:{settings.port}/?token={made}"
         print(f"open {link}", file=sys.stderr)
     process.serve(http.build_server(crew, database, settings, watch), settings, listener)
 

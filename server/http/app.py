@@ -37,7 +37,7 @@ from server.http.pace import Limits
 from server.http.rights import needing, require
 from server.http.services import Services
 from server.identity import Oidc
-from server.settings import ServerSettings
+from server.settings import PUBLIC_URL, ServerSettings
 
 log = logging.getLogger(__name__)
 
@@ -89,6 +89,9 @@ def build_server(
     except StoreError as error:
         raise SettingsError(str(error)) from error
     services = Services.of(crew, database)
+    if crew.config.notify and settings.link_base is None:
+        text = "%s is not set, so messages of `notify` have no link to the run's page"
+        log.warning(text, PUBLIC_URL)
 
     async def begin() -> None:
         await store.listen()
@@ -104,7 +107,7 @@ def build_server(
         work = [
             Maintenance(services.runs, settings.retention).run(),
             services.watch_stalls(),
-            services.send_notices(settings.public_url),
+            services.send_notices(settings.link_base),
             services.keep_schedules(),
         ]
         if queue is None:

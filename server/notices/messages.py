@@ -90,8 +90,12 @@ def link_of(public_url: str | None, notice: Notice) -> str | None:
     """The address of a run's page, or of all runs; None where the server's own is not known."""
     if public_url is None:
         return None
-    page = f"{public_url.rstrip('/')}/runs"
-    return f"{page}/{quote(notice.run_id, safe='')}" if notice.run_id else page
+    return f"{public_url.rstrip('/')}{path_of(notice)}"
+
+
+def path_of(notice: Notice) -> str:
+    """Where a run's page is on its server; that of all runs where it is of none."""
+    return f"/runs/{quote(notice.run_id, safe='')}" if notice.run_id else "/runs"
 
 
 def place_of(channel: WebhookChannel | SlackChannel | NtfyChannel | EmailChannel) -> str:
@@ -104,7 +108,7 @@ def place_of(channel: WebhookChannel | SlackChannel | NtfyChannel | EmailChannel
 def _document(notice: Notice, link: str | None) -> dict[str, object]:
     fields = asdict(notice)
     del fields["channel"]
-    return {"event": fields.pop("kind"), **fields, "url": link}
+    return {"event": fields.pop("kind"), **fields, "path": path_of(notice), "url": link}
 
 
 def _signature(secret: SecretStr, key: str, now: float, body: bytes) -> dict[str, str]:

@@ -5,6 +5,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import pytest
 
 from tests.server.notices.receivers import Receiver, receiver
@@ -74,6 +75,29 @@ def test_a_run_is_told_of(tmp_path: Path):
             ]
             metrics = http.get("/metrics").text
             assert 'crew_notices_total{channel="hook",outcome="sent"} 3.0' in metrics
+
+
+@pytest.mark.parametrize(
+    ("host", "tokens"), [("127.0.0.1", ""), ("0.0.0.0", "boss-0123456789abcdef")]
+)
+def test_a_link_without_an_address_of_its_own(tmp_path: Path, host: str, tokens: str):
+    """On loopback the server's own; on another one the start says that there is none."""
+    with receiver() as programs:
+        folder = write(tmp_path, programs.port)
+        settings = {"KEY": "k" * 16, "CREW_API_TOKENS": tokens} if tokens else {"KEY": "k" * 16}
+        with serving(folder, "--host", host, **settings) as server:
+            local = server.url.replace("0.0.0.0", "127.0.0.1")
+            headers = {"Authorization": f"Bearer {tokens}"} if tokens else {}
+            asked = httpx2.post(f"{local}/api/crew/runs", json={"query": "ask"}, headers=headers)
+            run_id = asked.json()["run_id"]
+            until(lambda: len(programs.told) == 1)
+            (pause,) = told(programs)
+            assert pause["path"] == f"/runs/{run_id}"
+            if tokens:
+                assert pause["url"] is None
+                assert "CREW_PUBLIC_URL is not set" in server.log.read_text()
+            else:
+                assert pause["url"] == f"{server.url}/runs/{run_id}"
 
 
 def test_what_is_asked_about_calls_is_told(tmp_path: Path):

@@ -50,6 +50,7 @@ def test_a_webhook_gets_all_of_it():
         "at": "2026-01-02T03:04:05.000Z",
         "crew": "shop",
         "run_id": "r1",
+        "path": "/runs/r1",
         "seq": 7,
         "status": "paused",
         "reason": "paused",
