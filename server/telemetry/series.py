@@ -147,7 +147,7 @@ class Series:
             "reason",
         )
         self.summary_facts = counter(
-            "crew_summary_facts",
+            "crew_conversation_facts",
             "Facts of summaries: kept, dropped (the quote does not stand in its exchange).",
             "outcome",
         )
