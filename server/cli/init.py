@@ -1,7 +1,6 @@
 """The command that writes a crew: init."""
 
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
@@ -50,10 +49,16 @@ def init(
     asks = not full and not yes and source is None and sys.stdin.isatty() and sys.stdout.isatty()
     if asks and any(folder.glob("crew.yaml")):
         fail(f"{folder / 'crew.yaml'} exists already; nothing was written")
-    made = _made(lambda: crew_of_answers(typer.prompt)) if asks else None
+    try:
+        made = crew_of_answers(typer.prompt) if asks else None
+    except typer.Abort:
+        print()
+        fail("ended; nothing was written", Exit.INTERRUPTED)
     if source is not None:
-        made = _made(lambda: crew_from(source, of))
+        made = _made(source, of)
     if made is not None:
+        for one in made.left_out:
+            print(visible(f"left out: {one}"), file=sys.stderr)
         written = {**made.files, **starter_files(None)}
     else:
         written = starter_files("full" if full else "small")
@@ -76,12 +81,9 @@ def init(
     )
 
 
-def _made(make: Callable[[], Made]) -> Made:
-    """A crew that is made from something; what cannot be made is told, or ends the command."""
+def _made(source: str, of: str | None) -> Made:
+    """The crew that `--from` names; what cannot be made ends the command."""
     try:
-        made = make()
+        return crew_from(source, of)
     except (ToolDefinitionError, ValidationError) as error:
         fail(visible(str(error)), Exit.USAGE)
-    for one in made.left_out:
-        print(visible(f"left out: {one}"), file=sys.stderr)
-    return made

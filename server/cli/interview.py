@@ -1,14 +1,21 @@
 """Three questions -> a crew: what it is for, which tools it has, and which model speaks."""
 
+import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
+from urllib.parse import urlsplit
 
 import yaml
+from pydantic import ValidationError
 
 from server.cli.starter import Made, operator_crew, to_yaml, without_variables
 from server.cli.starter_from import PROMPT, crew_from
 from tools.errors import ToolDefinitionError
+from tools.texts import visible
+
+Answer = TypeVar("Answer")
 
 AGENT_FILE, CREW_FILE = "agents/operator.yaml", "crew.yaml"
 READINGS = ("GetSystemInfo", "GetCPUUsage", "GetMemoryUsage", "GetDiskSpace")
@@ -47,11 +54,7 @@ class Ask(Protocol):
 
 
 def crew_of_answers(ask: Ask) -> Made:
-    """The crew of what a person answers.
-
-    Raises:
-        ToolDefinitionError: what was named is no document, server or runbook.
-    """
+    """The crew of what a person answers; after an answer that cannot be used it asks again."""
     purpose = str(ask("What is the crew for?", default=PURPOSE)).strip().rstrip(".")
     made = _with_tools(ask)
     files = dict(made.files)
@@ -63,7 +66,7 @@ def crew_of_answers(ask: Ask) -> Made:
         agent["provider"], model = PROVIDERS[choice]
         agent["model"] = str(ask("The model's name", default=model)).strip()
     if choice == "4":
-        address = str(ask("Its base URL")).strip()
+        address = _until_valid(ask, "Its base URL", _url)
         own = {"own": {"base_url": address, "api_key": "${OWN_API_KEY:-none}"}}
         files[CREW_FILE] += to_yaml({"providers": own})
     files[AGENT_FILE] = to_yaml(agent)
@@ -76,14 +79,37 @@ def _with_tools(ask: Ask) -> Made:
         tools = READINGS if choice == "1" else ()
         files = operator_crew(PROMPT, {}, [(tool, {}) for tool in tools], tools=list(tools))
         return Made(files, "How is this machine?" if tools else "What can you do?")
-    source = str(ask(SOURCES[choice])).strip()
-    if choice in KINDS:
-        return crew_from(KINDS[choice], source)
-    return crew_from(str(Path(source).expanduser()), None)
+
+    def made(source: str) -> Made:
+        if choice in KINDS:
+            return crew_from(KINDS[choice], source)
+        return crew_from(str(Path(source).expanduser()), None)
+
+    return _until_valid(ask, SOURCES[choice], made)
 
 
 def _choice(ask: Ask, text: str, known: str) -> str:
-    answer = str(ask(text, default="1")).strip()
-    if answer not in tuple(known):
-        raise ToolDefinitionError(f"{answer!r} is none of 1 to {known[-1]}; nothing was written")
+    def one(answer: str) -> str:
+        if answer not in tuple(known):
+            raise ToolDefinitionError(f"{answer!r} is none of 1 to {known[-1]}")
+        return answer
+
+    return _until_valid(ask, text, one, default="1")
+
+
+def _url(answer: str) -> str:
+    parts = urlsplit(answer)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ToolDefinitionError(f"{answer!r} is no http or https URL")
     return answer
+
+
+def _until_valid(
+    ask: Ask, text: str, read: Callable[[str], Answer], *, default: str | None = None
+) -> Answer:
+    """Put a question until its answer can be used; Ctrl-C ends it."""
+    while True:
+        try:
+            return read(str(ask(text, default=default)).strip())
+        except (ToolDefinitionError, ValidationError) as error:
+            print(visible(f"{error}; please answer again, or end with Ctrl-C"), file=sys.stderr)

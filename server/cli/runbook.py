@@ -12,6 +12,7 @@ from markdown_it.token import Token
 from server.cli.starter import Made, operator_crew, without_variables
 from tools.errors import ToolDefinitionError
 from tools.kinds.command.arguments import find_program
+from tools.places import names_in
 
 # a larger one is not a prompt
 MAX_CHARS = 30_000
@@ -19,6 +20,11 @@ MAX_CHARS = 30_000
 SHELLS = frozenset({"", "sh", "bash", "shell", "console", "zsh", "terminal"})
 # what only a shell understands
 FOR_SHELLS = re.compile(r"[|&;<>$`*?~]|\\$")
+# what a shell takes as it stands; in double quotes it still reads `$` and backquotes
+QUOTED = re.compile(r"""'[^']*'|"(?:[^"\\$`]|\\.)*"|\\.""")
+COMMENT = re.compile(r"(?:^|\s)#")
+# an entry of tools.yaml would read this as a variable of the environment
+FROM_ENVIRONMENT = "${"
 OF_SHELLS = frozenset({"sudo", "cd", "export", "source", "."})
 # `<host>` stands for what the reader puts in
 PLACE = re.compile(r"<([A-Za-z][\w -]*)>")
@@ -45,18 +51,11 @@ class Commands:
             line: the command as it is written.
             step: the heading that it stands under.
         """
-        bare = PLACE.sub("place", line)
+        line = _without_comment(line)
         try:
-            words = shlex.split(PLACE.sub(lambda found: f"{{{_argument(found[1])}}}", line))
-        except ValueError as error:
-            self.left_out.append(f"{line}: {error}")
-            return
-        if FOR_SHELLS.search(bare) or not words or words[0] in OF_SHELLS:
-            self.left_out.append(f"{line}: needs a shell or more rights; tools have neither")
-            return
-        try:
+            words = _words(line)
             find_program(words[0])
-        except ToolDefinitionError as error:
+        except (ValueError, ToolDefinitionError) as error:
             self.left_out.append(f"{line}: {error}")
             return
         entry: dict[str, Any] = {
@@ -80,6 +79,27 @@ class Commands:
         while unique in self.entries:
             unique, number = f"{name}_{number}", number + 1
         return unique
+
+
+def _words(line: str) -> list[str]:
+    """The program of a command and its arguments; `<host>` becomes `{host}`.
+
+    Raises:
+        ValueError: it cannot be one of a tool, with why.
+    """
+    if names_in([PLACE.sub("", line)]) or FROM_ENVIRONMENT in line:
+        raise ValueError("its braces would be an argument or a variable in tools.yaml")
+    words = shlex.split(PLACE.sub(lambda found: f"{{{_argument(found[1])}}}", line))
+    unquoted = QUOTED.sub("q", PLACE.sub("place", line))
+    if FOR_SHELLS.search(unquoted) or not words or words[0] in OF_SHELLS:
+        raise ValueError("needs a shell or more rights; tools have neither")
+    return words
+
+
+def _without_comment(line: str) -> str:
+    """A command without the comment behind it; a `#` within quotes begins none."""
+    found = COMMENT.search(QUOTED.sub(lambda quoted: "q" * len(quoted[0]), line))
+    return line[: found.start()].rstrip() if found else line
 
 
 def crew_of_runbook(file: Path) -> Made:

@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-import pytest
 import yaml
 
 from tests.server.cli.test_run import crew
@@ -32,6 +31,15 @@ $ sudo reboot
 $ frobnicate now
 ```
 
+## Count
+
+```sh
+wc -c "SELECT count(*) FROM pg_stat_activity"  # how many there are
+grep -c "ERROR *" '/var/log/a #1; b'
+grep "$HOME" /etc/passwd
+find /var/log -name \\*.log
+```
+
 ```python
 print("no command")
 ```
@@ -50,14 +58,25 @@ def test_a_runbook_becomes_a_crew(tmp_path: Path):
     file.write_text(RUNBOOK)
     made = crew("init", folder, "--from", file)
     assert made.returncode == 0, made
-    for left_out in ("rm -rf /tmp/x | cat", "sudo reboot", "frobnicate now"):
-        assert f"left out: {left_out}: " in made.stderr
-    assert "print" not in made.stderr
+    assert set(made.stderr.replace("left out: ", "").splitlines()) == {
+        "rm -rf /tmp/x | cat: needs a shell or more rights; tools have neither",
+        "sudo reboot: needs a shell or more rights; tools have neither",
+        'grep "$HOME" /etc/passwd: needs a shell or more rights; tools have neither',
+        "frobnicate now: there is no program 'frobnicate' in "
+        "/usr/local/bin:/usr/bin:/bin; write its path",
+    }
     entries = yaml.safe_load((folder / "tools.yaml").read_text())["tools"]
     assert {name: one["argv"] for name, one in entries.items()} == {
         "df": ["df", "-h"],
         "du": ["du", "-xk", "--max-depth=1", "{folder}"],
         "truncate_0": ["truncate", "-s", "0", "{log_file}"],
+        "wc_select_count_from_pg_stat_activity": [
+            "wc",
+            "-c",
+            "SELECT count(*) FROM pg_stat_activity",
+        ],
+        "grep_error": ["grep", "-c", "ERROR *", "/var/log/a #1; b"],
+        "find_log": ["find", "/var/log", "-name", "*.log"],
     }
     assert all(one["requires_approval"] for one in entries.values())
     assert entries["du"]["description"] == "Look: du -xk --max-depth=1 <folder>"
@@ -74,6 +93,19 @@ def test_a_runbook_becomes_a_crew(tmp_path: Path):
     assert (asked.returncode, "? df {} needs your approval" in asked.stdout) == (3, True), (
         asked.stdout
     )
+
+
+@needs_linux
+def test_braces_of_a_program_are_no_argument_of_a_tool(tmp_path: Path):
+    """Nor read from the environment: the command is left out, with why."""
+    (tmp_path / "rb.md").write_text("```sh\nawk '{print}' /etc/hosts\necho '${HOME}'\n```\n")
+    made = crew("init", tmp_path / "crew", "--from", tmp_path / "rb.md")
+    why = "its braces would be an argument or a variable in tools.yaml"
+    assert made.stderr.splitlines() == [
+        f"left out: awk '{{print}}' /etc/hosts: {why}",
+        f"left out: echo '${{HOME}}': {why}",
+    ]
+    assert crew("validate", tmp_path / "crew").returncode == 0
 
 
 def test_a_runbook_that_is_none(tmp_path: Path):
@@ -109,23 +141,31 @@ def test_three_questions(tmp_path: Path):
     assert (played.returncode, "Memory usage" in played.stdout) == (0, True)
 
 
-@pytest.mark.parametrize(
-    ("answers", "told"),
-    [
-        (("x", "9"), "'9' is none of 1 to 5; nothing was written"),
-        (("x", "2", "none.json"), "none.json cannot be read"),
-        (("x", "4", "none.md"), "none.md cannot be read"),
-    ],
-)
-def test_wrong_answers(tmp_path: Path, answers: tuple[str, ...], told: str):
-    """Are explained, and nothing is written."""
+def test_a_wrong_answer_is_followed_by_its_question(tmp_path: Path):
+    """The answers before it are kept; Ctrl-C ends, and nothing is written."""
     terminal = Terminal("init", tmp_path / "crew")
-    for prompt, answer in zip(("crew for", "Choose [1]", "file"), answers, strict=False):
-        terminal.until(prompt)
+    terminal.until_next("crew for")
+    terminal.type("count\n")
+    for prompt, answer, told in (
+        ("Choose [1]", "banana!!", "'banana!!' is none of 1 to 5"),
+        ("Choose [1]", "4", ""),
+        ("Its file", "none.md", "none.md cannot be read"),
+        ("Its file", str(tmp_path / "rb.md"), ""),
+        ("Which model", "9", "'9' is none of 1 to 4"),
+        ("Choose [1]", "4", ""),
+        ("model's name", "small-1", ""),
+        ("base URL", "my machine", "'my machine' is no http or https URL"),
+    ):
+        (tmp_path / "rb.md").write_text("# Wait\n\n```sh\ntrue\n```\n")
+        terminal.until_next(prompt)
         terminal.type(f"{answer}\n")
-    assert terminal.end() == 2
-    assert told in " ".join(terminal.shown.split())
+        terminal.until_next(told)
+    terminal.until_next("base URL")
+    terminal.interrupt()
+    assert terminal.end() == 130, terminal.shown
+    assert "ended; nothing was written" in terminal.shown
     assert not (tmp_path / "crew").exists()
+    assert "Traceback" not in terminal.shown
 
 
 def test_nothing_is_asked_where_nobody_answers(tmp_path: Path):

@@ -6,6 +6,7 @@ import pty
 import re
 import signal
 import subprocess
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -49,12 +50,18 @@ class Terminal:
             env=clean_environment(TERM="xterm-256color", COLUMNS="90", **environment),
         )
         os.close(slave)
-        self.shown = ""
+        self.shown, self._found = "", 0
 
     def until(self, text: str) -> None:
         """Read until a text is shown."""
         while text not in self.shown:
             self._read()
+
+    def until_next(self, text: str) -> None:
+        """Read until a text is shown behind what the last such call found."""
+        while (found := self.shown.find(text, self._found)) < 0:
+            self._read()
+        self._found = found + len(text)
 
     def end(self) -> int:
         """Read all; the exit code."""
@@ -65,6 +72,13 @@ class Terminal:
             pass
         os.close(self.master)
         return self.process.wait(PROCESS_SECONDS)
+
+    def interrupt(self) -> None:
+        """Interrupt it until it ends: a program that is about to read misses the first."""
+        while self.process.poll() is None:
+            self.process.send_signal(signal.SIGINT)
+            with suppress(subprocess.TimeoutExpired):
+                self.process.wait(0.5)
 
     def type(self, text: str) -> None:
         os.write(self.master, text.encode())
