@@ -11,6 +11,8 @@ from server.http.errors import bad_request
 MAX_PARAMETERS = 100
 EVENT_ID = re.compile(r"(?:([A-Za-z0-9_-]{1,128}):)?([0-9]{1,15})")
 TICKET = "ticket"
+# EventSource cannot send the header Idempotency-Key
+IDEMPOTENCY_KEY = "idempotency_key"
 
 
 def parse_parameters(request: Request, known: frozenset[str]) -> dict[str, str]:

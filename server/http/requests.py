@@ -1,12 +1,11 @@
 """Query string or body -> what is asked, or every problem with it."""
 
-import hashlib
 import re
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
-from pydantic_core import from_json, to_json
+from pydantic_core import from_json
 from starlette.requests import ClientDisconnect, Request
 
 from crew.config.crew_file import CrewSettings
@@ -16,18 +15,15 @@ from crew.journal.query import (
     Answer,
     CallDecision,
     HistoryMessage,
-    IdempotencyKey,
     Query,
 )
 from server.http.bodies import AnswerBody, Body, QueryBody, StartBody
 from server.http.errors import HttpProblem, bad_request, client_left
-from server.http.parameters import TICKET, parse_flag, parse_parameters
-from server.http.rights import caller_of, user_of
+from server.http.parameters import IDEMPOTENCY_KEY, TICKET, parse_flag, parse_parameters
+from server.http.rights import user_of
 from server.http.strict_json import parse_json
-from server.tokens import Caller, Ticket
+from server.tokens import Caller
 
-KEY = re.compile(r'"[!#-~ ]{1,255}"|[!#-~]{1,255}')
-IDEMPOTENCY_KEY = "idempotency_key"
 STREAM_PARAMETERS = frozenset(
     {
         *("q", "run_id", "resume_agent_id", "priority", "deltas", "user_id", "conversation_id"),
@@ -207,65 +203,6 @@ async def read_json(request: Request, settings: CrewSettings) -> Any:
     if not isinstance(data, dict):
         raise bad_request([("body", "must be a JSON object")])
     return data
-
-
-def idempotency_key(
-    request: Request, asked: Query | ResumeRequest | ForkRequest
-) -> IdempotencyKey | None:
-    """The `Idempotency-Key` of a request; raises HttpProblem for a malformed one.
-
-    A GET has it as the parameter `idempotency_key`: EventSource cannot send headers.
-
-    Args:
-        request: the request.
-        asked: what it starts; the same key with something else is refused later.
-    """
-    caller, ticket = caller_of(request), caller_of(request).ticket
-    name, key = "Idempotency-Key", request.headers.get("idempotency-key")
-    if request.method != "POST":
-        name = IDEMPOTENCY_KEY
-        key = request.query_params.get(name)
-    if ticket is not None:
-        # a ticket starts one run, and gives one answer, however often it is shown
-        key = ticket_key(ticket)
-        if isinstance(asked, ResumeRequest):
-            key = f"{key}:answer"
-    if key is None:
-        return None
-    if KEY.fullmatch(key) is None:
-        raise bad_request([(name, "is 1 to 255 printable ASCII characters")])
-    # how it is streamed is no part of what is asked
-    match asked:
-        case ResumeRequest(run_id, answer):
-            fingerprint = to_json([run_id, replace(answer, deltas=False)])
-        case ForkRequest(run_id, after):
-            fingerprint = to_json([run_id, after])
-        case Query():
-            fingerprint = to_json([None, *_asked(asked, caller)])
-    named = owned_key(caller, key.strip('"'))
-    return IdempotencyKey(named, hashlib.sha256(fingerprint).hexdigest())
-
-
-def _asked(query: Query, caller: Caller) -> list[dict[str, Any]]:
-    """What of a query makes it another one; in the form of versions without users."""
-    fields = asdict(replace(query, deltas=False))
-    user_id, conversation_id = fields.pop("user_id"), fields.pop("conversation_id")
-    more = {}
-    if user_id != caller.owner:
-        more["user_id"] = user_id
-    if conversation_id:
-        more["conversation_id"] = conversation_id
-    return [fields, more] if more else [fields]
-
-
-def ticket_key(ticket: Ticket) -> str:
-    """The key by which a ticket starts its run."""
-    return f"ticket:{ticket.nonce}"
-
-
-def owned_key(caller: Caller, key: str) -> str:
-    """A key as it is kept: each owner has keys of its own."""
-    return f"{caller.owner}:{key}"
 
 
 async def require_no_body(request: Request, settings: CrewSettings, what: str) -> None:

@@ -201,7 +201,7 @@ MUTANTS = (
     ),
     own(
         "each owner's keys are everybody's",
-        "server/http/requests.py",
+        "server/http/idempotency.py",
         'return f"{caller.owner}:{key}"',
         "return key",
         "end_to_end/test_fairness.py",

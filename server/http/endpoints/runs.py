@@ -14,6 +14,7 @@ from crew.runs.errors import AlreadyStarted, UnknownRun
 from crew.runs.run import Run
 from server.http.bodies import ForkBody
 from server.http.errors import RETRY_AFTER, HttpProblem
+from server.http.idempotency import idempotency_key, owned_key, ticket_key
 from server.http.parameters import FLAGS, parse_event_id, parse_flag, parse_parameters
 from server.http.requests import (
     ForkRequest,
@@ -21,14 +22,11 @@ from server.http.requests import (
     RunRequest,
     StartRequest,
     followed_run,
-    idempotency_key,
-    owned_key,
     parse_answer,
     parse_body,
     parse_run_request,
     parse_start,
     require_no_body,
-    ticket_key,
 )
 from server.http.responses import (
     JsonResponse,

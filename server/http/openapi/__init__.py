@@ -1,5 +1,6 @@
 """The API, described: OpenAPI 3.1, from the models of bodies, answers and events.
 
 `document` (what is served at `/openapi.json`), `operations` (what each address takes and answers),
-`answers`, `conversations` and `events` (the shapes of what the server says).
+`parameters` (of several addresses), `answers`, `conversations` and `events` (the shapes of what the
+server says).
 """

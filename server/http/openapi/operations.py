@@ -40,6 +40,19 @@ from server.http.openapi.conversations import (
     ConversationsAnswer,
     ExportAnswer,
 )
+from server.http.openapi.parameters import (
+    AFTER,
+    CONVERSATION_ID,
+    DELTAS,
+    FLAG,
+    INBOX_LIMIT,
+    KEY,
+    LIMIT,
+    RUN_ID,
+    TICKET,
+    USER,
+    in_query,
+)
 
 API = "/api/crew"
 RUN = f"{API}/runs/{{run_id}}"
@@ -67,47 +80,6 @@ class Operation:
     body: Any = None
 
 
-def _query(name: str, text: str, *, required: bool = False, **schema: Any) -> dict[str, Any]:
-    schema = {"type": "string", **schema}
-    place = {"name": name, "in": "query", "required": required}
-    return {**place, "description": text, "schema": schema}
-
-
-def _header(name: str, text: str, **schema: Any) -> dict[str, Any]:
-    return {
-        "name": name,
-        "in": "header",
-        "description": text,
-        "schema": {"type": "string", **schema},
-    }
-
-
-KEY = _header(
-    "Idempotency-Key",
-    "The same request again under its key starts nothing a second time.",
-    pattern="^[!#-~]{1,255}$",
-)
-FLAG: dict[str, Any] = {"type": "boolean"}
-DELTAS = _query("deltas", "Send the text of agents as it is written.", **FLAG)
-TICKET = _query("ticket", "In place of a token; see POST /api/crew/tickets.")
-RUN_ID = {
-    "name": "run_id",
-    "in": "path",
-    "required": True,
-    "schema": {"type": "string", "pattern": ID},
-}
-LIMIT: dict[str, Any] = {"type": "integer", "minimum": 1, "maximum": 500}
-INBOX_LIMIT = {**LIMIT, "maximum": 100}
-AFTER = _query("after", "The `next` of the page before.", pattern=ID)
-USER = _query(
-    "user_id", "Whose they are; the token's owner unless given.", minLength=1, maxLength=MAX_USER_ID
-)
-CONVERSATION_ID = {
-    "name": "conversation_id",
-    "in": "path",
-    "required": True,
-    "schema": {"type": "string", "pattern": ID},
-}
 STREAM: dict[int, tuple[str, Any] | None] = {200: (SSE, None)}
 STARTS = (409, 413, 415, 422, 503)
 
@@ -119,14 +91,14 @@ OPERATIONS = (
         STREAM | {204: None},
         (404, 405, 409, 422, 503),
         (
-            _query("q", "What is asked: text, or the JSON of a body.", minLength=1),
-            _query("run_id", "The run that is answered; without q, that is followed.", pattern=ID),
-            _query("resume_agent_id", "The agent that starts.", pattern=ID),
-            _query("priority", "Of the run.", type="integer", minimum=0, maximum=MAX_PRIORITY),
+            in_query("q", "What is asked: text, or the JSON of a body.", minLength=1),
+            in_query("run_id", "The run that is answered; without q, it is followed.", pattern=ID),
+            in_query("resume_agent_id", "The agent that starts.", pattern=ID),
+            in_query("priority", "Of the run.", type="integer", minimum=0, maximum=MAX_PRIORITY),
             DELTAS,
-            _query("user_id", "Whom the run is for.", minLength=1, maxLength=MAX_USER_ID),
-            _query("conversation_id", "The conversation that it goes on with.", pattern=ID),
-            _query("idempotency_key", "As the header of a POST.", pattern="^[!#-~]{1,255}$"),
+            in_query("user_id", "Whom the run is for.", minLength=1, maxLength=MAX_USER_ID),
+            in_query("conversation_id", "The conversation that it goes on with.", pattern=ID),
+            in_query("idempotency_key", "As the header of a POST.", pattern="^[!#-~]{1,255}$"),
             TICKET,
         ),
     ),
@@ -140,7 +112,7 @@ OPERATIONS = (
         "read",
         {200: (JSON, CrewAnswer)},
         (),
-        (_query("prompts", "With the system prompts.", **FLAG),),
+        (in_query("prompts", "With the system prompts.", **FLAG),),
     ),
     Operation("post", f"{API}/reload", "admin", {200: (JSON, ReloadAnswer)}, (413, 415, 422, 503)),
     Operation(
@@ -161,16 +133,16 @@ OPERATIONS = (
         {200: (JSON, RunsAnswer)},
         (404, 503),
         (
-            _query("status", "Only those with it.", enum=list(get_args(RunStatus))),
-            _query("agent_id", "Only those in which it spoke last, or asks.", pattern=ID),
-            _query(
+            in_query("status", "Only those with it.", enum=list(get_args(RunStatus))),
+            in_query("agent_id", "Only those in which it spoke last, or asks.", pattern=ID),
+            in_query(
                 "text",
                 "Only those with it in their query, in whatever case.",
                 pattern="^[^\\u0000]{0,200}$",
             ),
-            _query("since", "Only those started then or later.", pattern=f"^{TIME}$"),
-            _query("until", "Only those started before.", pattern=f"^{TIME}$"),
-            _query("limit", "So many at most; 50 unless given.", **LIMIT),
+            in_query("since", "Only those started then or later.", pattern=f"^{TIME}$"),
+            in_query("until", "Only those started before.", pattern=f"^{TIME}$"),
+            in_query("limit", "So many at most; 50 unless given.", **LIMIT),
             AFTER,
         ),
     ),
@@ -180,7 +152,7 @@ OPERATIONS = (
         "read",
         {200: (JSON, InboxAnswer)},
         (404, 503),
-        (_query("limit", "So many at most; 50 unless given.", **INBOX_LIMIT), AFTER),
+        (in_query("limit", "So many at most; 50 unless given.", **INBOX_LIMIT), AFTER),
     ),
     Operation("get", RUN, "read", {200: (JSON, RunAnswer)}, (404, 503), (RUN_ID,)),
     Operation(
@@ -191,7 +163,7 @@ OPERATIONS = (
         (404, 405, 503),
         (
             RUN_ID,
-            _query(
+            in_query(
                 "after",
                 "The last event that is known: `n` or `run:n`.",
                 pattern="^([A-Za-z0-9_-]{1,128}:)?[0-9]{1,15}$",
@@ -237,9 +209,9 @@ OPERATIONS = (
         (503,),
         (
             USER,
-            _query("q", "Only those with it in their title or a query.", maxLength=200),
-            _query("limit", "So many at most; 50 unless given.", **LIMIT),
-            _query(
+            in_query("q", "Only those with it in their title or a query.", maxLength=200),
+            in_query("limit", "So many at most; 50 unless given.", **LIMIT),
+            in_query(
                 "after",
                 "The `next` of the page before.",
                 pattern="^[0-9TZ:.-]{1,40}~[A-Za-z0-9_-]{1,128}$",
@@ -263,8 +235,8 @@ OPERATIONS = (
         (
             CONVERSATION_ID,
             USER,
-            _query("limit", "So many exchanges at most; 50 unless given.", **LIMIT),
-            _query(
+            in_query("limit", "So many exchanges at most; 50 unless given.", **LIMIT),
+            in_query(
                 "after",
                 "The number of the last exchange that is known.",
                 type="integer",
@@ -288,7 +260,7 @@ OPERATIONS = (
         "run",
         {204: None},
         (404, 409, 503),
-        (CONVERSATION_ID, USER, _query("cancel", "End its run first.", **FLAG)),
+        (CONVERSATION_ID, USER, in_query("cancel", "End its run first.", **FLAG)),
     ),
     Operation(
         "post",
@@ -305,7 +277,7 @@ OPERATIONS = (
         "read",
         {200: (MARKDOWN, ExportAnswer)},
         (404, 503),
-        (CONVERSATION_ID, USER, _query("format", "json unless given.", enum=["json", "md"])),
+        (CONVERSATION_ID, USER, in_query("format", "json unless given.", enum=["json", "md"])),
     ),
     Operation(
         "post",
@@ -347,7 +319,7 @@ OPERATIONS = (
         "read",
         {200: (TEXT, MetricsAnswer)},
         (),
-        (_query("format", "prometheus unless given.", enum=["prometheus", "json"]),),
+        (in_query("format", "prometheus unless given.", enum=["prometheus", "json"]),),
     ),
     Operation("get", "/openapi.json", "read", {200: (JSON, dict[str, Any])}),
 )

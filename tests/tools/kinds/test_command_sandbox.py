@@ -112,6 +112,46 @@ async def test_the_network_is_closed_unless_it_is_opened(tmp_path: Path):
     server.close()
 
 
+@pytest.mark.skipif(landlock.version() < 4, reason="the kernel's Landlock knows no network")
+async def test_a_refusal_of_the_sandbox_names_its_key(tmp_path: Path):
+    """What fails for another reason does not."""
+    crew, other = tmp_path / "crew", tmp_path / "other"
+    crew.mkdir()
+    other.mkdir()
+    (other / "x").write_text("text")
+    network = "`network: true` in its entry opens it"
+    for script, key in (
+        ("exec 2>&1; echo 'curl: (7) Failed to connect'; exit 7", network),
+        (f"cat {other}/x", f"read {other}/x; name it under `read`"),
+        (f"echo x > {other}/new", f"write {other}/new; name it under `write`"),
+        ("echo x > new", "what `write` names"),
+    ):
+        told = (await sh(crew, script, sandbox="landlock")).output
+        assert (key in told, told.count("the tool's sandbox")) == (True, 1), told
+    for script in (f"cat {crew}/none", "cat /etc/none", "echo wrong >&2; exit 1"):
+        assert "the tool's sandbox" not in (await sh(crew, script, sandbox="landlock")).output
+    opened = await sh(crew, "echo 'Failed to connect' >&2; exit 7", network=True)
+    assert "the tool's sandbox" not in opened.output
+    off = await sh(crew, f"cat {other}/x /none; echo 'Failed to connect'; exit 7", sandbox="off")
+    assert "the tool's sandbox" not in off.output
+
+
+async def test_a_client_of_others_shows_why_it_cannot_connect(tmp_path: Path):
+    """curl, to a server that listens."""
+    if landlock.version() < 4 or shutil.which("curl") is None:
+        pytest.skip("there is no curl, or the kernel's Landlock knows no network")
+    server = await asyncio.start_server(lambda r, w: w.close(), "127.0.0.1", 0)
+    url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/"
+    async with tool_of("command", tmp_path, argv=["curl", "-sS", url]) as tool:
+        result = await tool()
+    lines = result.output.splitlines()
+    assert lines[:2] == [
+        "exit code 7",
+        "the tool's sandbox allows no TCP; `network: true` in its entry opens it",
+    ]
+    server.close()
+
+
 @needs_landlock
 async def test_only_the_program_is_confined(tmp_path: Path):
     """The server goes on as before, and starts others without a sandbox."""

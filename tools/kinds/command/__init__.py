@@ -5,5 +5,6 @@
 - `process`: a program and all that it starts, ended together
 - `marks`: what carries a call's mark in its environment, and is ended with it
 - `sandbox`: what a program may read, write and reach
+- `refusals`: what of a failed program's words may be a refusal of the sandbox
 - `landlock`: the kernel's part of that
 """

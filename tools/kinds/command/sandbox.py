@@ -2,7 +2,7 @@
 
 import os
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -77,6 +77,24 @@ class Sandbox:
         for path in (own, *self.write):
             yield path, WRITE
 
+    def allows_tcp(self) -> bool:
+        """Whether a program may connect and listen; an old Landlock knows no network."""
+        is_old = self.kind == "landlock" and landlock.version() < landlock.NETWORK_VERSION
+        return self.network or self.kind == "off" or is_old
+
+    def may_read(self, path: Path) -> bool:
+        """Whether a path is open to programs; the folder of a call is not known here."""
+        is_open = self.is_of_system(path) or self.may_write(path)
+        return is_open or _is_below(path, (*self._shown(), *self.read))
+
+    def is_of_system(self, path: Path) -> bool:
+        """Whether a path is the system's, which every program may read."""
+        return _is_below(path, map(Path, (*SYSTEM_FOLDERS, *KERNEL_FOLDERS, *DEVICES)))
+
+    def may_write(self, path: Path) -> bool:
+        """The same for writing."""
+        return self.kind == "off" or _is_below(path, self.write)
+
     def _shown(self) -> Iterator[Path]:
         """What of the crew's folder is read: not what the runtime keeps there."""
         with os.scandir(self.folder) as entries:
@@ -100,6 +118,10 @@ class Sandbox:
         for path in (own, *self.write):
             argv += ["--bind-try", str(path), str(path)]
         return [*argv, "--chdir", str(cwd), "--"]
+
+
+def _is_below(path: Path, folders: Iterable[Path]) -> bool:
+    return any(path.is_relative_to(folder) for folder in folders)
 
 
 def _path(text: str, folder: Path) -> Path:

@@ -15,6 +15,7 @@ from tools.errors import PermanentError, ToolDefinitionError
 from tools.kinds.command.arguments import fill_argv, fill_stdin, find_program
 from tools.kinds.command.marks import VARIABLE, Marks
 from tools.kinds.command.process import ProgramLimits, Running, Start
+from tools.kinds.command.refusals import refusals
 from tools.kinds.command.sandbox import Sandbox
 from tools.output import HeadAndTail
 from tools.places import PLACE, names_in, own_parameters, require_places, require_scalars
@@ -162,7 +163,8 @@ class _CommandCall:
         context.note(exit_code=code)
         if code in self.entry.ok_codes:
             return output.text()
-        parts = [_ending(code), errors.text()[-ERROR_CHARS:], output.text()]
+        said = [errors.text()[-ERROR_CHARS:], output.text()]
+        parts = [_ending(code), *refusals(self.sandbox, "\n".join(said)), *said]
         raise PermanentError("\n".join(part for part in parts if part))
 
 

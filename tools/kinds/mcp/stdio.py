@@ -22,6 +22,7 @@ from mcp_types import PARSE_ERROR, ErrorData, JSONRPCError, jsonrpc_message_adap
 
 from tools.kinds.command.marks import VARIABLE
 from tools.kinds.command.process import Running, Start
+from tools.kinds.command.refusals import refusals
 from tools.kinds.mcp.plan import Program
 from tools.output import HeadAndTail
 
@@ -72,6 +73,7 @@ async def program(
             reason = str(error)
         finally:
             said = errors.text().strip().rpartition("\n")[2]
+            said = "; ".join([said, *refusals(plan.sandbox, errors.text())])
             # before the calls in flight are told, so that they can say it
             on_end(f"{reason}: {said}" if said and reason else reason)
             received.close()

@@ -1,0 +1,77 @@
+"""The key under which the same request starts nothing a second time."""
+
+import hashlib
+import re
+from dataclasses import asdict, replace
+from typing import Any
+
+from pydantic_core import to_json
+from starlette.requests import Request
+
+from crew.journal.query import IdempotencyKey, Query
+from server.http.errors import bad_request
+from server.http.parameters import IDEMPOTENCY_KEY
+from server.http.requests import ForkRequest, ResumeRequest
+from server.http.rights import caller_of
+from server.tokens import Caller, Ticket
+
+KEY = re.compile(r'"[!#-~ ]{1,255}"|[!#-~]{1,255}')
+
+
+def idempotency_key(
+    request: Request, asked: Query | ResumeRequest | ForkRequest
+) -> IdempotencyKey | None:
+    """The `Idempotency-Key` of a request; raises HttpProblem for a malformed one.
+
+    A GET has it as the parameter `idempotency_key`: EventSource cannot send headers.
+
+    Args:
+        request: the request.
+        asked: what it starts; the same key with something else is refused later.
+    """
+    caller, ticket = caller_of(request), caller_of(request).ticket
+    name, key = "Idempotency-Key", request.headers.get("idempotency-key")
+    if request.method != "POST":
+        name = IDEMPOTENCY_KEY
+        key = request.query_params.get(name)
+    if ticket is not None:
+        # a ticket starts one run, and gives one answer, however often it is shown
+        key = ticket_key(ticket)
+        if isinstance(asked, ResumeRequest):
+            key = f"{key}:answer"
+    if key is None:
+        return None
+    if KEY.fullmatch(key) is None:
+        raise bad_request([(name, "is 1 to 255 printable ASCII characters")])
+    # how it is streamed is no part of what is asked
+    match asked:
+        case ResumeRequest(run_id, answer):
+            fingerprint = to_json([run_id, replace(answer, deltas=False)])
+        case ForkRequest(run_id, after):
+            fingerprint = to_json([run_id, after])
+        case Query():
+            fingerprint = to_json([None, *_asked(asked, caller)])
+    named = owned_key(caller, key.strip('"'))
+    return IdempotencyKey(named, hashlib.sha256(fingerprint).hexdigest())
+
+
+def _asked(query: Query, caller: Caller) -> list[dict[str, Any]]:
+    """What of a query makes it another one; in the form of versions without users."""
+    fields = asdict(replace(query, deltas=False))
+    user_id, conversation_id = fields.pop("user_id"), fields.pop("conversation_id")
+    more = {}
+    if user_id != caller.owner:
+        more["user_id"] = user_id
+    if conversation_id:
+        more["conversation_id"] = conversation_id
+    return [fields, more] if more else [fields]
+
+
+def ticket_key(ticket: Ticket) -> str:
+    """The key by which a ticket starts its run."""
+    return f"ticket:{ticket.nonce}"
+
+
+def owned_key(caller: Caller, key: str) -> str:
+    """A key as it is kept: each owner has keys of its own."""
+    return f"{caller.owner}:{key}"

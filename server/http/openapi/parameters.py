@@ -1,0 +1,50 @@
+"""The parameters of addresses, described: in paths, query strings and headers."""
+
+from typing import Any
+
+from crew.journal.query import ID, MAX_USER_ID
+
+
+def in_query(name: str, text: str, *, required: bool = False, **schema: Any) -> dict[str, Any]:
+    """Describe a parameter of the query string; a string unless its schema says otherwise."""
+    schema = {"type": "string", **schema}
+    place = {"name": name, "in": "query", "required": required}
+    return {**place, "description": text, "schema": schema}
+
+
+def in_header(name: str, text: str, **schema: Any) -> dict[str, Any]:
+    """Describe a header of a request; the same."""
+    return {
+        "name": name,
+        "in": "header",
+        "description": text,
+        "schema": {"type": "string", **schema},
+    }
+
+
+KEY = in_header(
+    "Idempotency-Key",
+    "The same request again under its key starts nothing a second time.",
+    pattern="^[!#-~]{1,255}$",
+)
+FLAG: dict[str, Any] = {"type": "boolean"}
+DELTAS = in_query("deltas", "Send the text of agents as it is written.", **FLAG)
+TICKET = in_query("ticket", "In place of a token; see POST /api/crew/tickets.")
+RUN_ID = {
+    "name": "run_id",
+    "in": "path",
+    "required": True,
+    "schema": {"type": "string", "pattern": ID},
+}
+LIMIT: dict[str, Any] = {"type": "integer", "minimum": 1, "maximum": 500}
+INBOX_LIMIT = {**LIMIT, "maximum": 100}
+AFTER = in_query("after", "The `next` of the page before.", pattern=ID)
+USER = in_query(
+    "user_id", "Whose they are; the token's owner unless given.", minLength=1, maxLength=MAX_USER_ID
+)
+CONVERSATION_ID = {
+    "name": "conversation_id",
+    "in": "path",
+    "required": True,
+    "schema": {"type": "string", "pattern": ID},
+}
