@@ -19,7 +19,7 @@ export async function conversationsPage({ signal, go, title }) {
   title(t("Conversations"));
   const list = element("tbody");
   const more = element("div", { className: "buttons" });
-  const search = element("input", { type: "search", maxLength: 200, placeholder: t("Search in questions"), ariaLabel: t("Search in questions") });
+  const search = element("input", { type: "search", maxLength: 200, placeholder: t("Search in questions"), ariaLabel: t("Search in questions"), value: new URLSearchParams(location.search).get("q") ?? "" });
   const user = element("input", { value: given(), maxLength: 256, placeholder: t("user"), ariaLabel: t("user") });
   let asked = 0; // what was asked before is not shown after what was asked later
   const page = (after) => get(`${API}?${asUser(user.value, { limit: LIMIT, ...(search.value && { q: search.value }), ...(after && { after }) })}`, { signal });
@@ -40,9 +40,10 @@ export async function conversationsPage({ signal, go, title }) {
       offer(following.next);
     }));
   }
-  search.oninput = () => fill().catch(() => {});
-  user.onchange = () => {
-    history.replaceState(null, "", user.value ? `${API}?${asUser(user.value)}` : API);
+  // the address shows this list again
+  search.oninput = user.onchange = () => {
+    const parts = asUser(user.value, search.value ? { q: search.value } : {});
+    history.replaceState(null, "", parts ? `${API}?${parts}` : API);
     fill().catch(() => {});
   };
   await fill();

@@ -11,10 +11,14 @@ const END = "(end)";
 const HEIGHT = 34;
 const PADDING = 12;
 const LETTER = 8;
+// what a page has beside it; a wider graph is drawn from left to right
+const ROOM = 600;
+// a drawing is made smaller down to this, so that its letters can be read; then it is scrolled
+const SMALLEST = 0.9;
 
 export class Graph {
   constructor() {
-    this.node = element("figure", { className: "graph", ariaLabel: t("Route") });
+    this.node = element("figure", { className: "graph", ariaLabel: t("Route"), tabIndex: 0 });
     this.taken = new Map(); // by way: its handoff
     this.visited = new Set();
     this.speaking = new Set();
@@ -57,24 +61,33 @@ export class Graph {
       return;
     }
     const layout = this.laidOut(names, edges);
-    const drawing = shape("svg", { role: "img", "aria-label": t("Route"), ...frame(layout) }, arrows());
+    const { viewBox, width, height } = frame(layout);
+    const drawing = shape("svg", { role: "img", "aria-label": t("Route"), viewBox, width, height }, arrows());
+    drawing.style.minWidth = `${width * SMALLEST}px`;
     drawing.append(...layout.edges().map(({ v, w }) => this.edge(edges.get(`${v}→${w}`), layout.edge(v, w).points)));
     drawing.append(...[...names].map(([id, name]) => this.box(id, name, layout.node(id))));
     this.node.replaceChildren(drawing);
+    this.follow(layout);
+  }
+
+  // a large graph is scrolled to who speaks
+  follow(layout) {
+    const [speaker] = this.speaking;
+    if (!speaker || speaker === this.followed || !layout.hasNode(speaker)) return;
+    this.followed = speaker;
+    const { x, y } = layout.node(speaker);
+    const { left, top, width } = frame(layout);
+    const drawn = this.node.firstElementChild.getBoundingClientRect().width / width;
+    this.node.scrollTo((x - left) * drawn - this.node.clientWidth / 2, (y - top) * drawn - this.node.clientHeight / 2);
   }
 
   // where all of it stands; computed again only when there is something new
   laidOut(names, edges) {
     const key = [...names.keys(), ...edges.keys()].join();
     if (key === this.key) return this.layout;
-    const layout = new dagre.graphlib.Graph({ multigraph: true });
-    layout.setGraph({ rankdir: "TB", nodesep: 24, ranksep: 36 });
-    layout.setDefaultEdgeLabel(() => ({}));
-    for (const [id, name] of names) {
-      layout.setNode(id, { width: name.length * LETTER + 2 * PADDING, height: HEIGHT });
-    }
-    for (const edge of edges.values()) layout.setEdge(edge.from, edge.to);
-    dagre.layout(layout);
+    // one agent with many ways is wide from top to bottom, and narrow from left to right
+    const down = laidOut("TB", names, edges);
+    const layout = frame(down).width <= ROOM ? down : narrower(down, laidOut("LR", names, edges));
     Object.assign(this, { key, layout });
     return layout;
   }
@@ -113,6 +126,20 @@ export class Graph {
   }
 }
 
+function laidOut(rankdir, names, edges) {
+  const layout = new dagre.graphlib.Graph({ multigraph: true });
+  layout.setGraph({ rankdir, nodesep: rankdir === "TB" ? 24 : 12, ranksep: 36 });
+  layout.setDefaultEdgeLabel(() => ({}));
+  for (const [id, name] of names) {
+    layout.setNode(id, { width: name.length * LETTER + 2 * PADDING, height: HEIGHT });
+  }
+  for (const edge of edges.values()) layout.setEdge(edge.from, edge.to);
+  dagre.layout(layout);
+  return layout;
+}
+
+const narrower = (one, other) => (frame(one).width <= frame(other).width ? one : other);
+
 // what all boxes and ways take; dagre's own figure leaves out ways at the edge
 function frame(layout) {
   const boxes = layout.nodes().map((id) => layout.node(id));
@@ -121,7 +148,7 @@ function frame(layout) {
   const ys = [...boxes.flatMap(({ y }) => [y - HEIGHT / 2, y + HEIGHT / 2]), ...points.map(({ y }) => y)];
   const [left, top] = [Math.min(...xs) - 4, Math.min(...ys) - 4];
   const [width, height] = [Math.max(...xs) - left + 4, Math.max(...ys) - top + 4];
-  return { viewBox: `${left} ${top} ${width} ${height}`, width, height };
+  return { viewBox: `${left} ${top} ${width} ${height}`, left, top, width, height };
 }
 
 function arrows() {

@@ -58,6 +58,9 @@ class RunPage {
       this.tell("");
       this.run = run;
       this.showHead();
+      // the last events of an ended run may be lost
+      if (run.status !== "running") this.waterfall.live = false;
+      this.waterfall.draw();
       if (!["running", "paused"].includes(run.status)) return;
       // it may ask again already, by events that are not read yet
       if (run.status === "paused" && run.pause <= this.after) await this.pause();
@@ -123,7 +126,7 @@ class RunPage {
     const some = this.queue.splice(0, AT_ONCE);
     for (const event of some) this.showEvent(event);
     if (some.some(({ type }) => type !== "agent_delta")) this.graph.draw();
-    this.waterfall.draw(this.run.status === "running");
+    this.waterfall.draw();
     this.showRaw();
     if (near) this.talk.node.lastElementChild?.scrollIntoView({ block: "end" });
   }
@@ -172,7 +175,7 @@ class RunPage {
   tick() {
     this.talk.tick();
     if (this.run.status !== "running") return;
-    this.waterfall.draw(true);
+    this.waterfall.draw();
     this.facts.replaceChildren(...this.factsOf());
   }
 

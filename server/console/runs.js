@@ -8,17 +8,25 @@ import { t } from "./words.js";
 const STATUSES = ["running", "paused", "completed", "failed", "cancelled"];
 const LIMIT = 50;
 const LOOK_MILLIS = 5000;
+// that an address may have
+const MAX_PAGES = 20;
 
 export async function runsPage({ signal, go, title, crew }) {
   title(t("Runs"));
   const list = element("tbody");
   const more = element("div", { className: "buttons" });
-  const filters = filtersOf(crew, () => fill().catch(() => {}));
+  const filters = filtersOf(crew, () => {
+    shown = "";
+    pages = 1;
+    keep();
+    fill().catch(() => {});
+  });
   const page = (after) => get(`/runs?${new URLSearchParams({ ...filters.given(), limit: LIMIT, ...(after && { after }) })}`, { signal });
 
-  let pages = 1;
+  let pages = 0;
   let asked = 0; // what was asked before is not shown after what was asked later
   let shown = "";
+  let last = null; // where the next page begins
   async function fill() {
     const turn = (asked += 1);
     const { runs, next } = await page();
@@ -31,21 +39,32 @@ export async function runsPage({ signal, go, title, crew }) {
     else list.replaceChildren(element("tr", {}, element("td", { colSpan: 6 }, t("No runs."))));
     pages = 1;
     offer(next);
+    keep();
+  }
+  async function following(after) {
+    const turn = (asked += 1);
+    const { runs, next } = await page(after);
+    if (turn !== asked) return;
+    pages += 1;
+    list.append(...runs.map(row));
+    offer(next);
+    keep();
+  }
+  // the address shows this list again: after a reload, to whom it is sent, and on the way back
+  function keep() {
+    const parts = new URLSearchParams({ ...filters.given(), ...(pages > 1 && { pages }) }).toString();
+    if (!signal.aborted) history.replaceState(history.state, "", location.pathname + (parts && `?${parts}`));
   }
   function offer(next) {
     more.replaceChildren();
     if (next) {
-      more.append(button(t("more"), async () => {
-        const turn = (asked += 1);
-        const following = await page(next);
-        if (turn !== asked) return;
-        pages += 1;
-        list.append(...following.runs.map(row));
-        offer(following.next);
-      }));
+      more.append(button(t("more"), () => following(next)));
     }
+    last = next;
   }
+  const wanted = Math.min(MAX_PAGES, Number(new URLSearchParams(location.search).get("pages")) || 1);
   await fill();
+  while (last && pages < wanted) await following(last);
   // further pages are what somebody reads now: they are left alone
   every(LOOK_MILLIS, async () => pages === 1 && fill(), signal);
   const head = [t("status"), t("query"), t("agent"), t("started"), t("duration"), t("tokens")].map((word) => element("th", { scope: "col" }, word));
@@ -83,7 +102,13 @@ function filtersOf(crew, changed) {
   const text = element("input", { name: "text", type: "search", maxLength: 200, placeholder: t("Search in questions"), ariaLabel: t("Search in questions") });
   const since = element("input", { name: "since", type: "date", ariaLabel: t("since") });
   const fields = [status, agent, text, since];
-  for (const field of fields) field.onchange = changed;
+  const from = new URLSearchParams(location.search);
+  for (const field of fields) {
+    field.value = from.get(field.name) ?? "";
+    field.onchange = changed;
+  }
+  // of an agent or a status that is there no more: all
+  for (const field of [status, agent]) field.value ||= "";
   text.oninput = changed;
   const given = () => Object.fromEntries(fields.filter(({ value }) => value).map(({ name, value }) => [name, value]));
   return { node: element("form", { className: "filters", role: "search", onsubmit: () => false }, ...fields), given };

@@ -1,7 +1,9 @@
 // When a run did what: model calls, tools and waits as bars on one scale, with tokens and cost.
 
-import { element, seconds, spent, visible } from "./page.js";
+import { element, millis, seconds, spent, visible } from "./page.js";
 import { t } from "./words.js";
+
+const SHORTEST_MILLIS = 0.001;
 
 export class Waterfall {
   constructor() {
@@ -15,13 +17,15 @@ export class Waterfall {
     this.bars = [];
     this.open = new Map(); // by what is under way: its bar
     this.last = 0;
+    this.live = false; // whether the scale grows with the time
   }
 
   show({ type, agent, timestamp, metadata: data }) {
-    const at = Date.parse(timestamp);
+    const at = millis(timestamp);
     this.last = Math.max(this.last, at);
     switch (type) {
       case "start":
+        this.live = true;
         this.end("pause", at);
         break;
       case "agent_start":
@@ -46,6 +50,7 @@ export class Waterfall {
         break;
       case "done":
       case "error":
+        this.live = false;
         for (const key of [...this.open.keys()]) if (key !== "pause") this.end(key, at);
         break;
     }
@@ -69,12 +74,12 @@ export class Waterfall {
     bar.about.textContent = [seconds((to - bar.from) / 1000), more].filter(Boolean).join(" · ");
   }
 
-  // the scale grows with the run, so all bars are drawn anew
-  draw(live) {
+  // the scale grows with the run, so all bars are drawn anew; that of an ended run is its own length
+  draw() {
     if (!this.bars.length) return;
-    const now = live ? Math.max(Date.now(), this.last) : this.last;
+    const now = this.live ? Math.max(Date.now(), this.last) : this.last;
     const place = scale(this.bars, now);
-    const whole = Math.max(1, place(now));
+    const whole = Math.max(SHORTEST_MILLIS, place(now));
     for (const { bar, from, to } of this.bars) {
       bar.style.left = `${(100 * place(from)) / whole}%`;
       bar.style.width = `${Math.max(0.3, (100 * (place(to ?? now) - place(from))) / whole)}%`;

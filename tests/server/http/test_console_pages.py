@@ -1,8 +1,10 @@
 """The console's inbox and pages beside a run's: answered by a thumb, found by a search, read by all."""
 
 import re
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
@@ -239,3 +241,92 @@ def check(page: Page) -> None:
         if one["impact"] in ("serious", "critical")
     ]
     assert serious == [], page.url
+
+
+def hub(folder: Path) -> Path:
+    """A crew of thirty: one that may hand over to each of the others, after a while."""
+    others = [f"expert-{n:02}" for n in range(1, 30)]
+    routing = {"signals": {"hub": [{"signal": f"[{one}]", "target": one} for one in others]}}
+    rules = [
+        {"agent": "hub", "say": "[expert-27]", "delay_seconds": 0.3},
+        {"agent": "expert-27", "say": "done", "delay_seconds": 0.3},
+    ]
+    return write_crew(
+        folder, {"hub": {}} | {one: {"is_terminal": True} for one in others}, rules, routing=routing
+    )
+
+
+@pytest.mark.parametrize("screen", [{"viewport": {"width": 1280, "height": 800}}, PHONE])
+def test_a_large_crew_can_be_read(browser: Browser, tmp_path: Path, screen: dict[str, Any]):
+    """Letters of nine pixels at least; nothing but the graph itself is scrolled sideways."""
+    with serving(hub(tmp_path)) as server, opened_page(browser, **screen) as page:
+        begin(page, server, "who knows?")
+        expect(page.locator(".graph .node.visited")).to_have_count(2)
+        expect(page.locator(".graph .node")).to_have_count(31)
+        letters = page.locator(".graph text").first.bounding_box()
+        assert letters is not None
+        assert letters["height"] >= 9
+        assert page.evaluate("document.documentElement.scrollWidth") <= screen["viewport"]["width"]
+        page.goto(f"{server.url}/crew")
+        expect(page.locator(".graph .node")).to_have_count(31)
+        letters = page.locator(".graph text").first.bounding_box()
+        assert letters is not None
+        assert letters["height"] >= 9
+
+
+def test_the_scale_of_an_ended_run_is_its_own_length(browser: Browser, tmp_path: Path):
+    """However long ago it ended."""
+    with serving(hub(tmp_path)) as server:
+        with client(server) as http:
+            run_id = str(http.post("/api/crew/runs", json={"query": "x"}).json()["run_id"])
+        until_status(server, run_id, "completed")
+        with opened_page(browser) as page:
+            page.clock.set_fixed_time(datetime.now(UTC) + timedelta(hours=1))
+            page.goto(f"{server.url}/runs/{run_id}")
+            bars = page.locator(".waterfall .bar")
+            expect(bars).to_have_count(2)
+            expect(page.locator("header.run .chip")).to_have_text("completed")
+            share = "[...document.querySelectorAll('.bar')].reduce((s, b) => s + parseFloat(b.style.width), 0)"
+            page.wait_for_function(f"{share} > 50")
+            assert page.evaluate(share) <= 101
+
+
+def test_a_list_of_runs_has_an_address(browser: Browser, server: ServerProcess):
+    """Its filters and its pages hold after a reload, on the way back, and for whom the link is sent."""
+    waiting(server, "restart some more")
+    with client(server) as http:
+        for n in range(60):
+            http.post("/api/crew/run", json={"query": f"restart all four hosts {n}"})
+    with opened_page(browser) as page:
+        page.goto(server.url)
+        rows = page.locator("table.runs tbody tr")
+        page.select_option("[name=status]", "completed")
+        page.get_by_role("searchbox").fill("four hosts")
+        expect(rows).to_have_count(50)
+        expect(rows.first).to_contain_text("four hosts")
+        page.get_by_role("button", name="more").click()
+        expect(rows).to_have_count(60)
+        link = page.url
+        assert parse_qs(urlsplit(link).query) == {
+            "status": ["completed"],
+            "text": ["four hosts"],
+            "pages": ["2"],
+        }
+        page.reload()
+        expect(rows).to_have_count(60)
+        rows.nth(55).get_by_role("link").click()
+        page.wait_for_url("**/runs/*")
+        page.go_back()
+        expect(rows).to_have_count(60)
+        assert page.url == link
+        expect(page.locator("[name=status]")).to_have_value("completed")
+        page.select_option("[name=status]", "paused")
+        page.get_by_role("searchbox").fill("")
+        expect(rows.first).to_contain_text("restart")
+    with opened_page(browser) as page:
+        page.goto(link)
+        expect(rows := page.locator("table.runs tbody tr")).to_have_count(60)
+        expect(page.get_by_role("searchbox")).to_have_value("four hosts")
+        page.goto(f"{server.url}/?status=nosuch&agent_id=gone")
+        expect(page.locator("[name=status]")).to_have_value("")
+        expect(rows).to_have_count(50)
