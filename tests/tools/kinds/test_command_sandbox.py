@@ -189,6 +189,14 @@ async def test_bubblewrap_confines_too(tmp_path: Path):
     assert int(lines[0]) < 10
     assert lines[1] == "ok"
     assert files_in(crew) == []
+    refused = await sh(crew, f"echo x > {crew}/new", sandbox="bwrap")
+    assert f"write {crew}/new; name it under `write`" in refused.output, refused.output
+    (crew / "data").mkdir()
+    for path, write in ((crew / "data" / "x", "data"), (crew / "x", ".")):
+        wrote = await sh(crew, f"echo x > {path}", sandbox="bwrap", write=[write])
+        assert (wrote.status, path.read_text()) == ("success", "x\n"), wrote.output
+    unread = await sh(crew, f"cat {other}/x", sandbox="bwrap")
+    assert f"read {other}/x; name it under `read`" in unread.output, unread.output
     hanging = await sh(crew, "setsid sleep 600 & sleep 600", sandbox="bwrap", timeout_seconds=2)
     assert hanging.status == "timeout"
     await until_none_is_left()

@@ -110,13 +110,16 @@ class Sandbox:
         if self.network:
             argv.append("--share-net")
         argv += ["--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp"]  # noqa: S108 # its own
-        argv += ["--dir", str(self.folder)]
+        argv += ["--tmpfs", str(self.folder)]
         for name in SYSTEM_FOLDERS:
             argv += ["--ro-bind-try", name, name]
         for path in (*self._shown(), *self.read):
             argv += ["--ro-bind-try", str(path), str(path)]
         for path in (own, *self.write):
             argv += ["--bind-try", str(path), str(path)]
+        for path in (Path("/"), self.folder):
+            # what is written there would be lost in silence
+            argv += [] if self.may_write(path) else ["--remount-ro", str(path)]
         return [*argv, "--chdir", str(cwd), "--"]
 
 
