@@ -15,7 +15,13 @@ from crew.journal.conversations import (
 from crew.journal.errors import Unreadable
 from crew.journal.store import RunStore
 from crew.runs.cancellation import RunCanceller
-from crew.runs.errors import ConversationBusy, RunEnded, UnknownConversation, UnknownRun
+from crew.runs.errors import (
+    ConversationBusy,
+    NotForkable,
+    RunEnded,
+    UnknownConversation,
+    UnknownRun,
+)
 from crew.runs.reader import RunReader
 from crew.runs.run import new_run_id
 from tools.clock import rfc3339
@@ -102,7 +108,16 @@ class Conversations:
         return await self.get(user_id, conversation_id)
 
     async def fork(self, user_id: str, conversation_id: str, through: int) -> Conversation:
-        """Begin another one with its exchanges up to a number; raises UnknownConversation."""
+        """Begin another one with its exchanges up to a number.
+
+        Raises:
+            UnknownConversation: there is none.
+            NotForkable: it has no such number yet.
+        """
+        if through > (newest := (await self.get(user_id, conversation_id)).started):
+            raise NotForkable(
+                f"through is 0 to {newest}, the newest exchange; {through} is not there"
+            )
         now = self.store.now()
         owner, time = owner_of(user_id), rfc3339(now)
         copy = Conversation(owner, new_run_id(now), time, time)

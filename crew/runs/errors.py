@@ -69,7 +69,7 @@ class NotRetryable(CrewError):
 
 
 class NotForkable(CrewError):
-    """The run cannot be forked from that event."""
+    """The run cannot be forked from that event, or the conversation from that exchange."""
 
 
 class ChangedCall(CrewError):

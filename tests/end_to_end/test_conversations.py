@@ -90,6 +90,9 @@ def test_a_conversation_from_its_start_to_its_end(tmp_path: Path):
         assert fork.status_code == 201
         copy = http.get(fork.headers["location"], params={"user_id": "ann"}).json()
         assert [one["query"] for one in copy["exchanges"]] == ["I own FPT"]
+        beyond = http.post(f"{API}/{id_}/fork", json={"through": 4, "user_id": "ann"})
+        assert beyond.status_code == 409
+        assert "through is 0 to 3" in beyond.json()["detail"]
         params = {"user_id": "ann", "format": "md"}
         text = http.get(f"{API}/{id_}/export", params=params).text
         assert text.startswith("# Mine\n\n## 1. ")

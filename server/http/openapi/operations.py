@@ -267,7 +267,7 @@ OPERATIONS = (
         f"{CONVERSATION}/fork",
         "run",
         {201: (JSON, BegunConversation)},
-        (404, 413, 415, 503),
+        (404, 409, 413, 415, 503),
         (CONVERSATION_ID,),
         ForkConversationBody,
     ),
