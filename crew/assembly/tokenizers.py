@@ -5,17 +5,22 @@ from collections.abc import Mapping
 from agents.errors import TokenizerError
 from agents.tokenizers import tiktoken_tokenizer
 from agents.tokens import ESTIMATE, Tokenizer
+from crew.config.checks.models import models_of_helpers
 from crew.config.loader import CrewFiles
-from crew.config.models import ChosenModel
+from crew.config.models import ChosenModel, primary_of
 from crew.config.problems import Problem
 
 
 def make_tokenizers(files: CrewFiles) -> tuple[dict[str, Tokenizer], list[Problem]]:
-    """The tokenizers by the names in `models`, and what is wrong with any."""
+    """The tokenizers by the names in `models` that are counted by, and what is wrong with any."""
     tokenizers: dict[str, Tokenizer] = {}
     problems: list[Problem] = []
-    for name, model in (files.crew.models if files.crew is not None else {}).items():
-        if model.encoding is None:
+    if (crew := files.crew) is None:
+        return tokenizers, problems
+    firsts = [primary_of(agent, crew.models) for agent in files.agents.values()]
+    counted = {one.name for one in (*firsts, *models_of_helpers(files, crew))}
+    for name, model in crew.models.items():
+        if model.encoding is None or name not in counted:
             continue
         try:
             tokenizers[name] = tiktoken_tokenizer(model.encoding)

@@ -167,3 +167,10 @@ def test_what_is_missing_is_an_error_at_load(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setitem(sys.modules, "tiktoken", None)
     text = problem_of(tmp_path / "package", "tiktoken:r50k_base")
     assert text.endswith("needs the package tiktoken: pip install 'crewline[tiktoken]'")
+
+
+def test_an_entry_that_nothing_counts_by_needs_no_tokenizer(tmp_path: Path):
+    """It is a warning that it is not used; nobody has to install what would count for it."""
+    models = {"fast": {"model": "m"}, "other": {"tokenizer": "tiktoken:p50k-base"}}
+    write_crew(tmp_path, {"a": {"model": "fast", "is_terminal": True}}, models=models)
+    assert "unused-model" in {one.code for one in load_crew(tmp_path).warnings}
