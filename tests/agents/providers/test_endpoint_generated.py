@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from tests.support.crews import write_crew
 from tests.support.endpoints import CODE, answer_as, call, error, played, roles, warnings
 from tests.support.model_server import http, model_server
+from tests.support.openai_types import require_valid
 
 Request = dict[str, Any]
 AGENTS = ("a", "b", "d")
@@ -149,7 +150,7 @@ def crew_of_three(folder: Path, url: str) -> Path:
 @settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
 @given(refused=endpoints(), deltas=st.booleans())
 async def test_a_crew_ends_well_behind_any_endpoint(refused: dict[str, bytes], deltas: bool):
-    """Each thing is found out by one request, once for the whole crew."""
+    """Each thing is found out by one request, once for the whole crew; what is sent is of the API."""
     met: Counter[str] = Counter()
 
     def reply(request: Request) -> bytes:
@@ -168,6 +169,8 @@ async def test_a_crew_ends_well_behind_any_endpoint(refused: dict[str, bytes], d
     assert set(met.values()) <= {1}
     assert warnings(run) == ["endpoint_learned"] * len(met)
     assert len(server.asked) == REQUESTS + len(met)
+    for request in server.asked:
+        require_valid(request)
 
 
 @settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
