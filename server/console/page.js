@@ -72,12 +72,6 @@ export const link = (href, ...children) => element("a", { href }, ...children);
 
 export const chip = (status) => element("span", { className: `chip ${status}` }, t(status));
 
-// from the text of a time, with its parts of a millisecond
-export function millis(timestamp) {
-  const [, parts = ""] = timestamp.match(/\.\d{3}(\d+)/) ?? [];
-  return Date.parse(timestamp) + (parts ? Number(`0.${parts}`) : 0);
-}
-
 export function seconds(value) {
   if (value < 1) return `${Math.round(value * 1000)} ms`;
   if (value < 10) return `${value.toFixed(1)} s`;

@@ -1,9 +1,7 @@
 // When a run did what: model calls, tools and waits as bars on one scale, with tokens and cost.
 
-import { element, millis, seconds, spent, visible } from "./page.js";
+import { element, seconds, spent, visible } from "./page.js";
 import { t } from "./words.js";
-
-const SHORTEST_MILLIS = 0.001;
 
 export class Waterfall {
   constructor() {
@@ -21,7 +19,7 @@ export class Waterfall {
   }
 
   show({ type, agent, timestamp, metadata: data }) {
-    const at = millis(timestamp);
+    const at = Date.parse(timestamp);
     this.last = Math.max(this.last, at);
     switch (type) {
       case "start":
@@ -79,7 +77,7 @@ export class Waterfall {
     if (!this.bars.length) return;
     const now = this.live ? Math.max(Date.now(), this.last) : this.last;
     const place = scale(this.bars, now);
-    const whole = Math.max(SHORTEST_MILLIS, place(now));
+    const whole = Math.max(1, place(now));
     for (const { bar, from, to } of this.bars) {
       bar.style.left = `${(100 * place(from)) / whole}%`;
       bar.style.width = `${Math.max(0.3, (100 * (place(to ?? now) - place(from))) / whole)}%`;

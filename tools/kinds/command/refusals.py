@@ -35,7 +35,8 @@ def refusals(sandbox: Sandbox, text: str) -> Iterator[str]:
     if of_network:
         yield "the tool's sandbox allows no TCP; `network: true` in its entry opens it"
     is_permission = OF_PERMISSIONS.search(text) is not None
-    if not is_permission and not NO_FILE.search(text):
+    is_hidden = sandbox.kind == "bwrap" and NO_FILE.search(text) is not None
+    if not is_permission and not is_hidden:
         return
     found = False
     for name in list(dict.fromkeys(PATH.findall(text)))[:MAX_PATHS]:
