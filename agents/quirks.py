@@ -1,7 +1,7 @@
 """What an endpoint and model can do and refuse: declared, known by address, or learned.
 
 One table for each model of an endpoint. Requests are made from it, and what a refusal teaches goes
-into it (see `providers.refusals`).
+into it (see `providers.lessons`).
 """
 
 from collections.abc import Mapping
@@ -86,7 +86,7 @@ class QuirksConfig(Shape):
         return given
 
 
-# what needs not be found out, by a part of the host's name
+# what needs not be found out, by the host's name
 KNOWN: Mapping[str, dict[str, Any]] = {
     # newer models refuse max_tokens, all know the other
     "api.openai.com": {"max_tokens_key": "max_completion_tokens"},
@@ -114,12 +114,26 @@ class Table:
         origins |= dict.fromkeys(declared, "declared")
         return cls(replace(USUAL, **{**known, **declared}), origins)
 
-    def learn(self, quirks: Quirks) -> None:
-        """Take over what a refusal has taught."""
-        for key in KEYS:
-            if getattr(quirks, key) != getattr(self.quirks, key):
-                self.origins[key] = "learned"
-        self.quirks = quirks
+    def learn(self, asked: Quirks, taught: Quirks) -> bool:
+        """Take over what a refusal has taught.
+
+        Requests that are under way at once may each teach something else, or the same.
+
+        Args:
+            asked: as the refused request was made.
+            taught: the same, with what it has taught.
+
+        Returns:
+            Whether it is new.
+        """
+        values = {key: getattr(taught, key) for key in KEYS}
+        changed = {key: value for key, value in values.items() if value != getattr(asked, key)}
+        if "leave_out" in changed:
+            both = (*self.quirks.leave_out, *changed["leave_out"])
+            changed["leave_out"] = tuple(dict.fromkeys(both))
+        known, self.quirks = self.quirks, replace(self.quirks, **changed)
+        self.origins |= dict.fromkeys(changed, "learned")
+        return self.quirks != known
 
     def document(self) -> dict[str, dict[str, Any]]:
         """What is not usual: by key, its value and where it comes from."""

@@ -9,7 +9,7 @@ from typing import Any
 
 from agents.model import ModelRequest, ShownMessage, WireMessage
 from agents.providers.lessons import THOUGHTS
-from agents.quirks import USUAL, Quirks
+from agents.quirks import Quirks
 from tools.calls import CallStatus
 from tools.output import format_results
 
@@ -31,8 +31,7 @@ def build_body(model: str, request: ModelRequest, quirks: Quirks, source: str) -
         messages = list(_in_text(messages, request.messages))
         if request.tools:
             messages[0] = {**messages[0], "content": _with_hint(messages[0], request)}
-    if quirks is not USUAL:
-        messages = _in_form(messages, quirks)
+    messages = _in_form(messages, quirks)
     body: dict[str, Any] = {"model": model, "messages": messages}
     if request.tools and quirks.native_calls:
         body["tools"] = request.tools

@@ -130,12 +130,14 @@ class OpenAIChat:
             reader = ReplyReader(self.name, self.source)
             try:
                 await self._ask(body, reader, emit)
-                return await self._finish(reader, request, emit)
+                return await self._finish(reader, request, quirks, emit)
             except Refusal as refusal:
                 found = None if reader.text else learn(quirks, body, refusal)
                 if found is None or found[0] in tried:
                     raise self._model_error(refusal) from refusal
-                self.table.learn(found[0])
+                if not self.table.learn(quirks, found[0]):
+                    # another request has found it out meanwhile
+                    continue
                 text = f"{self.name} at {self.client.place} {found[1]}"
                 await emit(Notice("endpoint_learned", text))
             except Exception as error:
@@ -171,9 +173,8 @@ class OpenAIChat:
             raise ModelError("unreadable", "the answer was cut off")
 
     async def _finish(
-        self, reader: ReplyReader, request: ModelRequest, emit: EmitModelEvent
+        self, reader: ReplyReader, request: ModelRequest, quirks: Quirks, emit: EmitModelEvent
     ) -> ModelReply:
-        quirks = self.table.quirks
         reply = reader.reply(
             has_native_calls=quirks.native_calls, has_written_calls=quirks.written_calls
         )

@@ -43,6 +43,8 @@ class ReplyReader:
         self.calls = PartialCalls()
         self.usage = Usage()
         self.extra: dict[str, Any] = {}
+        # of it, texts that come in pieces: there may be many, so they are joined once
+        self.pieces: dict[str, list[str]] = {}
         # of all that is kept of the answer
         self.characters = 0
         self.finish_reason = ""
@@ -155,11 +157,15 @@ class ReplyReader:
     def _keep(self, key: str, value: Any, *, whole: bool) -> None:
         """Keep what is to be sent back; pieces of a stream are joined."""
         self._count(len(str(value)))
+        if isinstance(value, str):
+            pieces = self.pieces.setdefault(key, [])
+            if whole:
+                pieces.clear()
+            pieces.append(value)
+            return
         known = self.extra.get(key)
         if whole or known is None or type(known) is not type(value):
             self.extra[key] = value
-        elif isinstance(value, str):
-            self.extra[key] = known + value
         elif isinstance(value, list):
             for part in value:
                 _join_part(known, part)
@@ -176,9 +182,10 @@ class ReplyReader:
         """The whole answer; raises ModelError where there is neither text nor call."""
         thoughts, content = split_thoughts(join_surrogates("".join(self.text)))
         calls = self.calls.finished()
+        kept = self.extra | {key: "".join(pieces) for key, pieces in self.pieces.items()}
         if not calls and not content.strip():
-            raise self._empty(bool(thoughts or any(self.extra.get(key) for key in THOUGHTS)))
-        extra = {key: value for key, value in self.extra.items() if calls or key not in THOUGHTS}
+            raise self._empty(bool(thoughts or any(kept.get(key) for key in THOUGHTS)))
+        extra = {key: value for key, value in kept.items() if calls or key not in THOUGHTS}
         if extra or any(call.extra for call in calls):
             extra[SOURCE_KEY] = self.source
         return ModelReply(

@@ -78,13 +78,10 @@ class PartialCalls:
         """
         function = piece.get("function")
         function = function if isinstance(function, dict) else {}
-        index = piece.get("index")
+        index = piece.get("index") if isinstance(piece.get("index"), int) else None
         call_id = join_surrogates(str(piece.get("id") or ""))
         name = join_surrogates(str(function.get("name") or ""))
-        is_numbered = isinstance(index, int)
-        call = (
-            self._new() if whole else self._partial(index if is_numbered else None, call_id, name)
-        )
+        call = self._new() if whole else self._partial(index, call_id, name)
         call.id, call.name = call.id or call_id, call.name or name
         arguments = function.get("arguments")
         text = arguments if isinstance(arguments, str) else ""

@@ -18,7 +18,8 @@ from crew.runs.reader import RunReader
 from server.cli.exits import HERE, Folder, say_none
 from server.cli.hints import answer_commands
 from server.cli.opening import open_to_look
-from server.cli.remote import Remote, Server, print_waiting, show_inbox
+from server.cli.remote import Remote, Server, show_inbox
+from server.cli.stored import print_waiting
 from server.http.responses import waiting_run
 from tools.clock import SYSTEM_CLOCK
 from tools.texts import visible_json

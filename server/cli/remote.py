@@ -10,17 +10,15 @@ from urllib.parse import quote, urlsplit
 import httpx2
 import typer
 from rich.console import Console
-from rich.markup import escape
 
 from crew.journal.events import RunStatus
 from crew.journal.wire import RunEvent
 from server.cli.exits import Exit, fail
 from server.cli.output import Output
-from server.cli.run_view import RunView
-from server.cli.stored import print_listed
+from server.cli.stored import print_listed, print_waiting
 from server.settings import LOOPBACK
 from tools.server_words import words_of
-from tools.texts import visible, visible_json
+from tools.texts import visible_json
 
 TOKEN = "CREW_TOKEN"  # noqa: S105 # the name of a variable
 CONNECT_SECONDS = 10.0
@@ -151,17 +149,3 @@ def show_inbox(remote: Remote, *, as_document: bool) -> int:
             console.print(f"  answer it at {remote.url}/runs/{run['run_id']}", soft_wrap=True)
             console.print()
     return len(runs)
-
-
-def print_waiting(
-    console: Console, run_id: str, query: str, answer: str | None, pause: RunEvent
-) -> RunView:
-    """Print what a paused run asks; returns the view of it."""
-    words = escape(visible(" ".join(query.split())[:200]))
-    since = escape(pause.timestamp)
-    console.print(f"[bold]{words}[/] [dim]{run_id}, since {since}[/]", soft_wrap=True)
-    if answer:
-        console.print(f"  {escape(visible(answer.strip()))}", soft_wrap=True)
-    view = RunView(console)
-    view.show(pause)
-    return view

@@ -6,14 +6,19 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
+from rich.console import Console
+from rich.markup import escape
+
 from crew.journal.events import RunStatus
 from crew.journal.listing import RunFilter
 from crew.journal.rows import RunRow
 from crew.journal.store import RunStore
+from crew.journal.wire import RunEvent
 from crew.runs.errors import UnknownRun
 from crew.runs.live import LiveRuns
 from crew.runs.reader import RunReader
 from server.cli.output import Output
+from server.cli.run_view import RunView
 from tools.clock import SYSTEM_CLOCK
 from tools.texts import visible, visible_json
 
@@ -91,3 +96,17 @@ def print_listed(run: Mapping[str, Any], *, as_document: bool) -> None:
     query = " ".join(run["query"].split())[:60]
     line = f"{run['run_id']}  {run['started_at']}  {run['status']:<9}  {query}"
     print(visible(line))
+
+
+def print_waiting(
+    console: Console, run_id: str, query: str, answer: str | None, pause: RunEvent
+) -> RunView:
+    """Print what a paused run asks; returns the view of it."""
+    words = escape(visible(" ".join(query.split())[:200]))
+    since = escape(pause.timestamp)
+    console.print(f"[bold]{words}[/] [dim]{run_id}, since {since}[/]", soft_wrap=True)
+    if answer:
+        console.print(f"  {escape(visible(answer.strip()))}", soft_wrap=True)
+    view = RunView(console)
+    view.show(pause)
+    return view

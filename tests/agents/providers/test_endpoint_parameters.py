@@ -1,6 +1,8 @@
 """Parameters that an endpoint refuses, in a crew's runs: found out once, asked again without."""
 
+import asyncio
 import json
+from collections.abc import Awaitable
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +11,7 @@ import pytest
 from crew import MemoryStore, Query, Runs, load_crew
 from tests.support.crews import Played
 from tests.support.endpoints import (
+    answer_as,
     both,
     crew_at,
     error,
@@ -16,7 +19,7 @@ from tests.support.endpoints import (
     refusing,
     warnings,
 )
-from tests.support.model_server import model_server
+from tests.support.model_server import http, model_server
 
 MAX_TOKENS = error(
     "Unsupported parameter: 'max_tokens' is not supported with this model. Use "
@@ -96,6 +99,38 @@ async def test_a_parameter_that_is_refused_is_found_out_once(
     assert options == sent
     assert not refuses(server.asked[-1])
     assert warnings(Played(rows[0], events)) == ["endpoint_learned"]
+
+
+async def test_runs_at_once_keep_what_each_has_found_out(tmp_path: Path):
+    """Refused at the same time, each for something else; the next run needs one request."""
+    both_are_here, refusals = asyncio.Event(), [TEMPERATURE, MAX_TOKENS]
+
+    async def refuse(refusal: dict[str, Any]) -> bytes:
+        if not refusals:
+            both_are_here.set()
+        await both_are_here.wait()
+        return http(400, refusal)
+
+    def reply(request: dict[str, Any]) -> bytes | Awaitable[bytes]:
+        if refusals:
+            return refuse(refusals.pop())
+        for key, refusal in (("temperature", TEMPERATURE), ("max_tokens", MAX_TOKENS)):
+            if key in request:
+                return http(400, refusal)
+        return answer_as(request, {"content": "done"}, "stop")
+
+    keys = {"temperature": 0.7, "max_tokens": 500}
+    async with model_server(reply) as server:
+        async with Runs(load_crew(crew_at(tmp_path, server.url, keys)), MemoryStore()) as runs:
+            started = [await runs.start(Query("go")) for _ in range(2)]
+            rows = [await run.outcome() for run in started]
+            told = [json.loads(one.encoded) for run in started async for one in runs.stored(run.id)]
+            so_far = len(server.asked)
+            rows.append(await (await runs.start(Query("go"))).outcome())
+    assert [row.answer for row in rows] == ["done"] * 3
+    assert len(server.asked) == so_far + 1
+    assert server.asked[-1]["max_completion_tokens"] == 500
+    assert sum(event["type"] == "warning" for event in told) == 2
 
 
 async def test_the_reverse_of_max_tokens(tmp_path: Path):
