@@ -7,6 +7,7 @@ from crew.config.crew_file import CrewConfig
 from crew.config.loader import CrewFiles
 from crew.config.models import models_of
 from crew.config.problems import Problem
+from crew.config.sources import CREW_FILE
 
 
 def check_keys(
@@ -25,6 +26,9 @@ def check_keys(
         if agent_id not in files.agents:
             continue
         document = files.agent_files[agent_id]
+        if not (files.is_whole(document.file) and files.is_whole(CREW_FILE, "models", "providers")):
+            # a key that is misspelt may be the one that names another provider
+            continue
         for model in models_of(files.agents[agent_id], crew.models):
             config = model.config
             if config.provider != "openai":

@@ -31,9 +31,12 @@ MISTAKES: dict[str, tuple[dict[str, str], list[str]]] = {
         {"agents.a": "id: a\nname: A\n"},
         [
             "agents/a.yaml:1:1 e missing-key",
-            "agents/a.yaml:1:1 w no-key",
             "agents/a.yaml:1:1 w no-prompt",
         ],
+    ),
+    "misspelt provider": (
+        {"agents.a": AGENT.replace("provider:", "provder:")},
+        ["agents/a.yaml:4:1 e unknown-key (provider)"],
     ),
     "no agents": ({"crew": "agents: []\n"}, ["crew.yaml:1:9 e out-of-range"]),
     "missing agent file": ({"crew": "agents: [a, aa]\n"}, ["crew.yaml:1:13 e missing-agent (a)"]),
