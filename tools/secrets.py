@@ -11,6 +11,8 @@ MASK = "***"
 SECRET_HEADER = re.compile(r"auth|key|token|secret|cookie", re.IGNORECASE)
 # shorter values are words such as "none" or "ollama", and stand in too many texts
 MIN_CHARS = 8
+# a text that stands for what is left out of an output
+LEFT_OUT = re.compile(r"(\n\[… \d+ (?:bytes|characters) left out …\]\n)")
 # of a secret of several lines, those that are secrets by themselves
 MIN_LINE_CHARS = 16
 
@@ -22,8 +24,9 @@ class Secrets:
         self._values: set[str] = set()
         # as they may stand in a text, the longest first
         self._forms: tuple[str, ...] = ()
-        # the same by their first character, for texts that come in pieces
+        # the same by their first and last characters, for texts that come in pieces
         self._by_first: dict[str, list[str]] = {}
+        self._by_last: dict[str, list[str]] = {}
         for value in values:
             self.add(value)
 
@@ -36,9 +39,10 @@ class Secrets:
         lines = [line for line in value.split("\n")[1:] if len(line) >= MIN_LINE_CHARS]
         forms = {*self._forms, *_forms(value), *lines}
         self._forms = tuple(sorted(forms, key=lambda form: (-len(form), form)))
-        self._by_first = {}
+        self._by_first, self._by_last = {}, {}
         for form in self._forms:
             self._by_first.setdefault(form[0], []).append(form)
+            self._by_last.setdefault(form[-1], []).append(form)
 
     def add_address(self, url: str) -> None:
         """Of an address, only its password is a secret."""
@@ -53,6 +57,33 @@ class Secrets:
         for form in self._forms:
             if form in text:
                 text = text.replace(form, MASK)
+        return text
+
+    def mask_cut(self, text: str) -> str:
+        """Mask a text that may be cut: also the larger part of a secret that a cut has left.
+
+        A cut is at the beginning, at the end, and beside a note of what is left out.
+        """
+        parts = LEFT_OUT.split(self.mask(text))
+        for at in range(0, len(parts), 2):
+            parts[at] = self._mask_ends(parts[at])
+        return "".join(parts)
+
+    def _mask_ends(self, text: str) -> str:
+        most = len(self._forms[0]) if self._forms else 0
+        for at in range(max(0, len(text) - most), len(text) - MIN_CHARS + 1):
+            rest = text[at:]
+            if any(
+                _is_most(rest, of) and of.startswith(rest) for of in self._by_first.get(rest[0], ())
+            ):
+                text = text[:at] + MASK
+                break
+        for end in range(min(len(text), most), MIN_CHARS - 1, -1):
+            rest = text[:end]
+            if any(
+                _is_most(rest, of) and of.endswith(rest) for of in self._by_last.get(rest[-1], ())
+            ):
+                return MASK + text[end:]
         return text
 
     def beginning(self, text: str) -> int:
@@ -83,6 +114,11 @@ class MaskedStream:
         """What is left at the end."""
         rest, self._held = self._held, ""
         return rest
+
+
+def _is_most(part: str, form: str) -> bool:
+    """Whether a part of a secret tells too much of it: a short beginning is the same for many."""
+    return len(part) >= max(MIN_CHARS, len(form) // 2)
 
 
 def _forms(value: str) -> set[str]:

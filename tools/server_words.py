@@ -5,7 +5,7 @@ import json
 import re
 from typing import Any
 
-# of a server's words in a message
+# of a server's words in a message, in characters
 MAX_WORDS = 500
 # where servers put their words, in this order
 WORD_KEYS = ("message", "detail", "error_description", "error_message", "msg", "reason", "title")
@@ -17,15 +17,17 @@ IS_HTML = re.compile(r"\s*(?:<!doctype html|<html|<head|<body)", re.IGNORECASE)
 
 
 def words_of(body: str, reason: str = "") -> str:
-    """Find the words of a body, whatever its form; `reason` where there are none."""
+    """Find the words of a body, whatever its form; `reason` where there are none.
+
+    They are not cut: a secret in them must be masked before.
+    """
     try:
         document = json.loads(body)
     except (ValueError, RecursionError):
         if IS_HTML.match(body):
             return _html_words(body)
-        return " ".join(body.split())[:MAX_WORDS] or reason
-    found = words_in(document, 0)
-    return (found or " ".join(body.split()))[:MAX_WORDS] or reason
+        return " ".join(body.split()) or reason
+    return words_in(document, 0) or " ".join(body.split()) or reason
 
 
 def words_in(value: Any, depth: int = 0) -> str:
@@ -65,6 +67,6 @@ def _words_of_object(value: dict[str, Any], depth: int) -> str:
 def _html_words(body: str) -> str:
     title = TITLE.search(body[:20_000])
     if title and (words := " ".join(html.unescape(MARKUP.sub("", title[1])).split())):
-        return words[:MAX_WORDS]
+        return words
     plain = MARKUP.sub(" ", HIDDEN.sub(" ", body[:20_000]))
-    return " ".join(html.unescape(plain).split())[:MAX_WORDS]
+    return " ".join(html.unescape(plain).split())

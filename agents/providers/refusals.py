@@ -12,7 +12,7 @@ from http import HTTPStatus
 from typing import Any
 
 from agents.errors import ModelErrorCode
-from tools.server_words import INNER_KEYS, MAX_WORDS, WORD_KEYS, words_in
+from tools.server_words import INNER_KEYS, WORD_KEYS, words_in
 
 # how servers say that a request is too long: OpenAI and vLLM ("maximum context length",
 # context_length_exceeded), Anthropic ("prompt is too long"), llama.cpp ("exceeds the available
@@ -80,7 +80,7 @@ def refusal_in(error: Any) -> Refusal:
     """Read an error that stands in an answer with status 200, or in a stream."""
     body = json.dumps(error, ensure_ascii=False)
     words = error if isinstance(error, str) else words_in(error, 0) or body
-    return Refusal(_status_in(error, words), words[:MAX_WORDS], body)
+    return Refusal(_status_in(error, words), words, body)
 
 
 def kind_of(refusal: Refusal) -> tuple[ModelErrorCode, bool]:

@@ -63,11 +63,11 @@ def _masked(event: Event, secrets: Secrets) -> Event:
             extra, model = map_texts(event.extra, mask), mask(event.model)
             return _with(event, content=mask(event.content), model=model, calls=calls, extra=extra)
         case ToolReturned(result=result):
-            masked_result = _with(result, output=mask(result.output))
+            masked_result = _with(result, output=secrets.mask_cut(result.output))
             return event if masked_result is result else replace(event, result=masked_result)
         case ToolProgressed(progressed=progressed):
             told = progressed.progress
-            masked = replace(told, message=mask(told.message))
+            masked = replace(told, message=secrets.mask_cut(told.message))
             return replace(event, progressed=replace(progressed, progress=masked))
         case ToolAsked(asked=asked):
             forms = tuple(

@@ -17,7 +17,7 @@ from server.cli.exits import Exit, fail
 from server.cli.output import Output
 from server.cli.stored import print_listed, print_waiting
 from server.settings import LOOPBACK
-from tools.server_words import words_of
+from tools.server_words import MAX_WORDS, words_of
 from tools.texts import visible_json
 
 TOKEN = "CREW_TOKEN"  # noqa: S105 # the name of a variable
@@ -93,7 +93,7 @@ class Remote:
         hint = (
             f"; set {TOKEN} to a token of it" if response.status_code == 401 else ""
         )  # Unauthorized
-        words = words_of(response.text, response.reason_phrase)
+        words = words_of(response.text, response.reason_phrase)[:MAX_WORDS]
         fail(f"{self.url} answered {response.status_code}: {words}{hint}")
 
 

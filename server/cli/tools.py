@@ -206,7 +206,7 @@ async def _call(crew: Crew, tool: Tool, arguments: dict[str, Any]) -> ToolResult
         await crew.aclose()
     if not results:
         fail("not called: the tool asks a person first, which only a run can")
-    return replace(results[0], output=crew.secrets.mask(results[0].output))
+    return replace(results[0], output=crew.secrets.mask_cut(results[0].output))
 
 
 async def _show_progress(event: CallEvent) -> None:

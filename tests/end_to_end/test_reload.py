@@ -77,7 +77,9 @@ def test_edits_are_for_new_runs(tmp_path: Path):
         assert run(http, "hello")["answer"] == "second?"
         assert resume(http, before["run_id"], "end")["answer"] == "first [E]"
 
-        (folder / "crew.yaml").write_text("agents: [a]\nsetings: {}\n")
+        # a file that is written in place may be read while it is empty
+        (folder / "new").write_text("agents: [a]\nsetings: {}\n")
+        (folder / "new").replace(folder / "crew.yaml")
         until(lambda: not config(http)["last_reload"]["successful"])
         assert metric(http).endswith(" 0.0")
         assert http.get("/ready").status_code == 200

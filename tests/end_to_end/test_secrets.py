@@ -10,11 +10,13 @@ from typing import Any
 import anyio
 import pytest
 
-from crew import load_crew
+from crew import MemoryStore, Query, Runs, load_crew
 from tests.server.notices.receivers import receiver
 from tests.support.crews import write_crew
 from tests.support.model_server import completion, http, model_server
 from tests.support.processes import BIN, clean_environment, client, serving
+from tools.calls import MAX_OUTPUT_BYTES, NOTE_BYTES
+from tools.server_words import MAX_WORDS
 
 pytestmark = pytest.mark.timeout(180)
 
@@ -134,6 +136,37 @@ async def test_a_tool_that_returns_a_key(tmp_path: Path):
     assert KEY.encode() not in kept
     assert len(model.asked) == 2
     assert token not in str(model.asked)
+
+
+@pytest.mark.parametrize("left", [17, 12, 9])
+async def test_a_cut_does_not_part_a_key(tmp_path: Path, left: int):
+    """Of a long output, and of a long refusal: no larger part of it is shown or stored."""
+    token, half = "pager-0123456789-abcd", (MAX_OUTPUT_BYTES - NOTE_BYTES) // 2
+    refused = "x" * (MAX_WORDS - left) + token + "x" * 99
+    answers = [
+        http(200, completion("", [("look", {})])),
+        http(401, json.dumps({"error": {"message": refused}})),
+    ]
+    async with model_server(answers) as model:
+        gateway = {**GATEWAY, "base_url": model.url, "api_key": token}
+        folder = write_crew(
+            tmp_path / "crew", {"a": AGENT}, tools=LOOK, providers={"gateway": gateway}
+        )
+        output = (
+            f'"x" * {half - left} + "{token}" + "x" * {2 * half} + "{token}" + "x" * {half - left}'
+        )
+        (folder / "look.py").write_text(
+            f'def look() -> str:\n    """Look."""\n    return {output}\n'
+        )
+        async with Runs(load_crew(folder), MemoryStore()) as runs:
+            run = await runs.start(Query("go"))
+            await run.outcome()
+            events = [one async for one in runs.stored(run.id)]
+    shown = "".join(one.encoded for one in events) + str(model.asked)
+    assert [one.type for one in events][-1] == "error"
+    assert "left out" in shown
+    assert token[:12] not in shown
+    assert token[-12:] not in shown
 
 
 def test_a_key_in_the_file_is_not_kept_and_may_change(tmp_path: Path):

@@ -53,6 +53,25 @@ def test_within_base64(before: bytes, after: bytes, url: bool):
 
 
 @given(
+    st.text("abcdef0123456789/+", min_size=16, max_size=40),
+    st.text("xyz \n", max_size=30),
+    st.sampled_from(sorted(ENCODINGS)),
+    st.data(),
+)
+def test_a_cut_leaves_no_larger_part(secret: str, beside: str, encoding: str, data: st.DataObject):
+    """Wherever a text is cut: at its end, at its beginning, or within."""
+    written = ENCODINGS[encoding]("", secret, "").strip('["]')
+    at = data.draw(st.integers(len(written) // 2 + 1, len(written) - 1))
+    note = "\n[… 12 characters left out …]\n"
+    secrets = Secrets([secret])
+    for cut in (written[:at], written[-at:]):
+        at_end, at_start = f"{beside}{written[:at]}", f"{written[-at:]}{beside}"
+        for text in (at_end, at_start, f"{at_end}{note}{at_start}", f"{beside}{note}{at_start}"):
+            assert cut not in secrets.mask_cut(text)
+    assert secrets.mask_cut(f"{beside}{note}{beside}") == f"{beside}{note}{beside}"
+
+
+@given(
     SECRETS,
     st.lists(st.one_of(TEXTS, st.none()), max_size=8),
     st.lists(st.integers(1, 9), min_size=1, max_size=9),

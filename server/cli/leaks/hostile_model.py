@@ -30,6 +30,9 @@ class HostileModel(ThreadingHTTPServer):
         # what channels were sent, with the headers
         self.told: list[bytes] = []
 
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Say nothing of clients that are gone."""
+
     @property
     def words(self) -> str:
         """All that it knows."""

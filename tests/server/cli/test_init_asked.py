@@ -143,6 +143,7 @@ def test_three_questions(tmp_path: Path):
 
 def test_a_wrong_answer_is_followed_by_its_question(tmp_path: Path):
     """The answers before it are kept; Ctrl-C ends, and nothing is written."""
+    (tmp_path / "rb.md").write_text("# Wait\n\n```sh\ntrue\n```\n")
     terminal = Terminal("init", tmp_path / "crew")
     terminal.until_next("crew for")
     terminal.type("count\n")
@@ -156,7 +157,6 @@ def test_a_wrong_answer_is_followed_by_its_question(tmp_path: Path):
         ("model's name", "small-1", ""),
         ("base URL", "my machine", "'my machine' is no http or https URL"),
     ):
-        (tmp_path / "rb.md").write_text("# Wait\n\n```sh\ntrue\n```\n")
         terminal.until_next(prompt)
         terminal.type(f"{answer}\n")
         terminal.until_next(told)

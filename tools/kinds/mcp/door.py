@@ -16,7 +16,7 @@ from tools.context import ToolContext
 from tools.errors import PermanentError
 from tools.kinds.http.client import make_session
 from tools.kinds.mcp.plan import Address
-from tools.server_words import words_of
+from tools.server_words import MAX_WORDS, words_of
 
 # of our own, above those that JSON-RPC and MCP use
 NOT_REACHED = -31001
@@ -94,7 +94,7 @@ class Door(httpx2.AsyncBaseTransport):
         words = words_of(body, reason)
         if has_session and status == HTTPStatus.BAD_REQUEST and is_about_session(words):
             return _failure(SESSION_GONE, UNKNOWN_SESSION, sent=False)
-        text = f"{self._plan.host} answered {status}: {words}"
+        text = f"{self._plan.host} answered {status}: {words[:MAX_WORDS]}"
         return _failure(REFUSED, text, sent=status not in FORBIDDEN)
 
     async def aclose(self) -> None:
