@@ -27,7 +27,8 @@ PROMPTS = {
         f"{DATA} You keep the summary of a conversation up to date. You are given the last summary "
         "with its facts, if there is one, and further exchanges, each with its number. Write a new "
         "summary of all of it, short, in the conversation's own language; invent nothing. A fact "
-        "is something that may matter later; its quote stands word for word in the exchange of "
+        "is something that may matter later; its quote is three words or more that the user, and "
+        "nobody else, says word for word in the exchange of "
         'this number. Answer with JSON alone: {"summary": "...", "facts": [{"text": "...", '
         '"quote": "...", "exchange": 1}]}'
     ),

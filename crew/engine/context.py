@@ -114,4 +114,8 @@ def messages_of(exchange: Exchange) -> list[Message]:
         except ValueError:
             # another version wrote it
             pass
-    return [query, AgentMessage(exchange.agent_id, exchange.agent, exchange.answer)]
+    said = [
+        AgentMessage(one.agent_id, one.agent, one.text) if one.agent_id else UserMessage(one.text)
+        for one in exchange.said
+    ]
+    return [query, *said, AgentMessage(exchange.agent_id, exchange.agent, exchange.answer)]

@@ -10,6 +10,7 @@ from crew.journal.conversations import Exchange, owner_of
 from crew.journal.exchanges import ChoreRules, ExchangeEnd
 from crew.journal.questions import question_text
 from crew.journal.rows import RunRow
+from crew.journal.said import Said
 from crew.journal.state import RunState
 
 
@@ -76,10 +77,17 @@ def ended_exchange(row: RunRow, state: RunState, crew: Crew) -> ExchangeEnd | No
         row.status,
         row.started_at,
         row.ended_at,
+        _parts(state.said, answer),
         transcript=transcript,
     )
     owner = owner_of(row.user_id)
     return ExchangeEnd(owner, row.conversation_id, exchange, bool(answer), chore_rules(crew))
+
+
+def _parts(said: Sequence[Said], answer: str) -> tuple[Said, ...]:
+    """What was said where it paused; a question that nobody has answered is the run's answer."""
+    is_open = bool(said) and bool(said[-1].agent_id) and said[-1].text == answer
+    return tuple(said[:-1] if is_open else said)
 
 
 def _keeps_transcripts(crew: Crew) -> bool:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 from crew.journal.events import RunStatus
+from crew.journal.said import Said
 
 # of what belongs to no user
 CREW_OWNER = "crew"
@@ -53,7 +54,10 @@ class Conversation:
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """One run in a conversation: what was asked, what was answered."""
+    """One run in a conversation: what was asked, what was answered.
+
+    One that is still open has what was said so far, no answer and no end.
+    """
 
     # from 1 on
     number: int
@@ -65,11 +69,19 @@ class Exchange:
     agent: str
     status: RunStatus
     started_at: str
+    # "" while it is open
     ended_at: str
+    # what was said between query and answer, where the run paused
+    said: tuple[Said, ...] = ()
     # its place among those that models are shown, from 1 on; None: it is not shown
     position: int | None = None
     # all that was said, as JSON, where it is kept; see `transcripts`
     transcript: str = ""
+
+    @property
+    def words_of_person(self) -> tuple[str, ...]:
+        """All that the person said in it: the query, and answers to pauses."""
+        return (self.query, *(one.text for one in self.said if not one.agent_id))
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,6 +43,7 @@ from crew.journal.events import (
 )
 from crew.journal.query import Answer, HistoryMessage, Query
 from crew.journal.questions import Inquiry, Question, UnknownOutcome
+from crew.journal.said import Said, answered, asked
 from tools.calls import ToolCall
 from tools.deadline import Limits
 from tools.forms import Reply
@@ -95,6 +96,8 @@ class RunState:
     found_tools: dict[str, tuple[str, ...]] = field(default_factory=dict)
     # how often a person has refused the same call
     denials: Counter[str] = field(default_factory=Counter)
+    # what pauses have asked, and what was answered
+    said: list[Said] = field(default_factory=list)
     # the last answer of any agent
     last_answer: str = ""
     last_agent: str = ""
@@ -203,13 +206,14 @@ class RunState:
     def _pause(self, event: Paused) -> None:
         self.question, self.paused_agent_id = event.question, event.agent_id
         self.pause_seq = self.seq
+        self.said.append(asked(event, self.last_answer))
         if not isinstance(event.question, Inquiry):
             return
         # the calls of tools that ask have not done anything
         for branch in self.branches:
-            for asked in event.question.involved:
-                if asked.agent_id == branch.agent_id:
-                    branch.started_calls.pop(asked.call.id, None)
+            for one in event.question.involved:
+                if one.agent_id == branch.agent_id:
+                    branch.started_calls.pop(one.call.id, None)
 
     def _end_question(self) -> None:
         """A question is over when none of its calls is open any more."""
@@ -228,14 +232,13 @@ class RunState:
 
     def _resume(self, event: RunResumed) -> None:
         """An answer about calls leaves them open; any other is the next words of the person."""
-        self.status, self.request_id, self.deltas = (
-            "running",
-            event.request_id,
-            event.answer.deltas,
-        )
+        self.status, self.request_id = "running", event.request_id
+        self.deltas = event.answer.deltas
         self.expired = event.expired
         says_something = event.answer.says_something and not event.expired
         self.untold = (self.question, event.answer) if says_something else None
+        if says_something:
+            self.said.append(answered(event.answer))
         self._remember(event.answer)
         if not event.expired and not isinstance(self.question, UnknownOutcome):
             # after a person's answer limits and order start anew; a question that only a crash
@@ -305,9 +308,9 @@ class RunState:
         for one in answer.decisions:
             if one.decision != "approve" or one.remember != "run" or self.question is None:
                 continue
-            for asked in self.question.calls:
-                if asked.is_meant(one):
-                    self.remembered[asked.call.tool, asked.definition] = answer.by
+            for meant in self.question.calls:
+                if meant.is_meant(one):
+                    self.remembered[meant.call.tool, meant.definition] = answer.by
 
     def _hand_off(self, event: HandedOff) -> None:
         self.handoffs += 1

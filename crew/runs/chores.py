@@ -7,7 +7,6 @@ for one; a process that ends leaves its chores to the next.
 import asyncio
 import contextlib
 import logging
-import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
@@ -30,6 +29,7 @@ from crew.journal.conversations import (
     Summary,
 )
 from crew.journal.errors import StoreError
+from crew.journal.said import proves
 from crew.runs.conversations import one_line
 from crew.runs.runs import Runs
 from tools.clock import rfc3339
@@ -186,9 +186,8 @@ class Chores:
     async def _next_summary(self, known: Conversation, helper: Helper, through: int) -> Summary:
         place = (known.owner, known.conversation_id)
         last = await self.store.conversations.summary(*place)
-        # what a fact quotes may stand there
         new = await self.store.conversations.shown(
-            *place, known.summarised, through, transcripts=True
+            *place, known.summarised, through, transcripts=False
         )
         text = _as_text(new, helper)
         if last is not None:
@@ -212,23 +211,23 @@ class Chores:
         old: Sequence[Fact],
         new: Sequence[Exchange],
     ) -> list[Fact]:
-        """The facts that are new and were said: the quote of each stands in its exchange."""
+        """The facts that are new and were said: the quote of each proves it."""
         exchanges = {one.number: one for one in new}
-        texts = {_plain(one.text) for one in old}
+        texts = {one.text.casefold() for one in old}
         kept: list[Fact] = []
         mask, dropped = self.runs.crew.secrets.mask, 0
         for one in given:
-            if _plain(one.text) in texts:
+            if one.text.casefold() in texts:
                 continue
             if one.exchange not in exchanges and 0 < one.exchange <= known.started:
                 place = (known.owner, known.conversation_id)
                 earlier = await self.store.conversations.exchanges(*place, one.exchange - 1, 1)
                 exchanges |= {found.number: found for found in earlier}
             said = exchanges.get(one.exchange)
-            if said is None or not stands_in(one.quote, said):
+            if said is None or not proves(one.quote, said.words_of_person):
                 dropped += 1
                 continue
-            texts.add(_plain(one.text))
+            texts.add(one.text.casefold())
             kept.append(Fact(mask(one.text), mask(one.quote), one.exchange))
         self.counts.facts("kept", len(kept))
         self.counts.facts("dropped", dropped)
@@ -246,20 +245,16 @@ class Chores:
         return tell
 
 
-def stands_in(quote: str, exchange: Exchange) -> bool:
-    """Whether words were said in an exchange; case, form and white space aside."""
-    plain = _plain(quote)
-    said = (exchange.query, exchange.answer, exchange.transcript)
-    return bool(plain) and any(plain in _plain(text) for text in said)
-
-
-def _plain(text: str) -> str:
-    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
-
-
 def _as_text(exchanges: Sequence[Exchange], helper: Helper) -> str:
-    parts = [
-        f"Exchange {one.number}\nuser: {one.query}\n{one.agent}: {one.answer}" for one in exchanges
-    ]
+    parts = []
+    for one in exchanges:
+        said = [f"{part.agent or 'user'}: {part.text}" for part in one.said]
+        lines = [
+            f"Exchange {one.number}",
+            f"user: {one.query}",
+            *said,
+            f"{one.agent}: {one.answer}",
+        ]
+        parts.append("\n".join(lines))
     short = [cut_to(part, MAX_EXCHANGE_TOKENS, helper.tokenizer) for part in parts]
     return as_data("exchanges", "\n\n".join(short))

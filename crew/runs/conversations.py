@@ -1,5 +1,6 @@
 """Conversations as people and programs handle them: begun, named, copied, exported, deleted."""
 
+import contextlib
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -7,12 +8,13 @@ from typing import Any
 from crew.journal.conversations import (
     MAX_TITLE,
     Conversation,
-    ConversationLog,
     Exchange,
     Summary,
     owner_of,
 )
 from crew.journal.errors import Unreadable
+from crew.journal.replay import replay
+from crew.journal.state import RunState
 from crew.journal.store import RunStore
 from crew.runs.cancellation import RunCanceller
 from crew.runs.errors import (
@@ -25,6 +27,7 @@ from crew.runs.errors import (
 from crew.runs.reader import RunReader
 from crew.runs.run import new_run_id
 from tools.clock import rfc3339
+from tools.deadline import Limits
 
 # exchanges in one read
 PAGE = 200
@@ -84,9 +87,9 @@ class Conversations:
     async def exchanges(
         self, user_id: str, conversation_id: str, after: int = 0, limit: int = 50
     ) -> list[Exchange]:
-        """Those with a number above `after`, in order."""
+        """Those with a number above `after`, in order; the open one is the last."""
         owner = owner_of(user_id)
-        return await self.store.conversations.exchanges(owner, conversation_id, after, limit)
+        return await read_exchanges(self.store, owner, conversation_id, after, limit)
 
     async def summary(self, user_id: str, conversation_id: str) -> Summary | None:
         """What its older exchanges come to."""
@@ -169,15 +172,45 @@ class Conversations:
         return None
 
     async def all_exchanges(self, user_id: str, conversation_id: str) -> list[Exchange]:
-        """All of them, in order."""
-        return await all_exchanges(self.store.conversations, owner_of(user_id), conversation_id)
+        """All of them, in order; the open one is the last."""
+        return await all_exchanges(self.store, owner_of(user_id), conversation_id)
 
 
-async def all_exchanges(log: ConversationLog, owner: str, conversation_id: str) -> list[Exchange]:
-    """All of a conversation's, in order."""
+async def read_exchanges(
+    store: RunStore, owner: str, conversation_id: str, after: int, limit: int
+) -> list[Exchange]:
+    """Those with a number above `after`, in order; the open one is the last. Raises StoreError."""
+    known = await store.conversations.get(owner, conversation_id)
+    busy = known.busy if known is not None else None
+    # read before the others: one that ends meanwhile is among them
+    still_open = await _open_exchange(store, busy) if busy is not None else None
+    found = await store.conversations.exchanges(owner, conversation_id, after, limit)
+    last = found[-1].number if found else after
+    if still_open is not None and still_open.number > last and len(found) < limit:
+        found.append(still_open)
+    return found
+
+
+async def _open_exchange(store: RunStore, run_id: str) -> Exchange | None:
+    """The exchange of a run that is at work or paused; None if it has ended."""
+    row, state = await store.row(run_id), RunState(run_id, Limits())
+    if row is None or row.ended_at is not None:
+        return None
+    with contextlib.suppress(Unreadable):
+        await replay(store, state)
+    said = tuple(state.said)
+    names = [(one.agent_id, one.agent) for one in said if one.agent_id]
+    agent_id, agent = names[-1] if names else (row.agent_id or "", row.agent_id or "")
+    return Exchange(
+        row.exchange, run_id, row.query, "", agent_id, agent, row.status, row.started_at, "", said
+    )
+
+
+async def all_exchanges(store: RunStore, owner: str, conversation_id: str) -> list[Exchange]:
+    """All of a conversation's, in order; the open one is the last. Raises StoreError."""
     found: list[Exchange] = []
-    while page := await log.exchanges(
-        owner, conversation_id, found[-1].number if found else 0, PAGE
+    while page := await read_exchanges(
+        store, owner, conversation_id, found[-1].number if found else 0, PAGE
     ):
         found += page
     return found
@@ -193,7 +226,14 @@ def as_markdown(conversation: Conversation, exchanges: list[Exchange]) -> str:
     parts = [f"# {conversation.title or conversation.conversation_id}"]
     for one in exchanges:
         parts.append(f"## {one.number}. {one.started_at}")
-        parts.append("\n".join(f"> {line}" for line in one.query.splitlines()))
-        said = f"**{one.agent}:** {one.answer}" if one.answer else f"*{one.status}*"
-        parts.append(said)
+        parts.append(_quoted(one.query))
+        parts += [
+            f"**{part.agent}:** {part.text}" if part.agent_id else _quoted(part.text)
+            for part in one.said
+        ]
+        parts.append(f"**{one.agent}:** {one.answer}" if one.answer else f"*{one.status}*")
     return "\n\n".join(parts) + "\n"
+
+
+def _quoted(text: str) -> str:
+    return "\n".join(f"> {line}" for line in text.splitlines())

@@ -115,7 +115,7 @@ async def _read(
         known = await log.get(owner, conversation_id)
         if known is None:
             fail(f"there is no conversation {conversation_id}")
-        found = await all_exchanges(log, owner, conversation_id)
+        found = await all_exchanges(store, owner, conversation_id)
         summary = await log.summary(owner, conversation_id)
         return known, found, exported_conversation(known, found, summary)
     finally:

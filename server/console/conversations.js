@@ -1,12 +1,13 @@
 // Conversations of a user: a list that is searched; and one, with its runs, its summary and what comes next.
 
 import { call, every, get, post, start } from "./api.js";
+import { askingCard } from "./asking.js";
 import { markdown } from "./markdown.js";
 import { button, chip, clock, element, link, sendOnEnter, visible } from "./page.js";
 import { t } from "./words.js";
 
 const LIMIT = 50;
-const LOOK_MILLIS = 3000;
+const LOOK_MILLIS = 2000;
 const API = "/conversations";
 
 // whom the page is for, where the token does not say it
@@ -71,31 +72,54 @@ export async function conversationPage(id, { signal, go, title }) {
 
 class ConversationPage {
   constructor(id, user, signal, go, title) {
-    Object.assign(this, { id, user, signal, go, title, known: 0, shown: "" });
+    Object.assign(this, { id, user, signal, go, title, known: 0, shown: "", shownOpen: "" });
     this.list = element("ol", { className: "talk", ariaLabel: t("Conversation") });
+    this.open = element("ol", { className: "talk", ariaLabel: t("Now"), ariaLive: "polite" });
     this.head = element("header", { className: "run" });
     this.summary = element("details", { hidden: true });
-    this.now = element("p", { ariaLive: "polite" });
-    this.node = element("div", { className: "conversation-page" }, this.head, this.summary, this.list, this.now, this.form());
+    this.ask = this.form();
+    this.node = element("div", { className: "conversation-page" }, this.head, this.summary, this.list, this.open, this.ask);
   }
 
   path = (more = "", parameters = {}) => `${API}/${this.id}${more}?${asUser(this.user, parameters)}`;
 
-  // Exchanges do not change once they are there: only those that are new are asked for.
-  async fill() {
+  // Exchanges do not change once they have ended: only those that are new, and the open one, are asked for.
+  // One look at a time: two would show an exchange twice.
+  fill() {
+    this.looking ??= this.look().finally(() => (this.looking = null));
+    return this.looking;
+  }
+
+  async look() {
     for (;;) {
       const found = await get(this.path("", { after: this.known, limit: LIMIT }), { signal: this.signal });
-      for (const one of found.exchanges) this.list.append(...exchange(one));
-      this.known = found.exchanges.at(-1)?.exchange ?? this.known;
+      const ended = found.exchanges.filter((one) => one.ended_at !== null);
+      for (const one of ended) this.list.append(...exchange(one));
+      this.known = ended.at(-1)?.exchange ?? this.known;
       if (found.next !== null) continue;
       this.show(found);
+      await this.showOpen(found.exchanges.find((one) => one.ended_at === null));
       return;
     }
   }
 
+  // what it asks is answered here, by the same card as on the run's page; it stays while it is the same
+  async showOpen(one) {
+    const state = JSON.stringify(one ?? null);
+    if (state === this.shownOpen) return;
+    const { waiting = null } = one?.status === "paused" ? await get(`/runs/${one.run_id}`, { signal: this.signal }) : {};
+    this.shownOpen = state;
+    const cards = waiting ? [element("li", {}, askingCard(one.run_id, waiting, () => this.fill()))] : [];
+    // who uses the keyboard goes on with the next question, or with the next query
+    const held = this.open.contains(document.activeElement);
+    this.open.replaceChildren(...(one ? exchange(one) : []), ...cards);
+    this.ask.hidden = cards.length > 0;
+    if (held) (cards[0] ?? this.ask).querySelector("textarea, button")?.focus();
+  }
+
   show(found) {
-    const { title, status, run_id: run, summary } = found;
-    const state = JSON.stringify([title, status, run, summary?.version]);
+    const { title, summary } = found;
+    const state = JSON.stringify([title, summary?.version]);
     if (state === this.shown) return;
     this.shown = state;
     this.title(title || t("Conversation"));
@@ -117,17 +141,15 @@ class ConversationPage {
     this.head.replaceChildren(element("h2", {}, visible(title || this.id)), element("div", { className: "buttons" }, ...buttons));
     this.summary.hidden = !summary;
     if (summary) this.summary.replaceChildren(element("summary", {}, t("Summary of older exchanges")), markdown(summary.summary), facts(summary.facts));
-    const isOpen = ["running", "paused"].includes(status);
-    this.now.replaceChildren(...(isOpen ? [chip(status), " ", link(`/runs/${run}`, t(status === "paused" ? "It waits for you." : "It is at work."))] : []));
   }
 
   form() {
     const text = element("textarea", { rows: 2, required: true, placeholder: t("Ask the crew"), ariaLabel: t("Ask the crew") });
     const send = button(t("Send"), async () => {
       if (!text.reportValidity()) return;
-      const run = await start(text.value, { conversation_id: this.id, ...(this.user && { user_id: this.user }) });
+      await start(text.value, { conversation_id: this.id, ...(this.user && { user_id: this.user }) });
       text.value = "";
-      this.go(`/runs/${run}`);
+      await this.fill();
     }, { className: "main" });
     sendOnEnter(text, send);
     return element("div", { className: "answer ask" }, text, send);
@@ -135,12 +157,15 @@ class ConversationPage {
 }
 
 function exchange(one) {
-  const said = one.answer ? markdown(one.answer) : element("p", {}, chip(one.status));
   const run = element("small", {}, link(`/runs/${one.run_id}`, `${one.exchange}. `), clock(one.started_at));
-  return [
-    element("li", {}, element("article", { className: "speech mine" }, element("header", {}, element("b", {}, t("You"))), element("p", { className: "plain" }, visible(one.query)))),
-    element("li", {}, element("article", { className: "speech" }, element("header", {}, element("b", {}, visible(one.agent)), " ", run), said)),
-  ];
+  const states = { paused: "It waits for you.", running: "It is at work." };
+  const rest = one.answer ? markdown(one.answer) : element("p", {}, chip(one.status), " ", t(states[one.status] ?? ""));
+  const parts = one.parts.map(({ by, text, agent }) => (by === "agent" ? speech(agent, markdown(text)) : mine(text)));
+  return [mine(one.query), ...parts, speech(one.agent, rest, " ", run)];
 }
+
+const mine = (text) => element("li", {}, element("article", { className: "speech mine" }, element("header", {}, element("b", {}, t("You"))), element("p", { className: "plain" }, visible(text))));
+
+const speech = (agent, said, ...more) => element("li", {}, element("article", { className: "speech" }, element("header", {}, element("b", {}, visible(agent)), ...more), said));
 
 const facts = (found) => element("ul", {}, ...found.map((one) => element("li", {}, visible(one.text), element("small", {}, ` “${visible(one.quote)}” (${one.exchange})`))));

@@ -13,6 +13,7 @@ from crew.crew import Crew
 from crew.journal.conversations import Conversation, Exchange, Summary
 from crew.journal.envelopes import usage_of
 from crew.journal.rows import RunRow
+from crew.journal.said import Said
 from crew.journal.wire import RunEvent, result_of
 from tools import Tool
 from tools.approval import ApprovalRule, Condition
@@ -291,12 +292,23 @@ def shown_exchange(one: Exchange) -> dict[str, Any]:
         "exchange": one.number,
         "run_id": one.run_id,
         "query": one.query,
+        "parts": [_shown_part(part) for part in one.said],
         "answer": one.answer,
         "agent_id": one.agent_id,
         "agent": one.agent,
         "status": one.status,
         "started_at": one.started_at,
-        "ended_at": one.ended_at,
+        "ended_at": one.ended_at or None,
+    }
+
+
+def _shown_part(one: Said) -> dict[str, Any]:
+    """What was said between query and answer, where the run paused."""
+    return {
+        "by": "agent" if one.agent_id else "person",
+        "text": one.text,
+        "agent_id": one.agent_id or None,
+        "agent": one.agent or None,
     }
 
 

@@ -1,6 +1,6 @@
 """The shapes of answers about conversations."""
 
-from typing import Any
+from typing import Any, Literal
 
 from typing_extensions import TypedDict
 
@@ -49,18 +49,28 @@ class ChangedConversation(TypedDict):
     user_id: str | None
 
 
+class ExchangePart(TypedDict):
+    """What was said where the run paused; a person has no agent."""
+
+    by: Literal["agent", "person"]
+    text: str
+    agent_id: str | None
+    agent: str | None
+
+
 class ExchangeAnswer(TypedDict):
-    """One run of a conversation that has ended."""
+    """One run of a conversation; the last one may be open: its `ended_at` is null."""
 
     exchange: int
     run_id: str
     query: str
+    parts: list[ExchangePart]
     answer: str
     agent_id: str
     agent: str
     status: RunStatus
     started_at: Time
-    ended_at: Time
+    ended_at: Time | None
 
 
 class FactDocument(TypedDict):

@@ -87,8 +87,14 @@ async def check(runs: Runs, key: str, expected: Expected) -> None:
     known = await runs.conversations.get("ann", key)
     ended = [one for one in expected.exchanges if one[1] != "paused"]
     found = await runs.conversations.all_exchanges("ann", key)
-    assert [(one.query, one.status) for one in found] == ended
-    assert [one.number for one in found] == list(range(1, len(ended) + 1))
+    assert [(one.query, one.status) for one in found] == expected.exchanges
+    assert [one.number for one in found] == list(range(1, len(found) + 1))
+    for one in found:
+        # a pause and its answer, in turn; what nobody has answered is told once
+        agents = [part.agent for part in one.said]
+        assert agents == (["A", ""] * len(agents))[: len(agents)]
+        assert one.said[-1:] == () or one.said[-1].text != one.answer
+    found = found[: len(ended)]
     # one that was cancelled has said something: it had paused
     answered = [one for one in found if one.status != "failed"]
     assert [one.position for one in answered] == list(range(1, len(answered) + 1))

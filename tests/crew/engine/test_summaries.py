@@ -5,13 +5,10 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from crew import MemoryStore, Query, Runs, load_crew
 from crew.config.sources import read_sources
 from crew.crew import Recipe
-from crew.journal.conversations import Exchange
-from crew.runs.chores import Chores, Counts, stands_in
+from crew.runs.chores import Chores, Counts
 from tests.crew.engine.test_conversations import NOTED, ask, runs_of
 from tests.support.crews import write_crew
 from tests.support.model_server import completion, http, model_server
@@ -47,22 +44,6 @@ async def test_a_summary_keeps_what_was_said(tmp_path: Path):
         assert [block["kind"] for block in event.metadata["blocks"]] == ["summary", "history"]
         assert event.metadata["blocks"][0]["versions"] == [1]
         assert "owns" not in event.encoded
-
-
-@pytest.mark.parametrize(
-    ("quote", "stands"),
-    [
-        ("I OWN", True),
-        ("ｏｗｎ ＦＰＴ", True),
-        ("noted.", True),
-        ("I own gold", False),
-        (" ", False),
-    ],
-)
-def test_quotes(quote: str, stands: bool):
-    """In the query or the answer; width and case are form."""
-    one = Exchange(1, "r", "I own\n FPT", "Noted.", "a", "A", "completed", "", "")
-    assert stands_in(quote, one) is stands
 
 
 async def test_planted_facts_are_kept_and_invented_ones_are_not(tmp_path: Path):

@@ -1,6 +1,8 @@
 """The console's pages of conversations, in a real browser."""
 
+import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
@@ -35,7 +37,6 @@ def test_a_conversation_is_read_and_goes_on(browser: Browser, tmp_path: Path):
             page.get_by_label("Ask the crew").fill("so?")
             page.get_by_role("button", name="Send").click()
             expect(page.get_by_text("You own FPT.", exact=True)).to_be_visible()
-            page.get_by_role("link", name="Conversation, 3.").click()
             expect(page.locator(".speech.mine")).to_have_count(3)
             page.once("dialog", lambda dialog: dialog.accept("My shares"))
             page.get_by_role("button", name="Rename").click()
@@ -48,13 +49,21 @@ def test_a_conversation_is_read_and_goes_on(browser: Browser, tmp_path: Path):
 
 
 def test_a_new_one_and_a_paused_one(browser: Browser, tmp_path: Path):
-    """Begun here; while its run waits, the page leads to it."""
+    """Begun here; what its run asks is shown and answered here, and stays in the exchange."""
     routing = {
         "agent_behaviors": {"a": {"wait_for_signal": True}},
         "signals": {"a": [{"signal": "[END]"}]},
     }
-    rules = [{"hears": "blue", "say": "Blue. [END]"}, {"say": "Which colour?"}]
-    folder = write_crew(tmp_path, {"a": {}}, rules, routing=routing, conversations={})
+    entry = {"kind": "python", "function": "pay.py:pay", "requires_approval": True}
+    rules = [
+        {"after": "pay", "say": "Paid. [END]"},
+        {"hears": "pay", "say": "", "calls": [{"tool": "pay", "arguments": {}}]},
+        {"hears": "blue", "say": "Blue. [END]"},
+        {"say": "Which colour?"},
+    ]
+    made: dict[str, Any] = {"routing": routing, "conversations": {}, "tools": {"pay": entry}}
+    folder = write_crew(tmp_path, {"a": {"tools": ["pay"]}}, rules, **made)
+    (folder / "pay.py").write_text('def pay() -> str:\n    """Pay."""\n    return "ok"\n')
     with serving(folder) as server, opened_page(browser) as page:
         page.goto(server.url)
         page.get_by_role("link", name="Conversations").click()
@@ -62,11 +71,23 @@ def test_a_new_one_and_a_paused_one(browser: Browser, tmp_path: Path):
         page.get_by_label("Ask the crew").fill("paint it")
         page.get_by_role("button", name="Send").click()
         expect(page.get_by_text("Which colour?", exact=True)).to_be_visible()
-        page.get_by_role("link", name="Conversation, 1.").click()
-        expect(page.get_by_role("link", name="It waits for you.")).to_be_visible()
-        page.get_by_label("Ask the crew").fill("blue")
-        page.get_by_role("button", name="Send").click()
+        expect(page.get_by_text("It waits for you.")).to_be_visible()
+        expect(page.get_by_label("Ask the crew")).to_be_hidden()
+        assert Axe().run(page).violations_count == 0
+        page.get_by_label("Your answer").fill("blue")
+        page.get_by_label("Your answer").press("Enter")
         expect(page.get_by_text("Blue. [END]", exact=True)).to_be_visible()
+        expect(page.locator(".speech")).to_have_text(
+            [re.compile(one) for one in ("paint it", "Which colour", "blue", "Blue")]
+        )
+        expect(page.get_by_label("Ask the crew")).to_be_focused()
+        page.reload()
+        expect(page.locator(".speech")).to_have_count(4)
+        # what a tool wants to do is decided here too
+        page.get_by_label("Ask the crew").fill("pay it")
+        page.get_by_role("button", name="Send").click()
+        page.get_by_role("button", name="approve").click()
+        expect(page.get_by_text("Paid. [END]", exact=True)).to_be_visible()
 
 
 def test_a_crew_without_conversations_has_no_such_pages(browser: Browser, tmp_path: Path):
