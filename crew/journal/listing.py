@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from crew.journal.events import RunStatus
+from crew.journal.query import SourceKind
 from crew.journal.rows import RunRow
 
 # of an answer in a list
@@ -22,6 +23,8 @@ class RunFilter:
     # when the run was started: not before, and before
     since: str | None = None
     until: str | None = None
+    # what has started it
+    source: SourceKind | None = None
 
 
 ALL_RUNS = RunFilter()
@@ -36,6 +39,7 @@ def is_wanted(row: RunRow, wanted: RunFilter) -> bool:
         and (wanted.text is None or wanted.text.casefold() in row.query.casefold())
         and (wanted.since is None or row.started_at >= wanted.since)
         and (wanted.until is None or row.started_at < wanted.until)
+        and wanted.source in (None, row.source)
     )
 
 

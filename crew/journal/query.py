@@ -14,6 +14,8 @@ MAX_USER_ID = 256
 DEFAULT_PRIORITY = 5
 MAX_PRIORITY = 9
 Role = Literal["user", "assistant", "system"]
+# user: a person in a terminal
+SourceKind = Literal["user", "console", "api", "schedule", "hook", "fork"]
 Decision = Literal["approve", "deny", "retry", "skip", "done"]
 
 
@@ -76,6 +78,18 @@ class Query:
     user_id: str = ""
     # the conversation that it goes on with; "" for none
     conversation_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """What has started a run."""
+
+    kind: SourceKind
+    # of the schedule or the hook; of a fork, the run that was copied
+    name: str = ""
+
+
+API = Source("api")
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from agents.model import Usage
 from crew.journal.audit import AuditEntry
 from crew.journal.events import CancelReason, RunStatus
 from crew.journal.exchanges import ExchangeEnd, ExchangeStart, Refused
-from crew.journal.query import DEFAULT_PRIORITY
+from crew.journal.query import DEFAULT_PRIORITY, SourceKind
 
 # of a run that nobody has claimed since its start
 FIRST_EPOCH = 1
@@ -64,6 +64,10 @@ class RunRow:
     # the conversation that it is an exchange of, and its number there; "" and 0 for none
     conversation_id: str = ""
     exchange: int = 0
+    # what has started it; "" in rows of earlier versions
+    source: SourceKind | Literal[""] = ""
+    # of the schedule or the hook; of a fork, the run that was copied
+    source_name: str = ""
 
     def resumed(self, request_id: str) -> "RunRow":
         """The row of the run's next segment."""
@@ -84,6 +88,8 @@ class RunRow:
             user_id=self.user_id,
             conversation_id=self.conversation_id,
             exchange=self.exchange,
+            source=self.source,
+            source_name=self.source_name,
         )
 
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from crew.journal.audit import AuditEntry
-from crew.journal.query import IdempotencyKey
+from crew.journal.query import API, IdempotencyKey, Source
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,3 +16,4 @@ class Asked:
     by: str = ""
     may_answer: bool = True
     entry: AuditEntry | None = None
+    source: Source = API

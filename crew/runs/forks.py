@@ -51,6 +51,8 @@ class RunForker:
             started_at=rfc3339(now),
             owner=asked.owner,
             priority=min(row.priority, max_priority),
+            source="fork",
+            source_name=run_id,
         )
         copied = await self._copied_row(begun.resumed(asked.request_id), records, run_id)
         copies = [record_of_run(record, begun.run_id) for record in records]

@@ -11,7 +11,7 @@ from crew.journal.audit import AuditEntry
 from crew.journal.events import CancelReason, Event
 from crew.journal.notices import make_none, notices_of
 from crew.journal.outlets import Listener, Outlets
-from crew.journal.query import MAX_PRIORITY, Answer, IdempotencyKey, Query
+from crew.journal.query import API, MAX_PRIORITY, Answer, IdempotencyKey, Query, Source
 from crew.journal.rows import Capacity, Notice, Opened, RunRow
 from crew.journal.store import RunStore
 from crew.journal.wire import RunEvent
@@ -132,6 +132,7 @@ class Runs:
         by: str = "",
         may_answer: bool = True,
         entry: AuditEntry | None = None,
+        source: Source = API,
     ) -> Run:
         """Start a run; it is stored when this returns.
 
@@ -145,12 +146,13 @@ class Runs:
             by: the name of who asks; "" where nobody has one.
             may_answer: the query may answer a pause.
             entry: kept in the audit with the run, whose id it gets.
+            source: what starts it.
 
         Raises:
             Draining, StoreError, UnknownAgent, AlreadyStarted, KeyReused, TooManyWait
             NoConversations, ConversationBusy, ConversationAsks, ConversationFull, TooManyQueued
         """
-        asked = Asked(request_id, key, owner, by, may_answer, entry)
+        asked = Asked(request_id, key, owner, by, may_answer, entry, source)
         if query.conversation_id:
             return await self._exchanges.start(query, asked)
         return await self._starter.start(query, asked)

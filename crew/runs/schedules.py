@@ -12,7 +12,7 @@ from crew.errors import CrewError
 from crew.journal.audit import LOCAL, AuditEntry
 from crew.journal.errors import StoreError
 from crew.journal.notices import missed_of
-from crew.journal.query import DEFAULT_PRIORITY, IdempotencyKey, Query
+from crew.journal.query import DEFAULT_PRIORITY, IdempotencyKey, Query, Source
 from crew.journal.rows import RunRow
 from crew.journal.schedules import ScheduleState, key_of
 from crew.runs.errors import AlreadyStarted, Draining
@@ -122,10 +122,11 @@ class Scheduler:
         query = Query(schedule.query, (), schedule.agent, priority=priority)
         # no client's key begins so
         key = IdempotencyKey(f"schedule {key_of(crew.name, name)} {state.due_at}", name)
+        source = Source("schedule", name)
         now, detail = rfc3339(self.store.now()), f"schedule {name}"
         entry = AuditEntry(now, "start", "", LOCAL, detail=detail)
         try:
-            run_id = (await self.runs.start(query, key=key, entry=entry)).id
+            run_id = (await self.runs.start(query, key=key, entry=entry, source=source)).id
         except AlreadyStarted as error:
             run_id = error.record.run_id
         except (StoreError, Draining):

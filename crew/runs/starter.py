@@ -107,6 +107,8 @@ class RunStarter:
             user_id=query.user_id,
             conversation_id=conversation.conversation_id,
             exchange=conversation.exchange,
+            source=asked.source.kind,
+            source_name=asked.source.name,
         )
         first = query.agent_id or crew.entry_point
         name = crew.name_of(first)

@@ -10,7 +10,7 @@ import anyio
 from rich.console import Console
 
 from crew.errors import CrewError
-from crew.journal.query import Answer, CallDecision, Query
+from crew.journal.query import Answer, CallDecision, Query, Source
 from crew.journal.rows import RunRow
 from crew.runs.chores import Chores
 from crew.runs.errors import AnsweredTooLate, ChangedCall, WrongDecision
@@ -98,7 +98,7 @@ async def play_in(runs: Runs, asked: Query | Resume | Retry, output: Output) -> 
 
 async def _start(runs: Runs, asked: Query | Resume | Retry, output: Output, *, deltas: bool) -> Run:
     if isinstance(asked, Query):
-        run = await runs.start(replace(asked, deltas=deltas), by=user_name())
+        run = await runs.start(replace(asked, deltas=deltas), by=user_name(), source=Source("user"))
         await record(runs.store, "start", run.id)
         return run
     run_id = await find_run(runs.store, asked.run_id)

@@ -22,7 +22,7 @@ from server.cli.run_view import RunView
 from tools.clock import SYSTEM_CLOCK
 from tools.texts import visible, visible_json
 
-LISTED_KEYS = ("run_id", "status", "reason", "started_at", "query")
+LISTED_KEYS = ("run_id", "status", "reason", "started_at", "query", "source", "source_name")
 # between two looks at runs that are watched
 WATCH_SECONDS = 1.0
 
@@ -95,6 +95,8 @@ def print_listed(run: Mapping[str, Any], *, as_document: bool) -> None:
         return
     query = " ".join(run["query"].split())[:60]
     line = f"{run['run_id']}  {run['started_at']}  {run['status']:<9}  {query}"
+    if run["source_name"]:
+        line = f"{line}  [{run['source']} {run['source_name']}]"
     print(visible(line))
 
 

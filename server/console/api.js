@@ -36,7 +36,9 @@ export function post(path, body) {
 }
 
 export async function start(query, more = {}) {
-  const answer = await post("/runs", { query, deltas: true, ...more });
+  // lists say that it was started here
+  const headers = { "Content-Type": "application/json", "X-Crew-Source": "console" };
+  const answer = await call("/runs", { method: "POST", headers, body: JSON.stringify({ query, deltas: true, ...more }) });
   return (await answer.json()).run_id;
 }
 

@@ -5,6 +5,7 @@ import { conversationPath } from "./conversations.js";
 import { button, chip, clock, element, link, seconds, sendOnEnter, spent, visible } from "./page.js";
 import { t } from "./words.js";
 
+const SOURCES = ["user", "console", "api", "schedule", "hook", "fork"];
 const STATUSES = ["running", "paused", "completed", "failed", "cancelled"];
 const LIMIT = 50;
 const LOOK_MILLIS = 5000;
@@ -99,16 +100,17 @@ function filtersOf(crew, changed) {
   const option = (value, text) => element("option", { value }, text);
   const status = element("select", { name: "status", ariaLabel: t("status") }, option("", t("all statuses")), ...STATUSES.map((one) => option(one, t(one))));
   const agent = element("select", { name: "agent_id", ariaLabel: t("agent") }, option("", t("all agents")), ...crew.agents.map(({ id, name }) => option(id, name)));
+  const source = element("select", { name: "source", ariaLabel: t("started by") }, option("", t("started by anything")), ...SOURCES.map((one) => option(one, t(one))));
   const text = element("input", { name: "text", type: "search", maxLength: 200, placeholder: t("Search in questions"), ariaLabel: t("Search in questions") });
   const since = element("input", { name: "since", type: "date", ariaLabel: t("since") });
-  const fields = [status, agent, text, since];
+  const fields = [status, agent, source, text, since];
   const from = new URLSearchParams(location.search);
   for (const field of fields) {
     field.value = from.get(field.name) ?? "";
     field.onchange = changed;
   }
   // of an agent or a status that is there no more: all
-  for (const field of [status, agent]) field.value ||= "";
+  for (const field of [status, agent, source]) field.value ||= "";
   text.oninput = changed;
   const given = () => Object.fromEntries(fields.filter(({ value }) => value).map(({ name, value }) => [name, value]));
   return { node: element("form", { className: "filters", role: "search", onsubmit: () => false }, ...fields), given };
@@ -117,6 +119,12 @@ function filtersOf(crew, changed) {
 // runs of one conversation lead to it
 function thread({ conversation_id: of, user_id: user, exchange }) {
   return of ? [element("small", {}, link(conversationPath(of, user), `${t("Conversation")}, ${exchange}.`))] : [];
+}
+
+// what nobody asked for now: a schedule, a hook, a copy of another run
+function origin({ source, source_name: name }) {
+  if (!name) return [];
+  return [element("small", {}, `${t(source)} `, source === "fork" ? link(`/runs/${name}`, name.slice(0, 12)) : visible(name))];
 }
 
 function row(run) {
@@ -130,7 +138,7 @@ function row(run) {
     "tr",
     {},
     element("td", {}, chip(run.status)),
-    element("td", {}, asked, element("small", {}, says), ...thread(run), element("small", { className: "folded" }, [took, used].filter(Boolean).join(" · "))),
+    element("td", {}, asked, element("small", {}, says), ...thread(run), ...origin(run), element("small", { className: "folded" }, [took, used].filter(Boolean).join(" · "))),
     element("td", {}, run.agent_id ?? ""),
     element("td", {}, clock(run.started_at)),
     element("td", {}, took),

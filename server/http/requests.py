@@ -10,12 +10,14 @@ from starlette.requests import ClientDisconnect, Request
 
 from crew.config.crew_file import CrewSettings
 from crew.journal.query import (
+    API,
     DEFAULT_PRIORITY,
     MAX_PRIORITY,
     Answer,
     CallDecision,
     HistoryMessage,
     Query,
+    Source,
 )
 from server.http.bodies import AnswerBody, Body, QueryBody, StartBody
 from server.http.errors import HttpProblem, bad_request, client_left
@@ -292,3 +294,8 @@ def _message(kind: str, message: str) -> str:
             return message.removeprefix("Value error, ")
         case _:
             return message[:1].lower() + message[1:]
+
+
+def source_of(request: Request) -> Source:
+    """What a request starts a run from: the console says so."""
+    return Source("console") if request.headers.get("x-crew-source") == "console" else API

@@ -33,6 +33,8 @@ RUN_KEYS = (
     "user_id",
     "conversation_id",
     "exchange",
+    "source",
+    "source_name",
 )
 
 

@@ -1,12 +1,13 @@
 """Runs that are started without a stream, found again, and answered from the inbox."""
 
+import subprocess
 from pathlib import Path
 
 import httpx2
 import pytest
 
 from tests.support.crews import write_crew
-from tests.support.processes import ServerProcess, client, serving
+from tests.support.processes import BIN, ServerProcess, clean_environment, client, serving
 from tests.support.served_crew import until_status
 
 ACTS = '''
@@ -110,3 +111,39 @@ def test_runs_are_found_again(server: ServerProcess):
             answer = http.get("/api/crew/runs", params=wrong)
             assert answer.status_code == 400
             assert next(iter(wrong)) in answer.json()["detail"]
+
+
+def test_what_has_started_a_run(tmp_path: Path):
+    """An API, the console, a hook, a copy, a terminal: kept with the run, listed, and filtered by."""
+    hooks = {"alert": {"kind": "json", "query": "{/text}"}}
+    folder = write_crew(tmp_path / "crew", {"a": {"is_terminal": True}}, hooks=hooks)
+    terminal = [BIN / "crew", "run", folder, "from a terminal"]
+    subprocess.run(terminal, check=True, capture_output=True, env=clean_environment())
+    with serving(folder) as server, client(server) as http:
+        first = begun(http, "from an API")
+        until_status(server, first, "completed")
+        begun(http, "from the console", **{"X-Crew-Source": "console"})
+        http.post("/api/crew/hooks/alert", json={"text": "from a hook"}).raise_for_status()
+        fork = http.post(f"/api/crew/runs/{first}/fork", json={"after": 1})
+        until_status(server, fork.json()["run_id"], "completed")
+        listed = http.get("/api/crew/runs").json()["runs"]
+        expected = [
+            ("fork", first),
+            ("hook", "alert"),
+            ("console", ""),
+            ("api", ""),
+            ("user", ""),
+        ]
+        assert [(run["source"], run["source_name"]) for run in listed] == expected
+        for kind, name in expected:
+            (run,) = http.get("/api/crew/runs", params={"source": kind}).json()["runs"]
+            assert (run["source"], run["source_name"]) == (kind, name)
+        wrong = http.get("/api/crew/runs", params={"source": "cron"})
+        assert wrong.status_code == 400
+        assert "source: is one of user, console, api" in wrong.json()["detail"]
+    shown = subprocess.run(
+        [BIN / "crew", "runs", folder], capture_output=True, text=True, env=clean_environment()
+    ).stdout.splitlines()
+    assert shown[0].endswith(f"[fork {first}]")
+    assert shown[1].endswith("from a hook  [hook alert]")
+    assert shown[3].endswith("from an API")

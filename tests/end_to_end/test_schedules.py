@@ -58,6 +58,7 @@ def test_what_is_due_while_nobody_is_there(tmp_path: Path):
         with serving(folder, **later) as server, client(server) as http:
             until(lambda: [one["status"] for one in rows(http)] == ["completed"])
             (row,) = rows(http)
+            assert (row["source"], row["source_name"]) == ("schedule", "nightly")
             assert row["query"] == "all well?"
             metrics = http.get("/metrics").text
             assert 'crew_schedules_total{outcome="started",schedule="nightly"} 1.0' in metrics

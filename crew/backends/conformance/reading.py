@@ -131,7 +131,7 @@ async def rows_are_found_by_what_they_have(store: RunStore) -> None:
     queries = ("Disk FULL on db-1", "đĩa đầy 100%", "all good", "disk_full")
     for n, query in enumerate(queries):
         more: dict[str, Any] = {"query": query, "agent_id": f"a{n % 2}"}
-        more["started_at"] = DAY.format(n + 1)
+        more |= {"started_at": DAY.format(n + 1), "source": "schedule" if n == 1 else "api"}
         await begin(store, f"r{n}", status="paused", **more)
 
     async def found(wanted: RunFilter, **page: Any) -> list[str]:
@@ -141,6 +141,7 @@ async def rows_are_found_by_what_they_have(store: RunStore) -> None:
     assert await found(RunFilter(text="đầy 100%")) == ["r1"]
     assert await found(RunFilter(text="DISK_f")) == ["r3"]
     assert await found(RunFilter(text="%")) == ["r1"]
+    assert await found(RunFilter(source="schedule")) == ["r1"]
     assert await found(RunFilter(agent_id="a1")) == ["r3", "r1"]
     assert await found(RunFilter(since=DAY.format(2), until=DAY.format(4))) == ["r2", "r1"]
     assert await found(RunFilter("paused", agent_id="a0", text="good")) == ["r2"]

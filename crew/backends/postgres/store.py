@@ -64,6 +64,7 @@ QUEUE_CONNECTIONS = 2
 TESTS = {
     "owner": "owner = {}",
     "agent_id": "row::json ->> 'agent_id' = {}",
+    "source": "row::json ->> 'source' = {}",
     "text": "position(crew_casefold({}) in crew_casefold(row::json ->> 'query')) > 0",
     "since": "(row::json ->> 'started_at') COLLATE \"C\" >= {}",
     "until": "(row::json ->> 'started_at') COLLATE \"C\" < {}",

@@ -52,6 +52,7 @@ ROW: TypeAdapter[RunRow] = TypeAdapter(RunRow)
 TESTS = {
     "owner": "owner = {}",
     "agent_id": "row ->> 'agent_id' = {}",
+    "source": "row ->> 'source' = {}",
     "text": "instr(casefold(row ->> 'query'), casefold({})) > 0",
     "since": "row ->> 'started_at' >= {}",
     "until": "row ->> 'started_at' < {}",

@@ -4,7 +4,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from crew.config.hooks import HookConfig
-from crew.journal.query import DEFAULT_PRIORITY, IdempotencyKey, Query
+from crew.journal.query import DEFAULT_PRIORITY, IdempotencyKey, Query, Source
 from crew.runs.errors import AlreadyStarted, TooManyWait
 from server.http.errors import RETRY_AFTER, HttpProblem, bad_request
 from server.http.hooks import TRY_AGAIN, NotUnderstood, matter_of
@@ -49,7 +49,8 @@ async def receive(request: Request) -> Response:
     try:
         key = IdempotencyKey(keys[1], matter.fingerprint)
         entry = services.auditor.entry(request, "start", detail=f"hook {name}")
-        run = await runs.start(query, request.state.request_id, key, caller.owner, entry=entry)
+        request_id, source = request.state.request_id, Source("hook", name)
+        run = await runs.start(query, request_id, key, caller.owner, entry=entry, source=source)
     except AlreadyStarted as error:
         return accepted(error.record.run_id, {"Idempotency-Replayed": "true"})
     except TooManyWait as error:

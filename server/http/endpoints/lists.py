@@ -3,13 +3,14 @@
 import asyncio
 import re
 from collections.abc import Mapping
-from typing import get_args
+from typing import Any, get_args
 
 from starlette.requests import Request
 from starlette.responses import Response
 
 from crew.journal.events import RunStatus
 from crew.journal.listing import RunFilter
+from crew.journal.query import SourceKind
 from crew.journal.rows import RunRow
 from server.http.bodies import TIME
 from server.http.errors import bad_request
@@ -23,7 +24,7 @@ MAX_LISTED = 500
 MAX_INBOX = 100
 PAGE_PARAMETERS = frozenset({"limit", "after"})
 TIME_PARAMETERS = ("since", "until")
-FILTER_PARAMETERS = frozenset({"status", "agent_id", "text", *TIME_PARAMETERS})
+FILTER_PARAMETERS = frozenset({"status", "agent_id", "source", "text", *TIME_PARAMETERS})
 MAX_TEXT = 200
 
 
@@ -70,10 +71,8 @@ async def _page(
 
 def _filter(request: Request, given: Mapping[str, str]) -> RunFilter:
     """Which runs are asked for, of those that the caller may see."""
-    known, status = get_args(RunStatus), given.get("status")
-    wanted = next((one for one in known if one == status), None)
-    if status is not None and wanted is None:
-        raise bad_request([("status", f"is one of {', '.join(known)}")])
+    status: RunStatus | None = _one_of(given, "status", get_args(RunStatus))
+    source: SourceKind | None = _one_of(given, "source", get_args(SourceKind))
     text = given.get("text")
     if text is not None and (len(text) > MAX_TEXT or "\0" in text):
         raise bad_request([("text", f"has at most {MAX_TEXT} characters, and no NUL")])
@@ -83,8 +82,16 @@ def _filter(request: Request, given: Mapping[str, str]) -> RunFilter:
         raise bad_request([("agent_id", "is no id of an agent")])
     caller = caller_of(request)
     owner = None if "admin" in caller.scopes else caller.owner
-    times = [_time(given, field) for field in TIME_PARAMETERS]
-    return RunFilter(wanted, owner, agent_id, text, *times)
+    since, until = (_time(given, field) for field in TIME_PARAMETERS)
+    return RunFilter(status, owner, agent_id, text, since, until, source)
+
+
+def _one_of(given: Mapping[str, str], field: str, known: tuple[Any, ...]) -> Any:
+    """The value of a field that has few; None where it is not given."""
+    value = given.get(field)
+    if value is not None and value not in known:
+        raise bad_request([(field, f"is one of {', '.join(known)}")])
+    return value
 
 
 def _time(given: Mapping[str, str], field: str) -> str | None:

@@ -27,6 +27,7 @@ from server.http.requests import (
     parse_run_request,
     parse_start,
     require_no_body,
+    source_of,
 )
 from server.http.responses import (
     JsonResponse,
@@ -243,6 +244,7 @@ async def _started(request: Request, asked: RunRequest) -> Started:
                     by=caller.name,
                     may_answer="answer" in caller.scopes,
                     entry=services.auditor.entry(request, "start"),
+                    source=source_of(request),
                 )
             case ResumeRequest(run_id, answer):
                 require(request, "answer")

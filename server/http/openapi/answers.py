@@ -6,6 +6,7 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from crew.journal.events import RunStatus
+from crew.journal.query import SourceKind
 
 Time = Annotated[str, Field(json_schema_extra={"format": "date-time"})]
 
@@ -51,6 +52,9 @@ class ListedRun(TypedDict):
     user_id: str
     conversation_id: str
     exchange: int
+    # "" of runs that an earlier version has started
+    source: SourceKind | Literal[""]
+    source_name: str
     usage: UsageAnswer
     duration_seconds: float
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, get_args
 
 from crew.journal.events import RunStatus
-from crew.journal.query import ID, MAX_PRIORITY, MAX_USER_ID
+from crew.journal.query import ID, MAX_PRIORITY, MAX_USER_ID, SourceKind
 from server.http.bodies import (
     TIME,
     AnswerBody,
@@ -134,6 +134,7 @@ OPERATIONS = (
         (404, 503),
         (
             in_query("status", "Only those with it.", enum=list(get_args(RunStatus))),
+            in_query("source", "Only those it started.", enum=list(get_args(SourceKind))),
             in_query("agent_id", "Only those in which it spoke last, or asks.", pattern=ID),
             in_query(
                 "text",
