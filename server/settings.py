@@ -1,6 +1,7 @@
 """What the environment tells a server, a worker and the commands."""
 
 import importlib.util
+import logging
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,10 +12,13 @@ from urllib.parse import urlsplit
 
 from crew.database import CONNECTIONS
 from crew.runs.maintenance import Retention
+from crew.runs.storage import GIGABYTE
 from server.errors import SettingsError
 from server.identity import IdentityHeader, OidcSettings, Proxies
 from server.tokens import TokenError, Tokens, parse_token
 from tools.suggest import nearest
+
+log = logging.getLogger(__name__)
 
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 PLACES = (1, 1_000_000), "connections"
@@ -71,10 +75,15 @@ VARIABLES = {
     "CREW_STALL_SECONDS": (
         "how long a tool may hold up a whole worker before the worker is ended; 30 unless set"
     ),
-    "CREW_KEEP_EVENTS_HOURS": "how long the events of an ended run are kept; 24 unless set",
+    "CREW_KEEP_EVENTS_DAYS": "how long the events of an ended run are kept; 30 unless set",
+    "CREW_KEEP_EVENTS_HOURS": "the same in hours, as earlier versions read it",
     "CREW_KEEP_EVENTS": "how many of its newest events an ended run keeps; 50000 unless set",
     "CREW_KEEP_RUNS_DAYS": "how long an ended run's result is kept; 30 unless set",
     "CREW_KEEP_AUDIT_DAYS": "how long it is kept who did what; 365 unless set",
+    "CREW_MAX_DATABASE_GB": (
+        "how large the database may become; then the oldest events and runs are deleted; "
+        "10 unless set, 0: no limit"
+    ),
     "CREW_TOOL_FOLDERS": (
         "folders beside the crew's own from which Python files of tools may be loaded, separated "
         "as in PATH"
@@ -246,7 +255,15 @@ def _identity(environment: Mapping[str, str], proxies: tuple[str, ...]) -> Ident
 
 
 def _retention(environment: Mapping[str, str]) -> Retention:
-    hours = _number(environment, "CREW_KEEP_EVENTS_HOURS", 24, (0, 87_600), "hours")
+    event_days = _number(environment, "CREW_KEEP_EVENTS_DAYS", 30, (0, 36_500), "days")
+    if environment.get("CREW_KEEP_EVENTS_HOURS"):
+        if environment.get("CREW_KEEP_EVENTS_DAYS"):
+            raise SettingsError(
+                "CREW_KEEP_EVENTS_HOURS and CREW_KEEP_EVENTS_DAYS say the same: set only the second"
+            )
+        hours = _number(environment, "CREW_KEEP_EVENTS_HOURS", 24, (0, 876_000), "hours")
+        event_days = hours / 24
+        log.warning("CREW_KEEP_EVENTS_HOURS is of earlier versions; set CREW_KEEP_EVENTS_DAYS")
     events = _number(environment, "CREW_KEEP_EVENTS", 50_000, (0, 10**9), "events")
     days = _number(environment, "CREW_KEEP_RUNS_DAYS", 30, (0, 36_500), "days")
     audit_days = _number(environment, "CREW_KEEP_AUDIT_DAYS", 365, (1, 36_500), "days")
@@ -255,7 +272,8 @@ def _retention(environment: Mapping[str, str]) -> Retention:
             f"CREW_KEEP_AUDIT_DAYS is {audit_days:g}, less than CREW_KEEP_RUNS_DAYS ({days:g}): "
             "who did what is kept at least as long as the runs"
         )
-    return Retention(hours, int(events), days, audit_days)
+    gigabytes = _number(environment, "CREW_MAX_DATABASE_GB", 10, (0, 10**6), "GB")
+    return Retention(event_days, int(events), days, audit_days, int(gigabytes * GIGABYTE))
 
 
 def _list(text: str | None) -> frozenset[str]:

@@ -33,6 +33,7 @@ from crew.journal.rows import (
     Opened,
     Page,
     PurgeAges,
+    Reach,
     Record,
     RunRow,
     StatusDiffers,
@@ -227,6 +228,25 @@ class MemoryStore:
             if revision in used or kept_at >= ages.revisions_before
         }
         return touched
+
+    async def reach(self) -> Reach:
+        """See Purging."""
+        ended = [row for row in self._rows.values() if row.ended_at is not None]
+        with_events = [row.ended_at or "" for row in ended if self._records[row.run_id]]
+        size = sum(one.size for records in self._records.values() for one in records)
+        events = min(with_events, default=None)
+        runs = min((row.ended_at or "" for row in ended), default=None)
+        return Reach(size, events, runs)
+
+    async def oldest_end(self, count: int, *, with_events: bool) -> str | None:
+        """See Purging."""
+        ends = sorted(
+            row.ended_at
+            for row in self._rows.values()
+            if row.ended_at is not None and (self._records[row.run_id] or not with_events)
+        )
+        # behind the last one
+        return f"{ends[:count][-1]}~" if ends else None
 
     def _purge_run(self, row: RunRow, ages: PurgeAges) -> bool:
         run_id, ended_at = row.run_id, row.ended_at or ""

@@ -21,8 +21,8 @@ class ConversationsConfig(Shape):
     """
     title_after: Annotated[int, Field(ge=0, le=1000)] = 3
     """After so many exchanges helper `title` names the conversation; 0: never."""
-    keep_days: Annotated[float, Field(gt=0, le=36_500)] | None = None
-    """A conversation is deleted so long after its last exchange; null: never."""
+    keep_days: Annotated[float, Field(gt=0, le=36_500)] | None = 30
+    """A conversation is deleted so long after its last use; null: never."""
     max_exchanges: Annotated[int, Field(ge=1, le=1_000_000)] = 10_000
     """Further runs of a conversation are refused (409)."""
 

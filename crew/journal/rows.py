@@ -266,3 +266,20 @@ class PurgeAges:
     runs_before: str
     # revisions are kept at least since this time, whether or not a run needs them
     revisions_before: str
+
+
+NOTHING_OLD = PurgeAges("", 10**12, "", "")
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """How much a store has, and how far back. Times are RFC 3339, UTC; None: it has none."""
+
+    # of SQLite all that is in use; of PostgreSQL about what runs have stored
+    bytes: int
+    # when the oldest ended run has ended: of those that have events, and of all
+    events_since: str | None = None
+    runs_since: str | None = None
+    # when the conversation that was not used for longest was used, and the oldest entry was made
+    conversations_since: str | None = None
+    audit_since: str | None = None

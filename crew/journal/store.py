@@ -26,6 +26,7 @@ from crew.journal.rows import (
     Opened,
     Page,
     PurgeAges,
+    Reach,
     RunRow,
     Write,
 )
@@ -156,6 +157,17 @@ class Purging(Protocol):
 
         Returns:
             How many runs were touched; 0 when nothing is left to do.
+        """
+        ...
+
+    async def reach(self) -> "Reach":
+        """How much there is, and how far back it goes."""
+        ...
+
+    async def oldest_end(self, count: int, *, with_events: bool) -> str | None:
+        """A time before which the `count` oldest ended runs have ended; None if there are none.
+
+        `with_events`: of those that have events.
         """
         ...
 

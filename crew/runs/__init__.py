@@ -8,6 +8,6 @@ that nobody plays), `declined` (those that this process cannot play), `cancellat
 (what these share), `run` (one segment), `tail` (its newest events), `capacity` (how many at the
 same time, and in which order), `live` (the registry), `remote` (runs of other processes), `reader`
 (what runs publish), `revisions` (the crew of each run), `queue` (the contract), `advance` (what a
-worker does), `listeners` (who listens), `maintenance` (what time asks for), `schedules`, `stalls`
-(what holds up the process), `reload`, `errors`.
+worker does), `listeners` (who listens), `storage` (how large a store may become), `maintenance`
+(what time asks for), `schedules`, `stalls` (what holds up the process), `reload`, `errors`.
 """

@@ -10,6 +10,7 @@ from crew.errors import CrewError
 from crew.journal.errors import StoreError
 from crew.journal.rows import PurgeAges, RunRow
 from crew.runs.runs import Runs
+from crew.runs.storage import GIGABYTE, Storage
 from tools.clock import rfc3339
 
 log = logging.getLogger(__name__)
@@ -32,20 +33,25 @@ class Retention:
     """How long ended runs are kept. Runs that go on or are paused are kept for ever."""
 
     # after a run's end
-    events_hours: float = 24.0
+    events_days: float = 30.0
     # of each run
     max_events: int = 50_000
     # the run's result, after its end
     runs_days: float = 30.0
     # who did what
     audit_days: float = 365.0
+    # of the database; when it is full, the oldest is deleted. 0: no limit
+    max_bytes: int = 10 * GIGABYTE
 
 
 class Maintenance:
     """Rounds of all that time asks for; a store that fails is asked again in the next round."""
 
-    def __init__(self, runs: Runs, retention: Retention) -> None:
+    def __init__(self, runs: Runs, retention: Retention, storage: Storage | None = None) -> None:
+        """`storage`: shows others the size of the store."""
         self.runs, self.retention = runs, retention
+        self.storage = storage or Storage()
+        self.storage.max_bytes = retention.max_bytes
         self.clock = runs.crew.clock
         # on the clock, when the last purge ended
         self._purged = -PURGE_SECONDS
@@ -79,7 +85,7 @@ class Maintenance:
         await self._end_pauses()
         # one batch in each round, so that others who use the store do not wait long
         is_due = self.clock.monotonic() - self._purged >= PURGE_SECONDS
-        if is_due and not await self._purge():
+        if is_due and not await self._purge() and not await self.storage.keep_within(self.runs):
             self._purged = self.clock.monotonic()
 
     async def _purge(self) -> bool:
@@ -127,7 +133,7 @@ async def apply_cancellations(runs: Runs) -> None:
 async def purge_batch(runs: Runs, retention: Retention) -> bool:
     """Delete some of what is old; whether there may be more."""
     now = runs.store.now()
-    events_before = now - timedelta(hours=retention.events_hours)
+    events_before = now - timedelta(days=retention.events_days)
     runs_before = now - timedelta(days=retention.runs_days)
     revisions_before = now - timedelta(hours=KEEP_REVISIONS_HOURS)
     ages = PurgeAges(

@@ -19,6 +19,7 @@ from crew.crew import Crew, check
 from crew.database import open_store
 from crew.errors import CrewError
 from crew.journal.rows import Finding
+from crew.runs.storage import reach_text
 from server.cli.exits import HERE, Exit, Folder
 from server.cli.hints import quoted
 from server.cli.opening import guard_process, load
@@ -147,7 +148,8 @@ async def _database(folder: Path) -> list[Finding]:
     except CrewError as error:
         return [Finding("error", str(error))]
     try:
-        return await store.examine()
+        reach = reach_text(await store.reach())
+        return [*await store.examine(), Finding("note", reach)]
     except CrewError as error:
         return [Finding("error", str(error))]
     finally:

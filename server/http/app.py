@@ -20,7 +20,7 @@ from crew.crew import Crew
 from crew.database import Database
 from crew.errors import CrewError
 from crew.journal.errors import StoreError
-from crew.runs.maintenance import Maintenance, recover_left
+from crew.runs.maintenance import recover_left
 from crew.runs.queue import Queue
 from crew.runs.reload import Reloader
 from server.errors import SettingsError
@@ -105,7 +105,7 @@ def build_server(
 
     def background() -> list[Work]:
         work = [
-            Maintenance(services.runs, settings.retention).run(),
+            services.maintain(settings.retention),
             services.watch_stalls(),
             services.send_notices(settings.link_base),
             services.keep_schedules(),

@@ -11,10 +11,12 @@ from crew.crew import Crew
 from crew.database import Database
 from crew.runs.chores import Chores, Counts
 from crew.runs.listeners import Listeners
+from crew.runs.maintenance import Maintenance, Retention
 from crew.runs.reload import Reloader
 from crew.runs.runs import Runs
 from crew.runs.schedules import Scheduler
 from crew.runs.stalls import watch_stalls
+from crew.runs.storage import Storage
 from server.http.auditor import Auditor
 from server.notices.sender import NoticeSender
 from server.telemetry.logs import log_event
@@ -30,6 +32,7 @@ class Services:
     metrics: Metrics
     reloader: Reloader
     auditor: Auditor
+    storage: Storage
 
     @classmethod
     def of(cls, crew: Crew, database: Database) -> "Services":
@@ -43,8 +46,14 @@ class Services:
             subscribers=lambda: listeners.total,
             writable=lambda: database.store.failing is None,
         )
-        auditor = Auditor(database.store)
-        return cls(runs, listeners, metrics, Reloader(runs, metrics), auditor)
+        auditor, storage = Auditor(database.store), Storage()
+        metrics.database.set_function(lambda: storage.bytes)
+        metrics.database_limit.set_function(lambda: storage.max_bytes)
+        return cls(runs, listeners, metrics, Reloader(runs, metrics), auditor, storage)
+
+    def maintain(self, retention: Retention) -> Coroutine[Any, Any, None]:
+        """Do what time asks for, until this is cancelled."""
+        return Maintenance(self.runs, retention, self.storage).run()
 
     def watch_stalls(self) -> Coroutine[Any, Any, None]:
         """Report what holds up this process, until this is cancelled."""

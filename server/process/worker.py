@@ -11,7 +11,6 @@ from crew.backends.postgres.worker import Worker
 from crew.crew import Crew
 from crew.database import Database
 from crew.runs.advance import Advance
-from crew.runs.maintenance import Maintenance
 from crew.runs.stalls import calls_at_work
 from server.http.app import Work, build_app, probe_routes
 from server.http.services import Services
@@ -54,7 +53,7 @@ def build_worker(
 
     def background() -> list[Work]:
         return [
-            Maintenance(runs, settings.retention).run(),
+            services.maintain(settings.retention),
             services.watch_stalls(),
             services.send_notices(settings.public_url),
             services.keep_schedules(),

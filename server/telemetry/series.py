@@ -217,6 +217,16 @@ class Series:
             "Whether the newest write to the store succeeded.",
             registry=registry,
         )
+        self.database = Gauge(
+            "crew_database_bytes",
+            "What the database holds, as it was last measured; it is measured once a minute.",
+            registry=registry,
+        )
+        self.database_limit = Gauge(
+            "crew_database_limit_bytes",
+            "From how much on the oldest is deleted; 0: there is no limit.",
+            registry=registry,
+        )
         self.subscribers = Gauge(
             "crew_stream_subscribers", "Streams that are open.", registry=registry
         )

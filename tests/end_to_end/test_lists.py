@@ -117,8 +117,12 @@ def test_what_has_started_a_run(tmp_path: Path):
     """An API, the console, a hook, a copy, a terminal: kept with the run, listed, and filtered by."""
     hooks = {"alert": {"kind": "json", "query": "{/text}"}}
     folder = write_crew(tmp_path / "crew", {"a": {"is_terminal": True}}, hooks=hooks)
-    terminal = [BIN / "crew", "run", folder, "from a terminal"]
-    subprocess.run(terminal, check=True, capture_output=True, env=clean_environment())
+    subprocess.run(
+        [BIN / "crew", "run", folder, "from a terminal"],
+        check=True,
+        capture_output=True,
+        env=clean_environment(),
+    )
     with serving(folder) as server, client(server) as http:
         first = begun(http, "from an API")
         until_status(server, first, "completed")

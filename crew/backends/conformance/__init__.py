@@ -33,6 +33,7 @@ from crew.backends.conformance.upkeep import (
     processes_know_of_each_others_listeners,
     revisions_are_kept_while_needed,
     schedules_are_taken_further_by_one,
+    the_oldest_are_known,
     the_store_says_whether_it_can_be_written,
     what_is_old_is_purged,
     what_owners_store_is_known,
@@ -72,6 +73,7 @@ CHECKS: tuple[Callable[[RunStore], Awaitable[None]], ...] = (
     a_retried_run_is_not_cancelled,
     # Purging
     what_is_old_is_purged,
+    the_oldest_are_known,
     what_owners_store_is_known,
     # RevisionStore
     revisions_are_kept_while_needed,

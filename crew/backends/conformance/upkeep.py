@@ -18,6 +18,7 @@ from crew.journal.audit import AuditEntry
 from crew.journal.grants import Grant
 from crew.journal.rows import (
     FIRST_EPOCH,
+    NOTHING_OLD,
     Appended,
     IdempotencyRecord,
     KeyTaken,
@@ -119,6 +120,27 @@ async def what_is_old_is_purged(store: RunStore) -> None:
     await store.purge(PurgeAges(DAY.format(1), 1500, DAY.format(10), DAY.format(1)))
     assert sorted(await run_ids(store)) == ["paused", "running"]
     assert await store.records("long") == []
+
+
+async def the_oldest_are_known(store: RunStore) -> None:
+    """How far back there is anything, and a time before which so many have ended."""
+    assert (await store.reach()).runs_since is None
+    assert await store.oldest_end(2, with_events=False) is None
+    for day in (5, 3, 4):
+        more = {"ended_at": DAY.format(day), "last_seq": 2, "stored_bytes": 900}
+        await begin(store, f"r{day}", 2, "completed", revision=f"rev{day % 2}", **more)
+    await begin(store, "paused", status="paused")
+    before = replace(NOTHING_OLD, events_before=await store.oldest_end(1, with_events=True) or "")
+    assert await store.purge(before) == 1
+    found = await store.reach()
+    assert (found.events_since, found.runs_since) == (DAY.format(4), DAY.format(3))
+    assert found.bytes > 0
+    before = replace(NOTHING_OLD, runs_before=await store.oldest_end(2, with_events=False) or "")
+    assert await store.purge(before) == 2
+    assert sorted(await run_ids(store)) == ["paused", "r5"]
+    assert await store.oldest_end(9, with_events=True) == await store.oldest_end(
+        1, with_events=False
+    )
 
 
 async def revisions_are_kept_while_needed(store: RunStore) -> None:

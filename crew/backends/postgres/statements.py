@@ -126,6 +126,22 @@ SURPLUS_EVENTS = """
 SELECT run_id, last_seq - $1 FROM crew_runs
 WHERE last_seq - purged_seq > $1 AND ended_at IS NOT NULL LIMIT $2 FOR UPDATE SKIP LOCKED
 """
+# what is deleted leaves its room in the files, so they tell nothing
+REACH = """
+SELECT (SELECT coalesce(sum(bytes), 0)::bigint FROM crew_runs WHERE bytes > 0)
+        + (SELECT 1000 * greatest(0, reltuples)::bigint FROM pg_class
+            WHERE oid = 'crew_runs'::regclass),
+    (SELECT min(ended_at) FROM crew_runs WHERE last_seq - purged_seq > 0),
+    (SELECT min(ended_at) FROM crew_runs WHERE ended_at IS NOT NULL),
+    (SELECT min(used_at) FROM crew_conversations), (SELECT min(at) FROM crew_audit)
+"""
+OLDEST_END = """
+SELECT max(ended_at) FROM (
+    SELECT ended_at FROM crew_runs WHERE {} AND ended_at IS NOT NULL ORDER BY ended_at LIMIT $1
+) AS oldest
+"""
+OLDEST_END_WITH_EVENTS = OLDEST_END.format("last_seq - purged_seq > 0")
+OLDEST_END_OF_ALL = OLDEST_END.format("true")
 STORED_BYTES = """
 SELECT coalesce(sum(bytes), 0)::bigint FROM crew_runs WHERE owner = $1 AND bytes > 0
 """

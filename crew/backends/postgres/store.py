@@ -30,8 +30,11 @@ from crew.backends.postgres.statements import (
     OLD_LISTENERS,
     OLD_REVISIONS,
     OLD_RUNS,
+    OLDEST_END_OF_ALL,
+    OLDEST_END_WITH_EVENTS,
     OPENED,
     PURGED,
+    REACH,
     RECORDS,
     RELEASE,
     STORED_BYTES,
@@ -54,6 +57,7 @@ from crew.journal.rows import (
     Opened,
     Page,
     PurgeAges,
+    Reach,
     RunRow,
     Write,
 )
@@ -238,6 +242,20 @@ class PostgresStore:
             await connection.execute(OLD_LISTENERS)
             await connection.execute(OLD_REVISIONS, ages.revisions_before)
         return len(gone) + len(old)
+
+    async def reach(self) -> Reach:
+        """See Purging."""
+        async with self.server.connection() as connection:
+            found = await connection.fetch(REACH)
+        return Reach(*found[0])
+
+    async def oldest_end(self, count: int, *, with_events: bool) -> str | None:
+        """See Purging."""
+        sql = OLDEST_END_WITH_EVENTS if with_events else OLDEST_END_OF_ALL
+        async with self.server.connection() as connection:
+            found: str | None = await connection.fetchval(sql, count)
+        # behind the last one
+        return f"{found}~" if found is not None else None
 
     async def announce_listeners(
         self, process: str, run_ids: Sequence[str], seconds: float

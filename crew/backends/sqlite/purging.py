@@ -2,7 +2,7 @@
 
 import sqlite3
 
-from crew.journal.rows import PurgeAges
+from crew.journal.rows import PurgeAges, Reach
 
 # The index of ended runs begins with their revision, so each of these is looked up by itself: with
 # 30,000 of them a purge takes 0.1 s, whatever the number of runs is.
@@ -50,6 +50,47 @@ WHERE kept_at < ? AND NOT EXISTS (
     SELECT revision FROM runs WHERE status IN ('running', 'paused') AND status <> 'completed'
 )
 """
+
+
+SIZE = """
+SELECT (page_count - freelist_count) * page_size
+FROM pragma_page_count, pragma_freelist_count, pragma_page_size
+"""
+USED_REVISIONS = f"{REVISIONS} SELECT revision FROM used"  # noqa: S608 # as above
+OLDEST_ENDS = """
+SELECT ended_at FROM runs
+WHERE revision = ? AND (last_seq > purged_seq) = ? AND ended_at IS NOT NULL
+ORDER BY ended_at LIMIT ?
+"""
+
+
+def reach(connection: sqlite3.Connection) -> Reach:
+    """How much there is, and how far back. See Purging."""
+    (size,) = connection.execute(SIZE).fetchone()
+    ends = [_oldest_ends(connection, 1, has_events=flag)[:1] for flag in (True, False)]
+    events, others = (found[0] if found else None for found in ends)
+    used = connection.execute("SELECT min(used_at) FROM conversations").fetchone()[0]
+    audit = connection.execute("SELECT min(at) FROM audit").fetchone()[0]
+    runs = min(filter(None, (events, others)), default=None)
+    return Reach(int(size), events, runs, used, audit)
+
+
+def oldest_end(connection: sqlite3.Connection, count: int, *, with_events: bool) -> str | None:
+    """A time before which so many have ended. See Purging."""
+    found = _oldest_ends(connection, count, has_events=True)
+    if not with_events:
+        found += _oldest_ends(connection, count, has_events=False)
+    # behind the last one
+    return f"{sorted(found)[:count][-1]}~" if found else None
+
+
+def _oldest_ends(connection: sqlite3.Connection, count: int, *, has_events: bool) -> list[str]:
+    """When the oldest ended runs have ended, in order; the index begins with their revision."""
+    found: list[str] = []
+    for (revision,) in connection.execute(USED_REVISIONS).fetchall():
+        rows = connection.execute(OLDEST_ENDS, (revision, has_events, count))
+        found += [ended_at for (ended_at,) in rows]
+    return sorted(found)[:count]
 
 
 def purge(connection: sqlite3.Connection, ages: PurgeAges, limit: int) -> int:

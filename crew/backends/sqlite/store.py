@@ -22,7 +22,7 @@ from crew.backends.sqlite.file import SqliteFile
 from crew.backends.sqlite.grants import SqliteGrants
 from crew.backends.sqlite.locks import FileLocks
 from crew.backends.sqlite.outbox import SqliteOutbox
-from crew.backends.sqlite.purging import purge
+from crew.backends.sqlite.purging import oldest_end, purge, reach
 from crew.backends.sqlite.schedules import SqliteSchedules
 from crew.backends.sqlite.writing import append, idempotency_record
 from crew.journal.errors import StoreError
@@ -40,6 +40,7 @@ from crew.journal.rows import (
     Opened,
     Page,
     PurgeAges,
+    Reach,
     Record,
     RunRow,
     Write,
@@ -217,6 +218,14 @@ class SqliteStore:
     async def purge(self, ages: PurgeAges, limit: int = 200) -> int:
         """See Purging."""
         return await self._file.do(lambda c: purge(c, ages, limit), writes=True)
+
+    async def reach(self) -> Reach:
+        """See Purging."""
+        return await self._file.do(reach)
+
+    async def oldest_end(self, count: int, *, with_events: bool) -> str | None:
+        """See Purging."""
+        return await self._file.do(lambda c: oldest_end(c, count, with_events=with_events))
 
     async def announce_listeners(
         self, process: str, run_ids: Sequence[str], seconds: float

@@ -53,6 +53,8 @@ async def ready(request: Request) -> Response:
             {"provider": provider, "model": model, **(failure_of(one) or {})}
             for (provider, model), one in sorted(models.items())
         ]
+    if services.storage.warning:
+        document["storage"] = services.storage.warning
     if (queue := services.runs.queue) is not None:
         try:
             async with asyncio.timeout(ASK_SECONDS):

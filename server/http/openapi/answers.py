@@ -153,6 +153,8 @@ class ReadyAnswer(TypedDict):
     crew: str
     config: dict[str, Any]
     runs_unplayable: int
+    # the database is nearly full
+    storage: NotRequired[str]
     workers: NotRequired[int]
     runs_waiting: NotRequired[int]
 
