@@ -42,6 +42,19 @@ def resolve(value: Any) -> Any:
             return value
 
 
+def plain(value: Any) -> Any:
+    """What `resolve` gives, with texts of Python's own type, also in keys: to be written again."""
+    match resolve(value):
+        case dict() as found:
+            return {str(key): plain(inner) for key, inner in found.items()}
+        case list() as found:
+            return [plain(inner) for inner in found]
+        case str() as text:
+            return str(text)
+        case other:
+            return other
+
+
 def _resolve_scalar(text: Plain) -> Any:
     if text in TRUTH_VALUES:
         return TRUTH_VALUES[text]

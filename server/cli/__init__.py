@@ -7,6 +7,6 @@ them), `opening` (from the command line to a crew), `play` (a run in the termina
 `inbox`, `validate`, `explain`, `tokens`, `audit` (who did what), `grants` (approvals that outlive
 their run), `talk` and `conversations`, `notify`, `schedules`, `leaks` (`crew leakcheck`), `sarif`,
 `json_schema`, `api_file` (an OpenAPI document that is given), `lock` (mcp.lock.json), `starter`,
-`samples` (arguments for rehearsals), `runbook`, `starter_from` and `interview` (what `crew init`
-writes), `exits` (how a command ends).
+`samples` (arguments for rehearsals), `runbook`, `imports` (files of other programs), `starter_from`
+and `interview` (what `crew init` writes), `exits` (how a command ends).
 """

@@ -31,8 +31,9 @@ def init(
         typer.Option(
             "--from",
             metavar="KIND",
-            help="Write one with the tools of an API, a server or a runbook: FILE --from openapi, "
-            "'COMMAND ARGUMENTS' --from mcp (or URL), --from runbook.md.",
+            help="Write one of what there is: FILE --from openapi, 'COMMAND ARGUMENTS' --from mcp "
+            "(or URL), --from runbook.md, or --from a file of a desktop client or editor "
+            "(mcpServers), of crewAI, cagent or conductor.",
         ),
     ] = None,
     yes: Annotated[bool, typer.Option("--yes", help="Ask nothing: write the small crew.")] = False,
@@ -57,8 +58,8 @@ def init(
     if source is not None:
         made = _made(source, of)
     if made is not None:
-        for one in made.left_out:
-            print(visible(f"left out: {one}"), file=sys.stderr)
+        for one in made.told:
+            print(visible(one), file=sys.stderr)
         written = {**made.files, **starter_files(None)}
     else:
         written = starter_files("full" if full else "small")
@@ -75,7 +76,7 @@ def init(
     if full:
         query, option = "Our web site is slow", " --provider scripted"
     elif made is not None:
-        query, option = made.query, " --dry" if made.dry else ""
+        query, option = made.query, made.option
     print(
         visible(f"Wrote {folder}."), f"Try: crew run {quoted(folder)} {shell_quoted(query)}{option}"
     )

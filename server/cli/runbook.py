@@ -124,7 +124,8 @@ def crew_of_runbook(file: Path) -> Made:
     ]
     files = operator_crew(PROMPT + without_variables(text), commands.entries, rehearsed)
     query = f"{title}: please begin" if title else "Please begin"
-    return Made(files, query, commands.left_out, dry=bool(commands.entries))
+    told = [f"left out: {one}" for one in commands.left_out]
+    return Made(files, query, told, option=" --dry" if commands.entries else "")
 
 
 def _read(tokens: list[Token]) -> tuple[str, Commands]:

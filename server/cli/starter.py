@@ -29,10 +29,10 @@ class Made:
     files: Files
     # what it may be asked first
     query: str
-    # what could not be made, each with why
-    left_out: list[str] = field(default_factory=list)
-    # it has tools that act: its first run should call only those that read
-    dry: bool = False
+    # what is another than it was, or is left out, each with why
+    told: list[str] = field(default_factory=list)
+    # of the first run: `--dry` where it has tools that act, say
+    option: str = ""
 
 
 def starter_files(name: str | None) -> Files:
@@ -107,5 +107,17 @@ def without_variables(text: str) -> str:
 
 
 def to_yaml(data: Any) -> str:
-    """As YAML, in the order given."""
-    return yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=100)
+    """As YAML, in the order given; a text of several lines as such."""
+    return yaml.dump(data, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=100)
+
+
+class _Dumper(yaml.SafeDumper):
+    """Writes as people do."""
+
+
+def _represent_text(dumper: _Dumper, text: str) -> yaml.Node:
+    style = "|" if "\n" in text else None
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+
+
+_Dumper.add_representer(str, _represent_text)

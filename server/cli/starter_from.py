@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from server.cli.api_file import ApiFile
+from server.cli.imports.detect import ENDINGS, crew_of_file
 from server.cli.runbook import crew_of_runbook
 from server.cli.samples import sample_arguments
 from server.cli.starter import Files, Made, operator_crew
@@ -24,13 +25,14 @@ PROMPT = """\
 You are {{name}}, {{role}}. Answer with what your tools tell you. Say so when they cannot tell it.
 """
 QUERY = "What can you do?"
+DRY = " --dry"
 
 
 def crew_from(kind: str, source: str | None) -> Made:
     """A crew made from what there is.
 
     Args:
-        kind: `openapi` or `mcp`; or the file of a runbook, without a source.
+        kind: `openapi` or `mcp`; or, without a source, the file of a runbook or of another program.
         source: a document's file, or a command or URL.
 
     Raises:
@@ -40,14 +42,19 @@ def crew_from(kind: str, source: str | None) -> Made:
         case "openapi", str():
             return _from_openapi(Path(source))
         case "mcp", str():
-            return Made(_from_mcp(source), QUERY, dry=True)
+            return Made(_from_mcp(source), QUERY, option=DRY)
         case (("openapi" | "mcp"), None):
             wanted = "the document's file" if kind == "openapi" else "a command or URL"
             raise ToolDefinitionError(f"--from {kind} needs {wanted} behind DIR")
         case _, None if kind.endswith((".md", ".markdown", ".txt")):
             return crew_of_runbook(Path(kind))
+        case _, None if kind.endswith(ENDINGS) or Path(kind).is_dir():
+            return crew_of_file(Path(kind)) or _from_openapi(Path(kind))
         case _:
-            expected = "openapi FILE, mcp COMMAND, or the file of a runbook (.md)"
+            expected = (
+                "openapi FILE, mcp COMMAND, the file of a runbook (.md), or a file of another "
+                "program (.json, .yaml)"
+            )
             raise ToolDefinitionError(f"--from takes {expected}, not {kind!r}")
 
 
@@ -56,11 +63,11 @@ def _from_openapi(file: Path) -> Made:
     name, server = _name(document.data.get("info")), _server(document.data.get("servers"))
     reads: list[str] = []
     acts: list[str] = []
-    left_out: list[str] = []
+    told: list[str] = []
     calls: dict[bool, tuple[str, dict[str, Any]]] = {}
     for operation, made in document.tools(document.operations, server, f"{name}_"):
         if isinstance(made, ToolDefinitionError):
-            left_out.append(str(made))
+            told.append(f"left out: {made}")
         else:
             tool, entry = made
             is_safe = entry.method in SAFE_METHODS
@@ -78,7 +85,7 @@ def _from_openapi(file: Path) -> Made:
     # first one that reads, then one that acts
     rehearsed = [calls[is_safe] for is_safe in (True, False) if is_safe in calls]
     files = {**operator_crew(PROMPT, tools, rehearsed), file.name: document.text}
-    return Made(files, QUERY, left_out, dry=True)
+    return Made(files, QUERY, told, option=DRY)
 
 
 def _name(info: Any) -> str:

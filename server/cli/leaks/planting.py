@@ -13,7 +13,7 @@ from crew.config.sources import ENDINGS
 from crew.config.yaml_reader import read
 from server.cli.leaks.hostile_model import NOTICES
 from server.settings import VARIABLES
-from tools.yaml_shape import resolve
+from tools.yaml_shape import plain
 
 # has what URLs and base64 write in another way
 CANARY = "cnry/{}+{}"
@@ -74,7 +74,7 @@ def redirect(folder: Path, port: int, plant: Plant) -> None:
         if is_crew and path.stem not in ("crew", "tools"):
             continue
         # as crews are read: `on` is a text
-        data = _plain(resolve(read(path.name, path.read_bytes()).data))
+        data = plain(read(path.name, path.read_bytes()).data)
         if not isinstance(data, dict):
             continue
         if is_crew:
@@ -101,26 +101,13 @@ def redirect(folder: Path, port: int, plant: Plant) -> None:
         path.write_text(yaml.safe_dump(data, allow_unicode=True), encoding="utf-8")
 
 
-def _plain(value: Any) -> Any:
-    """With texts of Python's own type, also in keys."""
-    match value:
-        case dict():
-            return {str(key): _plain(part) for key, part in value.items()}
-        case list():
-            return [_plain(part) for part in value]
-        case str():
-            return str(value)
-        case _:
-            return value
-
-
 def _mcp_names(folder: Path) -> tuple[str, ...]:
     """The names of entries that are MCP servers, which begin those of their tools."""
     found = []
     for stem in ("crew", "tools"):
         for ending in ENDINGS:
             path = folder / f"{stem}{ending}"
-            data = _plain(read(path.name, path.read_bytes()).data) if path.is_file() else None
+            data = plain(read(path.name, path.read_bytes()).data) if path.is_file() else None
             tools = data.get("tools") if isinstance(data, dict) else None
             found += [name for name, one in (tools or {}).items() if _is_server(one)]
     # no name begins with this one
