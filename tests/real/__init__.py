@@ -1,1 +1,1 @@
-"""Servers that others wrote, and the conformance suite of the protocol."""
+"""What others wrote: MCP servers, the conformance suite, a real model, a gateway."""

@@ -113,18 +113,19 @@ class ModelServer:
 
 
 @asynccontextmanager
-async def model_server(reply: Reply | list[bytes]) -> AsyncIterator[ModelServer]:
+async def model_server(reply: Reply | list[bytes], port: int = 0) -> AsyncIterator[ModelServer]:
     """A server of chat completions.
 
     Args:
         reply: makes the answer to a request; or answers in turn, of which the last one stays.
+        port: 0: any.
     """
     if isinstance(reply, list):
         answers = list(reply)
         kept = ModelServer(lambda _: answers.pop(0) if len(answers) > 1 else answers[0])
     else:
         kept = ModelServer(reply)
-    server = await asyncio.start_server(kept.serve, "127.0.0.1", 0)
+    server = await asyncio.start_server(kept.serve, "127.0.0.1", port)
     kept.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
     try:
         yield kept
