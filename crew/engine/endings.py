@@ -1,17 +1,20 @@
 """A run's row when a segment has ended; pure."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from agents.context.plan import SummaryBlock
+from agents.events import ToolReturned
 from agents.messages import AgentMessage, Message, encode_messages
 from crew.crew import Crew
+from crew.journal.branches import Branch
 from crew.journal.conversations import Exchange, owner_of
 from crew.journal.exchanges import ChoreRules, ExchangeEnd
 from crew.journal.questions import question_text
 from crew.journal.rows import RunRow
 from crew.journal.said import Said
 from crew.journal.state import RunState
+from tools.calls import ToolResult
 
 
 def ended_row(
@@ -55,6 +58,24 @@ def ended_row(
         last_seq=state.seq,
         stored_bytes=row.stored_bytes + recorded_bytes,
     )
+
+
+def cut_off(
+    branches: Iterable[Branch], crew: Crew, group: str | None, why: str
+) -> Iterator[ToolReturned]:
+    """The results of calls that had started, and are cut off: nobody waits for others any more.
+
+    Args:
+        branches: that do not go on.
+        crew: of the run.
+        group: that they are members of.
+        why: what has cut them off.
+    """
+    text = f"cut off: {why}; whether it has acted is not known"
+    for branch in branches:
+        for call in [one for one in branch.open_calls if one.id in branch.started_calls]:
+            result, name = ToolResult.of(call, "error", text, 1), crew.name_of(branch.agent_id)
+            yield ToolReturned(branch.agent_id, name, group, result)
 
 
 def ended_exchange(row: RunRow, state: RunState, crew: Crew) -> ExchangeEnd | None:

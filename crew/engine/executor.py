@@ -13,7 +13,7 @@ from crew.engine.asking import Asked, Asking, Overdue, act
 from crew.engine.context import Contexts
 from crew.engine.crashes import crash
 from crew.engine.emitting import Emitter, Recorder
-from crew.engine.endings import ended_exchange, ended_row
+from crew.engine.endings import cut_off, ended_exchange, ended_row
 from crew.engine.groups import GroupFailed, GroupRunner
 from crew.engine.masking import MaskedEvents
 from crew.journal.branches import Branch
@@ -103,7 +103,11 @@ class CrewExecutor:
     def cancel(self, reason: CancelReason) -> None:
         """Record that the run was cancelled; its loop has stopped already."""
         if self.state.status == "running":
-            self._finish(reason, self.state.main.agent_id, self.state.last_answer)
+            state = self.state
+            group = state.group.name if state.group is not None and not state.group.ended else None
+            for result in cut_off(state.branches, self.crew, group, f"the run was {reason}"):
+                self._record(result)
+            self._finish(reason, state.main.agent_id, state.last_answer)
 
     def fail(self, reason: ErrorReason, text: str) -> None:
         """Record that the run failed outside its loop; nothing once it has ended."""

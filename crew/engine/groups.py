@@ -12,6 +12,7 @@ from agents.marks import quote_member_marks
 from agents.turn import Turn
 from crew.crew import Crew
 from crew.engine.asking import Asking, act
+from crew.engine.endings import cut_off
 from crew.journal.branches import Branch
 from crew.journal.events import Event, ParallelEnded, ParallelStarted
 from crew.journal.state import RunState
@@ -143,6 +144,10 @@ class GroupRunner:
             late = all(code == "member_timeout" for code in failed.values())
             text = f"no member of {name} has an answer: {', '.join(in_order)} failed"
             raise GroupFailed("timeout" if late else "model", text)
+        # the calls of those that were late, or that nobody waits for any more
+        others = [branch for branch in group.members.values() if branch.answer is None]
+        for result in cut_off(others, self.crew, name, f"the group {name} has ended without it"):
+            await self.emit(result)
         joined = join_answers(answers)
         await self.emit(ParallelEnded(name, tuple(answers), tuple(in_order), joined))
 

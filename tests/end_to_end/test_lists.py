@@ -107,7 +107,12 @@ def test_runs_are_found_again(server: ServerProcess):
         listed = http.get("/api/crew/runs", params={"text": "web"}).json()["runs"][0]
         assert listed["usage"]["total_tokens"] > 0
         assert listed["duration_seconds"] >= 0
-        for wrong in ({"since": "yesterday"}, {"agent_id": "../x"}, {"text": "x" * 201}):
+        for wrong in (
+            {"since": "yesterday"},
+            {"since": "2026-02-30"},
+            {"agent_id": "../x"},
+            {"text": "x" * 201},
+        ):
             answer = http.get("/api/crew/runs", params=wrong)
             assert answer.status_code == 400
             assert next(iter(wrong)) in answer.json()["detail"]

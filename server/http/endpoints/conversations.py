@@ -26,7 +26,7 @@ MAX_LISTED = 500
 MAX_TEXT = 200
 USER = frozenset({"user_id"})
 # where the next page begins: when the last one was used, and its id
-CURSOR = re.compile(r"([0-9TZ:.-]{1,40})~([A-Za-z0-9_-]{1,128})")
+CURSOR = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,6})?Z)~([A-Za-z0-9_-]{1,128})")
 
 
 async def collection(request: Request) -> Response:

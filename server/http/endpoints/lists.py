@@ -3,6 +3,7 @@
 import asyncio
 import re
 from collections.abc import Mapping
+from datetime import date
 from typing import Any, get_args
 
 from starlette.requests import Request
@@ -98,7 +99,16 @@ def _time(given: Mapping[str, str], field: str) -> str | None:
     text = given.get(field)
     if text is None:
         return None
-    if re.fullmatch(TIME, text) is None:
+    if re.fullmatch(TIME, text) is None or not _is_day(text[:10]):
         raise bad_request([(field, "is a time like 2026-01-31T09:30:00Z, or 2026-01-31")])
     # as text it comes before all times within that second, day, month or year
     return text.removesuffix("Z")
+
+
+def _is_day(text: str) -> bool:
+    """Whether a calendar has it; a year or a month alone is one, too."""
+    try:
+        date.fromisoformat(f"{text}-01-01"[:10] if len(text) < len("2026-01-31") else text)
+    except ValueError:
+        return False
+    return True

@@ -325,8 +325,10 @@ async def test_a_cancelled_run_leaves_no_call_without_its_result(tmp_path: Path)
             assert (await run.outcome()).status == "cancelled"
             await (await runs.start(Query("and?", conversation_id="c1"))).outcome()
     shown = server.asked[-1]["messages"]
-    assert [one["role"] for one in shown] == ["system", "user", "assistant", "user"]
-    assert (shown[2]["content"], shown[2].get("tool_calls")) == ("Let me look.", None)
+    assert [one["role"] for one in shown] == ["system", "user", "assistant", "tool", "user"]
+    assert shown[2]["content"] == "Let me look."
+    assert "cut off: the run was cancelled" in shown[3]["content"]
+    assert shown[3]["tool_call_id"] == shown[2]["tool_calls"][0]["id"]
 
 
 async def test_the_same_request_again_finds_its_run(tmp_path: Path):
