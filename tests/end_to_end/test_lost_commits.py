@@ -44,9 +44,10 @@ def test_a_server_without_its_last_commits(fleet: Fleet):
     slow_crew(fleet.folder)
     http = fleet.replica()
     worker = fleet.worker()
-    run_id = begin(http)
-    until(lambda: len(records(fleet, run_id)) == 2)
+    # connected before: the model answers after a second
     with psycopg.connect(fleet.database) as connection:
+        run_id = begin(http)
+        until(lambda: len(records(fleet, run_id)) == 2)
         connection.execute(LOST.format("crew_events", "crew_events"))
     until(lambda: status(http, run_id) == "completed")
     check(events(http, run_id), worker.log.read_text())

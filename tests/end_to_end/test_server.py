@@ -81,6 +81,8 @@ def test_a_run_as_one_document(server: ServerProcess):
         "user_id",
         "conversation_id",
         "exchange",
+        "source",
+        "source_name",
         "usage",
         "duration_seconds",
     }
