@@ -91,9 +91,11 @@ def _lead(
             said = foreign.data["agents"][other]
             when = said.get("description") if isinstance(said, Mapping) else ""
             draft.lead(ids[name], signal_of(other), target, str(when or ""))
-            if comes_back and target not in draft.defaults:
-                draft.defaults[target] = ids[name]
-            foreign.changed(*place, why=f"the signal {signal_of(other)} leads to it")
+            why = f"the signal {signal_of(other)} leads to it"
+            if comes_back:
+                # an agent of two teams has one way back
+                why = f"{why}; it leads back to {draft.defaults.setdefault(target, ids[name])}"
+            foreign.changed(*place, why=why)
 
 
 def _model(draft: Draft, foreign: Foreign, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
