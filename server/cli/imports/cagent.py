@@ -146,6 +146,6 @@ def _toolset(draft: Draft, foreign: Foreign, path: tuple[str | int, ...], given:
 
 def _name_of(reached: Mapping[str, Any]) -> str:
     """A server without a name: of its package, its program or its host."""
-    words = [str(one) for one in reached.get("args") or [] if not str(one).startswith("-")]
+    words = [str(one) for one in items(reached.get("args")) if not str(one).startswith("-")]
     text = (words or [str(reached.get("command") or reached.get("url") or "server")])[0]
     return text.rstrip("/").rpartition("/")[2] or "server"

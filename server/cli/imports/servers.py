@@ -20,7 +20,7 @@ from tools.errors import ToolDefinitionError
 from tools.guards import Guards
 from tools.kinds import ToolMaker
 from tools.kinds.mcp.definitions import Definition
-from tools.secrets import SECRET_HEADER
+from tools.secrets import SECRET_HEADER, Secrets
 
 # what says how a server is reached; the form of the entry says it too
 REACHED = ("type", "transport", "transportType", "transport_type")
@@ -40,8 +40,11 @@ class Servers:
     folder: Path
     entries: dict[str, Any] = field(default_factory=dict)
     locked: dict[str, list[Definition]] = field(default_factory=dict)
-    # why others did not start, by what they are
+    # by what they are: the names of those that started, and why others did not
+    started: dict[str, str] = field(default_factory=dict)
     failed: dict[str, str] = field(default_factory=dict)
+    # what a server that does not start may repeat
+    secrets: Secrets = field(default_factory=Secrets)
 
     def add(self, foreign: Foreign, path: YamlPath, name: str, given: Any) -> str | None:
         """Make an entry of a server, or say why there is none; its name in tools.yaml.
@@ -61,18 +64,18 @@ class Servers:
             foreign.left_out(*path, why="it is disabled there")
             return None
         entry, started = self._entry(foreign, path, given)
-        for key, known in self.entries.items():
-            if known == entry:
-                foreign.taken(*path)
-                return key
         own, shown = id_of(name, self.entries), json.dumps(entry, ensure_ascii=False)
+        if shown in self.started:
+            foreign.taken(*path)
+            return self.started[shown]
         try:
             if shown in self.failed:
                 raise ToolDefinitionError(self.failed[shown])
             maker = ToolMaker(self.folder, Guards(SYSTEM_CLOCK))
             found = maker.list_mcp(own, McpServer.model_validate(started))
         except (ToolDefinitionError, ValidationError) as error:
-            self.failed[shown] = str(error).partition("\n")[0][:200]
+            said = self.secrets.mask_cut(str(error)).partition("\n")[0]
+            self.failed[shown] = said[:200]
             why = f"it did not start ({self.failed[shown]}); in tools.yaml it would be {shown}"
             foreign.left_out(*path, why=why)
             return None
@@ -82,7 +85,7 @@ class Servers:
             if one.effect == "read"
         }
         self.entries[own] = {**entry, **({"tools": reads} if reads else {})}
-        self.locked[own] = found
+        self.locked[own], self.started[shown] = found, own
         foreign.changed(*path, why=f"a person approves calls of {own} that do not only read")
         return own
 
@@ -105,6 +108,7 @@ class Servers:
                         written, why = _secret_argument(before, text)
                         entry[key].append(written)
                         if why:
+                            self.secrets.add(text.rpartition("=")[2])
                             foreign.changed(*path, key, number, why=why)
                 case (("env" | "headers"), dict()):
                     entry[key], started[key] = {}, {}
@@ -113,6 +117,7 @@ class Servers:
                         entry[key][name] = written
                         started[key][name] = written if VARIABLE.search(str(text)) else str(text)
                         if why:
+                            self.secrets.add(str(text))
                             foreign.changed(*path, key, name, why=why)
                 case "tools", list() if "*" not in value:
                     entry["allow"] = started["allow"] = [str(one) for one in value]

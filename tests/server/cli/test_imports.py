@@ -178,6 +178,29 @@ def test_servers_of_a_client(tmp_path: Path):
     assert [(one["tool"], one["pin"]) for one in listed] == [("notes_t", "locked")]
 
 
+@needs_linux
+def test_a_server_that_repeats_its_secret_and_one_that_two_agents_have(tmp_path: Path):
+    """What it says is shown without the secret; the other is one entry."""
+    told = "import os, sys; sys.exit('bad key ' + os.environ['A_KEY'])"
+    failing = {"command": "python3", "args": ["-c", told], "env": {"A_KEY": "sk-repeated-123"}}
+    (tmp_path / "client.json").write_text(json.dumps({"mcpServers": {"a": failing}}))
+    made = crew("init", tmp_path / "one", "--from", tmp_path / "client.json")
+    assert (made.returncode, "did not start" in made.stderr) == (0, True)
+    assert "sk-repeated-123" not in made.stderr + (tmp_path / "one" / "imported.md").read_text()
+    reads = "def listed(request):\n    reads = {**TOOL, 'annotations': {'readOnlyHint': True}}\n    result(request, tools=[reads])\n"
+    entry = raw_server(tmp_path, reads)
+    server = {"type": "mcp", "command": entry["command"], "args": entry["args"]}
+    agents = {
+        name: {"model": "openai/x", "instruction": "Do.", "toolsets": [server]}
+        for name in ("root", "b")
+    }
+    agents["root"]["sub_agents"] = ["b"]
+    (tmp_path / "team.yaml").write_text(yaml.safe_dump({"agents": agents}))
+    found, _, _ = imported(tmp_path / "two", tmp_path / "team.yaml")
+    assert len(found["tools"]["tools"]) == 1
+    assert found["root"]["tools"] == found["b"]["tools"]
+
+
 def test_an_openapi_document_by_its_name(tmp_path: Path):
     """As with `--from openapi`."""
     (tmp_path / "api.yaml").write_text(f"{API}info: {{ title: Users }}\n")
