@@ -9,6 +9,7 @@ from typing import Protocol
 
 from agents.model import Around, EmitModelEvent, Model, ModelReply, ModelRequest
 from tools.clock import Clock
+from tools.loops import PerLoop
 
 # a lease is kept for so long after its process was heard last, and kept so often
 LEASE_SECONDS = 10.0
@@ -27,8 +28,8 @@ class Leases(Protocol):
         """
         ...
 
-    async def keep_place(self, holder: str, seconds: float) -> None:
-        """Keep a place for so long from now."""
+    async def keep_place(self, name: str, holder: str, seconds: float) -> None:
+        """Keep a place for so long from now; take it again if it was lost meanwhile."""
         ...
 
     async def leave_place(self, holder: str) -> None:
@@ -42,17 +43,18 @@ class Places:
     def __init__(self, clock: Clock) -> None:
         self.clock = clock
         self.leases: Leases | None = None
-        self._here: dict[tuple[str, int], asyncio.Semaphore] = {}
+        self._here: PerLoop[dict[tuple[str, int], asyncio.Semaphore]] = PerLoop(dict)
         # one call of an agent asks for a lease at a time: the others are behind it anyway
-        self._asking: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._asking: PerLoop[defaultdict[str, asyncio.Lock]] = PerLoop(_locks)
 
     @asynccontextmanager
     async def place(self, agent_id: str, limit: int) -> AsyncIterator[None]:
         """Wait for one of an agent's places; it is taken for as long as the block lasts."""
         key = (agent_id, limit)
-        here = self._here.get(key)
+        known = self._here.get()
+        here = known.get(key)
         if here is None:
-            here = self._here[key] = asyncio.Semaphore(limit)
+            here = known[key] = asyncio.Semaphore(limit)
         async with here:
             if self.leases is None:
                 yield
@@ -64,10 +66,10 @@ class Places:
     async def _lease(self, leases: Leases, agent_id: str, limit: int) -> AsyncIterator[None]:
         holder = secrets.token_hex(8)
         try:
-            async with self._asking[agent_id]:
+            async with self._asking.get()[agent_id]:
                 while not await leases.take_place(agent_id, limit, holder, LEASE_SECONDS):
                     await self.clock.sleep(RETRY_SECONDS)
-            keeping = asyncio.create_task(self._keep(leases, holder))
+            keeping = asyncio.create_task(self._keep(leases, agent_id, holder))
             try:
                 yield
             finally:
@@ -76,10 +78,14 @@ class Places:
             # also if this was cancelled while the place was taken
             await asyncio.shield(leases.leave_place(holder))
 
-    async def _keep(self, leases: Leases, holder: str) -> None:
+    async def _keep(self, leases: Leases, agent_id: str, holder: str) -> None:
         while True:
             await self.clock.sleep(KEEP_SECONDS)
-            await leases.keep_place(holder, LEASE_SECONDS)
+            await leases.keep_place(agent_id, holder, LEASE_SECONDS)
+
+
+def _locks() -> defaultdict[str, asyncio.Lock]:
+    return defaultdict(asyncio.Lock)
 
 
 class Limited(Around):

@@ -39,6 +39,7 @@ from tools.definition import Tool
 from tools.guards import Guards
 from tools.kinds import ToolMaker
 from tools.kinds.mcp.servers import Servers
+from tools.loops import LoopOwner
 from tools.secrets import Secrets
 from tools.toolbox import Toolbox
 
@@ -88,6 +89,7 @@ class Recipe:
     health: Health = field(default_factory=Health, compare=False)
     # of MCP
     servers: Servers = field(default_factory=Servers, compare=False)
+    loop: LoopOwner = field(default_factory=LoopOwner, compare=False)
     # only tools that read are called
     dry: bool = False
     # models are asked; else they need no key
@@ -120,11 +122,7 @@ class Recipe:
         find_secrets(environment, self.secrets)
         files = read_files(sources, environment, self.secrets, literals)
         maker = ToolMaker(
-            sources.folder,
-            self.guards,
-            files.api_documents,
-            files.locked,
-            self.servers,
+            sources.folder, self.guards, files.api_documents, files.locked, self.servers
         )
         tools, problems = make_tools(files, self.tools, maker, imports=imports)
         found = [*files.problems, *problems, *validate(files, tools)]

@@ -13,7 +13,8 @@ shapes of tools.yaml), `places` (an argument in the texts of an entry), `yaml_sh
 all shapes), `described` (models that are documented by their source), `clock` (time, handed in),
 `suggest` (did you mean), `texts` (changed: all of a JSON value, and for a terminal), `secrets`
 (found and masked), `forms` (what a tool asks a person), `server_words` (what a server says with an
-error), `lazy` (names that are imported when they are used), `json_pointer`, `errors`.
+error), `lazy` (names that are imported when they are used), `loops` (what belongs to one event
+loop), `json_pointer`, `errors`.
 """
 
 from typing import TYPE_CHECKING

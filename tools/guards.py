@@ -7,10 +7,12 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Literal
 
 from tools.clock import Clock
 from tools.errors import ToolError
+from tools.loops import PerLoop
 from tools.retry import RETRIED, ErrorClass
 
 Outcome = Literal["success", "failure", "neutral"]
@@ -126,9 +128,14 @@ class Guard:
     clock: Clock
     limits: CallLimits = field(default_factory=CallLimits)
     breaker: Breaker | None = None
-    _places: asyncio.Semaphore | None = None
+    _places: PerLoop[asyncio.Semaphore] | None = field(init=False, default=None)
     # when the next call may begin, on the clock's monotonic time, had there been no pause
     _next: float = float("-inf")
+
+    def __post_init__(self) -> None:
+        limit = self.limits.max_concurrent
+        if limit is not None:
+            self._places = PerLoop(partial(asyncio.Semaphore, limit))
 
     @asynccontextmanager
     async def turn(self, seconds: float) -> AsyncIterator[Turn]:
@@ -143,22 +150,20 @@ class Guard:
         if self.breaker is not None:
             # before anything is waited for
             self.breaker.require_closed()
-        await self._take_place(seconds)
+        places = self._places.get() if self._places is not None else None
+        if places is not None:
+            await self._take_place(places, seconds)
         try:
             await self._await_turn(ends_at)
             yield Turn(self.breaker, self.breaker is not None and self.breaker.admit())
         finally:
-            if self._places is not None:
-                self._places.release()
+            if places is not None:
+                places.release()
 
-    async def _take_place(self, seconds: float) -> None:
-        if self.limits.max_concurrent is None:
-            return
-        if self._places is None:
-            self._places = asyncio.Semaphore(self.limits.max_concurrent)
+    async def _take_place(self, places: asyncio.Semaphore, seconds: float) -> None:
         try:
             async with self.clock.timeout(seconds):
-                await self._places.acquire()
+                await places.acquire()
         except TimeoutError:
             text = f"not called: {self.limits.max_concurrent} calls of it are still running"
             raise RefusedError(f"{text}; try again in a few seconds") from None

@@ -4,7 +4,6 @@ Through the openai package the same request takes three times as much CPU, and h
 import. What it would send of itself is in `Connections`: the key, the content type.
 """
 
-import asyncio
 import contextlib
 import importlib
 import ipaddress
@@ -18,6 +17,7 @@ from yarl import URL
 from agents.endpoint import Endpoint
 from agents.errors import ModelError, ProviderError
 from agents.providers.server_events import refuse_too_large
+from tools.loops import PerLoop
 from tools.secrets import Secrets
 
 PATH = "/chat/completions"
@@ -60,8 +60,7 @@ class Connections:
             **{name: text for name, text in self._headers.items() if name.lower() not in own},
             **dict(endpoint.headers),
         }
-        self._session: aiohttp.ClientSession | None = None
-        self._loop: asyncio.AbstractEventLoop | None = None
+        self._session: PerLoop[aiohttp.ClientSession] = PerLoop(self._open)
 
     async def post(self, body: bytes) -> aiohttp.ClientResponse:
         """Ask for a chat completion.
@@ -73,7 +72,7 @@ class Connections:
             ModelError: it is compressed, or too large; or the environment names no certificates.
         """
         # another host must not get the conversation and the headers
-        response = await self._open().post(
+        response = await self._session.get().post(
             self._url, data=aiohttp.BytesPayload(body), allow_redirects=False
         )
         try:
@@ -98,35 +97,30 @@ class Connections:
             raise ModelError("connection", text) from error
 
     def _open(self) -> aiohttp.ClientSession:
-        """The session of this event loop: a program may use a crew in one after the other."""
-        loop = asyncio.get_running_loop()
-        if self._session is None or self._loop is not loop:
-            seconds = min(CONNECT_SECONDS, self.endpoint.timeout_seconds)
-            self._loop = loop
-            self._session = aiohttp.ClientSession(
-                connector=aiohttp.TCPConnector(
-                    limit=MAX_CONNECTIONS,
-                    keepalive_timeout=KEEP_SECONDS,
-                    ssl=self.certificates() or True,
-                ),
-                headers=self._headers,
-                proxy=self.proxy,
-                # a whole answer has the time that its request has; a single read has no limit
-                timeout=aiohttp.ClientTimeout(total=None, sock_connect=seconds),
-                cookie_jar=aiohttp.DummyCookieJar(),
-                auto_decompress=False,
-                # gateways add long policies and traces
-                max_line_size=MAX_HEADER_BYTES,
-                max_field_size=MAX_HEADER_BYTES,
-                # it would be read for each request, in a thread
-                trust_env=False,
-            )
-        return self._session
+        seconds = min(CONNECT_SECONDS, self.endpoint.timeout_seconds)
+        return aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(
+                limit=MAX_CONNECTIONS,
+                keepalive_timeout=KEEP_SECONDS,
+                ssl=self.certificates() or True,
+            ),
+            headers=self._headers,
+            proxy=self.proxy,
+            # a whole answer has the time that its request has; a single read has no limit
+            timeout=aiohttp.ClientTimeout(total=None, sock_connect=seconds),
+            cookie_jar=aiohttp.DummyCookieJar(),
+            auto_decompress=False,
+            # gateways add long policies and traces
+            max_line_size=MAX_HEADER_BYTES,
+            max_field_size=MAX_HEADER_BYTES,
+            # it would be read for each request, in a thread
+            trust_env=False,
+        )
 
     async def aclose(self) -> None:
         """Close the connections."""
-        session, self._session = self._session, None
-        if session is not None and self._loop is asyncio.get_running_loop():
+        session = self._session.take()
+        if session is not None:
             await session.close()
 
 

@@ -73,7 +73,12 @@ class Revisions:
         return self.acquire(crew)
 
     def acquire(self, crew: Crew) -> Crew:
-        """A run of this crew is alive, or about to be; so the crew stays open."""
+        """A run of this crew is alive, or about to be; so the crew stays open.
+
+        Raises:
+            RuntimeError: the crew is used in another event loop.
+        """
+        crew.recipe.loop.enter()
         self._users[crew] += 1
         return crew
 

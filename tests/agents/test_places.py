@@ -119,11 +119,31 @@ async def test_a_place_of_a_dead_process_is_given_anew(postgres: Postgres):
     async with queues(postgres.database(), 1) as (queue,):
         assert await queue.take_place("a", 1, "dead", 0.0)
         assert await queue.take_place("a", 1, "alive", 0.0)
-        await queue.keep_place("alive", 60.0)
+        await queue.keep_place("a", "alive", 60.0)
         assert not await queue.take_place("a", 1, "late", 60.0)
         assert await queue.take_place("b", 1, "other", 60.0)
         await queue.leave_place("alive")
         assert await queue.take_place("a", 1, "late", 60.0)
+
+
+@needs_postgres
+async def test_a_place_outlives_a_crash_of_the_database(postgres: Postgres):
+    """And one that was lost all the same is taken again, before those who wait."""
+    async with queues(postgres.database(), 1) as (queue,):
+        assert await queue.take_place("a", 1, "working", 60.0)
+        postgres.checkpoint()
+        postgres.restart()
+        while not await queue.take_place("b", 1, "probe", 60.0):
+            # the first connections are those of before
+            pass
+        assert not await queue.take_place("a", 1, "waiting", 60.0)
+        # as a failover to a standby that is behind loses it
+        await queue.leave_place("working")
+        await queue.keep_place("a", "working", 60.0)
+        assert not await queue.take_place("a", 1, "waiting", 60.0)
+        assert not await queue.take_place("a", 1, "late", 60.0)
+        await queue.leave_place("working")
+        assert await queue.take_place("a", 1, "waiting", 60.0)
 
 
 @needs_postgres
@@ -144,7 +164,7 @@ async def test_no_place_is_given_while_the_database_is_away(postgres: Postgres):
         postgres.stop()
         try:
             assert not await queue.take_place("a", 1, "x", 60.0)
-            await queue.keep_place("x", 60.0)
+            await queue.keep_place("a", "x", 60.0)
             await queue.leave_place("x")
         finally:
             postgres.start()

@@ -166,11 +166,12 @@ class JobQueue:
                 return bool(await connection.fetchval(IS_TAKEN, name, limit, number))
         return False
 
-    async def keep_place(self, holder: str, seconds: float) -> None:
+    async def keep_place(self, name: str, holder: str, seconds: float) -> None:
         """See agents.places."""
         with contextlib.suppress(StoreError):
-            async with self.server.connection() as connection:
-                await connection.execute(KEEP_PLACE, holder, seconds)
+            async with self.server.connection() as connection, connection.transaction():
+                await connection.execute(LOCK_PLACES, name)
+                await connection.execute(KEEP_PLACE, name, holder, seconds)
 
     async def leave_place(self, holder: str) -> None:
         """See agents.places."""

@@ -122,8 +122,14 @@ VALUES ($1, $2, clock_timestamp() + $3 * interval '1 second')
 ON CONFLICT (holder) DO UPDATE SET until = excluded.until RETURNING number
 """
 IS_TAKEN = "SELECT count(*) < $2 FROM crew_places WHERE name = $1 AND number < $3"
+# one that was lost is taken again, before all who wait: its call is being made
 KEEP_PLACE = """
-UPDATE crew_places SET until = clock_timestamp() + $2 * interval '1 second' WHERE holder = $1
+INSERT INTO crew_places (name, holder, until, number)
+VALUES (
+    $1, $2, clock_timestamp() + $3 * interval '1 second',
+    (SELECT least(min(number), 0) - 1 FROM crew_places WHERE name = $1)
+)
+ON CONFLICT (holder) DO UPDATE SET until = excluded.until
 """
 LEAVE_PLACE = "DELETE FROM crew_places WHERE holder = $1"
 ANNOUNCE_WORKER = """

@@ -49,7 +49,7 @@ class NoWorker:
         """There is none."""
         return False
 
-    async def keep_place(self, holder: str, seconds: float) -> None:
+    async def keep_place(self, name: str, holder: str, seconds: float) -> None:
         """There is none."""
 
     async def leave_place(self, holder: str) -> None:

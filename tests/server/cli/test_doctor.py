@@ -146,3 +146,25 @@ async def test_the_script_is_looked_at(tmp_path: Path):
     folder = write_crew(tmp_path / "keyless", {"a": {"provider": "openai"}})
     found = doctor(folder)
     assert (found.returncode, "set OPENAI_API_KEY" in found.stdout) == (1, True)
+
+
+@pytest.mark.parametrize("command", ["doctor", "validate", "tools"])
+def test_a_tool_gets_no_token_while_files_are_checked(tmp_path: Path, command: str):
+    """Its module is imported, without the tokens of a server."""
+    (tmp_path / "peek.py").write_text(
+        "import os\nfrom pathlib import Path\n"
+        "names = [name for name in os.environ if 'TOKEN' in name]\n"
+        "Path(__file__).with_name('seen').write_text(' '.join(names))\n"
+        "def peek() -> str:\n    'Peek.'\n"
+    )
+    tools = {"peek": {"kind": "python", "function": "peek.py:peek", "effect": "read"}}
+    folder = write_crew(tmp_path, {"a": {"tools": ["peek"]}}, [{"say": "x"}], tools)
+    tokens = {"CREW_API_TOKENS": f"admin:{'t' * 24}", "CREW_TOKEN": "u" * 24}
+    subprocess.run(
+        [BIN / "crew", command, folder],
+        capture_output=True,
+        check=True,
+        env=clean_environment(**tokens, OTHER_TOKEN="v"),
+        timeout=60,
+    )
+    assert (tmp_path / "seen").read_text() == "OTHER_TOKEN"

@@ -13,6 +13,8 @@ from contextlib import suppress
 from itertools import count
 from pathlib import Path
 
+from tools.loops import goes_on_here
+
 VARIABLE = "CREW_CALL"
 # one look at all processes takes milliseconds
 SWEEP_SECONDS = 0.5
@@ -40,7 +42,7 @@ class Marks:
     def end(self, mark: str) -> None:
         """A call has ended: what carries its mark is ended soon."""
         self._ended.add(mark)
-        if self._sweeping is None or self._sweeping.done():
+        if not goes_on_here(self._sweeping):
             self._sweeping = asyncio.ensure_future(self._sweep())
 
     async def _sweep(self) -> None:
@@ -58,8 +60,7 @@ class Marks:
 
     async def close(self) -> None:
         """End at once what ended calls have left."""
-        # one that is done may be of an event loop that has ended: servers are listed in their own
-        if self._sweeping is not None and not self._sweeping.done():
+        if self._sweeping is not None and goes_on_here(self._sweeping):
             self._sweeping.cancel()
             await asyncio.wait({self._sweeping})
         if self._ended:

@@ -4,6 +4,7 @@ import importlib
 from typing import Any
 
 from tools.kinds.http.addresses import Allowance
+from tools.loops import PerLoop
 
 
 class Connections:
@@ -13,19 +14,19 @@ class Connections:
     """
 
     def __init__(self) -> None:
-        self._sessions: dict[Allowance, Any] = {}
+        self._sessions: PerLoop[dict[Allowance, Any]] = PerLoop(dict)
 
     def session(self, allowance: Allowance) -> Any:
         """The pool of an allowance, an aiohttp.ClientSession."""
-        session = self._sessions.get(allowance)
+        sessions = self._sessions.get()
+        session = sessions.get(allowance)
         if session is None:
             # takes its time to import, which crews without HTTP tools should not wait for
             client = importlib.import_module("tools.kinds.http.client")
-            session = self._sessions[allowance] = client.make_session(allowance)
+            session = sessions[allowance] = client.make_session(allowance)
         return session
 
     async def close(self) -> None:
         """Close all connections."""
-        sessions, self._sessions = self._sessions, {}
-        for session in sessions.values():
+        for session in (self._sessions.take() or {}).values():
             await session.close()

@@ -13,6 +13,7 @@ from tools.context import ToolContext
 from tools.errors import PermanentError
 from tools.kinds.mcp.definitions import Definition, SessionEndedError
 from tools.kinds.mcp.plan import ServerPlan
+from tools.loops import goes_on_here
 
 log = logging.getLogger(__name__)
 
@@ -101,7 +102,10 @@ class Server:
         raise PermanentError(text)
 
     async def _up(self, context: ToolContext) -> Any:
-        if self._task is None or self._task.done():
+        if not goes_on_here(self._task):
+            # what an event loop has left that has ended is of no use in this one
+            self._link, self._lost = None, asyncio.Event()
+            self._change("idle", "")
             self._task = asyncio.ensure_future(self._supervise())
         with suppress(TimeoutError):
             async with asyncio.timeout(max(0.0, context.remaining_seconds * (1 - MARGIN_SHARE))):
@@ -186,7 +190,7 @@ class Server:
     async def close(self) -> None:
         """End it."""
         task, self._task = self._task, None
-        if task is not None:
+        if task is not None and goes_on_here(task):
             self._is_closing = True
             task.cancel()
             await asyncio.wait({task})

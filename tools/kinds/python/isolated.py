@@ -11,6 +11,7 @@ from tools.definition import Tool
 from tools.errors import PermanentError, TemporaryError
 from tools.kinds.python.messages import Call, Reply, Setup
 from tools.kinds.python.process import IsolatedProcess
+from tools.loops import PerLoop
 
 # of one tool, at work at the same time; further calls wait, until their deadlines
 MAX_PROCESSES = 16
@@ -44,20 +45,35 @@ def isolated(tool: Tool, config: PythonTool, folder: Path) -> Tool:
     return replace(tool, act=processes.call, check=check, read=tool.check, close=processes.close)
 
 
+class _Pool:
+    """The processes of one event loop."""
+
+    def __init__(self) -> None:
+        self.idle: list[IsolatedProcess] = []
+        # those that were not gone when another was started
+        self.started: list[IsolatedProcess] = []
+        self.turns = asyncio.Semaphore(MAX_PROCESSES)
+
+    def take_idle(self) -> IsolatedProcess | None:
+        """Return a process that does nothing, if there is one."""
+        while self.idle:
+            if not (process := self.idle.pop()).has_ended:
+                return process
+        return None
+
+
 class _Processes:
     """All processes of one tool."""
 
     def __init__(self, setup: Setup) -> None:
         self.setup = setup
-        self._idle: list[IsolatedProcess] = []
-        # those that were not gone when another was started
-        self._started: list[IsolatedProcess] = []
-        self._turns = asyncio.Semaphore(MAX_PROCESSES)
+        self._pool = PerLoop(_Pool)
 
     async def call(self, arguments: dict[str, Any], context: ToolContext) -> str:
         """Call the function; its process is killed when this is cancelled."""
-        async with self._turns:
-            process = self._take_idle() or await self._start()
+        pool = self._pool.get()
+        async with pool.turns:
+            process = pool.take_idle() or await self._start(pool)
             call = Call(
                 arguments,
                 context.call_id,
@@ -73,22 +89,16 @@ class _Processes:
             except BaseException:
                 process.kill()
                 raise
-        if reply.is_last or len(self._idle) >= MAX_IDLE:
+        if reply.is_last or len(pool.idle) >= MAX_IDLE:
             process.kill()
         else:
-            self._idle.append(process)
+            pool.idle.append(process)
         return _result(reply)
 
-    def _take_idle(self) -> IsolatedProcess | None:
-        while self._idle:
-            if not (process := self._idle.pop()).has_ended:
-                return process
-        return None
-
-    async def _start(self) -> IsolatedProcess:
+    async def _start(self, pool: "_Pool") -> IsolatedProcess:
         process = await IsolatedProcess.start()
-        self._started = [one for one in self._started if not one.has_ended]
-        self._started.append(process)
+        pool.started = [one for one in pool.started if not one.has_ended]
+        pool.started.append(process)
         try:
             reply = await process.ask(self.setup, ToolContext())
             if reply.outcome != "success":
@@ -100,8 +110,8 @@ class _Processes:
 
     async def close(self) -> None:
         """End the processes, and wait until they are gone."""
-        self._idle.clear()
-        for process in self._started:
+        pool = self._pool.take()
+        for process in pool.started if pool is not None else ():
             process.kill()
             await process.ended()
 
