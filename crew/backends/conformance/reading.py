@@ -116,11 +116,17 @@ async def rows_of_an_owner_are_listed_alone(store: RunStore) -> None:
 
 
 async def rows_are_found_in_whatever_case(store: RunStore) -> None:
-    """Also where a letter has two lower-case forms, or none of one character."""
-    queries = ("ĐĨA CỨNG đầy", "Große Straße", "Ο ΛΟΓΟΣ", "ISTANBUL")
-    for n, query in enumerate(queries):
+    """Also where a letter has two lower-case forms, or none of one character, or is a ligature."""
+    known = {
+        "ĐĨA CỨNG đầy": ("đĩa cứng", "ĐẦY"),
+        "Große Straße": ("STRASSE", "große"),
+        "Ο ΛΟΓΟΣ": ("λογοσ", "ΛΟΓΟς"),
+        "\ufb01nd the o\ufb03ce": ("FIND", "\ufb01ND", "office", "OF\ufb01ce"),
+        "40 µs of τῳ": ("40 \u03bcS", "\u039c", "ΤΩΙ"),
+    }
+    for n, query in enumerate(known):
         await begin(store, f"r{n}", query=query)
-    for n, texts in enumerate((("đĩa cứng", "ĐẦY"), ("STRASSE", "große"), ("λογοσ", "ΛΟΓΟς"))):
+    for n, texts in enumerate(known.values()):
         for text in texts:
             found = await store.rows(RunFilter(text=text))
             assert [row.run_id for row in found] == [f"r{n}"], text

@@ -2,6 +2,8 @@
 
 import asyncio
 import sqlite3
+import sys
+import unicodedata
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
 
@@ -231,6 +233,27 @@ async def test_a_database_of_another_encoding_is_brought_up_to_date(
     await store.append(Write("r1", sample_records(1, 1), sample_row("r1", query="DISK")))
     assert [row.run_id for row in await store.rows(RunFilter(text="disk"))] == ["r1"]
     await store.aclose()
+
+
+@needs_postgres
+async def test_letters_are_folded_as_python_does(postgres: Postgres):
+    """Each letter that has another case, or is another form of one, alone and within a word."""
+    url = postgres.database()
+    await prepare(url)
+    every = map(chr, range(1, sys.maxunicode + 1))
+    letters = [one for one in every if one.isalpha() and one.casefold() != one]
+    # the libraries know letters of different years
+    letters = [one for one in letters if unicodedata.ucd_3_2_0.category(one) != "Cn"]
+    assert len(letters) > 800
+    words = [*letters, *(f"ß{one}σ{one.upper()}" for one in letters)]
+    folded = [one.casefold() for one in words]
+    async with await psycopg.AsyncConnection.connect(url) as connection:
+        found = await connection.execute(
+            "SELECT word, folded FROM unnest(%s::text[], %s::text[]) AS given (word, folded) "
+            "WHERE crew_casefold(word) <> crew_casefold(folded)",
+            [words, folded],
+        )
+        assert await found.fetchall() == []
 
 
 @needs_postgres
