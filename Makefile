@@ -7,7 +7,11 @@ SPHINX = $(BIN)/sphinx-build --quiet --fail-on-warning --keep-going docs docs/_b
 # in the language of whoever reads it
 QUERY ?= $(if $(filter vi%,$(or $(LC_ALL),$(LC_MESSAGES),$(LANG))),Kiểm tra máy này giúp tôi,Please look at this machine)
 
-.PHONY: run serve install real check test bench faults mutants lock audit docs clean
+# tests that start servers, workers and databases as processes, and what others wrote
+SYSTEM = tests/end_to_end tests/faults tests/real
+PYTEST = $(BIN)/pytest -n auto --dist worksteal --cov --cov-report=term
+
+.PHONY: run serve install real check test system bench faults mutants lock audit docs clean
 
 run: $(VENV)/.installed  ## show the IT-support crew at work on this machine (no key, no network)
 	@$(BIN)/crew run examples/it-support "$(QUERY)"
@@ -29,7 +33,7 @@ $(VENV)/.dev: $(VENV)/.installed
 	@touch $@
 
 # what others wrote: MCP servers, the protocol's conformance suite, a real model, a gateway;
-# `make test` uses them where they are
+# `make system` uses them where they are
 REAL = $(VENV)/real
 
 real: $(REAL)/.installed  ## install what the tests of tests/real use; needs npm
@@ -54,8 +58,11 @@ check: $(VENV)/.dev  ## lint, types, the import contracts, the documentation
 	$(BIN)/lint-imports
 	$(SPHINX)
 
-test: $(VENV)/.dev  ## install and run all tests, with branch coverage
-	$(BIN)/pytest -n auto --dist worksteal --cov --cov-report=term $(ARGS)
+test: $(VENV)/.dev  ## install and run the tests, with branch coverage
+	$(PYTEST) $(addprefix --ignore=,$(SYSTEM)) $(ARGS)
+
+system: $(VENV)/.dev  ## run the tests of servers, workers and databases as processes; adds to the coverage of `test`
+	$(PYTEST) --cov-append $(SYSTEM) $(ARGS)
 
 bench: $(VENV)/.dev  ## measure single steps; tests/bench/README.md has more
 	$(BIN)/pytest tests/bench/micro.py --benchmark-disable-gc --benchmark-sort=name --benchmark-columns=median,iqr,rounds

@@ -80,7 +80,6 @@ class Shell:
 
 @pytest.mark.skipif(shutil.which("curl") is None, reason="there is no curl on this machine")
 # each command takes a second, on a busy machine several
-@pytest.mark.timeout(300)
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_every_snippet_runs(page: Path, tmp_path: Path):
     """In the order of the page."""

@@ -130,7 +130,6 @@ def test_nothing_raises(text: str):
         assert isinstance(call.arguments, dict)
 
 
-@pytest.mark.timeout(20)
 @pytest.mark.parametrize(
     "piece",
     [

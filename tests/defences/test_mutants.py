@@ -15,7 +15,6 @@ def test_its_place_and_its_test_are_there(mutant: Mutant):
     assert f"def {name or 'test_'}" in (ROOT / file).read_text()
 
 
-@pytest.mark.timeout(240)
 def test_a_defence_that_is_gone_is_seen():
     """One of them, whole: the harness sees what it is to see."""
     (mutant,) = [one for one in MUTANTS if one.name == "marks of who speaks can be forged"]

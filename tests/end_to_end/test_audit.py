@@ -16,8 +16,6 @@ from tests.support.fleet import Fleet, begin
 from tests.support.postgres import needs_postgres
 from tests.support.processes import BIN, clean_environment, client, serving, until
 
-pytestmark = pytest.mark.timeout(120)
-
 
 def audit(folder: Path, *options: str, **environment: str) -> list[dict[str, Any]]:
     done = subprocess.run(

@@ -13,8 +13,6 @@ from tests.support.fleet import Fleet
 from tests.support.postgres import needs_postgres
 from tests.support.processes import BIN, admitted, clean_environment, client, serving, sse, until
 
-pytestmark = pytest.mark.timeout(180)
-
 
 @pytest.mark.parametrize("on_busy", ["reject", "queue"])
 def test_fifty_at_once(tmp_path: Path, on_busy: str):

@@ -12,7 +12,7 @@ from tests.support.fleet import Fleet, begin, events, status
 from tests.support.postgres import needs_postgres
 from tests.support.processes import client, serving, sse, until
 
-pytestmark = [needs_faketime, pytest.mark.timeout(120)]
+pytestmark = needs_faketime
 
 
 def test_a_clock_that_jumps(tmp_path: Path):

@@ -15,8 +15,6 @@ import pytest
 from tests.support.processes import ServerProcess, admitted, client, serving, until
 from tests.support.served_crew import crew
 
-pytestmark = pytest.mark.timeout(120)
-
 
 def connect(server: ServerProcess, data: bytes = b"") -> socket.socket:
     parts = urlsplit(server.url)

@@ -11,8 +11,6 @@ import pytest
 from tests.support.crews import write_crew
 from tests.support.processes import BIN, clean_environment, client, serving, until
 
-pytestmark = pytest.mark.timeout(180)
-
 API = "/api/crew/conversations"
 TOKENS = {name: f"{name}-0123456789abcdef" for name in ("ann", "eve", "app", "reader")}
 ENTRIES = (

@@ -7,7 +7,6 @@ import threading
 from typing import Any
 
 import httpx2
-import pytest
 
 from tests.support.crews import write_crew
 from tests.support.fleet import (
@@ -23,7 +22,7 @@ from tests.support.fleet import (
 from tests.support.postgres import needs_postgres
 from tests.support.processes import BIN, ServerProcess, clean_environment, client, sse, until
 
-pytestmark = [needs_postgres, pytest.mark.timeout(120)]
+pytestmark = needs_postgres
 
 
 def test_any_replica_streams_any_run(fleet: Fleet):

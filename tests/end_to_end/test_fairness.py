@@ -11,8 +11,6 @@ from tests.support.fleet import Fleet, begin, status
 from tests.support.postgres import needs_postgres
 from tests.support.processes import client, serving, until
 
-pytestmark = pytest.mark.timeout(120)
-
 SHOP, OPS = "shop-0123456789abcdef", "ops-0123456789abcdef"
 TOKENS = f"shop:{SHOP},ops@9:{OPS}"
 RULES: list[dict[str, Any]] = [

@@ -19,8 +19,6 @@ from server.identity import _read
 from tests.support.processes import ServerProcess, client, serving
 from tests.support.served_crew import crew
 
-pytestmark = pytest.mark.timeout(120)
-
 ISSUER, AUDIENCE = "https://login.example.com", "crew"
 RSA_KEY = rsa.generate_private_key(65537, 2048)
 EC_KEY = ec.generate_private_key(ec.SECP256R1())

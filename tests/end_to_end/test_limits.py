@@ -2,13 +2,9 @@
 
 from pathlib import Path
 
-import pytest
-
 from tests.support.crews import write_crew
 from tests.support.processes import client, serving, until
 from tests.support.served_crew import crew
-
-pytestmark = pytest.mark.timeout(120)
 
 ONE, OTHER = "one-0123456789abcdef", "other-0123456789abcdef"
 TOKENS = f"one:{ONE},other:{OTHER}"

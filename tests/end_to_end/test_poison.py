@@ -13,8 +13,6 @@ from tests.support.fleet import Fleet, begin, events, status
 from tests.support.postgres import needs_postgres
 from tests.support.processes import BIN, ServerProcess, clean_environment, client, serving, until
 
-pytestmark = pytest.mark.timeout(180)
-
 ACTS = '''
 import os, signal
 from pathlib import Path

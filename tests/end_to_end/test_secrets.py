@@ -18,8 +18,6 @@ from tests.support.processes import BIN, clean_environment, client, serving
 from tools.calls import MAX_OUTPUT_BYTES, NOTE_BYTES
 from tools.server_words import MAX_WORDS
 
-pytestmark = pytest.mark.timeout(180)
-
 KEY = "sk-literal-0123456789"
 AGENT: dict[str, Any] = {"provider": "gateway", "model": "m", "tools": ["look"]}
 LOOK = {"look": {"kind": "python", "function": "look.py:look"}}

@@ -4,14 +4,11 @@ from pathlib import Path
 from typing import Any
 
 import httpx2
-import pytest
 
 from tests.support.crews import write_crew
 from tests.support.fleet import Fleet, begin, events, status
 from tests.support.postgres import needs_postgres
 from tests.support.processes import ServerProcess, client, serving, until
-
-pytestmark = pytest.mark.timeout(180)
 
 ACTS = '''
 import ctypes, time

@@ -25,8 +25,6 @@ from tests.support.processes import (
     until,
 )
 
-pytestmark = pytest.mark.timeout(120)
-
 
 def crew(folder: Path) -> Path:
     rules = [

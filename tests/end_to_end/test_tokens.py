@@ -3,12 +3,8 @@
 import subprocess
 from pathlib import Path
 
-import pytest
-
 from tests.end_to_end.test_who_may import TOKENS, as_, crew, start
 from tests.support.processes import BIN, clean_environment, client, serving, sse, until
-
-pytestmark = pytest.mark.timeout(120)
 
 
 def test_wrong_tokens_are_slowed_down(tmp_path: Path):

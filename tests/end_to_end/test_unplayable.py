@@ -10,8 +10,6 @@ from tests.support.fleet import Fleet, begin, events, status
 from tests.support.postgres import needs_postgres
 from tests.support.processes import client, serving, until
 
-pytestmark = pytest.mark.timeout(120)
-
 
 @pytest.mark.parametrize("comes_back", [False, True])
 def test_what_nobody_can_play(tmp_path: Path, *, comes_back: bool):

@@ -15,8 +15,6 @@ from tests.support.processes import (
     sse,
 )
 
-pytestmark = pytest.mark.timeout(120)
-
 ACTS = 'def pay(to: str) -> str:\n    """Pay."""\n    return to\n'
 RULES: list[dict[str, Any]] = [
     {"agent": "a", "hears": "pay", "say": "", "calls": [{"tool": "pay", "arguments": {"to": "b"}}]},

@@ -23,7 +23,7 @@ from tests.support.processes import (
     until,
 )
 
-pytestmark = [needs_postgres, pytest.mark.timeout(120)]
+pytestmark = needs_postgres
 
 
 @pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGSTOP], ids=["killed", "frozen"])

@@ -18,7 +18,7 @@ from tests.real.installed import NODE, NODE_PROGRAMS, needs_real
 from tests.support.commands import needs_linux
 from tests.support.crews import ROOT
 
-pytestmark = [needs_real, needs_linux, pytest.mark.timeout(180)]
+pytestmark = [needs_real, needs_linux]
 SCENARIOS = (
     "initialize",
     "tools_call",

@@ -19,7 +19,7 @@ from tests.support.crews import write_crew
 from tests.support.model_server import Reply, completion, http, model_server
 from tests.support.processes import BIN, clean_environment
 
-pytestmark = [needs_real, pytest.mark.timeout(300)]
+pytestmark = needs_real
 
 THREE = ("a", "b", "d")
 ROUTING = {"defaults": {"a": "b", "b": "d"}}

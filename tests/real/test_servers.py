@@ -12,7 +12,7 @@ from tests.real.installed import NODE, NODE_PROGRAMS, PYTHON_PROGRAMS, needs_rea
 from tests.support.commands import needs_linux
 from tests.support.made_tools import tools_of
 
-pytestmark = [needs_real, needs_linux, pytest.mark.timeout(180)]
+pytestmark = [needs_real, needs_linux]
 
 
 def node(program: str, *args: str) -> dict[str, Any]:

@@ -22,8 +22,6 @@ from tools.deadline import Limits
 from tools.kinds.python.isolated import MAX_IDLE, isolated
 from tools.kinds.python.reference import python_tool
 
-pytestmark = pytest.mark.timeout(120)
-
 # the start of a process takes time on a busy machine
 PATIENT = Limits(sequence_seconds=60, tool_seconds=60)
 FUNCTIONS = '''

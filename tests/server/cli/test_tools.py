@@ -5,8 +5,6 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from tests.support.commands import needs_landlock, needs_linux
 from tests.support.crews import write_crew
 from tests.support.mcp_servers import raw_server
@@ -224,7 +222,6 @@ def mcp_folder(path: Path, code: str = "", **entry: Any) -> Path:
 
 
 @needs_linux
-@pytest.mark.timeout(300)
 def test_the_tools_of_a_server_are_pinned(tmp_path: Path):
     """Written down once, they are known without the server, and not believed when they change."""
     made = mcp_folder(tmp_path / "crew", requires_approval=True)

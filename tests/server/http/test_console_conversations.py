@@ -4,7 +4,6 @@ import re
 from pathlib import Path
 from typing import Any
 
-import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, expect
 
@@ -13,7 +12,7 @@ from tests.support.browser import NEEDS_CHROMIUM, opened_page
 from tests.support.crews import write_crew
 from tests.support.processes import client, serving, until
 
-pytestmark = [NEEDS_CHROMIUM, pytest.mark.timeout(180)]
+pytestmark = NEEDS_CHROMIUM
 
 
 def test_a_conversation_is_read_and_goes_on(browser: Browser, tmp_path: Path):
