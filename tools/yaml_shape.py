@@ -14,6 +14,7 @@ from pydantic import (
     JsonValue,
     model_validator,
 )
+from pydantic_core import PydanticCustomError
 
 from tools.described import Described
 
@@ -100,8 +101,20 @@ def _require_pattern(text: str) -> str:
     return text
 
 
+# the type of such an error
+BETWEEN_KEYS = "between_keys"
 # a regular expression
 Pattern = Annotated[str, AfterValidator(_require_pattern)]
+
+
+def between_keys(text: str, *path: str | int) -> PydanticCustomError:
+    """Build the error of a rule between several keys of a shape.
+
+    Args:
+        text: what is wrong, and what to do.
+        path: from the shape to the key that should change.
+    """
+    return PydanticCustomError(BETWEEN_KEYS, "{text}", {"text": text, "path": path})
 
 
 class Shape(Described):

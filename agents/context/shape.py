@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from tools.yaml_shape import Shape
+from tools.yaml_shape import Shape, between_keys
 
 Tokens = Annotated[int, Field(ge=1, le=10_000_000)]
 
@@ -24,7 +24,9 @@ class TextBlockConfig(Shape):
     @model_validator(mode="after")
     def _require_one(self) -> Self:
         if (self.file is None) == (self.text is None):
-            raise ValueError("a text block needs either file or text")
+            if self.file is None:
+                raise between_keys("a text block needs file or text", "kind")
+            raise between_keys("a text block has file or text, not both; remove one", "text")
         return self
 
 
@@ -92,7 +94,10 @@ class ContextConfig(Shape):
         kinds = [block.kind for block in self.blocks or ()]
         for kind in ("summary", "history"):
             if kinds.count(kind) > 1:
-                raise ValueError(f"blocks has {kind} twice; it can stand there once")
+                second = kinds.index(kind, kinds.index(kind) + 1)
+                text = f"blocks has {kind} twice; it can stand there once"
+                raise between_keys(text, "blocks", second)
         if self.blocks is not None and "history" not in kinds:
-            raise ValueError("blocks needs history: without it the model is asked nothing")
+            text = "blocks needs history: without it the model gets no question"
+            raise between_keys(text, "blocks")
         return self

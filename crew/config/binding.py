@@ -15,7 +15,7 @@ from agents.config import ALIASES
 from crew.config.document import Document, YamlPath
 from crew.config.problems import Problem
 from crew.config.shapes import fields_at, inside, model_of, placed_elsewhere
-from tools.yaml_shape import Shape
+from tools.yaml_shape import BETWEEN_KEYS, Shape
 
 # of one file; nobody reads more, and a hostile one has tens of thousands
 MAX_PROBLEMS = 1000
@@ -119,7 +119,7 @@ def _leave_out(
     wrong: set[YamlPath] = set()
     filled: dict[str, Any] = {}
     for detail in details:
-        path = _path(data, detail["loc"])
+        path = _path_of(data, detail)
         if detail["type"] == "missing":
             key = detail["loc"][-1]
             if len(path) == 1 and key in placeholders:
@@ -157,7 +157,7 @@ def _without(
 
 
 def _problem(document: Document, kind: type[Shape], detail: ErrorDetails) -> Problem:
-    path = _path(document.data, detail["loc"])
+    path = _path_of(document.data, detail)
     message, given, is_key = detail["msg"], detail["input"], detail["loc"][-1:] == ("[key]",)
     match detail["type"]:
         case "extra_forbidden":
@@ -171,6 +171,8 @@ def _problem(document: Document, kind: type[Shape], detail: ErrorDetails) -> Pro
         case "value_error":
             text = _lower(message.removeprefix("Value error, "))
             return document.problem(path, "bad-value", text)
+        case type_ if type_ == BETWEEN_KEYS:
+            return document.problem(path, "bad-value", message)
         case "string_pattern_mismatch" if "{1,128}" in message:
             return document.problem(path, "bad-name", _explain_name(given), key=is_key)
         case "string_pattern_mismatch" if is_key:
@@ -269,6 +271,12 @@ def _expectation(detail: ErrorDetails, path: YamlPath) -> str:
 
 def _lower(text: str) -> str:
     return (text[:1].lower() + text[1:]).replace("input should be", "must be")
+
+
+def _path_of(data: Any, detail: ErrorDetails) -> YamlPath:
+    """The place in the data that an error is about."""
+    further = detail["ctx"]["path"] if detail["type"] == BETWEEN_KEYS else ()
+    return _path(data, (*detail["loc"], *further))
 
 
 def _path(data: Any, loc: tuple[int | str, ...]) -> YamlPath:

@@ -7,7 +7,7 @@ from pydantic import Field, field_validator, model_validator
 
 from crew.journal.query import MAX_PRIORITY
 from tools.json_pointer import POINTER
-from tools.yaml_shape import Name, Shape
+from tools.yaml_shape import Name, Shape, between_keys
 
 # what is meant as a place: without its slash, or without its end
 NO_PLACE = re.compile(r"\{(\w+)\}|\{/([^{}]*)(?:\Z|(?=\{))")
@@ -44,7 +44,9 @@ class HookConfig(Shape):
     @model_validator(mode="after")
     def _check_kind(self) -> Self:
         if self.kind == "json" and not self.query.strip():
-            raise ValueError("kind json needs a query, such as 'Look at {/title}'")
+            text = "kind json needs a query, such as 'Look at {/title}'"
+            raise between_keys(text, "query" if self.query else "kind")
         if self.kind != "json" and self.fingerprint:
-            raise ValueError(f"fingerprint: of kind json alone; {self.kind} sends its own")
+            text = f"fingerprint is for kind json alone; {self.kind} sends its own: remove the key"
+            raise between_keys(text, "fingerprint")
         return self

@@ -9,7 +9,7 @@ from pydantic import AfterValidator, Field, SecretStr, model_validator
 
 from agents.endpoint import HeaderName, HeaderValue
 from crew.journal.rows import NoticeKind
-from tools.yaml_shape import Name, Shape
+from tools.yaml_shape import Name, Shape, between_keys
 
 MAILBOX = re.compile(r"[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9.-]{1,189}")
 HOST = re.compile(r"[A-Za-z0-9._-]+|\[?[0-9a-fA-F:]+\]?")
@@ -129,9 +129,12 @@ class EmailChannel(Channel):
     @model_validator(mode="after")
     def _check_password(self) -> Self:
         if (self.username is None) != (self.password is None):
-            raise ValueError("username and password are needed together")
+            there, missing = ("username", "password")[:: 1 if self.username is not None else -1]
+            text = f"{there} and {missing} are needed together; add {missing}, or remove {there}"
+            raise between_keys(text, there)
         if self.password is not None and self.encryption == "none":
-            raise ValueError("encryption none would send the password for everybody to read")
+            text = "encryption none would send the password so that anyone can read it; use "
+            raise between_keys(f"{text}starttls or tls", "encryption")
         return self
 
 

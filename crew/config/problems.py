@@ -83,6 +83,7 @@ WarningCode = Literal[
     "unguarded",
     "no-folder",
     "unknown-keyword",
+    "timeout-above",
     # the script
     "script-tool",
     "script-arguments",

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Self
 from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 
 from tools.approval import ApprovalRule, Condition, OnDeadline, Remember
-from tools.yaml_shape import Pattern, Shape, form_of, resolve
+from tools.yaml_shape import Pattern, Shape, between_keys, form_of, resolve
 
 Value = Annotated[Any, BeforeValidator(resolve)]
 Scalar = Annotated[str | float | bool | None, BeforeValidator(resolve)]
@@ -27,10 +27,11 @@ class ConditionConfig(Shape):
     def _require_room(self) -> Self:
         above, below = self.above, self.below
         if above is not None and below is not None and above >= below:
-            raise ValueError(
+            text = (
                 f"no number is above {above:g} and below {below:g}, so nobody would ever be asked; "
                 "to ask outside of a range, write a list: [{x: {below: 1}}, {x: {above: 9}}]"
             )
+            raise between_keys(text, "below")
         return self
 
     def live(self) -> Condition:

@@ -2,7 +2,7 @@
 
 Modules, in reading order: `validate` (all checks together), `references` (names that nothing has),
 `agents` (their tools), `models` (and providers), `keys` (of the environment), `tools` (what they
-may reach), `schemas` (of their arguments), `prompts`, `signals` (and groups), `script`,
-`conversations` (with helpers and context), `routing` (the graph), `no_effect` (what is configured
-and never used).
+may reach), `schemas` (of their arguments), `timeouts` (that never come), `prompts`, `signals` (and
+groups), `script`, `conversations` (with helpers and context), `routing` (the graph), `no_effect`
+(what is configured and never used).
 """

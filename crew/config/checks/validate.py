@@ -11,6 +11,7 @@ from crew.config.checks.references import check_references
 from crew.config.checks.routing import check_graph, check_routes, is_routing_whole
 from crew.config.checks.script import check_script
 from crew.config.checks.signals import check_groups, check_signals
+from crew.config.checks.timeouts import check_timeouts
 from crew.config.checks.tools import check_tools
 from crew.config.loader import CrewFiles
 from crew.config.problems import Problem
@@ -41,6 +42,7 @@ def validate(files: CrewFiles, tools: Toolbox) -> list[Problem]:
         *check_signals(files, crew),
         *find_no_effect(files, crew, tools.sets),
         *check_tools(files, tools.sets),
+        *check_timeouts(files, crew),
         *check_conversations(files, crew),
     ]
     if is_routing_whole(files, problems):

@@ -71,7 +71,6 @@ BOMB = "a: &a [x,x,x,x,x,x,x,x,x]\n" + "".join(
 )
 
 
-@pytest.mark.timeout(20)
 @pytest.mark.parametrize(
     ("content", "code"),
     [

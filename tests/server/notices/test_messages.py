@@ -167,7 +167,7 @@ def test_a_place_tells_no_secret():
         ({**MAIL, "host": "smtp.example.com:25"}, "a key of its own"),
         ({**MAIL, "sender": "Crew <crew@x.example>"}, "without a name"),
         ({**MAIL, "username": "a"}, "needed together"),
-        ({**MAIL, "username": "a", "password": "b", "encryption": "none"}, "to read"),
+        ({**MAIL, "username": "a", "password": "b", "encryption": "none"}, "can read"),
     ],
 )
 def test_mistakes_are_told(keys: dict[str, Any], told: str):
