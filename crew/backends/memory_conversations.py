@@ -272,15 +272,13 @@ class MemoryConversations:
         owner: str,
         conversation_id: str,
         unused_since: str | None = None,
-        *,
-        despite: str | None = None,
     ) -> Literal["deleted", "busy", "none"]:
         """See ConversationLog."""
         place = (owner, conversation_id)
         known = self._freed(self._known.get(place))
         if known is None:
             return "none"
-        if known.busy not in (None, despite) or is_used(known, unused_since):
+        if known.busy is not None or is_used(known, unused_since):
             return "busy"
         for kept in (self._known, self._exchanges, self._summaries, self._queues):
             kept.pop(place, None)

@@ -224,8 +224,6 @@ class ConversationLog(Protocol):
         owner: str,
         conversation_id: str,
         unused_since: str | None = None,
-        *,
-        despite: str | None = None,
     ) -> Literal["deleted", "busy", "none"]:
         """Delete one with all that is of it: runs, events, receipts, notices, chores.
 
@@ -233,7 +231,6 @@ class ConversationLog(Protocol):
             owner: whose.
             conversation_id: the conversation.
             unused_since: only if nobody has used it since then (else "busy").
-            despite: a run that it may be busy with: one that cannot be ended.
         """
         ...
 

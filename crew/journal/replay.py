@@ -4,10 +4,11 @@ import logging
 from collections.abc import Sequence
 
 from crew.journal.errors import Unreadable
-from crew.journal.events import StoredEvent, decode_event
-from crew.journal.rows import PAGE, Page, Record
+from crew.journal.events import InConversation, StoredEvent, decode_event
+from crew.journal.rows import PAGE, Page, Record, RunRow
 from crew.journal.state import RunState
 from crew.journal.store import RunLog
+from tools.deadline import Limits
 
 log = logging.getLogger(__name__)
 
@@ -39,6 +40,18 @@ def apply_records(state: RunState, records: Sequence[Record]) -> None:
         state.apply(event)
         # of a segment that a crash has cut off too
         state.active_seconds = active_seconds
+
+
+def unread_state(row: RunRow, seq: int, limits: Limits) -> RunState:
+    """Build the state of a run that can only be ended: its events cannot be read.
+
+    Args:
+        row: of the run.
+        seq: the number of its newest event.
+        limits: of its tools.
+    """
+    of = InConversation(row.conversation_id, row.exchange)
+    return RunState(row.run_id, limits, seq, status=row.status, conversation=of)
 
 
 def read_event(record: Record, run_id: str) -> tuple[StoredEvent, float]:

@@ -257,8 +257,8 @@ class RunClaimer:
         opened = known or await self.store.opened(run_id)
         if opened is None or opened.row.status != "running":
             return None
-        # a run that cannot be read is not claimed
-        crew, state = await self.factory.load(opened, or_current=ends is not None)
+        # one that cannot be read is not claimed, unless to end it
+        crew, state = await self.factory.load(opened, ends=ends is not None)
         run: Run | None = None
         try:
             is_alone = ends is None and await self._may_end_the_process(state, epoch)

@@ -144,9 +144,8 @@ class Conversations:
             ConversationBusy: a run is at work or paused.
         """
         owner = owner_of(user_id)
-        unreadable: str | None = None
         while True:
-            match await self.store.conversations.delete(owner, conversation_id, despite=unreadable):
+            match await self.store.conversations.delete(owner, conversation_id):
                 case "deleted":
                     return
                 case "none":
@@ -156,20 +155,14 @@ class Conversations:
                     if not cancels:
                         remedy = "delete it when it has, or with cancel=1, which ends the run"
                         raise ConversationBusy(known.busy, remedy)
-                    unreadable = await self._end(known, request_id)
+                    await self._end(known, request_id)
 
-    async def _end(self, known: Conversation, request_id: str) -> str | None:
-        """End the run that a conversation is busy with; its id, if this version cannot read it."""
-        if known.busy is None:
-            return None
-        try:
-            await self._canceller.cancel(known.busy, request_id)
-            await self._reader.outcome(known.busy)
-        except (RunEnded, UnknownRun):
-            return None
-        except Unreadable:
-            return known.busy
-        return None
+    async def _end(self, known: Conversation, request_id: str) -> None:
+        """End the run that a conversation is busy with."""
+        if known.busy is not None:
+            with contextlib.suppress(RunEnded, UnknownRun):
+                await self._canceller.cancel(known.busy, request_id)
+                await self._reader.outcome(known.busy)
 
     async def all_exchanges(self, user_id: str, conversation_id: str) -> list[Exchange]:
         """All of them, in order; the open one is the last."""

@@ -6,8 +6,9 @@ from weakref import WeakValueDictionary
 
 from crew.crew import Crew
 from crew.engine.executor import CrewExecutor
+from crew.journal.errors import Unreadable
 from crew.journal.outlets import Outlets
-from crew.journal.replay import replay
+from crew.journal.replay import replay, unread_state
 from crew.journal.rows import FIRST_EPOCH, Opened, RunRow
 from crew.journal.state import RunState
 from crew.journal.writer import Journal
@@ -42,12 +43,31 @@ class RunFactory:
         """Held by the one who resumes or claims a stored run."""
         return self._locks.setdefault(run_id, asyncio.Lock())
 
-    async def load(self, opened: Opened, *, or_current: bool) -> tuple[Crew, RunState]:
-        """A stored run's crew, to be released, and its state."""
-        crew = await self.revisions.acquire_for(opened.row, or_current=or_current)
+    async def load(
+        self, opened: Opened, *, or_current: bool = False, ends: bool = False
+    ) -> tuple[Crew, RunState]:
+        """Load a stored run's crew, to be released, and its state.
+
+        Args:
+            opened: the run.
+            or_current: use the current crew if its own cannot be made.
+            ends: it is loaded only to be ended, which needs no crew of its own, and works too
+                where another version has written its events.
+
+        Raises:
+            LostConfiguration, StoreError
+        """
+        row = opened.row
+        crew = await self.revisions.acquire_for(row, or_current=or_current or ends)
         try:
-            state = RunState(opened.row.run_id, crew.tool_limits)
-            await replay(self.store, state, opened.page)
+            state = RunState(row.run_id, crew.tool_limits)
+            try:
+                await replay(self.store, state, opened.page)
+            except Unreadable:
+                if not ends:
+                    raise
+                newest = (await self.store.newest([row.run_id]))[row.run_id]
+                state = unread_state(row, newest.seq, crew.tool_limits)
         except BaseException:
             self.revisions.release(crew)
             raise

@@ -169,7 +169,7 @@ class RunStarter:
             if not forked_from:
                 # for a copy there was room before it was made
                 await self.room.check(row.owner, None)
-            crew, state = await self.factory.load(opened, or_current=False)
+            crew, state = await self.factory.load(opened)
             agent_id = state.main.agent_id
             name = crew.name_of(agent_id)
             of = state.conversation
@@ -204,7 +204,7 @@ class RunStarter:
         async with self.factory.lock(run_id):
             opened = await self._paused(run_id, asked.key)
             row = opened.row
-            crew, state = await self.factory.load(opened, or_current=ends is not None)
+            crew, state = await self.factory.load(opened, ends=ends is not None)
             if reason := self._not_paused(run_id, answer, state):
                 self.revisions.release(crew)
                 raise await self._refusal(reason, asked.key)

@@ -290,8 +290,6 @@ class PostgresConversations:
         owner: str,
         conversation_id: str,
         unused_since: str | None = None,
-        *,
-        despite: str | None = None,
     ) -> Literal["deleted", "busy", "none"]:
         """See ConversationLog."""
         place = (owner, conversation_id)
@@ -299,7 +297,7 @@ class PostgresConversations:
             known = await _freed(connection, await _locked(connection, *place))
             if known is None:
                 return "none"
-            if known.busy not in (None, despite) or is_used(known, unused_since):
+            if known.busy is not None or is_used(known, unused_since):
                 return "busy"
             sql = "SELECT run_id FROM crew_runs WHERE conversation_owner = $1"
             sql = f"{sql} AND conversation_id = $2 FOR UPDATE"

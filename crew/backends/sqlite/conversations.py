@@ -272,12 +272,10 @@ class SqliteConversations:
         owner: str,
         conversation_id: str,
         unused_since: str | None = None,
-        *,
-        despite: str | None = None,
     ) -> Literal["deleted", "busy", "none"]:
         """See ConversationLog."""
         result = await self._file.do(
-            lambda c: _delete(c, owner, conversation_id, unused_since, despite), writes=True
+            lambda c: _delete(c, owner, conversation_id, unused_since), writes=True
         )
         if result == "deleted":
             # what was deleted still stands in the log of writes
@@ -323,13 +321,12 @@ def _delete(
     owner: str,
     conversation_id: str,
     unused_since: str | None,
-    despite: str | None,
 ) -> Literal["deleted", "busy", "none"]:
     place = (owner, conversation_id)
     known = _freed(connection, _get(connection, *place))
     if known is None:
         return "none"
-    if known.busy not in (None, despite) or is_used(known, unused_since):
+    if known.busy is not None or is_used(known, unused_since):
         return "busy"
     sql = "SELECT run_id FROM runs WHERE conversation_owner = ? AND conversation_id = ?"
     runs = connection.execute(sql, place).fetchall()

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from crew import Crew, MemoryStore, Query, Runs
+from crew import Answer, Crew, MemoryStore, Query, Runs
 from crew.journal.errors import StoreError
-from crew.journal.events import RunDone, RunStarted, decode_event, encode_event
+from crew.journal.events import RunDone, RunStarted, RunStatus, decode_event, encode_event
 from crew.journal.rows import Record, RunRow, Write
 from crew.runs.errors import Draining, RunEnded
 from tests.support.crews import crew_of
@@ -155,8 +155,34 @@ async def test_a_left_run_is_taken_up_once(tmp_path: Path, both: tuple[str, str]
         )
 
 
-async def test_what_cannot_be_read_holds_up_nobody(tmp_path: Path):
-    """An event of a later version: the run is neither taken up nor ended; others that are to end do."""
+@pytest.mark.parametrize("status", ["running", "paused"])
+async def test_what_cannot_be_read_is_not_played_and_can_be_ended(
+    tmp_path: Path, status: RunStatus
+):
+    """An event of a later version: the run waits for that one, unless a person ends it."""
+    crew = crew_of(tmp_path, {"a": {}}, [{"say": "x"}])
+    store = MemoryStore()
+    row = RunRow("r1", crew.name, status, "go", "2026-01-01T00:00:00.000Z", "")
+    start = encode_event(RunStarted(crew.name, "a", "A", "", Query("go")), 0.0)
+    records = [Record(1, "{}", start), Record(2, "{}", '["FromTheFuture",0.0,{}]')]
+    await store.append(Write("r1", records, row))
+    async with Runs(crew, store) as runs:
+        going_on = runs.resume("r1", Answer("yes")) if status == "paused" else runs.claim("r1")
+        with pytest.raises(StoreError, match="written by another version"):
+            await going_on
+        assert (await runs.row("r1")).status == status
+        await runs.cancel("r1")
+        assert (await runs.outcome("r1")).status == "cancelled"
+        kept = await store.records("r1")
+        assert [one.seq for one in kept] == list(range(1, len(kept) + 1))
+        end, _ = decode_event(kept[-1].event)
+        assert isinstance(end, RunDone)
+        with pytest.raises(RunEnded):
+            await runs.cancel("r1")
+
+
+async def test_what_is_to_end_ends(tmp_path: Path):
+    """Also one that cannot be read, which holds up no other."""
     crew = crew_of(tmp_path, {"a": {}}, [{"say": "x"}])
     store = MemoryStore()
     for run_id in ("r1", "r2", "r3"):
@@ -169,14 +195,9 @@ async def test_what_cannot_be_read_holds_up_nobody(tmp_path: Path):
         )
         await store.request_cancellation(run_id, "cancelled")
     async with Runs(crew, store) as runs:
-        with pytest.raises(StoreError, match="written by another version"):
-            await runs.claim("r2")
         await runs.apply_cancellations()
-        assert [(await runs.row(run_id)).status for run_id in ("r1", "r2", "r3")] == [
-            "cancelled",
-            "running",
-            "cancelled",
-        ]
+        for run_id in ("r1", "r2", "r3"):
+            assert (await runs.row(run_id)).status == "cancelled"
         await runs.drain(0)
         with pytest.raises(Draining):
             await runs.cancel("r2")
