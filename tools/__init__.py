@@ -14,7 +14,7 @@ all shapes), `described` (models that are documented by their source), `clock` (
 `suggest` (did you mean), `texts` (changed: all of a JSON value, and for a terminal), `secrets`
 (found and masked), `forms` (what a tool asks a person), `server_words` (what a server says with an
 error), `lazy` (names that are imported when they are used), `loops` (what belongs to one event
-loop), `json_pointer`, `errors`.
+loop), `connector` (connections that are used again), `json_pointer`, `errors`.
 """
 
 from typing import TYPE_CHECKING

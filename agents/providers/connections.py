@@ -17,13 +17,12 @@ from yarl import URL
 from agents.endpoint import Endpoint
 from agents.errors import ModelError, ProviderError
 from agents.providers.server_events import refuse_too_large
+from tools.connector import KEEP_SECONDS, QuietConnector
 from tools.loops import PerLoop
 from tools.secrets import Secrets
 
 PATH = "/chat/completions"
 CONNECT_SECONDS = 10.0
-# servers close an idle connection after 5 s and more; a request must not meet that
-KEEP_SECONDS = 4.0
 # One process may hold many runs; 0 would mean any number of sockets.
 MAX_CONNECTIONS = 5000
 # of the first line, and of each header
@@ -99,7 +98,7 @@ class Connections:
     def _open(self) -> aiohttp.ClientSession:
         seconds = min(CONNECT_SECONDS, self.endpoint.timeout_seconds)
         return aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(
+            connector=QuietConnector(
                 limit=MAX_CONNECTIONS,
                 keepalive_timeout=KEEP_SECONDS,
                 ssl=self.certificates() or True,

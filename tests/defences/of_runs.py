@@ -138,7 +138,7 @@ MUTANTS = (
     ),
     own(
         "answers that came late are the next call's",
-        "tools/kinds/http/client.py",
+        "tools/connector.py",
         "if not connection.protocol.should_close and not _is_readable(connection.transport):",
         "if True:",
         "tools/kinds/test_http.py",

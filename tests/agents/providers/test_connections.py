@@ -3,7 +3,9 @@
 import asyncio
 import contextlib
 import gzip
+import socket
 import ssl
+import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -69,6 +71,32 @@ def request_of(server: ModelServer) -> tuple[str, dict[str, str], dict[str, Any]
     first, *lines = server.headers[-1].strip().split("\r\n")
     pairs = (line.split(": ", 1) for line in lines)
     return first, {name.lower(): text for name, text in pairs}, server.asked[-1]
+
+
+async def test_a_connection_that_was_closed_while_the_event_loop_was_busy():
+    """It is not used again: no attempt is lost (`max_retries` is 0)."""
+    listener, closed = socket.create_server(("127.0.0.1", 0)), threading.Event()
+
+    def serve() -> None:
+        for _ in range(2):
+            connection, _ = listener.accept()
+            with connection:
+                data = b""
+                while b"}" not in data:
+                    data += connection.recv(65_536)
+                connection.sendall(http(200, completion()))
+                # as a server that keeps connections for a short time
+            closed.set()
+
+    thread = threading.Thread(target=serve, daemon=True)
+    thread.start()
+    async with model_at(f"http://127.0.0.1:{listener.getsockname()[1]}/v1") as model:
+        assert await ask(model) == "ok"
+        # the event loop is busy meanwhile, so it does not see the end
+        closed.wait()
+        assert await ask(model) == "ok"
+    thread.join()
+    listener.close()
 
 
 @pytest.mark.parametrize("headers", [{}, {"authorization": "Basic eHl6", "X-Team": "blue"}])

@@ -1,7 +1,6 @@
 """An HTTP client: each of its connections leads to an address that its tools may reach."""
 
 import asyncio
-import select
 import socket
 from ipaddress import ip_address
 from types import SimpleNamespace
@@ -10,11 +9,10 @@ from typing import Any
 import aiohttp
 from aiohttp.abc import AbstractResolver, ResolveResult
 
+from tools.connector import KEEP_SECONDS, QuietConnector
 from tools.context import ToolContext
 from tools.kinds.http.addresses import Allowance
 
-# servers close an idle connection after 5 s and more; a request must not meet that
-KEEP_SECONDS = 4.0
 # RFC 9112 names no limits
 MAX_LINE_BYTES = 8192
 MAX_HEADERS = 128
@@ -55,30 +53,6 @@ class CheckingResolver(AbstractResolver):
 
     async def close(self) -> None:
         """Nothing is held."""
-
-
-class QuietConnector(aiohttp.TCPConnector):
-    """Gives out no connection on which something came that nobody has asked for.
-
-    aiohttp looks only whether it is still open; what came late after one answer would be taken for
-    the next one, of another tool perhaps.
-    """
-
-    async def _get(self, key: Any, traces: Any) -> Any:
-        while (connection := await super()._get(key, traces)) is not None:
-            assert connection.protocol is not None, "it is open"
-            assert connection.transport is not None, "it is open"
-            if not connection.protocol.should_close and not _is_readable(connection.transport):
-                return connection
-            connection.close()
-        return None
-
-
-def _is_readable(transport: asyncio.Transport) -> bool:
-    """Whether bytes, or the end, have come that the event loop has not looked at."""
-    poll = select.poll()
-    poll.register(transport.get_extra_info("socket").fileno(), select.POLLIN)
-    return bool(poll.poll(0))
 
 
 def make_session(allowance: Allowance) -> aiohttp.ClientSession:
