@@ -1,11 +1,13 @@
 """A Model that keeps to an agent's `cost_limits`: tokens of a call, tokens and cost of a day."""
 
+import asyncio
 from dataclasses import dataclass, field, replace
 
 from agents.config import CostLimits
 from agents.errors import ModelError
 from agents.model import Around, EmitModelEvent, Model, ModelReply, ModelRequest, Notice
 from tools.clock import Clock
+from tools.loops import PerLoop
 
 DAY_SECONDS = 86_400
 
@@ -19,6 +21,20 @@ class DailyUsage:
     cost_usd: float = 0.0
     # warnings of this day that were emitted already
     warned: set[str] = field(default_factory=set)
+    # calls that are being made
+    running: int = 0
+    # the most that one call has used, of any day; None: none has ended yet
+    largest_tokens: int | None = None
+    largest_cost_usd: float = 0.0
+    # set when one has ended
+    ended: PerLoop[asyncio.Event] = field(default_factory=lambda: PerLoop(asyncio.Event))
+
+    def add(self, tokens: int, cost_usd: float) -> None:
+        """Add what a call has used."""
+        self.tokens += tokens
+        self.cost_usd += cost_usd
+        self.largest_tokens = max(self.largest_tokens or 0, tokens)
+        self.largest_cost_usd = max(self.largest_cost_usd, cost_usd)
 
 
 class Budget(Around):
@@ -32,15 +48,42 @@ class Budget(Around):
         """Answer with the cost in its usage, or raise ModelError("budget")."""
         self._start_day()
         await self._check_call(request, emit)
+        await self._wait_for_others()
         await self._check_day(emit)
-        reply = await self.model.reply(request, emit)
+        usage = self.usage
+        usage.running += 1
+        try:
+            reply = await self.model.reply(request, emit)
+        finally:
+            usage.running -= 1
+            usage.ended.get().set()
         cost = self._cost(reply)
-        self.usage.tokens += reply.usage.total_tokens
-        self.usage.cost_usd += cost
+        usage.add(reply.usage.total_tokens, cost)
         await self._alert(emit)
         if not cost:
             return reply
         return replace(reply, usage=replace(reply.usage, cost_usd=cost))
+
+    async def _wait_for_others(self) -> None:
+        """Wait while the calls that are being made may use up the day: one at most goes over it."""
+        while self._may_be_used_up():
+            ended = self.usage.ended.get()
+            ended.clear()
+            await ended.wait()
+            self._start_day()
+
+    def _may_be_used_up(self) -> bool:
+        limits, usage = self.limits, self.usage
+        if not limits.block_on_cost_exceed or not usage.running:
+            return False
+        tokens, cost_usd = limits.max_tokens_per_day, limits.max_cost_per_day_usd
+        if usage.largest_tokens is None:
+            return tokens is not None or cost_usd is not None
+        expected_tokens = usage.tokens + usage.running * usage.largest_tokens
+        expected_usd = usage.cost_usd + usage.running * usage.largest_cost_usd
+        return (tokens is not None and expected_tokens >= tokens) or (
+            cost_usd is not None and expected_usd >= cost_usd
+        )
 
     def _cost(self, reply: ModelReply) -> float:
         prompt = reply.usage.prompt_tokens * self.limits.input_token_price_per_million

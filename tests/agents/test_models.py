@@ -1,5 +1,6 @@
 """Models around models: the script, the backup, the budget."""
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -205,6 +206,34 @@ async def test_limits_block_or_warn(limits: dict[str, Any], calls: int):
     assert sum(
         "alert_threshold" in event.message for event in received if isinstance(event, Notice)
     ) == (calls > 0)
+
+
+@pytest.mark.parametrize("limit", [1, 150, 400, 1000, 10_000])
+async def test_calls_at_the_same_time_exceed_a_day_by_one_call_at_most(limit: int):
+    """Those that wait are made when there is room, as many at the same time as there is room for."""
+    now, most = 0, 0
+
+    class Slow(Fixed):
+        async def reply(self, request: ModelRequest, emit: EmitModelEvent) -> ModelReply:
+            nonlocal now, most
+            now, most = now + 1, max(most, now + 1)
+            for _ in range(3):
+                await asyncio.sleep(0)
+            now -= 1
+            return await super().reply(request, emit)
+
+    limits = CostLimits(max_tokens_per_day=limit, block_on_cost_exceed=True)
+    usage = DailyUsage()
+    models = [Budget(Slow(), limits, usage, SYSTEM_CLOCK) for _ in range(50)]
+    tasks = [asyncio.create_task(ask(model, user("x"))) for model in models]
+    tasks[0].cancel()
+    results = await asyncio.gather(*tasks, return_exceptions=True)
+    made = sum(isinstance(one, tuple) for one in results)
+    # each call uses 150
+    assert made == min(49, -(-limit // 150))
+    assert most == min(49, max(1, made - 1))
+    refused = [one.code for one in results if isinstance(one, ModelError)]
+    assert refused == ["budget"] * (49 - made)
 
 
 def test_providers_that_cannot_be_used_say_why(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):

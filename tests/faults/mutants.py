@@ -211,7 +211,7 @@ MUTANTS = (
     Mutant(
         "workers that died and are not missed",
         "crew/backends/postgres/worker.py",
-        "        for job in stalled if self._is_steady else ():\n",
+        "        for job in stalled:\n",
         "        for job in ():\n",
         postgres=True,
     ),

@@ -28,8 +28,10 @@ from crew.backends.postgres.queue_statements import (
     DROP_OLD_PLACES,
     END_JOBS,
     FETCH_JOB,
+    HAS_BEEN_THERE,
     IS_TAKEN,
     KEEP_PLACE,
+    LATE_SECONDS,
     LEAVE_PLACE,
     LOCK_PLACES,
     PUT,
@@ -210,7 +212,15 @@ class JobQueue:
     async def announce_worker(self, worker_id: int, seconds: float) -> None:
         """Announce that a worker is alive for so long; raises StoreError."""
         async with self.server.connection(writes=True) as connection:
-            await connection.execute(ANNOUNCE_WORKER, worker_id, seconds)
+            await connection.execute(ANNOUNCE_WORKER, worker_id, seconds, LATE_SECONDS)
+
+    async def has_been_there(self, seconds: float) -> bool:
+        """Whether the database was there for so long: heartbeats of a worker came in time.
+
+        Raises StoreError.
+        """
+        async with self.server.connection() as connection:
+            return bool(await connection.fetchval(HAS_BEEN_THERE, seconds, LATE_SECONDS))
 
     async def withdraw_worker(self, worker_id: int) -> None:
         """A worker stops; raises StoreError."""

@@ -9,6 +9,8 @@ QUEUE = "crew:"
 TASK = "advance"
 # a worker without a heartbeat for so long has stopped, and its runs go to others
 STALLED_SECONDS = 5.0
+# a heartbeat comes each second; after so long it is late
+LATE_SECONDS = 2.5
 # turns below a run's priority: with ten priorities it is still an int of PostgreSQL's
 TURNS = 100_000_000
 # Procrastinate has no such question: to list all jobs takes 5 s with 200,000 runs that wait, and
@@ -132,14 +134,28 @@ VALUES (
 ON CONFLICT (holder) DO UPDATE SET until = excluded.until
 """
 LEAVE_PLACE = "DELETE FROM crew_places WHERE holder = $1"
+# $2: how long it counts as alive; $3: after how many seconds a heartbeat is late
 ANNOUNCE_WORKER = """
-INSERT INTO crew_workers VALUES ($1, now() + $2 * interval '1 second')
-ON CONFLICT (id) DO UPDATE SET until = excluded.until
+INSERT INTO crew_workers AS known (id, until) VALUES ($1, now() + $2 * interval '1 second')
+ON CONFLICT (id) DO UPDATE SET
+    until = excluded.until,
+    since = CASE
+        WHEN excluded.until - known.until > $3 * interval '1 second' THEN now()
+        ELSE known.since
+    END
+"""
+# $1: how long a worker counts as alive; $2: after how many seconds a heartbeat is late
+HAS_BEEN_THERE = """
+SELECT EXISTS (
+    SELECT FROM crew_workers
+    WHERE since < now() - $1 * interval '1 second'
+        AND until > now() + ($1::float8 - $2::float8) * interval '1 second'
+)
 """
 # of a worker, for the process beside it: its id is the first parameter
 HEARTBEAT_STATEMENTS: list[tuple[str, list[float]]] = [
     (queries["update_heartbeat"].replace("%(worker_id)s", "$1"), []),
-    (ANNOUNCE_WORKER, [STALLED_SECONDS]),
+    (ANNOUNCE_WORKER, [STALLED_SECONDS, LATE_SECONDS]),
 ]
 # and workers that ended without a word, long ago
 WITHDRAW_WORKER = """

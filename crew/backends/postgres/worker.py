@@ -24,9 +24,8 @@ from tools.clock import Clock, Timer
 
 log = logging.getLogger(__name__)
 
-# how often a heartbeat is sent, when one is late, and how often those of others are looked at
+# how often a heartbeat is sent, and how often those of others are looked at
 HEARTBEAT_SECONDS = 1.0
-LATE_SECONDS = 2.5
 CHECK_SECONDS = 1.0
 # how often runs are looked for that have no job
 SEARCH_SECONDS = 5.0
@@ -80,14 +79,10 @@ class Worker:
         self._next_fetch: Timer | None = None
         # held while a job is fetched, or while the jobs of this worker are listed
         self._fetching = asyncio.Lock()
-        # on the clock, the last heartbeat, and since when each was in time: only then are those
-        # of others judged
-        self._last_beat = self._steady_since = 0.0
 
     async def run(self) -> None:
         """Work until this is cancelled; by then nothing may be under way that takes long."""
         self._id = await self._register()
-        self._last_beat = self._steady_since = self.clock.monotonic()
         try:
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(self._send_heartbeats())
@@ -130,17 +125,6 @@ class Worker:
     async def _beat(self) -> None:
         await self.manager.update_heartbeat(self._id)
         await self.queue.announce_worker(self._id, STALLED_SECONDS)
-        now = self.clock.monotonic()
-        if now - self._last_beat > LATE_SECONDS:
-            self._steady_since = now
-        self._last_beat = now
-
-    @property
-    def _is_steady(self) -> bool:
-        """Whether this worker's own heartbeats have been in time for long enough."""
-        now = self.clock.monotonic()
-        in_time = now - self._last_beat < LATE_SECONDS
-        return in_time and now - self._steady_since > STALLED_SECONDS
 
     async def _listen(self) -> None:
         async def notice(**_: Any) -> None:
@@ -232,8 +216,10 @@ class Worker:
         stalled = await self.manager.get_stalled_jobs(
             task_name=TASK, seconds_since_heartbeat=STALLED_SECONDS
         )
-        # after the database was away nobody's heartbeat is fresh
-        for job in stalled if self._is_steady else ():
+        if stalled and not await self.queue.has_been_there(STALLED_SECONDS):
+            # after it was away nobody's heartbeat is fresh
+            stalled = []
+        for job in stalled:
             if job.id in self.jobs or job.id in self._ended:
                 continue
             text = "run %s has lost its worker %s"

@@ -85,17 +85,14 @@ async def test_a_connection_that_was_closed_while_the_event_loop_was_busy():
                 while b"}" not in data:
                     data += connection.recv(65_536)
                 connection.sendall(http(200, completion()))
-                # as a server that keeps connections for a short time
             closed.set()
 
-    thread = threading.Thread(target=serve, daemon=True)
-    thread.start()
+    threading.Thread(target=serve, daemon=True).start()
     async with model_at(f"http://127.0.0.1:{listener.getsockname()[1]}/v1") as model:
         assert await ask(model) == "ok"
         # the event loop is busy meanwhile, so it does not see the end
         closed.wait()
         assert await ask(model) == "ok"
-    thread.join()
     listener.close()
 
 

@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator
 from typing import Any
 
+import psycopg
 import pytest
 
 from crew.backends.conformance.samples import begin, sample_records
@@ -125,3 +126,33 @@ async def test_no_statement_reads_all_runs(
     plan = "\n".join(line["QUERY PLAN"] for line in found)
     assert "procrastinate_jobs_" in plan
     assert "Seq Scan" not in plan
+
+
+async def test_others_are_judged_while_the_database_is_there(postgres: Postgres):
+    """While the heartbeats of one worker come in time, also by one that has just started."""
+    url = postgres.database()
+    time = await prepare(url)
+    await prepare_queue(url)
+
+    def pass_by(seconds: float, *columns: str) -> None:
+        """Let so much time have passed."""
+        changes = ", ".join(f"{one} = {one} - make_interval(secs => {seconds})" for one in columns)
+        with psycopg.connect(url, autocommit=True) as connection:
+            connection.execute(f"UPDATE crew_workers SET {changes}")
+
+    async with JobQueue(PostgresServer(url, 2, time, of_queue=True)) as queue:
+        assert not await queue.has_been_there(5.0)
+        await queue.announce_worker(1, 5.0)
+        assert not await queue.has_been_there(5.0)
+        # its heartbeats come in time
+        for _ in range(6):
+            pass_by(1.0, "since", "until")
+            await queue.announce_worker(1, 5.0)
+        assert await queue.has_been_there(5.0)
+        await queue.announce_worker(2, 5.0)
+        assert await queue.has_been_there(5.0)
+        # none comes any more, and after a while they come again
+        pass_by(4.0, "since", "until")
+        assert not await queue.has_been_there(5.0)
+        await queue.announce_worker(1, 5.0)
+        assert not await queue.has_been_there(5.0)
