@@ -31,7 +31,7 @@ from tools.kinds.mcp.definitions import Definition
 from tools.kinds.mcp.lock import Locked
 from tools.kinds.mcp.plan import ServerPlan
 from tools.kinds.mcp.servers import Servers
-from tools.kinds.mcp.tool import list_now, mcp_tools
+from tools.kinds.mcp.tool import lease_of, list_now, mcp_tools
 from tools.kinds.openapi.entries import entries
 from tools.kinds.python.isolated import isolated
 from tools.kinds.python.reference import python_tool
@@ -99,14 +99,21 @@ class ToolMaker:
         Raises:
             ToolDefinitionError: it cannot be asked.
         """
-        return list_now(ServerPlan.of(name, config, self.folder, self.marks))
+        plan = ServerPlan.of(name, config, self.folder, self.marks)
+        return list_now(self.servers, lease_of(config, plan), keeps=False)
 
     def _mcp_tools(self, name: str, config: McpServer) -> list[Tool]:
         """The tools of an MCP server."""
-        plan = ServerPlan.of(name, config, self.folder, self.marks)
-        locked = self.locked.get(name) if config.pin else None
-        known = list_now(plan) if locked is None else locked
-        return mcp_tools(config, plan, known, self.servers, is_locked=locked is not None)
+        lease = lease_of(config, ServerPlan.of(name, config, self.folder, self.marks))
+        known = self.locked.get(name) if config.pin else None
+        is_locked = known is not None
+        if known is None:
+            known = list_now(self.servers, lease, keeps=True)
+        try:
+            return mcp_tools(config, lease, known, self.servers, is_locked=is_locked)
+        except ToolDefinitionError:
+            self.servers.end(lease)
+            raise
 
     def _api_tools(self, name: str, config: OpenApiTool) -> list[Tool]:
         """The tools of an OpenAPI document's operations."""

@@ -84,6 +84,19 @@ class Link:
         self._plan, self._client, self._asking = plan, client, asking
         self.definitions = {one.name: one for one in definitions}
 
+    async def list_tools(self) -> list[Definition]:
+        """List the tools as they are now.
+
+        Raises:
+            ConnectionError: they cannot be listed.
+        """
+        try:
+            found = await list_tools(self._client)
+        except (MCPError, ServerError, ValidationError) as error:
+            raise ConnectionError(str(_failure(error, []))) from error
+        self.definitions = {one.name: one for one in found}
+        return found
+
     async def call(self, tool: str, arguments: dict[str, Any], context: ToolContext) -> str:
         """Call a tool.
 
@@ -279,17 +292,3 @@ def _definition(tool: Tool) -> Definition:
     notes = tool.annotations
     annotations = {} if notes is None else notes.model_dump(by_alias=True, exclude_none=True)
     return Definition(tool.name, tool.description or "", dict(tool.input_schema), annotations)
-
-
-def list_now(plan: ServerPlan) -> list[Definition]:
-    """The tools of a server that is started for this, and ended.
-
-    Raises:
-        ServerError: it cannot be used.
-    """
-
-    async def listed() -> list[Definition]:
-        async with connected(plan, lambda _reason: None) as link:
-            return list(link.definitions.values())
-
-    return asyncio.run(listed())

@@ -1,4 +1,7 @@
-"""One supervisor for each MCP server: it connects, starts it anew, and tells how it is."""
+"""One supervisor for each MCP server: it connects, starts it anew, and tells how it is.
+
+All of it is in the event loop of `loop`, but for what says so.
+"""
 
 import asyncio
 import importlib
@@ -12,8 +15,8 @@ from typing import Any, Literal
 from tools.context import ToolContext
 from tools.errors import PermanentError
 from tools.kinds.mcp.definitions import Definition, SessionEndedError
+from tools.kinds.mcp.loop import SERVER_LOOP
 from tools.kinds.mcp.plan import ServerPlan
-from tools.loops import goes_on_here
 
 log = logging.getLogger(__name__)
 
@@ -27,6 +30,8 @@ FAILURE_SECONDS = 60.0
 STEADY_SECONDS = 5.0
 # of the time of a call that waits for its server, to say why it waited
 MARGIN_SHARE = 0.1
+# a server that was listed when files were read is kept so long for a first call
+LINGER_SECONDS = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +59,9 @@ class Server:
         self._starts = 0
         # when it failed or ended, in a row without a call; of more the wait is the longest
         self._failures: deque[float] = deque(maxlen=10)
+        self._failed_starts = 0
+        # set to start it at once, though it has failed
+        self._wanted = asyncio.Event()
         self._has_served = False
         # replaced when the state changes
         self._news = asyncio.Event()
@@ -66,6 +74,22 @@ class Server:
         """How it is now."""
         restarts = max(0, self._starts - 1)
         return ServerStatus(self.plan.name, self._state, self._since, self._reason, restarts)
+
+    async def list_tools(self) -> list[Definition]:
+        """List the tools as they are now; the server is started unless it is up.
+
+        Raises:
+            ConnectionError: it cannot be asked.
+        """
+        before = self._failed_starts
+        self._wanted.set()
+        self._begin()
+        while self._link is None and self._failed_starts == before:
+            await self._news.wait()
+        if self._link is None:
+            raise ConnectionError(self._reason)
+        found: list[Definition] = await self._link.list_tools()
+        return found
 
     async def call(
         self, definition: Definition, arguments: dict[str, Any], context: ToolContext
@@ -101,12 +125,12 @@ class Server:
         context.warn("tool_changed", text)
         raise PermanentError(text)
 
-    async def _up(self, context: ToolContext) -> Any:
-        if not goes_on_here(self._task):
-            # what an event loop has left that has ended is of no use in this one
-            self._link, self._lost = None, asyncio.Event()
-            self._change("idle", "")
+    def _begin(self) -> None:
+        if self._task is None or self._task.done():
             self._task = asyncio.ensure_future(self._supervise())
+
+    async def _up(self, context: ToolContext) -> Any:
+        self._begin()
         with suppress(TimeoutError):
             async with asyncio.timeout(max(0.0, context.remaining_seconds * (1 - MARGIN_SHARE))):
                 while self._link is None and self._state != "down":
@@ -143,8 +167,9 @@ class Server:
                 raise
             return "the connection was cancelled from inside"
         except Exception as error:
-            if not isinstance(error, client.ServerError):
-                log.warning("the MCP server %s", self.plan.name, exc_info=error)
+            if isinstance(error, client.ServerError):
+                return str(error)
+            log.warning("the MCP server %s", self.plan.name, exc_info=error)
             return self._reason or str(error) or type(error).__name__
         finally:
             self._link = None
@@ -177,8 +202,12 @@ class Server:
             seconds = LONGEST_WAIT_SECONDS
             if self._state != "down":
                 log.warning("the MCP server %s is down: %s", self.plan.name, reason)
+        self._failed_starts += 1
+        self._wanted.clear()
         self._change("down" if is_down else "starting", reason)
-        await asyncio.sleep(seconds)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._wanted.wait()
 
     def _change(self, state: State, reason: str) -> None:
         if state != self._state:
@@ -190,7 +219,7 @@ class Server:
     async def close(self) -> None:
         """End it."""
         task, self._task = self._task, None
-        if task is not None and goes_on_here(task):
+        if task is not None:
             self._is_closing = True
             task.cancel()
             await asyncio.wait({task})
@@ -198,29 +227,108 @@ class Server:
         self._change("idle", "")
 
 
+class Lease:
+    """Of one server, for the tools of one revision of a crew; taken by their first call."""
+
+    def __init__(self, key: str, plan: ServerPlan) -> None:
+        """`key`: by which servers that are described alike are one."""
+        self.key, self.plan = key, plan
+        # the server, while it is taken
+        self.server: Server | None = None
+
+
 class Servers:
-    """The MCP servers of a process."""
+    """The MCP servers of a process; its public methods are for any thread and event loop."""
 
     def __init__(self) -> None:
         self._by_key: dict[str, Server] = {}
+        self._ending: set[asyncio.Task[None]] = set()
+        SERVER_LOOP.users.add(self)
 
-    def lease(self, key: str, plan: ServerPlan) -> Server:
-        """The server of a description, for one more user."""
-        server = self._by_key.get(key)
-        if server is None:
-            server = self._by_key[key] = Server(plan)
-        server.users += 1
-        return server
+    def list_tools(self, lease: Lease, *, keeps: bool) -> list[Definition]:
+        """List the tools of a server as they are now.
 
-    async def release(self, key: str) -> None:
-        """One user less; the last one ends it."""
-        server = self._by_key[key]
-        server.users -= 1
-        if server.users == 0:
-            del self._by_key[key]
-            await server.close()
+        Args:
+            lease: of it; not taken by this.
+            keeps: it goes on for a while, for a first call.
+
+        Raises:
+            ConnectionError: it cannot be asked.
+        """
+        return SERVER_LOOP.submit(self._list_tools(lease, keeps=keeps)).result()
+
+    async def call(
+        self,
+        lease: Lease,
+        definition: Definition,
+        arguments: dict[str, Any],
+        context: ToolContext,
+    ) -> str:
+        """Call a tool. See `Server.call`."""
+        return await SERVER_LOOP.do(self._call(lease, definition, arguments, context))
+
+    def end(self, lease: Lease) -> None:
+        """End a server that was listed in vain, if nobody else uses it."""
+        SERVER_LOOP.submit(self._release(lease)).result()
+
+    async def release(self, lease: Lease) -> None:
+        """Give a server back; the last one ends it."""
+        await SERVER_LOOP.do(self._release(lease))
 
     @property
     def statuses(self) -> list[ServerStatus]:
         """How those are that are used."""
-        return [server.status for server in self._by_key.values()]
+        return [server.status for server in list(self._by_key.values()) if server.users]
+
+    async def _list_tools(self, lease: Lease, *, keeps: bool) -> list[Definition]:
+        server = self._get(lease)
+        try:
+            found = await server.list_tools()
+        except BaseException:
+            await self._end_unused(lease.key)
+            raise
+        if not keeps:
+            await self._end_unused(lease.key)
+        else:
+            self._end_later(lease.key)
+        return found
+
+    async def _call(
+        self,
+        lease: Lease,
+        definition: Definition,
+        arguments: dict[str, Any],
+        context: ToolContext,
+    ) -> str:
+        if lease.server is None:
+            lease.server = self._get(lease)
+            lease.server.users += 1
+        return await lease.server.call(definition, arguments, context)
+
+    async def _release(self, lease: Lease) -> None:
+        server, lease.server = lease.server, None
+        if server is not None:
+            server.users -= 1
+        await self._end_unused(lease.key)
+
+    def _get(self, lease: Lease) -> Server:
+        return self._by_key.setdefault(lease.key, Server(lease.plan))
+
+    def _end_later(self, key: str) -> None:
+        def end() -> None:
+            # kept until it has ended
+            ending = asyncio.ensure_future(self._end_unused(key))
+            self._ending.add(ending)
+            ending.add_done_callback(self._ending.discard)
+
+        asyncio.get_running_loop().call_later(LINGER_SECONDS, end)
+
+    async def _end_unused(self, key: str) -> None:
+        server = self._by_key.get(key)
+        if server is not None and not server.users:
+            del self._by_key[key]
+            await server.close()
+
+    async def end_all(self) -> None:
+        """End them, at the end of the process."""
+        await asyncio.gather(*(server.close() for server in self._by_key.values()))

@@ -1,21 +1,20 @@
 """The tools of an MCP server, of what it, or mcp.lock.json, says of them."""
 
 import hashlib
-import importlib
 import importlib.util
 import json
-import threading
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from tools.config.mcp import McpServer, McpToolConfig
 from tools.context import ToolContext
 from tools.definition import Reach, Tool, tool_name
-from tools.errors import ToolDefinitionError, ToolError
+from tools.errors import ToolDefinitionError
 from tools.kinds.mcp.definitions import Definition, chosen
 from tools.kinds.mcp.plan import Address, ServerPlan
-from tools.kinds.mcp.servers import Server, Servers
+from tools.kinds.mcp.servers import Lease, Servers
 from tools.schema import JsonSchema, require_conditions
 from tools.texts import map_texts, without_surrogates
 
@@ -31,37 +30,30 @@ def require_installed() -> None:
         raise ToolDefinitionError(text, "kind", "tool-import")
 
 
-def list_now(plan: ServerPlan) -> list[Definition]:
-    """What a server says of its tools now; it is started for this, and ended.
+def lease_of(config: McpServer, plan: ServerPlan) -> Lease:
+    """Make a lease of the server of an entry; raises ToolDefinitionError."""
+    require_installed()
+    return Lease(config.model_dump_json(), plan)
+
+
+def list_now(servers: Servers, lease: Lease, *, keeps: bool) -> list[Definition]:
+    """List what a server says of its tools now. See `Servers.list_tools`.
 
     Raises:
         ToolDefinitionError: it cannot be asked.
     """
-    require_installed()
-    client = importlib.import_module("tools.kinds.mcp.client")
-    found: list[list[Definition]] = []
-    failed: list[Exception] = []
-
-    def ask() -> None:
-        try:
-            found.append(client.list_now(plan))
-        except (client.ServerError, OSError, ToolError) as error:
-            failed.append(error)
-
-    # a loop may be running in this one
-    thread = threading.Thread(target=ask, name="crew-mcp-list")
-    thread.start()
-    thread.join()
-    if failed:
+    plan = lease.plan
+    try:
+        return servers.list_tools(lease, keeps=keeps)
+    except ConnectionError as error:
         where = "url" if isinstance(plan.reached, Address) else "command"
-        text = f"the MCP server {plan.name} cannot be asked for its tools: {failed[0]}"
-        raise ToolDefinitionError(text, where, "mcp-unreachable")
-    return found[0]
+        text = f"the MCP server {plan.name} cannot be asked for its tools: {error}"
+        raise ToolDefinitionError(text, where, "mcp-unreachable") from None
 
 
 def mcp_tools(
     config: McpServer,
-    plan: ServerPlan,
+    lease: Lease,
     definitions: Sequence[Definition],
     servers: Servers,
     *,
@@ -71,7 +63,7 @@ def mcp_tools(
 
     Args:
         config: its entry.
-        plan: how it is reached.
+        lease: of the server.
         definitions: what is known of its tools.
         servers: of this process.
         is_locked: whether they are known by mcp.lock.json.
@@ -79,7 +71,7 @@ def mcp_tools(
     Raises:
         ToolDefinitionError: one cannot be a tool here, or the entry names one that is not there.
     """
-    require_installed()
+    plan = lease.plan
     wanted = chosen(definitions, config.allow, config.deny)
     known = [one.name for one in wanted]
     for name in config.tools:
@@ -87,7 +79,6 @@ def mcp_tools(
             others = ", ".join(known[:MAX_NAMED]) or "none"
             text = f"the server has no tool {name!r}; it has {others}"
             raise ToolDefinitionError(text, ("tools", name), "bad-value")
-    lease = _Lease(servers, config.model_dump_json(), plan)
     prefix = config.prefix_of(plan.name)
     reach = _reach(plan, is_locked=is_locked)
     made: dict[str, Tool] = {}
@@ -96,12 +87,17 @@ def mcp_tools(
         if name in made:
             text = f"two tools of the server get the name {name}; leave one out by deny"
             raise ToolDefinitionError(text, "kind", "tool-twice")
-        made[name] = _tool(name, definition, config, lease, reach)
+        made[name] = _tool(name, definition, config, servers, lease, reach)
     return list(made.values())
 
 
 def _tool(
-    name: str, definition: Definition, config: McpServer, lease: "_Lease", reach: Reach
+    name: str,
+    definition: Definition,
+    config: McpServer,
+    servers: Servers,
+    lease: Lease,
+    reach: Reach,
 ) -> Tool:
     own = config.tools.get(definition.name, NO_SETTINGS)
     try:
@@ -117,7 +113,7 @@ def _tool(
             path = ("tools", definition.name, "requires_approval")
             raise ToolDefinitionError(str(error), path, error.code) from error
     by_itself = definition.effect if config.trust_annotations else "once"
-    call = _McpCall(definition, lease)
+    call = _McpCall(definition, servers, lease)
     return Tool(
         name=name,
         description=own.description or definition.description or definition.name,
@@ -132,7 +128,7 @@ def _tool(
         entry_hash=hashlib.sha256(f"{lease.key} {definition.digest}".encode()).hexdigest(),
         reach=reach,
         show=call.show,
-        close=lease.close,
+        close=partial(servers.release, lease),
     )
 
 
@@ -144,32 +140,11 @@ def _reach(plan: ServerPlan, *, is_locked: bool) -> Reach:
     return replace(reached.sandbox.reach(reached.argv), kind="mcp", pin=pin)
 
 
-class _Lease:
-    """Of one server, for the tools of one revision of a crew; taken by their first call."""
-
-    def __init__(self, servers: Servers, key: str, plan: ServerPlan) -> None:
-        self._servers, self.key, self.plan = servers, key, plan
-        self._server: Server | None = None
-
-    @property
-    def server(self) -> Server:
-        """The server."""
-        if self._server is None:
-            self._server = self._servers.lease(self.key, self.plan)
-        return self._server
-
-    async def close(self) -> None:
-        """Give it back, once."""
-        server, self._server = self._server, None
-        if server is not None:
-            await self._servers.release(self.key)
-
-
 class _McpCall:
     """What a tool of a server does."""
 
-    def __init__(self, definition: Definition, lease: _Lease) -> None:
-        self.definition, self.lease = definition, lease
+    def __init__(self, definition: Definition, servers: Servers, lease: Lease) -> None:
+        self.definition, self.servers, self.lease = definition, servers, lease
 
     def show(self, arguments: dict[str, Any]) -> str:
         """Server, tool and arguments, for a person."""
@@ -179,4 +154,4 @@ class _McpCall:
     async def __call__(self, arguments: dict[str, Any], context: ToolContext) -> str:
         """Make a call; see `Server.call`."""
         sent = map_texts(arguments, without_surrogates)
-        return await self.lease.server.call(self.definition, sent, context)
+        return await self.servers.call(self.lease, self.definition, sent, context)
