@@ -231,14 +231,15 @@ async def test_a_tool_that_is_another_one_than_it_was(tmp_path: Path):
     ends = "\ndef called(request):\n    os._exit(1)"
     entry = raw_server(tmp_path, listed + changed + ends, breaker=False)
     async with tools_of(**entry, folder=tmp_path) as tools:
-        while (result := await tools["T_t"]()).facts.get("sent"):
-            # its end is not known yet
-            assert result.status == "error"
-        assert result.status == "error"
+        # at first its end may not be known yet
+        made = [await tools["T_t"]() for _ in range(10)]
+        assert {one.status for one in made} == {"error"}
+        result = made[-1]
+        assert not result.facts.get("sent")
         warned = [event for event in tools["T_t"].events if isinstance(event, CallWarned)]
-        assert [(one.code, "described otherwise" in one.message) for one in warned] == [
+        assert {(one.code, "described otherwise" in one.message) for one in warned} == {
             ("tool_changed", True)
-        ]
+        }
 
 
 async def test_a_server_without_a_lock_file_is_started_once(tmp_path: Path):
@@ -262,10 +263,11 @@ async def test_a_server_that_does_not_come_up_again(tmp_path: Path):
     ends = "\ndef called(request):\n    os._exit(1)"
     entry = raw_server(tmp_path, code + ends, timeout_seconds=5, retries=0, breaker=False)
     async with tools_of(**entry, folder=tmp_path) as tools:
-        while (result := await tools["T_t"]()).facts.get("sent"):
-            # its end is not known yet
-            assert result.status == "error"
-        assert result.status == "error"
+        # at first its end may not be known yet
+        made = [await tools["T_t"]() for _ in range(10)]
+        assert {one.status for one in made} == {"error"}
+        result = made[-1]
+        assert not result.facts.get("sent")
         assert "gone for good" in result.output
 
 

@@ -81,6 +81,9 @@ class Server:
         Raises:
             ConnectionError: it cannot be asked.
         """
+        if self._link is not None:
+            found: list[Definition] = await self._link.list_tools()
+            return found
         before = self._failed_starts
         self._wanted.set()
         self._begin()
@@ -88,8 +91,7 @@ class Server:
             await self._news.wait()
         if self._link is None:
             raise ConnectionError(self._reason)
-        found: list[Definition] = await self._link.list_tools()
-        return found
+        return list(self._link.definitions.values())
 
     async def call(
         self, definition: Definition, arguments: dict[str, Any], context: ToolContext
