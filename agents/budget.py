@@ -33,8 +33,10 @@ class DailyUsage:
         """Add what a call has used."""
         self.tokens += tokens
         self.cost_usd += cost_usd
-        self.largest_tokens = max(self.largest_tokens or 0, tokens)
-        self.largest_cost_usd = max(self.largest_cost_usd, cost_usd)
+        if self.largest_tokens is None or tokens > self.largest_tokens:
+            self.largest_tokens = tokens
+        if cost_usd > self.largest_cost_usd:
+            self.largest_cost_usd = cost_usd
 
 
 class Budget(Around):
@@ -48,15 +50,17 @@ class Budget(Around):
         """Answer with the cost in its usage, or raise ModelError("budget")."""
         self._start_day()
         await self._check_call(request, emit)
-        await self._wait_for_others()
+        blocks, usage = self.limits.block_on_cost_exceed, self.usage
+        if blocks:
+            await self._wait_for_others()
         await self._check_day(emit)
-        usage = self.usage
         usage.running += 1
         try:
             reply = await self.model.reply(request, emit)
         finally:
             usage.running -= 1
-            usage.ended.get().set()
+            if blocks:
+                usage.ended.get().set()
         cost = self._cost(reply)
         usage.add(reply.usage.total_tokens, cost)
         await self._alert(emit)
@@ -74,7 +78,7 @@ class Budget(Around):
 
     def _may_be_used_up(self) -> bool:
         limits, usage = self.limits, self.usage
-        if not limits.block_on_cost_exceed or not usage.running:
+        if not usage.running:
             return False
         tokens, cost_usd = limits.max_tokens_per_day, limits.max_cost_per_day_usd
         if usage.largest_tokens is None:

@@ -1,6 +1,6 @@
 """How the models of a process have answered last, for those who look after it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from agents.errors import ModelError
 from agents.model import Around, EmitModelEvent, Model, ModelReply, ModelRequest
@@ -45,14 +45,13 @@ class Noting(Around):
 
     async def reply(self, request: ModelRequest, emit: EmitModelEvent) -> ModelReply:
         """Answer, or raise ModelError."""
-        key, failures = self.endpoints[0], self.health.failures
+        failures = self.health.failures
         try:
             reply = await self.model.reply(request, emit)
         except ModelError as error:
             now = rfc3339(self.clock.now())
-            failures[key] = Failure(error.code, str(error)[:MAX_REASON], now)
+            failures[self.endpoints[0]] = Failure(error.code, str(error)[:MAX_REASON], now)
             raise
-        if key in failures and not failures[key].is_over:
-            known = failures[key]
-            failures[key] = Failure(known.code, known.reason, known.at, is_over=True)
+        if failures and (known := failures.get(self.endpoints[0])) is not None:
+            failures[self.endpoints[0]] = replace(known, is_over=True)
         return reply

@@ -20,6 +20,7 @@ MARKS = {
     "<|channel>thought": "<channel|>",
 }
 LONGEST = max(map(len, MARKS))
+FIRST = frozenset(mark[0] for mark in MARKS)
 # where the template itself has opened them, a text has only the end, on a line of its own
 CLOSED = re.compile(r"(?:\A|\n)[ \t]*</think>[ \t]*(?:\n|\Z)")
 # what one model puts before the answer itself
@@ -29,7 +30,8 @@ FINAL = re.compile(r"\s*(?:<\|start\|>assistant)?<\|channel\|>final(?:<\|[^|>]*\
 def split_thoughts(text: str) -> tuple[str, str]:
     """Take a text apart: the thoughts at its start ("" for none), and what is meant for others."""
     start = text.lstrip()
-    for opening, closing in MARKS.items():
+    # most texts begin with a letter
+    for opening, closing in MARKS.items() if start[:1] in FIRST else ():
         if start.startswith(opening):
             thoughts, found, rest = start[len(opening) :].partition(closing)
             return thoughts.strip(), _answer(rest) if found else ""

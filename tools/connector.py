@@ -20,9 +20,10 @@ class QuietConnector(aiohttp.TCPConnector):
 
     async def _get(self, key: Any, traces: Any) -> Any:
         while (connection := await super()._get(key, traces)) is not None:
-            assert connection.protocol is not None, "it is open"
-            assert connection.transport is not None, "it is open"
-            if not connection.protocol.should_close and not _is_readable(connection.transport):
+            protocol, transport = connection.protocol, connection.transport
+            assert protocol is not None, "it is open"
+            assert transport is not None, "it is open"
+            if not protocol.should_close and not _is_readable(transport):
                 return connection
             connection.close()
         return None

@@ -26,7 +26,10 @@ def build_body(model: str, request: ModelRequest, quirks: Quirks, source: str) -
         quirks: of this model at this endpoint.
         source: names both; what came from another one is not sent.
     """
-    messages = [_own_form(message, source, quirks) for message in request.messages]
+    messages = [
+        message.wire if message.private is None else _own_form(message, source, quirks)
+        for message in request.messages
+    ]
     if not quirks.native_calls:
         messages = list(_in_text(messages, request.messages))
         if request.tools:

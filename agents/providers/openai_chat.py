@@ -153,14 +153,13 @@ class OpenAIChat:
         try:
             if response.status >= HTTPStatus.MULTIPLE_CHOICES:
                 raise await _refusal(response)
-            content_type = response.headers.get("content-type", "").lower()
-            if "stream" in body and "json" not in content_type and "html" not in content_type:
+            if "stream" in body and not _has_come_at_once(response):
                 await _read_stream(response, reader, emit)
                 if not response.content.at_eof():
                     await read_end(response, self.client.clock)
             else:
                 data = await read_whole(response)
-                if IS_HTML.match(data[:1000].decode(errors="replace")):
+                if data[:1] != b"{" and IS_HTML.match(data[:1000].decode(errors="replace")):
                     raise _page(response.status, data.decode(errors="replace"))
                 reader.read_whole(data)
                 if "stream" in body and (text := "".join(reader.text)):
@@ -269,6 +268,12 @@ async def _emit_text(text: str, emit: EmitModelEvent) -> None:
 
 def _page(status: int, text: str) -> Refusal:
     return Refusal(status, words_of(text), text, is_html=True)
+
+
+def _has_come_at_once(response: aiohttp.ClientResponse) -> bool:
+    """Whether an answer that was to come in pieces is none that does."""
+    content_type = response.headers.get("content-type", "").lower()
+    return "json" in content_type or "html" in content_type
 
 
 async def _refusal(response: aiohttp.ClientResponse) -> Refusal:

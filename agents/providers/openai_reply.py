@@ -25,7 +25,7 @@ MAX_TOKENS = 10**9
 # of a whole answer
 MAX_CHARACTERS = 8 * 2**20
 # sent back with each message; thoughts only with the calls that they led to
-KEPT_MESSAGE_KEYS = ("extra_content", *THOUGHTS)
+KEPT_MESSAGE_KEYS = frozenset({"extra_content", *THOUGHTS})
 # of a part of a list of thoughts: texts that go on in the next piece
 JOINED_KEYS = frozenset({"thinking", "text", "summary", "data"})
 CUT_BY_LENGTH = frozenset({"length", "max_tokens", "MAX_TOKENS"})
@@ -127,9 +127,10 @@ class ReplyReader:
         elif refusal := message.get("refusal"):
             # a refusal is an answer in words
             self._text(str(refusal))
-        for key in KEPT_MESSAGE_KEYS:
-            if message.get(key):
-                self._keep(key, map_texts(message[key], join_surrogates), whole=whole)
+        if not KEPT_MESSAGE_KEYS.isdisjoint(message):
+            for key in sorted(message.keys() & KEPT_MESSAGE_KEYS):
+                if message[key]:
+                    self._keep(key, map_texts(message[key], join_surrogates), whole=whole)
         for piece in message.get("tool_calls") or ():
             if isinstance(piece, dict):
                 self._count(self.calls.add(piece, whole=whole))
@@ -182,7 +183,9 @@ class ReplyReader:
         """The whole answer; raises ModelError where there is neither text nor call."""
         thoughts, content = split_thoughts(join_surrogates("".join(self.text)))
         calls = self.calls.finished()
-        kept = self.extra | {key: "".join(pieces) for key, pieces in self.pieces.items()}
+        kept = self.extra
+        if self.pieces:
+            kept = kept | {key: "".join(pieces) for key, pieces in self.pieces.items()}
         if not calls and not content.strip():
             raise self._empty(bool(thoughts or any(kept.get(key) for key in THOUGHTS)))
         extra = {key: value for key, value in kept.items() if calls or key not in THOUGHTS}

@@ -129,6 +129,8 @@ class PartialCalls:
 
     def finished(self) -> tuple[ToolCall, ...]:
         """The calls, each with an id of its own, by which its result will be known."""
+        if not self.calls:
+            return ()
         given = [call.id for call in self.calls]
         fresh = (name for n in itertools.count(1) if (name := f"call_{n}") not in given)
         seen: set[str] = set()

@@ -139,7 +139,7 @@ MUTANTS = (
     own(
         "answers that came late are the next call's",
         "tools/connector.py",
-        "if not connection.protocol.should_close and not _is_readable(connection.transport):",
+        "if not protocol.should_close and not _is_readable(transport):",
         "if True:",
         "tools/kinds/test_http.py",
     ),
