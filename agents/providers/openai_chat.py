@@ -31,9 +31,9 @@ from agents.providers.refusals import Refusal, kind_of
 from agents.providers.server_events import (
     DONE,
     MAX_STREAM_BYTES,
+    Body,
     EventData,
     read_end,
-    read_pieces,
     read_whole,
 )
 from agents.providers.surrogates import join_surrogates
@@ -228,12 +228,11 @@ async def _read_stream(
     response: aiohttp.ClientResponse, reader: ReplyReader, emit: EmitModelEvent
 ) -> None:
     """Read a streamed answer, up to [DONE] or its end."""
-    events, is_first = EventData(), True
-    async for piece in read_pieces(response, MAX_STREAM_BYTES):
+    body, events, is_first = Body(response, MAX_STREAM_BYTES), EventData(), True
+    while piece := await body.read():
         if is_first and piece.lstrip()[:1] in (b"{", b"<"):
             # a whole answer, an error or a page, whatever its type says
-            rest = [one async for one in read_pieces(response, MAX_STREAM_BYTES)]
-            await _read_unannounced(b"".join((piece, *rest)), reader, emit)
+            await _read_unannounced(await body.read_rest(piece), reader, emit)
             return
         is_first = False
         if await _read_events(events.feed(piece), reader, emit):

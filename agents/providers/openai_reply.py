@@ -188,8 +188,10 @@ class ReplyReader:
             kept = kept | {key: "".join(pieces) for key, pieces in self.pieces.items()}
         if not calls and not content.strip():
             raise self._empty(bool(thoughts or any(kept.get(key) for key in THOUGHTS)))
-        extra = {key: value for key, value in kept.items() if calls or key not in THOUGHTS}
-        if extra or any(call.extra for call in calls):
+        extra: dict[str, Any] = {}
+        if kept:
+            extra = {key: value for key, value in kept.items() if calls or key not in THOUGHTS}
+        if extra or (calls and any(call.extra for call in calls)):
             extra[SOURCE_KEY] = self.source
         return ModelReply(
             content,

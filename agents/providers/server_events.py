@@ -2,7 +2,7 @@
 
 import contextlib
 import zlib
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Mapping
 
 import aiohttp
 from pydantic_core import from_json
@@ -35,26 +35,42 @@ def refuse_too_large(headers: Mapping[str, str]) -> None:
         raise _too_large("the answer", MAX_ANSWER_BYTES)
 
 
-async def read_pieces(response: aiohttp.ClientResponse, limit: int) -> AsyncIterator[bytes]:
-    """Read a body in pieces, decompressed.
+class Body:
+    """The body of an answer, bounded and decompressed."""
 
-    Args:
-        response: whose.
-        limit: how many bytes it may have, also decompressed.
+    def __init__(self, response: aiohttp.ClientResponse, limit: int) -> None:
+        """Read nothing yet.
 
-    Raises:
-        ModelError: it is too large, or its coding is broken.
-    """
-    coding = response.headers.get("content-encoding", "").strip().lower()
-    inflating = _Inflating(coding) if coding in CODINGS else None
-    size = 0
-    while piece := await response.content.readany():
-        size += len(piece)
-        parts = (piece,) if inflating is None else inflating.feed(piece, limit)
-        for part in parts:
-            if max(size, inflating.size if inflating is not None else 0) > limit:
-                raise _too_large("the answer", limit)
-            yield part
+        Args:
+            response: the answer.
+            limit: how many bytes it may have, also decompressed.
+        """
+        coding = response.headers.get("content-encoding", "").strip().lower()
+        self._content, self._limit, self._size = response.content, limit, 0
+        self._inflating = _Inflating(coding) if coding in CODINGS else None
+
+    async def read(self) -> bytes:
+        """Read the next piece; b"" at the end.
+
+        Raises:
+            ModelError: it is too large, or its coding is broken.
+        """
+        while piece := await self._content.readany():
+            self._size += len(piece)
+            if self._size > self._limit:
+                raise _too_large("the answer", self._limit)
+            if self._inflating is None:
+                return piece
+            if inflated := b"".join(self._inflating.feed(piece, self._limit)):
+                return inflated
+        return b""
+
+    async def read_rest(self, first: bytes = b"") -> bytes:
+        """Read all that is left, behind a first piece; raises ModelError."""
+        pieces = [first] if first else []
+        while piece := await self.read():
+            pieces.append(piece)
+        return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
 
 class _Inflating:
@@ -91,8 +107,7 @@ class _Inflating:
 
 async def read_whole(response: aiohttp.ClientResponse) -> bytes:
     """The body of an answer; raises ModelError where it is too large."""
-    pieces = [piece async for piece in read_pieces(response, MAX_ANSWER_BYTES)]
-    return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+    return await Body(response, MAX_ANSWER_BYTES).read_rest()
 
 
 async def read_end(response: aiohttp.ClientResponse, clock: Clock) -> None:
