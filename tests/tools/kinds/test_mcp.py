@@ -257,6 +257,20 @@ async def test_a_server_without_a_lock_file_is_started_once(tmp_path: Path):
     await until_none_is_left()
 
 
+async def test_a_server_that_is_up_and_does_not_list_its_tools_again(tmp_path: Path):
+    """Files that are read again are refused, and what was read before goes on."""
+    code = "n = []\ndef listed(request):\n    n.append(1)\n    len(n) > 1 or result(request, tools=[TOOL])"
+    servers = Servers()
+    entry = raw_server(tmp_path, code, startup_seconds=2)
+    shared: dict[str, Any] = {**entry, "folder": tmp_path, "servers": servers}
+    async with tools_of(**shared) as tools:
+        assert (await tools["T_t"]()).status == "success"
+        with pytest.raises(ToolDefinitionError, match="has not listed its tools within 2 s"):
+            async with tools_of(**shared):
+                pass
+        assert (await tools["T_t"]()).status == "success"
+
+
 async def test_a_server_that_does_not_come_up_again(tmp_path: Path):
     """Calls are not made, say why, and may be tried again by any effect."""
     code = "if os.path.exists('listed'): sys.exit('gone for good')\nopen('listed', 'a')"

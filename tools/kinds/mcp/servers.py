@@ -82,7 +82,13 @@ class Server:
             ConnectionError: it cannot be asked.
         """
         if self._link is not None:
-            found: list[Definition] = await self._link.list_tools()
+            seconds = self.plan.startup_seconds
+            try:
+                async with asyncio.timeout(seconds):
+                    found: list[Definition] = await self._link.list_tools()
+            except TimeoutError:
+                text = f"it has not listed its tools within {seconds:g} s"
+                raise ConnectionError(text) from None
             return found
         before = self._failed_starts
         self._wanted.set()
