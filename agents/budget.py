@@ -50,8 +50,8 @@ class Budget(Around):
         """Answer with the cost in its usage, or raise ModelError("budget")."""
         self._start_day()
         await self._check_call(request, emit)
-        blocks, usage = self.limits.block_on_cost_exceed, self.usage
-        if blocks:
+        usage = self.usage
+        if self.limits.block_on_cost_exceed:
             await self._wait_for_others()
         await self._check_day(emit)
         usage.running += 1
@@ -59,8 +59,8 @@ class Budget(Around):
             reply = await self.model.reply(request, emit)
         finally:
             usage.running -= 1
-            if blocks:
-                usage.ended.get().set()
+            # also of a revision that does not block: one that does may wait for it
+            usage.ended.get().set()
         cost = self._cost(reply)
         usage.add(reply.usage.total_tokens, cost)
         await self._alert(emit)

@@ -52,6 +52,8 @@ class Noting(Around):
             now = rfc3339(self.clock.now())
             failures[self.endpoints[0]] = Failure(error.code, str(error)[:MAX_REASON], now)
             raise
-        if failures and (known := failures.get(self.endpoints[0])) is not None:
-            failures[self.endpoints[0]] = replace(known, is_over=True)
+        if failures:
+            known = failures.get(self.endpoints[0])
+            if known is not None and not known.is_over:
+                failures[self.endpoints[0]] = replace(known, is_over=True)
         return reply

@@ -74,6 +74,8 @@ class Places:
                 yield
             finally:
                 keeping.cancel()
+                # what it still writes must not come behind the end
+                await asyncio.wait({keeping})
         finally:
             # also if this was cancelled while the place was taken
             await asyncio.shield(leases.leave_place(holder))

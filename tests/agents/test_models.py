@@ -236,6 +236,28 @@ async def test_calls_at_the_same_time_exceed_a_day_by_one_call_at_most(limit: in
     assert refused == ["budget"] * (49 - made)
 
 
+async def test_a_call_of_a_revision_that_does_not_block_is_waited_for():
+    """Both count in one usage, and the one that blocks goes on when the other has ended."""
+    reached, gate = asyncio.Event(), asyncio.Event()
+
+    class Gated(Fixed):
+        async def reply(self, request: ModelRequest, emit: EmitModelEvent) -> ModelReply:
+            reached.set()
+            await gate.wait()
+            return await super().reply(request, emit)
+
+    usage, limits = DailyUsage(), CostLimits(max_tokens_per_day=200)
+    blocks = limits.model_copy(update={"block_on_cost_exceed": True})
+    free = Budget(Gated(), limits, usage, SYSTEM_CLOCK)
+    blocking = Budget(Fixed(), blocks, usage, SYSTEM_CLOCK)
+    tasks = [asyncio.create_task(ask(model, user("x"))) for model in (free, blocking)]
+    await reached.wait()
+    gate.set()
+    async with asyncio.timeout(20):
+        replies = await asyncio.gather(*tasks)
+    assert [reply.content for reply, _ in replies] == ["ok", "ok"]
+
+
 def test_providers_that_cannot_be_used_say_why(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     """No key, no script, no address, no such provider."""
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)

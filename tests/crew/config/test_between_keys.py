@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from crew.config.problems import Problem
 from tests.support.problems import AGENT, problems
 
 MAIL = "kind: email, host: localhost, sender: a@b.example, to: [a@b.example]"
@@ -116,23 +117,22 @@ ABOVE: dict[str, tuple[Mapping[str, str], list[str]]] = {
 }
 
 
-@pytest.mark.parametrize("name", WRONG)
-def test_a_rule_between_keys(name: str, tmp_path: Path):
-    """One problem, at the key, and what to do."""
-    files, expected = WRONG[name]
-    found = [one for one in problems(tmp_path, **files) if one.severity == "error"]
+def check(found: list[Problem], expected: list[str]) -> None:
     texts = [f"{one.line}:{one.column} {one.code} {one.message}" for one in found]
     assert len(texts) == len(expected), texts
     for text, start in zip(texts, expected, strict=True):
         assert text.startswith(start)
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_rule_between_keys(name: str, tmp_path: Path):
+    """One problem, at the key, and what to do."""
+    files, expected = WRONG[name]
+    check([one for one in problems(tmp_path, **files) if one.severity == "error"], expected)
 
 
 @pytest.mark.parametrize("name", ABOVE)
 def test_a_timeout_above_the_one_around_it(name: str, tmp_path: Path):
     """A warning at each that is written, with the setting that ends it."""
     files, expected = ABOVE[name]
-    found = [one for one in problems(tmp_path, **files) if one.code == "timeout-above"]
-    texts = [f"{one.line}:{one.column} {one.code} {one.message}" for one in found]
-    assert len(texts) == len(expected), texts
-    for text, start in zip(texts, expected, strict=True):
-        assert text.startswith(start)
+    check([one for one in problems(tmp_path, **files) if one.code == "timeout-above"], expected)

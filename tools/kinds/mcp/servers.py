@@ -290,14 +290,18 @@ class Servers:
 
     async def _list_tools(self, lease: Lease, *, keeps: bool) -> list[Definition]:
         server = self._get(lease)
+        # it is in use meanwhile: nobody else ends it
+        server.users += 1
         try:
             found = await server.list_tools()
         except BaseException:
-            await self._end_unused(lease.key)
+            keeps = False
             raise
-        if not keeps:
-            await self._end_unused(lease.key)
-        else:
+        finally:
+            server.users -= 1
+            if not keeps:
+                await self._end_unused(lease.key)
+        if keeps:
             self._end_later(lease.key)
         return found
 
