@@ -92,11 +92,14 @@ class Sender:
 
 
 async def main() -> None:
-    """Until the worker is gone."""
+    """Send heartbeats until the worker is gone."""
     loop = asyncio.get_running_loop()
     reader = asyncio.StreamReader(limit=1 << 20)
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
-    sender = Sender(json.loads(await reader.readline()))
+    settings = await reader.readline()
+    if not settings.endswith(b"\n"):
+        return  # the worker ended before it had written them
+    sender = Sender(json.loads(settings))
     sending = asyncio.create_task(sender.send())
     listening = asyncio.create_task(sender.listen(reader))
     await asyncio.wait({sending, listening}, return_when=asyncio.FIRST_COMPLETED)
