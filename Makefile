@@ -7,9 +7,10 @@ SPHINX = $(BIN)/sphinx-build --quiet --fail-on-warning --keep-going docs docs/_b
 # in the language of whoever reads it
 QUERY ?= $(if $(filter vi%,$(or $(LC_ALL),$(LC_MESSAGES),$(LANG))),Kiểm tra máy này giúp tôi,Please look at this machine)
 
-# tests that start commands, servers, workers and databases as processes, and what others wrote
+# tests that start commands, servers, workers and databases as processes, and what others wrote;
+# they mostly wait, so that more of them than there are cores run at once
 SYSTEM = tests/server/cli tests/end_to_end tests/faults tests/real
-PYTEST = $(BIN)/pytest -n auto --dist worksteal --cov --cov-report=term
+PYTEST = $(BIN)/pytest --dist worksteal --cov --cov-report=term
 
 .PHONY: run serve install real check test system bench faults mutants lock audit docs clean
 
@@ -59,10 +60,10 @@ check: $(VENV)/.dev  ## lint, types, the import contracts, the documentation
 	$(SPHINX)
 
 test: $(VENV)/.dev  ## install and run the tests, with branch coverage
-	$(PYTEST) $(addprefix --ignore=,$(SYSTEM)) $(ARGS)
+	$(PYTEST) -n auto $(addprefix --ignore=,$(SYSTEM)) $(ARGS)
 
 system: $(VENV)/.dev  ## run the tests of commands, servers, workers and databases as processes; adds to the coverage of `test`
-	$(PYTEST) --cov-append $(SYSTEM) $(ARGS)
+	$(PYTEST) -n 4 --cov-append $(SYSTEM) $(ARGS)
 
 bench: $(VENV)/.dev  ## measure single steps; tests/bench/README.md has more
 	$(BIN)/pytest tests/bench/micro.py --benchmark-disable-gc --benchmark-sort=name --benchmark-columns=median,iqr,rounds

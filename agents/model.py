@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Protocol
 
 from agents.messages import ToolOutput
@@ -158,16 +159,15 @@ class Model(Protocol):
 class Around:
     """A Model around another one, whose name and endpoints it has."""
 
-    __slots__ = ()
-
     model: Model
 
-    @property
+    # found once: each answer needs them several times, through all that stands around a model
+    @cached_property
     def name(self) -> str:
         """The wrapped model's."""
         return self.model.name
 
-    @property
+    @cached_property
     def endpoints(self) -> tuple[tuple[str, str], ...]:
         """The wrapped model's."""
         return self.model.endpoints

@@ -20,8 +20,9 @@ class QuietConnector(aiohttp.TCPConnector):
 
     async def _get(self, key: Any, traces: Any) -> Any:
         while (connection := await super()._get(key, traces)) is not None:
-            protocol, transport = connection.protocol, connection.transport
+            protocol = connection.protocol
             assert protocol is not None, "it is open"
+            transport = protocol.transport
             assert transport is not None, "it is open"
             if not protocol.should_close and not _is_readable(transport):
                 return connection

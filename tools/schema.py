@@ -209,7 +209,7 @@ class JsonSchema:
 def plain_keys(arguments: dict[str, Any], parameters: dict[str, Any]) -> dict[str, Any]:
     """Arguments without white space around their names, where only so the parameter is known."""
     known = parameters["properties"]
-    if all(key in known for key in arguments):
+    if arguments.keys() <= known.keys():
         return arguments
     return {
         key.strip()

@@ -2,7 +2,7 @@
 
 import base64
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from json import dumps
 from urllib.parse import quote, quote_plus, urlsplit
 
@@ -24,9 +24,11 @@ class Secrets:
         self._values: set[str] = set()
         # as they may stand in a text, the longest first
         self._forms: tuple[str, ...] = ()
-        # the same by their first and last characters, for texts that come in pieces
+        # the same by their first character, for texts that come in pieces, and by their first and
+        # last `MIN_CHARS`, for texts that are cut
         self._by_first: dict[str, list[str]] = {}
-        self._by_last: dict[str, list[str]] = {}
+        self._starts: dict[str, list[str]] = {}
+        self._ends: dict[str, list[str]] = {}
         for value in values:
             self.add(value)
 
@@ -39,10 +41,11 @@ class Secrets:
         lines = [line for line in value.split("\n")[1:] if len(line) >= MIN_LINE_CHARS]
         forms = {*self._forms, *_forms(value), *lines}
         self._forms = tuple(sorted(forms, key=lambda form: (-len(form), form)))
-        self._by_first, self._by_last = {}, {}
+        self._by_first, self._starts, self._ends = {}, {}, {}
         for form in self._forms:
             self._by_first.setdefault(form[0], []).append(form)
-            self._by_last.setdefault(form[-1], []).append(form)
+            self._starts.setdefault(form[:MIN_CHARS], []).append(form)
+            self._ends.setdefault(form[-MIN_CHARS:], []).append(form)
 
     def add_address(self, url: str) -> None:
         """Of an address, only its password is a secret."""
@@ -64,25 +67,23 @@ class Secrets:
 
         A cut is at the beginning, at the end, and beside a note of what is left out.
         """
+        if not self._forms:
+            return text
         parts = LEFT_OUT.split(self.mask(text))
         for at in range(0, len(parts), 2):
             parts[at] = self._mask_ends(parts[at])
         return "".join(parts)
 
     def _mask_ends(self, text: str) -> str:
-        most = len(self._forms[0]) if self._forms else 0
+        most = len(self._forms[0])
         for at in range(max(0, len(text) - most), len(text) - MIN_CHARS + 1):
-            rest = text[at:]
-            if any(
-                _is_most(rest, of) and of.startswith(rest) for of in self._by_first.get(rest[0], ())
-            ):
+            start = text[at : at + MIN_CHARS]
+            if start in self._starts and _has_most(text[at:], self._starts[start], str.startswith):
                 text = text[:at] + MASK
                 break
         for end in range(min(len(text), most), MIN_CHARS - 1, -1):
-            rest = text[:end]
-            if any(
-                _is_most(rest, of) and of.endswith(rest) for of in self._by_last.get(rest[-1], ())
-            ):
+            last = text[end - MIN_CHARS : end]
+            if last in self._ends and _has_most(text[:end], self._ends[last], str.endswith):
                 return MASK + text[end:]
         return text
 
@@ -116,9 +117,12 @@ class MaskedStream:
         return rest
 
 
-def _is_most(part: str, form: str) -> bool:
-    """Whether a part of a secret tells too much of it: a short beginning is the same for many."""
-    return len(part) >= max(MIN_CHARS, len(form) // 2)
+def _has_most(part: str, forms: list[str], is_part: Callable[[str, str], bool]) -> bool:
+    """Return whether a part holds so much of a form that it tells too much of the secret.
+
+    A short beginning is the same for many secrets.
+    """
+    return any(len(part) >= len(form) // 2 and is_part(form, part) for form in forms)
 
 
 def _forms(value: str) -> set[str]:

@@ -106,7 +106,7 @@ def _own_answer(message: AgentMessage) -> WireMessage:
 
 def _private(message: AgentMessage) -> Private | None:
     """What the provider wants back with a message, if there is anything."""
-    calls = tuple(call.extra for call in message.calls) if message.native else ()
+    calls = tuple([call.extra for call in message.calls]) if message.native else ()
     if not message.extra and not any(calls):
         return None
     extra = {key: value for key, value in message.extra.items() if key != SOURCE_KEY}

@@ -94,10 +94,12 @@ class ReplyReader:
         if (model := data.get("model")) and model != self.model:
             self.model = join_surrogates(str(model))
         if isinstance(usage := data.get("usage"), dict):
-            tokens = [int(usage.get(f"{kind}_tokens") or 0) for kind in ("prompt", "completion")]
-            if not all(0 <= count <= MAX_TOKENS for count in tokens):
-                raise ModelError("unreadable", f"the usage is impossible: {str(tokens)[:100]}")
-            self.usage = Usage(tokens[0], tokens[1])
+            prompt = int(usage.get("prompt_tokens") or 0)
+            completion = int(usage.get("completion_tokens") or 0)
+            if not (0 <= prompt <= MAX_TOKENS and 0 <= completion <= MAX_TOKENS):
+                tokens = str([prompt, completion])[:100]
+                raise ModelError("unreadable", f"the usage is impossible: {tokens}")
+            self.usage = Usage(prompt, completion)
         if choices := data.get("choices"):
             choice: dict[str, Any] = choices[0]
             return choice

@@ -221,9 +221,11 @@ def _several(text: str) -> Any:
     return different[0] if len(found) > 1 and len(different) == 1 else None
 
 
-def _is_deeper(value: Any, levels: int) -> bool:
-    """Whether objects and lists are nested in more levels than so many."""
-    if not isinstance(value, dict | list):
-        return False
-    parts = value.values() if isinstance(value, dict) else value
-    return levels == 0 or any(_is_deeper(part, levels - 1) for part in parts)
+def _is_deeper(value: dict[str, Any] | list[Any], levels: int) -> bool:
+    """Return whether objects and lists are nested in more levels than so many."""
+    if levels == 0:
+        return True
+    for part in value.values() if isinstance(value, dict) else value:
+        if isinstance(part, dict | list) and _is_deeper(part, levels - 1):
+            return True
+    return False

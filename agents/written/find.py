@@ -62,6 +62,8 @@ ACTION = re.compile(
     r"(?=\nObservation:|\Z)",
     re.MULTILINE | re.DOTALL,
 )
+# what every call has
+BEGINNING = re.compile(r"[{\[<(]")
 # a fence with such a label is a call wherever it stands
 CALL_FENCES = frozenset({"tool_code", "tool_call", "tool_calls", "function_call", "tool"})
 
@@ -76,7 +78,7 @@ def find_written_calls(text: str, tools: Tools) -> list[FoundCall]:
     Returns:
         The calls in their order, each with the text that may be a quotation; never raises.
     """
-    if not tools or len(text) > MAX_CHARACTERS or not any(mark in text for mark in "{[<("):
+    if not tools or len(text) > MAX_CHARACTERS or BEGINNING.search(text) is None:
         return []
     try:
         written = list(_marked(unfenced(text), tools)) or list(_whole(text, tools))

@@ -107,6 +107,8 @@ def is_asked(call: ToolCall, agent: Agent, state: RunState) -> bool:
 
 def unasked_denials(branch: Branch, agent: Agent, state: RunState) -> list[ToolResult]:
     """The results of calls that a person has refused often enough, with the same arguments."""
+    if not state.denials:
+        return []
     refused = [
         call
         for call in branch.open_calls

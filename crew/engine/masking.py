@@ -108,9 +108,10 @@ def masked_query(query: Query, secrets: Secrets) -> Query:
 
 def _with(one: Masked, **fields: Any) -> Masked:
     """One with these fields; itself if it has them already, as nearly always: a copy takes time."""
-    if all(getattr(one, name) == value for name, value in fields.items()):
-        return one
-    return replace(one, **fields)
+    for name, value in fields.items():
+        if getattr(one, name) != value:
+            return replace(one, **fields)
+    return one
 
 
 def masked_answer(answer: Answer, secrets: Secrets) -> Answer:
