@@ -143,13 +143,21 @@ class Recipe:
         return Checked(files, tools, tokenizers, tuple(told))
 
     def load(self, sources: Sources, literals: Mapping[YamlPath, str] | None = None) -> "Crew":
-        """The crew of these files. See `check`.
+        """Check and make the crew of these files. See `check`.
 
         Raises:
             ConfigurationError: with every problem of all files.
             ProviderError: `provider` is none of the crew's.
         """
-        checked = self.check(sources, literals=literals)
+        return self.make(sources, self.check(sources, literals=literals))
+
+    def make(self, sources: Sources, checked: Checked) -> "Crew":
+        """Make the crew of files that were checked.
+
+        Raises:
+            ConfigurationError: with every problem of all files.
+            ProviderError: `provider` is none of the crew's.
+        """
         files = checked.files
         if files.crew is None or has_failed(checked.problems):
             raise ConfigurationError(checked.problems, files.texts)

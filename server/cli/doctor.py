@@ -4,9 +4,9 @@ import asyncio
 import importlib
 import os
 import resource
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 from rich.console import Console
@@ -15,14 +15,15 @@ from rich.markup import escape
 from agents.quirks import Table
 from crew.config.errors import ConfigurationError
 from crew.config.problems import has_failed
-from crew.crew import Crew, check
+from crew.config.sources import read_sources
+from crew.crew import Crew, Recipe
 from crew.database import open_store
 from crew.errors import CrewError
 from crew.journal.rows import Finding
 from crew.runs.storage import reach_text
 from server.cli.exits import HERE, Exit, Folder
 from server.cli.hints import quoted
-from server.cli.opening import guard_process, load
+from server.cli.opening import guard_process
 from server.settings import ServerSettings
 from tools.texts import visible
 
@@ -50,9 +51,7 @@ def doctor(
 
     Example: [bold]crew doctor examples/it-support --database[/]
     """
-    findings = [] if database else [_files(folder), _descriptors()]
-    if findings and findings[0].level != "error":
-        findings += _crew(folder)
+    findings = [] if database else _files(folder)
     findings += asyncio.run(_database(folder))
     console = Console(highlight=False)
     for one in findings:
@@ -63,13 +62,19 @@ def doctor(
         raise typer.Exit(Exit.FAILED)
 
 
-def _files(folder: Path) -> Finding:
-    problems = check(folder, secrets=guard_process()).problems
+def _files(folder: Path) -> list[Finding]:
+    """Look at the files, the process, and the crew, where the files have no errors."""
+    recipe, sources = Recipe((), None, None, secrets=guard_process()), read_sources(folder)
+    # checked once: MCP servers that no lock file describes are started for it
+    checked = recipe.check(sources)
+    problems = checked.problems
     errors = sum(one.severity == "error" for one in problems)
     text = f"the files have {errors} errors and {len(problems) - errors} warnings"
     if has_failed(problems):
-        return Finding("error", f"{text}: see crew validate {quoted(folder)}")
-    return Finding("warning" if problems else "ok", text)
+        text = f"{text}: see crew validate {quoted(folder)}"
+        return [Finding("error", text), _descriptors()]
+    level: Literal["ok", "warning"] = "warning" if problems else "ok"
+    return [Finding(level, text), _descriptors(), *_crew(lambda: recipe.make(sources, checked))]
 
 
 def _descriptors() -> Finding:
@@ -81,10 +86,10 @@ def _descriptors() -> Finding:
     return Finding("ok", text)
 
 
-def _crew(folder: Path) -> list[Finding]:
-    """What only shows when the crew is made: its keys and programs, its providers, its script."""
+def _crew(make: Callable[[], Crew]) -> list[Finding]:
+    """Find what only shows when the crew is made: its keys and programs, providers, script."""
     try:
-        crew = load(folder, None)
+        crew = make()
     except ConfigurationError as error:
         return [Finding("error", problem.message) for problem in error.problems]
     except CrewError as error:

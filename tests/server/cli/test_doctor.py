@@ -9,6 +9,7 @@ import psycopg
 import pytest
 
 from tests.support.crews import write_crew
+from tests.support.mcp_servers import raw_server
 from tests.support.model_server import http, model_server
 from tests.support.postgres import Postgres, needs_postgres
 from tests.support.processes import BIN, clean_environment
@@ -70,6 +71,17 @@ def test_files_with_errors(tmp_path: Path):
     assert f"✗ error: the files have 1 errors and 1 warnings: see crew validate {tmp_path}" in (
         found.stdout
     )
+
+
+def test_an_mcp_server_is_started_once(tmp_path: Path):
+    """Checking the files lists its tools; making the crew needs no other process."""
+    entry = raw_server(tmp_path, "open('starts', 'a').write('x')")
+    agents = {"a": {"is_terminal": True, "tools": ["far_t"]}}
+    write_crew(tmp_path, agents, [{"say": "x"}], {"far": entry})
+    found = doctor(tmp_path)
+    assert (found.returncode, found.stderr) == (0, "")
+    assert "the files have 0 errors" in found.stdout
+    assert (tmp_path / "starts").read_text() == "x"
 
 
 def test_a_server_that_cannot_be_reached(tmp_path: Path):
