@@ -59,7 +59,10 @@ class Agent:
     clock: Clock
 
     def shown_tools(self, found: Sequence[str]) -> list[ToolDefinition]:
-        """The tools that a model is sent: all, or the one that finds them and those of `found`."""
+        """Return the tools that a model is sent.
+
+        All, or the one that finds them and those of `found`.
+        """
         if TOOL_SEARCH not in self.tool_definitions:
             return list(self.tool_definitions.values())
         names = (TOOL_SEARCH, *found)

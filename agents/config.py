@@ -152,7 +152,7 @@ class AgentConfig(Shape):
     @model_validator(mode="before")
     @classmethod
     def _go_agentic(cls, data: Any) -> Any:
-        """Flat cost keys are read as `cost_limits`."""
+        """Read flat cost keys as `cost_limits`."""
         if not isinstance(data, dict):
             return data
         flat = {FLAT_COST_KEYS[key]: value for key, value in data.items() if key in FLAT_COST_KEYS}

@@ -44,14 +44,17 @@ def check_address(value: str) -> str:
 
 
 def unquoted(value: str) -> str:
-    """A value without the quotes that `docker run --env-file` keeps, and white space around it."""
+    """Return a value without white space and the quotes that `docker run --env-file` keeps."""
     text = value.strip()
     is_quoted = len(text) > 1 and text[0] == text[-1] and text[0] in "\"'"
     return text[1:-1].strip() if is_quoted else text
 
 
 def openai_address(environment: Mapping[str, str]) -> str:
-    """Where provider openai is; raises ValueError, which names the variable, for no address."""
+    """Return where provider openai is.
+
+    Raises ValueError, which names the variable, for no address.
+    """
     try:
         return check_address(unquoted(environment.get(OPENAI_BASE, ""))) or OPENAI_URL
     except ValueError as error:
@@ -59,7 +62,7 @@ def openai_address(environment: Mapping[str, str]) -> str:
 
 
 def _base_of(value: str) -> str:
-    """An address without the path of one kind of request, and without a slash at its end."""
+    """Return an address without the path of one kind of request, and without a slash at its end."""
     parts = urlsplit(value)
     path = parts.path.rstrip("/")
     for ending in REQUEST_PATHS:
@@ -125,7 +128,10 @@ class Endpoint:
     quirks: tuple[tuple[str, Any], ...] = ()
 
     def url_of(self, path: str) -> str:
-        """The address of a kind of request: its path behind the endpoint's, with the query."""
+        """Return the address of a kind of request.
+
+        Its path behind the endpoint's, with the query.
+        """
         parts = urlsplit(self.base_url)
         path = parts.path.rstrip("/") + path
         return urlunsplit((parts.scheme, parts.netloc, path, parts.query, ""))
@@ -141,7 +147,7 @@ class Endpoint:
         return dict(parse_qsl(urlsplit(self.base_url).query, keep_blank_values=True))
 
     def tell(self, secrets: Secrets) -> None:
-        """What of it is a secret."""
+        """Add what of it is a secret."""
         secrets.add(self.api_key)
         for name, value in self.headers:
             if SECRET_HEADER.search(name):

@@ -61,7 +61,7 @@ class ModelError(Exception):
         return self.code in RETRYABLE and not self.final
 
     def told(self, message: str) -> "ModelError":
-        """The same failure in other words."""
+        """Return the same failure in other words."""
         wait = self.retry_after_seconds
         return ModelError(self.code, message, retry_after_seconds=wait, final=self.final)
 

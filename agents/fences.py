@@ -7,7 +7,7 @@ FENCE = re.compile(r"^[ \t]*(?:(`{3,})([^`\n]*)|(~{3,})([^\n]*))$", re.MULTILINE
 
 
 def code_fences(text: str) -> list[tuple[int, int]]:
-    """Where the code fences are; one that is never closed goes to the end."""
+    """Return where the code fences are; one that is never closed goes to the end."""
     out: list[tuple[int, int]] = []
     opened, start = "", 0
     for fence in FENCE.finditer(text):
@@ -21,7 +21,7 @@ def code_fences(text: str) -> list[tuple[int, int]]:
 
 
 def without_code(text: str) -> str:
-    """A text without what stands in its code fences."""
+    """Return a text without what stands in its code fences."""
     if "```" not in text and "~~~" not in text:
         return text
     out, end = [], 0

@@ -37,7 +37,7 @@ class Helper:
         return f"{PREFIX}{self.name}"
 
     async def ask(self, text: str, shape: type[S], emit: EmitModelEvent) -> S:
-        """An answer of this shape; a wrong one is sent back once.
+        """Request an answer of this shape; a wrong one is sent back once.
 
         Args:
             text: what the prompt is about.
@@ -81,7 +81,7 @@ class Helper:
 
 
 def _json_in(text: str) -> str:
-    """The JSON object in an answer, without the fence or the words around it."""
+    """Return the JSON object in an answer, without the fence or the words around it."""
     start, end = text.find("{"), text.rfind("}")
     return text[start : end + 1] if start < end else text
 

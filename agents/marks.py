@@ -22,10 +22,10 @@ MEMBER = re.compile(
 
 
 def quote_marks(text: str) -> str:
-    """A text in which each line that looks like a mark of ours begins with `> `."""
+    """Return a text in which each line that looks like a mark of ours begins with `> `."""
     return MARK.sub(r"\1\2> ", text) if "[" in text else text
 
 
 def quote_member_marks(text: str) -> str:
-    """The same for a member's answer in the joined results of its group."""
+    """Return the same for a member's answer in the joined results of its group."""
     return MEMBER.sub(r"\1\2> ", quote_marks(text)) if "[" in text else text

@@ -88,12 +88,12 @@ _adapters: dict[str, TypeAdapter[Any]] = {}
 
 
 def encode_messages(messages: Sequence[Message]) -> str:
-    """Messages as JSON."""
+    """Encode messages as JSON."""
     return to_json([[type(message).__name__, message] for message in messages]).decode()
 
 
 def decode_messages(text: str) -> list[Message]:
-    """The inverse of `encode_messages`; raises ValueError."""
+    """Decode the inverse of `encode_messages`; raises ValueError."""
     messages: list[Message] = []
     for name, fields in from_json(text):
         if name not in KINDS:

@@ -33,7 +33,7 @@ def fill(template: str, values: Mapping[str, str]) -> str:
 
 
 def variables(template: str) -> list[str]:
-    """The names between double braces, as written."""
+    """Return the names between double braces, as written."""
     return [found[1] for found in VARIABLE.finditer(template)]
 
 
@@ -53,7 +53,7 @@ class Prompt:
     _text: str = ""
 
     def text(self) -> str:
-        """The prompt as of today (UTC, ISO 8601)."""
+        """Return the prompt as of today (UTC, ISO 8601)."""
         today = self.clock.now().date().isoformat()
         if today != self._day:
             self._text, self._day = self._filled(today), today

@@ -79,7 +79,7 @@ class QuirksConfig(Shape):
     """Whether a model's thoughts go back to it with the calls that they led to."""
 
     def declared(self) -> dict[str, Any]:
-        """What of it is given, as values of Quirks."""
+        """Return what of it is given, as values of Quirks."""
         given = self.model_dump(exclude_none=True)
         if "leave_out" in given:
             given["leave_out"] = tuple(given["leave_out"])
@@ -94,7 +94,7 @@ KNOWN: Mapping[str, dict[str, Any]] = {
 
 
 def known_by_address(base_url: str) -> dict[str, Any]:
-    """What is known of an endpoint by its address, as values of Quirks."""
+    """Return what is known of an endpoint by its address, as values of Quirks."""
     host = urlsplit(base_url).hostname or ""
     return dict(KNOWN.get(host, {}))
 
@@ -136,7 +136,7 @@ class Table:
         return self.quirks != known
 
     def document(self) -> dict[str, dict[str, Any]]:
-        """What is not usual: by key, its value and where it comes from."""
+        """Return what is not usual: by key, its value and where it comes from."""
         values = asdict(self.quirks)
         return {
             key: {"value": values[key], "by": origin}

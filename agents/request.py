@@ -34,7 +34,7 @@ class Prepared:
 
 
 def window_of(agent: Agent) -> int:
-    """How much of the model's window a request may take, in tokens as we count them."""
+    """Return how much of the model's window a request may take, in tokens as we count them."""
     plan = agent.context
     room = plan.window_tokens - plan.answer_tokens
     if plan.tokenizer.is_exact:
@@ -52,7 +52,7 @@ def prepare(
     *,
     stream: bool,
 ) -> Prepared:
-    """A request.
+    """Prepare a request.
 
     Args:
         agent: who is to speak.
@@ -88,7 +88,7 @@ def prepare(
 
 
 def show(agent: Agent, messages: Sequence[Message], context: Context) -> list[ShownMessage]:
-    """Messages as an agent is shown them; each is made once."""
+    """Return messages as an agent is shown them; each is made once."""
     out: list[ShownMessage] = []
     for message in messages:
         known = context.shown.get(id(message))
@@ -106,7 +106,7 @@ def show(agent: Agent, messages: Sequence[Message], context: Context) -> list[Sh
 
 
 def shown_blocks(agent: Agent, prepared: Prepared) -> tuple[ShownBlock, ...]:
-    """What of each block is in a request."""
+    """Return what of each block is in a request."""
     loaded, fitted = prepared.loaded, prepared.fitted
     out = [ShownBlock("text", name, tokens=tokens) for name, tokens in agent.context.texts]
     out += [
@@ -138,7 +138,7 @@ def shown_blocks(agent: Agent, prepared: Prepared) -> tuple[ShownBlock, ...]:
 def messages_through(
     agent: Agent, history: Sequence[Message], context: Context, left_out: int
 ) -> int:
-    """Up to which message of a history its first `left_out` shown ones after the first reach."""
+    """Return up to which message the first `left_out` shown ones after the first reach."""
     shown = len(show(agent, history[:1], context))
     for place in range(1, len(history)):
         if shown > left_out:

@@ -21,7 +21,7 @@ class Stages:
         self._since = 0.0
 
     def during(self, stage: Stage) -> "During":
-        """What is done meanwhile belongs to this stage."""
+        """Return what is done meanwhile belongs to this stage."""
         return During(self, stage)
 
     @property
@@ -31,7 +31,7 @@ class Stages:
         return {stage: round(seconds, 6) for stage, seconds in self._seconds.items()}
 
     def change(self, stage: Stage, by: int) -> None:
-        """So many more, or fewer, do what belongs to a stage from now on."""
+        """Count so many more, or fewer, who do what belongs to a stage from now on."""
         now = self.clock.monotonic()
         for first in STAGES:
             if self._open[first]:

@@ -39,7 +39,7 @@ class FoundCall:
     text: str
 
     def stands_in(self, lines: Sequence[str]) -> bool:
-        """Whether it stands word for word in lines that others wrote.
+        """Return whether it stands word for word in lines that others wrote.
 
         Without arguments only as a line of its own: others may speak of a tool by its name.
         """
@@ -49,13 +49,13 @@ class FoundCall:
 
 
 def bare_lines(text: str) -> list[str]:
-    """The lines of a text without what quotes or lists them (`>`, `-`, backticks)."""
+    """Return the lines of a text without what quotes or lists them (`>`, `-`, backticks)."""
     lines = (" ".join(line.strip().strip(QUOTING).split()) for line in text.splitlines())
     return [line for line in lines if line]
 
 
 def find_calls(text: str, tools: Mapping[str, Mapping[str, Any]]) -> list[FoundCall]:
-    """The calls in an answer, in its order.
+    """Find the calls in an answer, in its order.
 
     Positional arguments take the parameters in order. Arguments that cannot be read give a call
     with an `argument_error`. Linear in the text; never raises.
@@ -92,7 +92,7 @@ def find_calls(text: str, tools: Mapping[str, Mapping[str, Any]]) -> list[FoundC
 
 @lru_cache(maxsize=1000)
 def _opening(tools: tuple[str, ...]) -> re.Pattern[str]:
-    """What a call begins with."""
+    """Return what a call begins with."""
     names = "|".join(re.escape(name) for name in sorted(tools, key=len, reverse=True))
     return re.compile(rf"^[ \t]*({names})\(", re.MULTILINE)
 
@@ -234,7 +234,7 @@ class Reader:
         return found[0]
 
     def _bare(self, closing: str) -> str:
-        """What stands without quotes, up to the next comma on this line; its brackets match."""
+        """Return what is unquoted, up to the next comma on this line; its brackets match."""
         start = self.at
         open_brackets: list[str] = []
         while self.at < len(self.text):
@@ -261,7 +261,7 @@ class Reader:
 
 
 def _meant(words: str) -> int | float | bool | str | None:
-    """A number, true, false, null, or the words themselves."""
+    """Return a number, true, false, null, or the words themselves."""
     if words.lower() in WORDS:
         return WORDS[words.lower()]
     return _number(words) if NUMBER.match(words) else words

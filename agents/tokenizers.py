@@ -18,7 +18,9 @@ _lock = threading.Lock()
 
 @lru_cache
 def tiktoken_tokenizer(encoding: str) -> Tokenizer:
-    """The tokenizer of an encoding, such as "o200k_base"; one object for all models that have it.
+    """Return the tokenizer of an encoding, such as "o200k_base".
+
+    One object for all models that have it.
 
     Nothing is downloaded: its file must be there, where tiktoken keeps such files.
 

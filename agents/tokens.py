@@ -38,7 +38,7 @@ NEWEST_PART = 0.2
 
 @lru_cache(MAX_KEPT)
 def count_tokens(text: str) -> int:
-    """About how many tokens a text is: 0.7 to 1.2 times the count of o200k for usual texts."""
+    """Estimate the tokens of a text: 0.7 to 1.2 times the count of o200k for usual texts."""
     total = 0.0
     for piece in PIECE.finditer(text):
         size = piece.end() - piece.start()
@@ -67,7 +67,7 @@ class Tokenizer:
     is_exact: bool
 
     def count_message(self, message: Mapping[str, Any]) -> int:
-        """Of a message in the form of chat completions."""
+        """Count the tokens of a message in the form of chat completions."""
         total = MESSAGE_TOKENS + self.count(message.get("content") or "")
         for call in message.get("tool_calls", ()):
             function = call["function"]
@@ -101,12 +101,12 @@ class TokenRatios:
         return {endpoint: self.of(endpoint) for endpoint in self._by_endpoint}
 
     def of(self, endpoint: tuple[str, str]) -> float:
-        """Counted by estimated tokens; 1 until there are some answers."""
+        """Return the ratio of counted to estimated tokens; 1 until there are some answers."""
         ratio = self._by_endpoint.get(endpoint)
         return ratio.value if ratio and ratio.learned >= ANSWERS_TO_BELIEVE else 1.0
 
     def learn(self, endpoint: tuple[str, str], counted: int, estimate: Callable[[], int]) -> None:
-        """A provider has counted the tokens of a request; `estimate` does it, when it is asked."""
+        """Learn from a provider's count of a request's tokens; `estimate` is called when needed."""
         ratio = self._by_endpoint.setdefault(endpoint, Ratio())
         ratio.answers += 1
         # an estimate takes longer than it is worth each time

@@ -145,7 +145,10 @@ class Turn:
     async def _reply(
         self, history: Sequence[Message], stream: bool, found: Sequence[str]
     ) -> ModelReply:
-        """The model's answer; a request that is too long is made again, shorter each time."""
+        """Return the model's answer.
+
+        A request that is too long is made again, shorter each time.
+        """
         agent, window = self.agent, window_of(self.agent)
         prepared = await self._prepare(history, stream, found, window)
         for tries_left in reversed(range(OVERFLOW_TRIES + 1)):
@@ -170,7 +173,7 @@ class Turn:
     async def _prepare(
         self, history: Sequence[Message], stream: bool, found: Sequence[str], window: int
     ) -> Prepared:
-        """The request, after what was loaded for it."""
+        """Return the request, after what was loaded for it."""
         agent, clock = self.agent, self.agent.clock
         with self.stages.during("context"):
             started = clock.monotonic()
@@ -231,7 +234,7 @@ class Turn:
     async def _calls(
         self, reply: ModelReply, round: int, history: Sequence[Message]
     ) -> tuple[tuple[ToolCall, ...], bool]:
-        """The calls of an answer, and whether they came natively."""
+        """Return the calls of an answer, and whether they came natively."""
         mode = self.agent.tool_call_mode
         if reply.calls or mode == "native":
             return tuple(with_own_name(call, self.agent.tools) for call in reply.calls), True
@@ -257,7 +260,7 @@ class Turn:
         return calls, not made
 
     async def _shown_lines(self, history: Sequence[Message]) -> list[str]:
-        """The lines that others wrote, of all that the agent was shown."""
+        """Return the lines that others wrote, of all that the agent was shown."""
         loaded = await self.context.get()
         past = [message for one in loaded.past for message in one.messages]
         before = [line for one in loaded.before for line in bare_lines(one.text)]
@@ -266,7 +269,7 @@ class Turn:
     async def _with_own_ids(
         self, calls: tuple[ToolCall, ...], round: int, history: Sequence[Message]
     ) -> tuple[ToolCall, ...]:
-        """The calls with ids that no earlier call of the conversation has.
+        """Return the calls with ids that no earlier call of the conversation has.
 
         Some servers begin anew with each answer; an id is part of the key by which an API knows the
         same call again.

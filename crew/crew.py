@@ -87,7 +87,6 @@ class Recipe:
     token_ratios: TokenRatios = field(default_factory=TokenRatios, compare=False)
     quirk_tables: QuirkTables = field(default_factory=QuirkTables, compare=False)
     health: Health = field(default_factory=Health, compare=False)
-    # of MCP
     servers: Servers = field(default_factory=Servers, compare=False)
     loop: LoopOwner = field(default_factory=LoopOwner, compare=False)
     # only tools that read are called
@@ -96,7 +95,7 @@ class Recipe:
     asks: bool = True
 
     def find_secret(self, name: str) -> str:
-        """The value of an environment variable, for a tool; raises PermanentError."""
+        """Find the value of an environment variable, for a tool; raises PermanentError."""
         environment = os.environ if self.environment is None else self.environment
         value = environment.get(name)
         if value is None:
@@ -143,12 +142,7 @@ class Recipe:
         return Checked(files, tools, tokenizers, tuple(told))
 
     def load(self, sources: Sources, literals: Mapping[YamlPath, str] | None = None) -> "Crew":
-        """Check and make the crew of these files. See `check`.
-
-        Raises:
-            ConfigurationError: with every problem of all files.
-            ProviderError: `provider` is none of the crew's.
-        """
+        """Check the files, and make their crew. See `check` and `make`."""
         return self.make(sources, self.check(sources, literals=literals))
 
     def make(self, sources: Sources, checked: Checked) -> "Crew":
@@ -253,12 +247,12 @@ class Crew:
         return RoutingGraph.of(self.routing, self.entry_point)
 
     def name_of(self, agent_id: str) -> str:
-        """An agent's display name."""
+        """Return an agent's display name."""
         agent = self.agents.get(agent_id)
         return agent.name if agent is not None else agent_id
 
     def load_again(self) -> "Crew":
-        """The crew of the folder as it is now; takes time, and may run Python files.
+        """Load the crew of the folder as it is now; takes time, and may run Python files.
 
         Raises:
             ConfigurationError: with every problem of all files.
@@ -266,7 +260,7 @@ class Crew:
         return _load_once_more(self.recipe, read_sources(self.sources.folder))
 
     def load_other(self, sources: Sources, provider: str | None) -> "Crew":
-        """The crew of other files and another provider, with this one's tools and clock.
+        """Load the crew of other files and another provider, with this one's tools and clock.
 
         Raises:
             ConfigurationError: with every problem of all files.
@@ -284,7 +278,7 @@ class Crew:
 def _load_once_more(
     recipe: Recipe, sources: Sources, literals: Mapping[YamlPath, str] | None = None
 ) -> Crew:
-    """A crew of later or earlier files, which may lack the provider that replaces all others."""
+    """Load a crew of other files, which may lack the provider that replaces all others."""
     try:
         return recipe.load(sources, literals)
     except ProviderError as error:
@@ -324,7 +318,7 @@ def load_crew(
     asks: bool = True,
     secrets: Secrets | None = None,
 ) -> Crew:
-    """The crew of a folder.
+    """Load the crew of a folder.
 
     Args:
         folder: has crew.yaml, and the files of the agents.

@@ -27,14 +27,14 @@ class Database:
 
 
 def is_shared(url: str | None) -> bool:
-    """Whether several processes may use the database of a URL at the same time."""
+    """Return whether several processes may use the database of a URL at the same time."""
     return url is not None and url.startswith(POSTGRES)
 
 
 async def open_store(
     url: str | None, folder: Path, *, crew: str | None = None, connections: int = CONNECTIONS
 ) -> RunStore:
-    """The store that a URL names; its schema is brought up to date.
+    """Open the store that a URL names; its schema is brought up to date.
 
     Args:
         url: `sqlite:///file`, `memory:`, `postgresql://…`, or None for `.crew/crew.db` in the
@@ -59,7 +59,10 @@ async def open_database(
     connections: int = CONNECTIONS,
     queued: bool = True,
 ) -> Database:
-    """The store, and the queue where it is shared. See `open_store`; `queued`: open the queue."""
+    """Open the store, and the queue where it is shared. See `open_store`.
+
+    `queued`: open the queue.
+    """
     if url is not None and is_shared(url):
         return await _open_postgres(url, crew, connections, queued=queued)
     path = sqlite_path(url, folder)
@@ -96,7 +99,7 @@ def sqlite_path(url: str | None, folder: Path) -> Path | None:
 
 
 def _make_private(folder: Path) -> None:
-    """What runs say is for the owner of the crew's files only, and in no version control."""
+    """Make a folder private: only for the owner of the crew's files, and in no version control."""
     # the store says what cannot be done
     with contextlib.suppress(OSError):
         folder.mkdir(parents=True, exist_ok=True)
@@ -131,7 +134,7 @@ async def _open_postgres(url: str, crew: str | None, connections: int, *, queued
 
 
 def _optional(*modules: str) -> list[ModuleType]:
-    """Modules that need what not everybody has installed."""
+    """Import modules that need packages which may not be installed."""
     try:
         return [importlib.import_module(f"crew.backends.postgres.{name}") for name in modules]
     except ModuleNotFoundError as error:

@@ -59,7 +59,7 @@ class Oidc:
         self._reading = asyncio.Lock()
 
     async def find(self, secret: str) -> Token | None:
-        """Who shows a token; None if it is none of the issuer's, for others, or over."""
+        """Find who shows a token; None if it is none of the issuer's, for others, or over."""
         jwt = self._jwt
         try:
             header = jwt.get_unverified_header(secret)
@@ -128,7 +128,7 @@ class IdentityHeader:
     admins: frozenset[str] = field(default=frozenset())
 
     def caller(self, headers: Headers, peer: str) -> Caller | None:
-        """Who calls; None if no proxy of ours says it.
+        """Return who calls; None if no proxy of ours says it.
 
         Args:
             headers: of the request.
@@ -145,7 +145,7 @@ class IdentityHeader:
 
 
 def name_of(kind: str, given: str) -> str:
-    """An owner that no token's name can be: `kind:name`, or a part of its hash."""
+    """Return an owner that no token's name can be: `kind:name`, or a part of its hash."""
     if NAME.fullmatch(given):
         return f"{kind}/{given}"
     return f"{kind}/{sha256(given.encode()).hexdigest()[:32]}"

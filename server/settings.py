@@ -183,7 +183,7 @@ class ServerSettings:
 
 
 def public_url(environment: Mapping[str, str]) -> str | None:
-    """The server's address as people call it; raises SettingsError."""
+    """Return the server's address as people call it; raises SettingsError."""
     value = environment.get(PUBLIC_URL) or None
     if value is not None:
         parts = urlsplit(value)

@@ -64,7 +64,7 @@ class Caller:
     ticket: Ticket | None = None
 
     def sees(self, owner: str) -> bool:
-        """Whether the runs of an owner are there for it."""
+        """Return whether the runs of an owner are there for it."""
         return owner == self.owner or "admin" in self.scopes
 
 
@@ -90,17 +90,17 @@ class Token:
 
 
 def with_admin(scopes: Collection[Scope]) -> frozenset[Scope]:
-    """What scopes come to: `admin` is all of them."""
+    """Return what scopes come to: `admin` is all of them."""
     return frozenset(SCOPES if "admin" in scopes else scopes)
 
 
 def digest_of(secret: str) -> bytes:
-    """By which a token is kept."""
+    """Return the digest under which a token is kept."""
     return hashlib.sha256(secret.encode()).digest()
 
 
 def parse_token(entry: str) -> Token:
-    """A token as CREW_API_TOKENS has it; raises TokenError."""
+    """Parse a token as CREW_API_TOKENS has it; raises TokenError."""
     head, colon, secret = entry.rpartition(":")
     caller = Caller(max_priority=DEFAULT_PRIORITY)
     if colon:
@@ -132,7 +132,7 @@ class TokenEntry(BaseModel):
     expires: AwareDatetime | None = None
 
     def token(self) -> Token:
-        """What is known of it."""
+        """Return what is known of it."""
         caller = Caller(self.owner or self.name, self.name, self.priority, with_admin(self.scopes))
         return Token(bytes.fromhex(self.sha256), caller, self.expires)
 
@@ -201,7 +201,10 @@ class Tokens:
         return bool(self.given) or self.file is not None or self.others
 
     def find(self, secret: str) -> Token | None:
-        """What is known of a token that somebody shows; None if it is none of ours, or over."""
+        """Find what is known of a token that somebody shows.
+
+        None if it is none of ours, or over.
+        """
         digest = digest_of(secret)
         token = self._current().get(digest)
         if token is None or token.is_over or not hmac.compare_digest(token.digest, digest):
@@ -209,7 +212,7 @@ class Tokens:
         return token
 
     def by_id(self, token_id: str) -> Token | None:
-        """A token by its id; None if it is gone, or over."""
+        """Return a token by its id; None if it is gone, or over."""
         known = self._current().values() if self.are_needed else (self.nobody,)
         found = next((one for one in known if one.id == token_id), None)
         return None if found is None or found.is_over else found

@@ -29,7 +29,10 @@ class Condition:
     other_than: tuple[Any, ...] | None = None
 
     def holds(self, value: Any) -> bool:
-        """Whether an argument is so; what cannot be compared is, so that a person looks at it."""
+        """Return whether an argument is so.
+
+        What cannot be compared is, so that a person looks at it.
+        """
         if self.values is not None and not _is_one_of(value, self.values):
             return False
         if self.other_than is not None and _is_one_of(value, self.other_than):
@@ -60,7 +63,7 @@ class ApprovalRule:
     remember: tuple[Remember, ...] = ("run",)
 
     def applies(self, readings: Readings, parameters: Mapping[str, Any]) -> bool:
-        """Whether a person is asked about a call.
+        """Return whether a person is asked about a call.
 
         Args:
             readings: its arguments.
@@ -69,13 +72,16 @@ class ApprovalRule:
         return not self.when or bool(self._asking(readings, parameters))
 
     def allows_edit(self, asked: Readings, edited: Readings, parameters: Mapping[str, Any]) -> bool:
-        """Whether a call may be made with other arguments: what made it ask holds for them too."""
+        """Return whether a call may be made with other arguments.
+
+        What made it ask holds for them too.
+        """
         if not self.when:
             return True
         return bool(self._asking(asked, parameters) & self._asking(edited, parameters))
 
     def _asking(self, readings: Readings, parameters: Mapping[str, Any]) -> set[int]:
-        """The places in `when` of the mappings that hold; each condition for any reading."""
+        """Return the places in `when` of the mappings that hold; each condition for any reading."""
         properties = parameters.get("properties", {})
         defaults = {
             name: schema["default"]
@@ -139,7 +145,7 @@ def _is_one_of(value: Any, values: Sequence[Any]) -> bool:
 
 
 def _is_same(value: Any, one: Any) -> bool:
-    """Whether two values are; models write numbers as texts, and True is no 1."""
+    """Return whether two values are; models write numbers as texts, and True is no 1."""
     if isinstance(value, str) and isinstance(one, bool):
         return value.lower() == str(one).lower()
     if isinstance(value, str) and isinstance(one, (int, float)):

@@ -55,7 +55,7 @@ class ToolResult:
         facts: Facts | None = None,
         max_bytes: int = MAX_OUTPUT_BYTES,
     ) -> "ToolResult":
-        """The result of a call, with at most `max_bytes` of its output: its beginning and end."""
+        """Return a call's result, with the beginning and end of its output: `max_bytes` at most."""
         # a lone surrogate (of an undecodable file name, say) has no UTF-8 form and could be
         # neither stored nor sent
         output = output.encode("utf-8", "replace").decode("utf-8")
@@ -67,7 +67,7 @@ class ToolResult:
 
 
 def _shortened(text: str, max_bytes: int) -> str:
-    """The first and the last half of what is allowed, and what is left out between them."""
+    """Return the first and the last half of what is allowed, and what is left out between them."""
     if len(text) * 4 <= max_bytes or len(data := text.encode()) <= max_bytes:
         return text
     half = (max_bytes - NOTE_BYTES) // 2

@@ -40,7 +40,7 @@ class Timeout(Protocol):
     ) -> bool | None: ...
 
     def expired(self) -> bool:
-        """Whether this timeout, and not one inside it, ended its block."""
+        """Return whether this timeout, and not one inside it, ended its block."""
         ...
 
 
@@ -48,11 +48,11 @@ class Clock(Protocol):
     """Every reading of time and every wait of a run goes through one of these."""
 
     def now(self) -> datetime:
-        """The wall clock, UTC."""
+        """Return the wall clock, UTC."""
         ...
 
     def monotonic(self) -> float:
-        """Seconds that never go back; only differences have a meaning."""
+        """Return seconds that never go back; only differences have a meaning."""
         ...
 
     async def sleep(self, seconds: float) -> None:
@@ -220,7 +220,7 @@ class VirtualTimeout(AbstractAsyncContextManager[object]):
 
 
 def rfc3339(moment: datetime) -> str:
-    """A moment as text: UTC, milliseconds; such texts sort by time."""
+    """Return a moment as text: UTC, milliseconds; such texts sort by time."""
     since = moment - EPOCH
     return f"{_to_the_second(since.days, since.seconds)}.{since.microseconds // 1000:03d}Z"
 

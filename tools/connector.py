@@ -31,7 +31,7 @@ class QuietConnector(aiohttp.TCPConnector):
 
 
 def _is_readable(transport: asyncio.Transport) -> bool:
-    """Whether bytes, or the end, have come that the event loop has not looked at."""
+    """Return whether bytes, or the end, have come that the event loop has not looked at."""
     poll = select.poll()
     poll.register(transport.get_extra_info("socket").fileno(), select.POLLIN)
     return bool(poll.poll(0))

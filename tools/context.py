@@ -44,7 +44,7 @@ class Progress:
 
 
 def find_no_secret(name: str) -> str:
-    """Where there is no environment."""
+    """Raise PermanentError: there is no environment."""
     raise PermanentError(f"the environment variable {name} is not set")
 
 
@@ -98,7 +98,7 @@ class ToolContext:
         self._warnings: list[tuple[str, str]] = []
 
     def begin(self, ends_at: float, tell: Callable[[Progress], None]) -> None:
-        """Another attempt begins.
+        """Begin another attempt.
 
         Args:
             ends_at: when it is ended, on the clock of deadlines.
@@ -130,7 +130,7 @@ class ToolContext:
         self._tell(Progress(progress, total, message))
 
     def secret(self, name: str) -> str:
-        """The value of an environment variable, which is masked in all that is told.
+        """Return the value of an environment variable, which is masked in all that is told.
 
         Raises:
             PermanentError: it is not set.
@@ -138,7 +138,7 @@ class ToolContext:
         return self._find_secret(name)
 
     def begin_sending(self) -> None:
-        """From here on it is known whether anything goes out: nothing has yet, in this attempt."""
+        """Note that from here on it is known whether anything goes out: nothing has yet."""
         self.facts.setdefault("sent", False)
 
     def warn(self, code: str, message: str) -> None:
@@ -146,7 +146,7 @@ class ToolContext:
         self._warnings.append((code, message))
 
     def take_warnings(self) -> list[tuple[str, str]]:
-        """What was told since the last time."""
+        """Take what was told since the last time."""
         taken, self._warnings = self._warnings, []
         return taken
 

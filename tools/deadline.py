@@ -38,15 +38,15 @@ class Deadline:
 
     @classmethod
     def after(cls, now: float, limits: Limits) -> "Deadline":
-        """The deadline of a sequence that starts now."""
+        """Return the deadline of a sequence that starts now."""
         return cls(now + limits.sequence_seconds, limits.overhead_seconds, limits.minimum_seconds)
 
     def remaining(self, now: float) -> float:
-        """Seconds left, never negative."""
+        """Return seconds left, never negative."""
         return max(0.0, self.ends_at - now)
 
     def allot(self, now: float, wanted: float) -> float | None:
-        """Seconds that an attempt which wants `wanted` may take.
+        """Return seconds that an attempt which wants `wanted` may take.
 
         Or None when too little is left to start one.
 

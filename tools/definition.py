@@ -79,7 +79,10 @@ class Tool:
         return self.approval is not None
 
     def asks_about(self, arguments: dict[str, Any]) -> bool:
-        """Whether a person is asked about a call; not about one that fails by its arguments."""
+        """Return whether a person is asked about a call.
+
+        Not about one that fails by its arguments.
+        """
         if self.approval is None:
             return False
         try:
@@ -100,7 +103,7 @@ class Tool:
             return True
 
     def allows_edit(self, asked: dict[str, Any], edited: dict[str, Any]) -> bool:
-        """Whether a person who is asked about a call may have it made with other arguments."""
+        """Return whether the person who decides on a call may change its arguments."""
         if self.approval is None:
             return False
         try:
@@ -136,7 +139,7 @@ def _as_json(arguments: dict[str, Any]) -> dict[str, Any]:
 
 
 def tool_name(prefix: str, words: str) -> str:
-    """A name that providers take, of what somebody else calls a tool."""
+    """Return a name that providers take, of what somebody else calls a tool."""
     return f"{prefix}{NOT_IN_NAMES.sub('_', words).strip('_')}"[:MAX_NAME_CHARS]
 
 
@@ -150,7 +153,9 @@ def tool_from(
     effect: Effect = "idempotent",
     requires_approval: bool = False,
 ) -> Tool:
-    """A tool from a typed function: schema from its signature, description from its docstring.
+    """Return a tool from a typed function.
+
+    Schema from its signature, description from its docstring.
 
     A parameter of the type ToolContext is given the call's, and no part of the schema.
 

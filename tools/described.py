@@ -32,7 +32,7 @@ class Described(BaseModel):
 
 
 def _docstrings(model: type[Described]) -> dict[str, str]:
-    """Of the attributes of a model and of those that it extends."""
+    """Return of the attributes of a model and of those that it extends."""
     found: dict[str, str] = {}
     for parent in reversed(model.__mro__):
         if not issubclass(parent, Described):

@@ -13,7 +13,7 @@ NOT_CALLED = "dry run: not called"
 
 
 def without_effect(tool: Tool, results: Mapping[str, str]) -> Tool:
-    """The tool itself where it reads, else one that tells what it would do.
+    """Return the tool itself where it reads, else one that tells what it would do.
 
     Args:
         tool: as the crew has it.

@@ -99,7 +99,7 @@ class _Sequence:
         self.warned = False
 
     async def result(self, call: ToolCall) -> ToolResult | None:
-        """The one result of a call; None: its tool asks a person first."""
+        """Return the one result of a call; None: its tool asks a person first."""
         started = self.clock.monotonic()
         ended = await self._execute(call)
         if (asked := ended.asked) is not None:
@@ -207,7 +207,7 @@ class _Call:
         return ended
 
     def _allotted(self, later: float = 0.0) -> float | None:
-        """Seconds that an attempt may take that begins in so many seconds; None: too few."""
+        """Return seconds that an attempt may take that begins in so many seconds; None: too few."""
         return self.sequence.deadline.allot(self.clock.monotonic() + later, self.wanted)
 
     async def _attempt_in_turn(self, seconds: float) -> Exception | None:
@@ -258,7 +258,7 @@ class _Call:
         return None
 
     def _wait(self, error: Exception) -> float:
-        """Seconds until the next attempt."""
+        """Return seconds until the next attempt."""
         limits = self.sequence.limits
         shortest, longest = limits.backoff_min_seconds, limits.backoff_max_seconds
         wait = backoff_seconds(self.ended.attempts - 1, shortest, longest, random.random())
@@ -272,7 +272,7 @@ class _Call:
         return may_repeat and is_worth_it and self._allotted(wait) is not None
 
     async def _call_in_time(self, seconds: float) -> str:
-        """One handler call, in a task that is abandoned if it ignores its cancellation."""
+        """Return one handler call, in a task that is abandoned if it ignores its cancellation."""
         progress = _Progress(self.call, self.emit)
         context = self.context
         context.begin(self.clock.monotonic() + seconds, progress.tell)

@@ -49,7 +49,7 @@ class Function:
             end_call(call)
 
     def with_context(self, arguments: dict[str, Any], context: ToolContext) -> dict[str, Any]:
-        """The handler's arguments."""
+        """Return the handler's arguments."""
         if self.context_parameter is None:
             return arguments
         return {**arguments, self.context_parameter: context}

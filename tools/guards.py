@@ -41,7 +41,7 @@ class BreakerLimits:
 
 
 def outcome_of(error: Exception | None, kind: ErrorClass | None, http_status: int) -> Outcome:
-    """What a call's end says of the tool's health.
+    """Return what a call's end says of the tool's health.
 
     A status below 500 is an answer, whatever it says.
     """
@@ -70,7 +70,7 @@ class Breaker:
         return self._open_until is not None
 
     def require_closed(self) -> None:
-        """Raises RefusedError where no call is made now."""
+        """Raise RefusedError where no call is made now."""
         if self._open_until is None:
             return
         left = self._open_until - self._clock.monotonic()
@@ -81,7 +81,9 @@ class Breaker:
             )
 
     def admit(self) -> bool:
-        """A call is about to be made; whether it is the probe. Raises RefusedError.
+        """Admit a call that is about to be made.
+
+        Return whether it is the probe. Raises RefusedError.
 
         `tell` must follow.
         """
@@ -90,7 +92,7 @@ class Breaker:
         return self._is_probing
 
     def tell(self, outcome: Outcome, *, is_probe: bool) -> bool:
-        """How a call that was admitted has ended; whether that opens the breaker."""
+        """Record how an admitted call has ended; return whether that opens the breaker."""
         if is_probe:
             self._is_probing = False
         if outcome == "neutral":
@@ -115,7 +117,7 @@ class Turn:
     outcome: Outcome = "neutral"
 
     def end(self) -> Breaker | None:
-        """The breaker, if the call's outcome has opened it."""
+        """End the call; return the breaker, if its outcome has opened it."""
         if self.breaker is not None and self.breaker.tell(self.outcome, is_probe=self.is_probe):
             return self.breaker
         return None
@@ -192,7 +194,7 @@ class Guards:
         self._by_name: dict[str, Guard] = {}
 
     def of(self, name: str, limits: CallLimits | None, breaker: BreakerLimits | None) -> Guard:
-        """A tool's guard: the one that it had, unless its limits have changed."""
+        """Return a tool's guard: the one that it had, unless its limits have changed."""
         limits = limits or CallLimits()
         known = self._by_name.get(name)
         known_breaker = known.breaker.limits if known is not None and known.breaker else None

@@ -6,7 +6,7 @@ POINTER = r"(/([^~]|~[01])*)?"
 
 
 def value_at(document: Any, pointer: str) -> Any:
-    """The part of a JSON value that a pointer names; raises KeyError where there is none."""
+    """Return the part of a JSON value that a pointer names; raises KeyError where there is none."""
     value = document
     for token in pointer.split("/")[1:]:
         key = token.replace("~1", "/").replace("~0", "~")
@@ -21,5 +21,5 @@ def value_at(document: Any, pointer: str) -> Any:
 
 
 def _is_place(key: str) -> bool:
-    """Digits of ASCII without zeros before them; no longer than a list can be."""
+    """Return whether it is digits of ASCII without leading zeros, no longer than a list can be."""
     return key.isascii() and key.isdecimal() and len(key) < 10 and key == str(int(key))

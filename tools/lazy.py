@@ -8,7 +8,7 @@ from typing import Any
 
 
 def lazily(package: str, modules: Mapping[str, str]) -> Callable[[str], Any]:
-    """The `__getattr__` of a package (PEP 562).
+    """Return the `__getattr__` of a package (PEP 562).
 
     Args:
         package: its name.
@@ -28,7 +28,7 @@ def lazily(package: str, modules: Mapping[str, str]) -> Callable[[str], Any]:
 
 
 def _module(package: str, name: str) -> ModuleType:
-    """A module of a package; raises AttributeError."""
+    """Return a module of a package; raises AttributeError."""
     whole, text = f"{package}.{name}", f"module {package!r} has no attribute {name!r}"
     if name.startswith("__"):
         # asked for by whoever inspects it

@@ -19,7 +19,7 @@ class HeadAndTail:
         self._left_out = 0
 
     def add(self, chunk: bytes) -> None:
-        """More of them."""
+        """Add more of them."""
         room = self._head_limit - len(self._head)
         self._head += chunk[:room]
         self._tail += chunk[room:]
@@ -33,7 +33,7 @@ class HeadAndTail:
         self._left_out += left_out
 
     def text(self) -> str:
-        """As text, with a note of what is left out."""
+        """Return as text, with a note of what is left out."""
         self._cut()
         head, tail = bytes(self._head), bytes(self._tail)
         if not self._left_out:
@@ -43,7 +43,9 @@ class HeadAndTail:
 
 
 def serialize_output(value: Any) -> str:
-    """A handler's return value as text: text unchanged, None as "", everything else as JSON.
+    """Serialize a handler's return value as text.
+
+    Text unchanged, None as "", everything else as JSON.
 
     Raises:
         ValueError: the value has no JSON form (PydanticSerializationError is a ValueError).
@@ -56,7 +58,7 @@ def serialize_output(value: Any) -> str:
 
 
 def truncate_outputs(results: Sequence[ToolResult], each_chars: int, total_chars: int) -> list[str]:
-    """The outputs of one sequence as the model is shown them.
+    """Truncate the outputs of one sequence as the model is shown them.
 
     Each is cut to `each_chars`, all of them to `total_chars`: the output that crosses the total
     is cut there, later ones are only named. Notes do not count.
@@ -78,7 +80,7 @@ def truncate_outputs(results: Sequence[ToolResult], each_chars: int, total_chars
 
 
 def format_results(results: Sequence[tuple[str, CallStatus, str]]) -> str:
-    """Results (tool, status, output) as one text.
+    """Format results (tool, status, output) as one text.
 
     For models without native calls, and for other agents.
     """

@@ -29,7 +29,7 @@ class Template:
     text: str
 
     def is_filled(self, arguments: Collection[str]) -> bool:
-        """Whether all its arguments are given."""
+        """Return whether all its arguments are given."""
         return all(name in arguments for name in PLACE.findall(self.text))
 
     def fill(
@@ -55,7 +55,7 @@ class Template:
 
 
 def as_text(name: str, value: Any, refused: re.Pattern[str] = CONTROL) -> str:
-    """A scalar as text.
+    """Return a scalar as text.
 
     Args:
         name: the argument's.
@@ -74,7 +74,7 @@ def as_text(name: str, value: Any, refused: re.Pattern[str] = CONTROL) -> str:
 
 
 def texts_in(value: Any) -> Iterator[str]:
-    """All texts of a JSON value, keys too."""
+    """Yield all texts of a JSON value, keys too."""
     match value:
         case str():
             yield value
@@ -88,7 +88,7 @@ def texts_in(value: Any) -> Iterator[str]:
 
 
 def names_in(*values: Any) -> list[str]:
-    """The arguments in the texts of JSON values, each once, in their order.
+    """Return the arguments in the texts of JSON values, each once, in their order.
 
     Raises:
         ToolDefinitionError: one stands in a key, where none is replaced.
@@ -113,7 +113,7 @@ def _names(value: Any) -> Iterator[str]:
 
 
 def own_parameters(names: list[str]) -> dict[str, Any]:
-    """The schema of an entry without one: each argument is a text that must be given."""
+    """Return the schema of an entry without one: each argument is a text that must be given."""
     properties = {name: {"type": "string"} for name in names}
     return {"type": "object", "properties": properties, "required": names}
 
@@ -137,7 +137,7 @@ def require_scalars(places: list[str], parameters: dict[str, Any], where: str) -
 
 
 def require_places(places: list[str], required: list[str], parameters: dict[str, Any]) -> None:
-    """Each argument has a place, and each place an argument.
+    """Check that each argument has a place, and each place an argument.
 
     Args:
         places: the arguments in an entry's texts.

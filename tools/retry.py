@@ -31,7 +31,7 @@ NETWORK_NUMBERS = frozenset(
 
 
 def classify(error: BaseException) -> ErrorClass:
-    """The class of an error that a handler raised."""
+    """Return the class of an error that a handler raised."""
     match error:
         case ArgumentsError():
             return "validation"
@@ -56,7 +56,9 @@ def classify(error: BaseException) -> ErrorClass:
 
 
 def backoff_seconds(retry: int, minimum: float, maximum: float, jitter: float) -> float:
-    """Seconds to wait before retry number `retry` (from 0): `minimum` · 2^retry up to `maximum`.
+    """Return seconds to wait before retry number `retry` (from 0).
+
+    `minimum` · 2^retry up to `maximum`.
 
     `jitter`, 0 to 1, takes away up to half of it.
     """
@@ -65,7 +67,7 @@ def backoff_seconds(retry: int, minimum: float, maximum: float, jitter: float) -
 
 
 def describe_error(error: Exception, kind: ErrorClass, seconds: float) -> str:
-    """What the model reads of a handler's error; `seconds`: the time of the attempt."""
+    """Describe what the model reads of a handler's error; `seconds`: the time of the attempt."""
     try:
         text = str(error)
     except Exception:  # noqa: BLE001 # somebody's __str__ may raise anything

@@ -22,7 +22,7 @@ class RunningCall:
     ended: float | None = None
 
     def seconds_in(self, start: float, end: float) -> float:
-        """How long the handler ran between two times."""
+        """Return how long the handler ran between two times."""
         last = end if self.ended is None else min(self.ended, end)
         return last - max(self.started, start)
 
@@ -33,7 +33,7 @@ _ended: deque[RunningCall] = deque(maxlen=MAX_ENDED)
 
 
 def begin_call(tool: str) -> RunningCall:
-    """A handler is about to be called; in the event loop, before it can hold that up."""
+    """Note that a handler is about to be called; in the event loop, before it can block that."""
     call = RunningCall(tool, copy_context(), time.monotonic())
     _running.add(call)
     for listener in _listeners:
@@ -42,7 +42,7 @@ def begin_call(tool: str) -> RunningCall:
 
 
 def end_call(call: RunningCall) -> None:
-    """The handler has ended, maybe long after its deadline; nothing if that is known."""
+    """Note that the handler has ended, maybe long after its deadline; nothing if that is known."""
     if call.ended is None:
         call.ended = time.monotonic()
         _running.discard(call)
@@ -60,11 +60,11 @@ def notified(listener: Callable[[], None]) -> Iterator[None]:
 
 
 def running_calls() -> list[RunningCall]:
-    """The calls whose handlers run now."""
+    """Return the calls whose handlers run now."""
     return list(_running)
 
 
 def calls_during(start: float, end: float) -> list[RunningCall]:
-    """The calls whose handlers ran for most of the time between two times."""
+    """Return the calls whose handlers ran for most of the time between two times."""
     most = (end - start) / 2
     return [call for call in (*_running, *_ended) if call.seconds_in(start, end) > most]

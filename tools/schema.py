@@ -80,7 +80,7 @@ class Signature:
         return cls(description, schema, adapter, context, Types(schema))
 
     def check(self, arguments: dict[str, Any]) -> dict[str, Any]:
-        """The handler's keyword arguments, coerced ("5" is a 5).
+        """Return the handler's keyword arguments, coerced ("5" is a 5).
 
         Without those that are null and may be left out: models write null for what they leave out.
 
@@ -168,7 +168,7 @@ class JsonSchema:
             raise ToolDefinitionError(text, "parameters", "bad-value") from error
 
     def check(self, arguments: dict[str, Any]) -> dict[str, Any]:
-        """The arguments, coerced where a text stands for a number or a truth value.
+        """Return the arguments, coerced where a text stands for a number or a truth value.
 
         Without those that are null and may be left out: models write null for what they leave out.
 
@@ -187,7 +187,7 @@ class JsonSchema:
         return coerced
 
     def _coerce(self, value: Any, schema: Any) -> Any:
-        """A value as its schema wants it, where a text stands for it, or it for a text."""
+        """Return a value as its schema wants it, where a text stands for it, or it for a text."""
         types, plain = self._types.of(schema) or frozenset(), self._types.resolved(schema)
         match value, plain:
             case list(), {"items": items}:
@@ -207,7 +207,7 @@ class JsonSchema:
 
 
 def plain_keys(arguments: dict[str, Any], parameters: dict[str, Any]) -> dict[str, Any]:
-    """Arguments without white space around their names, where only so the parameter is known."""
+    """Return arguments with trimmed names, where only so the parameter is known."""
     known = parameters["properties"]
     if arguments.keys() <= known.keys():
         return arguments
@@ -222,7 +222,7 @@ def plain_keys(arguments: dict[str, Any], parameters: dict[str, Any]) -> dict[st
 def without_nulls(
     arguments: dict[str, Any], parameters: dict[str, Any], types: Types
 ) -> dict[str, Any]:
-    """Arguments without those that are null, may be left out, and may not be null."""
+    """Return arguments without those that are null, may be left out, and may not be null."""
     if None not in arguments.values():
         return arguments
     known, required = parameters["properties"], parameters.get("required", ())
@@ -234,13 +234,13 @@ def without_nulls(
 
 
 def _is_no_null(schema: Any, types: Types) -> bool:
-    """Whether a schema says what a value is, and null is none of that."""
+    """Return whether a schema says what a value is, and null is none of that."""
     found = types.of(schema)
     return found is not None and "null" not in found
 
 
 def _outside_references(schema: Any) -> Iterator[str]:
-    """What a schema refers to beside itself: the validator would fetch it."""
+    """Yield what a schema refers to beside itself: the validator would fetch it."""
     if isinstance(schema, list):
         for inner in schema:
             yield from _outside_references(inner)
@@ -260,12 +260,12 @@ def _leads_outside(key: str, value: str) -> bool:
 
 
 def _refuse(uri: str) -> Any:
-    """The validator's retriever: nothing is fetched, whatever a schema says."""
+    """Return the validator's retriever: nothing is fetched, whatever a schema says."""
     raise ValueError(f"{uri} is not fetched")
 
 
 def read_docstring(text: str) -> tuple[str, dict[str, str]]:
-    """A docstring's description, and what its `Args:` section says of each parameter."""
+    """Read a docstring's description, and what its `Args:` section says of each parameter."""
     body, _, rest = inspect.cleandoc(text).partition("\nArgs:")
     notes: dict[str, str] = {}
     last = None
@@ -295,7 +295,7 @@ def _complaint(kind: str, loc: tuple[int | str, ...], message: str, known: list[
 
 
 def _from_text(text: str, types: frozenset[str]) -> Any:
-    """What a text stands for, of some types; itself if it is none of them."""
+    """Return what a text stands for, of some types; itself if it is none of them."""
     if "integer" in types and INTEGER.fullmatch(text):
         return int(text)
     if "number" in types and NUMBER.fullmatch(text):
@@ -306,7 +306,7 @@ def _from_text(text: str, types: frozenset[str]) -> Any:
 
 
 def require_conditions(rule: ApprovalRule, known: Mapping[str, Any]) -> None:
-    """Each condition of a rule is on an argument that is known, and can hold.
+    """Check that each condition of a rule is on a known argument, and can hold.
 
     Args:
         rule: of a tool.

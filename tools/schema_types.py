@@ -24,7 +24,7 @@ class Types:
         self._known: dict[int, tuple[Any, frozenset[str] | None]] = {}
 
     def of(self, schema: Any) -> frozenset[str] | None:
-        """The names of the JSON types that a part of the schema allows; None: it does not say."""
+        """Return the JSON types that a part of the schema allows; None: it does not say."""
         if not isinstance(schema, dict) or len(self._known) > MAX_TYPED_PARTS:
             return None
         if id(schema) not in self._known:
@@ -52,7 +52,7 @@ class Types:
                 return None
 
     def resolved(self, schema: Any) -> Any:
-        """What a reference leads to, also over others; None if there is nothing."""
+        """Return what a reference leads to, also over others; None if there is nothing."""
         for _ in range(MAX_REFERENCES):
             if not isinstance(schema, dict) or not isinstance(schema.get("$ref"), str):
                 return schema
@@ -61,12 +61,12 @@ class Types:
 
 
 def is_text(schema: Any) -> bool:
-    """Whether a value can only be a text, or nothing."""
+    """Return whether a value can only be a text, or nothing."""
     return are_texts(Types({}).of(schema) or frozenset())
 
 
 def are_texts(types: frozenset[str]) -> bool:
-    """Whether values of these types are texts, or nothing."""
+    """Return whether values of these types are texts, or nothing."""
     return "string" in types and types <= {"string", "null"}
 
 
@@ -76,7 +76,7 @@ def _type_name(value: Any) -> str:
 
 
 def _referred(reference: str, root: Mapping[str, Any]) -> Any:
-    """What a reference within a schema leads to; None if there is nothing."""
+    """Return what a reference within a schema leads to; None if there is nothing."""
     try:
         return value_at(root, unquote(reference[1:])) if reference.startswith("#/") else None
     except KeyError:

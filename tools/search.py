@@ -47,7 +47,7 @@ class ToolIndex:
         self._having = Counter(word for counts in self._words for word in counts)
 
     def find(self, query: str, limit: int) -> list[Tool]:
-        """The tools that fit best, best first; those that fit alike in their own order."""
+        """Find the tools that fit best, best first; those that fit alike in their own order."""
         words = set(_words(query))
         scored = [(self._score(words, counts), tool) for tool, counts in self._pairs()]
         fitting = sorted((one for one in scored if one[0] > 0), key=lambda one: -one[0])
@@ -67,7 +67,7 @@ class ToolIndex:
 
 
 def search_tool(tools: Iterable[Tool]) -> Tool:
-    """The tool by which an agent finds these."""
+    """Return the tool by which an agent finds these."""
     index = ToolIndex(tools)
 
     async def find(arguments: dict[str, Any], context: ToolContext) -> str:

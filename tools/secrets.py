@@ -33,7 +33,7 @@ class Secrets:
             self.add(value)
 
     def add(self, value: str) -> None:
-        """From now on a value is a secret; nothing if it is too short to be told from a word."""
+        """Add a secret value; do nothing if it is too short to differ from a word."""
         value = value.strip()
         if value in self._values or len(value) < MIN_CHARS:
             return
@@ -48,7 +48,7 @@ class Secrets:
             self._ends.setdefault(form[-MIN_CHARS:], []).append(form)
 
     def add_address(self, url: str) -> None:
-        """Of an address, only its password is a secret."""
+        """Add the password of an address, which alone is a secret."""
         try:
             self.add(urlsplit(url).password or "")
         except ValueError:
@@ -56,7 +56,7 @@ class Secrets:
             return
 
     def mask(self, text: str) -> str:
-        """A text in which `***` stands for each secret."""
+        """Mask a text in which `***` stands for each secret."""
         for form in self._forms:
             if form in text:
                 text = text.replace(form, MASK)
@@ -88,7 +88,7 @@ class Secrets:
         return text
 
     def beginning(self, text: str) -> int:
-        """How many characters at the end of a text may be the beginning of a secret."""
+        """Return how many characters at the end of a text may be the beginning of a secret."""
         if not self._forms:
             return 0
         for at in range(max(0, len(text) - len(self._forms[0]) + 1), len(text)):
@@ -105,14 +105,14 @@ class MaskedStream:
         self._secrets, self._held = secrets, ""
 
     def add(self, piece: str) -> str:
-        """What can be shown by now."""
+        """Return what can be shown by now."""
         text = self._secrets.mask(self._held + piece)
         end = len(text) - self._secrets.beginning(text)
         self._held = text[end:]
         return text[:end]
 
     def rest(self) -> str:
-        """What is left at the end."""
+        """Return what is left at the end."""
         rest, self._held = self._held, ""
         return rest
 
@@ -126,7 +126,7 @@ def _has_most(part: str, forms: list[str], is_part: Callable[[str, str], bool]) 
 
 
 def _forms(value: str) -> set[str]:
-    """A value as it stands in a text, a URL, JSON, and within base64."""
+    """Return a value as it stands in a text, a URL, JSON, and within base64."""
     quoted = {quote(value, safe=""), quote(value), quote_plus(value)}
     lower = {_lower_escapes(text) for text in quoted}
     written = {dumps(value)[1:-1], dumps(value, ensure_ascii=False)[1:-1]}
@@ -139,7 +139,7 @@ def _lower_escapes(text: str) -> str:
 
 
 def _within_base64(data: bytes) -> set[str]:
-    """What base64 of any text with these bytes in it has, whatever stands around them."""
+    """Return what base64 of any text with these bytes in it has, whatever stands around them."""
     forms = set()
     for before in range(3):
         encoded = base64.b64encode(bytes(before) + data).decode()

@@ -31,7 +31,7 @@ def words_of(body: str, reason: str = "") -> str:
 
 
 def words_in(value: Any, depth: int = 0) -> str:
-    """The words of a JSON value: what stands under the usual keys, of lists each."""
+    """Return the words of a JSON value: what stands under the usual keys, of lists each."""
     if depth > 4:
         return ""
     match value:

@@ -11,7 +11,7 @@ LIKENESS = 0.7
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:
-    """The known word that `word` was probably meant to be; None if none is near."""
+    """Return the known word that `word` was probably meant to be; None if none is near."""
     by_lower_case = {one.lower(): one for one in known}
     cutoff = SHORT_LIKENESS if len(word) <= SHORT else LIKENESS
     found = difflib.get_close_matches(word.lower(), by_lower_case, n=1, cutoff=cutoff)

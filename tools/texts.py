@@ -16,12 +16,12 @@ UNSAFE = re.compile(
 
 
 def visible(text: str) -> str:
-    r"""A text in which such characters stand as `\x1b`, `\u202e`."""
+    r"""Return a text in which such characters stand as `\x1b`, `\u202e`."""
     return UNSAFE.sub(lambda found: ascii(found[0])[1:-1], text)
 
 
 def visible_json(text: str) -> str:
-    r"""JSON that means the same, in which such characters stand as `\u202e`."""
+    r"""Return JSON that means the same, in which such characters stand as `\u202e`."""
     return UNSAFE.sub(lambda found: _json_escape(found[0]), text)
 
 
@@ -31,12 +31,12 @@ def _json_escape(character: str) -> str:
 
 
 def without_surrogates(text: str) -> str:
-    """A text that has UTF-8: halves of surrogate pairs stand as `?`."""
+    """Return a text that has UTF-8: halves of surrogate pairs stand as `?`."""
     return text.encode(errors="replace").decode()
 
 
 def map_texts(value: Any, change: Callable[[str], str]) -> Any:
-    """A JSON value with each of its texts changed, keys too."""
+    """Return a JSON value with each of its texts changed, keys too."""
     match value:
         case str():
             return change(value)

@@ -42,7 +42,7 @@ class Toolbox:
                 self.own.append(tool)
 
     def without_effects(self, results: Mapping[str, str]) -> "Toolbox":
-        """The same for a dry run; see `without_effect`."""
+        """Return the same for a dry run; see `without_effect`."""
         by_name = {name: without_effect(tool, results) for name, tool in self.by_name.items()}
         sets = {
             name: ToolSet(tuple(by_name[tool.name] for tool in one.tools))
@@ -51,7 +51,7 @@ class Toolbox:
         return Toolbox(by_name, sets, self.own)
 
     def named(self, names: Iterable[str]) -> dict[str, Tool]:
-        """The tools of an agent's list, by their own names."""
+        """Return the tools of an agent's list, by their own names."""
         found: dict[str, Tool] = {}
         for name in names:
             if name in self.sets:

@@ -31,7 +31,7 @@ class Plain(str):
 
 
 def resolve(value: Any) -> Any:
-    """Plain scalars, at any depth, as YAML 1.2's core schema reads them; for fields of any type."""
+    """Resolve plain scalars, at any depth, by YAML 1.2's core schema; for fields of any type."""
     match value:
         case Plain():
             return _resolve_scalar(value)
@@ -44,7 +44,7 @@ def resolve(value: Any) -> Any:
 
 
 def plain(value: Any) -> Any:
-    """What `resolve` gives, with texts of Python's own type, also in keys: to be written again."""
+    """Return what `resolve` gives, with Python's own texts, also in keys: to be written again."""
     match resolve(value):
         case dict() as found:
             return {str(key): plain(inner) for key, inner in found.items()}
@@ -70,7 +70,10 @@ def _resolve_scalar(text: Plain) -> Any:
 
 
 def form_of(value: Any) -> str:
-    """What a value is in YAML: for fields that take several forms, each with a Tag of these."""
+    """Return what a value is in YAML.
+
+    For fields that take several forms, each with a Tag of these.
+    """
     match value:
         # when it is written again, it is a shape
         case dict() | BaseModel():
@@ -156,7 +159,7 @@ class Shape(Described):
 
 
 def _is_mapping_of_shapes(annotation: Any) -> bool:
-    """Whether this is a mapping of names to shapes, or to lists of them: null is absent there."""
+    """Return whether it maps names to shapes, or to lists of them: null is absent there."""
     if typing.get_origin(annotation) is not dict:
         return False
     inner = typing.get_args(annotation)[-1]

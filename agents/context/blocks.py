@@ -20,7 +20,7 @@ CUT = "[the rest is left out]"
 
 
 def context_message(blocks: Sequence[LoadedBlock], escape: Callable[[str], str]) -> str:
-    """The text of the message that stands before the history; "" where there is nothing.
+    """Return the text of the message that stands before the history; "" where there is nothing.
 
     Args:
         blocks: what stands in it.
@@ -31,12 +31,12 @@ def context_message(blocks: Sequence[LoadedBlock], escape: Callable[[str], str])
 
 
 def as_data(tag: str, text: str) -> str:
-    """A text in an element of ours, which it cannot end."""
+    """Return a text in an element of ours, which it cannot end."""
     return f"<{tag}>\n{OWN_TAGS.sub('&lt;', text)}\n</{tag}>"
 
 
 def cut_to(text: str, max_tokens: int, tokenizer: Tokenizer = ESTIMATE) -> str:
-    """A text of at most so many tokens: its first paragraphs, or lines, or words."""
+    """Return a text of at most so many tokens: its first paragraphs, or lines, or words."""
     count = tokenizer.count
     if count(text) <= max_tokens:
         return text

@@ -48,7 +48,7 @@ NOTHING = Loaded()
 
 
 async def load_nothing() -> Loaded:
-    """For a run that has nothing but its own messages."""
+    """Return the context of a run that has nothing but its own messages."""
     return NOTHING
 
 
@@ -66,13 +66,13 @@ class Context:
     _told: int | None = field(default=None)
 
     async def get(self) -> Loaded:
-        """What was loaded."""
+        """Return what was loaded."""
         if self._loaded is None:
             self._loaded = await self.load()
         return self._loaded
 
     def is_news(self, left_out: int) -> bool:
-        """Whether it was not told yet that so much is left out; it is from now on."""
+        """Return whether it was not told yet that so much is left out; it is from now on."""
         is_news = self._told is None or left_out > self._told
         if is_news:
             self._told = left_out

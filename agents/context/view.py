@@ -34,7 +34,7 @@ def show_history(
     escape: Callable[[str], str] = str,
     tokenizer: Tokenizer = ESTIMATE,
 ) -> list[ShownMessage]:
-    """The conversation in the form of chat completions, as one agent is shown it.
+    """Return the conversation in the form of chat completions, as one agent is shown it.
 
     Its own words are `assistant`, everyone else's `user`, led by `[name]: ` for other agents.
     Other agents' calls are left out; their results are text. What others wrote cannot look like
@@ -79,7 +79,7 @@ def show_history(
 def _show_results(
     message: ToolMessage, escape: Callable[[str], str], tokenizer: Tokenizer, *, native: bool
 ) -> list[ShownMessage]:
-    """Native results are a `tool` message each; any others are one text."""
+    """Show native results as a `tool` message each, any others as one text."""
 
     def shown(result: ToolOutput) -> str:
         return quote_marks(escape(result.output))
@@ -105,7 +105,7 @@ def _own_answer(message: AgentMessage) -> WireMessage:
 
 
 def _private(message: AgentMessage) -> Private | None:
-    """What the provider wants back with a message, if there is anything."""
+    """Return what the provider wants back with a message, if there is anything."""
     calls = tuple([call.extra for call in message.calls]) if message.native else ()
     if not message.extra and not any(calls):
         return None
@@ -119,7 +119,7 @@ def _wire_call(call: ToolCall) -> dict[str, Any]:
 
 
 def shown_lines(history: Sequence[Message], agent_id: str) -> list[str]:
-    """The lines of the conversation that others wrote, as `bare_lines` has them."""
+    """Return the lines of the conversation that others wrote, as `bare_lines` has them."""
     out: list[str] = []
     for message in history:
         match message:
@@ -134,7 +134,7 @@ def shown_lines(history: Sequence[Message], agent_id: str) -> list[str]:
 
 
 def text_of(messages: Sequence[Message]) -> str:
-    """Messages as plain text, for a model that is to shorten them."""
+    """Return messages as plain text, for a model that is to shorten them."""
     lines: list[str] = []
     for message in messages:
         match message:

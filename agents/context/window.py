@@ -50,7 +50,7 @@ def fit(
     fixed_tokens: int = 0,
     history: HistoryBlock = HistoryBlock(),  # noqa: B008 # frozen
 ) -> Fitted:
-    """All of a request or, where it is over the window, less of it.
+    """Return all of a request or, where it is over the window, less of it.
 
     First old tool results are left out, then exchanges, then the middle of the run's own messages.
     Each goes on until the request is (100 - trim_percent) % of the window. The run's first message
@@ -108,7 +108,7 @@ def _sum(messages: Sequence[ShownMessage]) -> int:
 def _fits_for_certain(
     messages: Sequence[ShownMessage], room_tokens: int, tokenizer: Tokenizer
 ) -> bool:
-    """Whether no count is needed, as for most conversations."""
+    """Return whether no count is needed, as for most conversations."""
     if any("tool_calls" in message.wire for message in messages):
         return False
     sizes = (len(message.wire.get("content") or "") for message in messages)
@@ -117,7 +117,7 @@ def _fits_for_certain(
 
 
 def _without_results(parts: Parts, keep: int) -> tuple[Parts, int]:
-    """The same with all but the newest tool results left out, and how many those are."""
+    """Return the same with all but the newest tool results left out, and how many those are."""
     count = sum(len(one.results) for one in _joined((), parts.past, parts.own))
     old = max(0, count - keep)
     seen = left_out = 0
@@ -140,7 +140,7 @@ def _without_results(parts: Parts, keep: int) -> tuple[Parts, int]:
 
 
 def _lost(message: ShownMessage) -> str:
-    """What stands in place of the results of a message."""
+    """Return what stands in place of the results of a message."""
     return "\n".join(
         f"[result of {one.tool}: {len(one.output)} characters, left out]" for one in message.results
     )
@@ -149,7 +149,7 @@ def _lost(message: ShownMessage) -> str:
 def _newest(
     parts: Parts, goal: float, quarter: int
 ) -> tuple[Sequence[tuple[int, Sequence[ShownMessage]]], int]:
-    """The newest exchanges that fit, and how many do not.
+    """Return the newest exchanges that fit, and how many do not.
 
     They go by quarters, at places that do not move with each run: so consecutive requests begin
     alike.
@@ -173,7 +173,7 @@ def _newest(
 def _without_middle(
     messages: list[ShownMessage], goal: float, tokenizer: Tokenizer
 ) -> tuple[list[ShownMessage], int]:
-    """The first message, a note and the newest ones; how many are left out."""
+    """Return the first message, a note and the newest ones; how many are left out."""
     blocks = _blocks(messages)
     if len(blocks) < 3:
         return messages, 0
@@ -198,6 +198,6 @@ def _note(count: int, what: str, tokenizer: Tokenizer) -> ShownMessage:
 
 
 def _blocks(messages: Sequence[ShownMessage]) -> list[slice]:
-    """Messages that belong together: a call with its results, every other message alone."""
+    """Return messages that belong together: a call with its results, every other message alone."""
     starts = [place for place, message in enumerate(messages) if not message.results]
     return [slice(a, b) for a, b in zip(starts, [*starts[1:], len(messages)], strict=True)]

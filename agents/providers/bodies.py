@@ -52,7 +52,7 @@ def build_body(model: str, request: ModelRequest, quirks: Quirks, source: str) -
 
 
 def _own_form(message: ShownMessage, source: str, quirks: Quirks) -> WireMessage:
-    """A message with what the same model has sent with it."""
+    """Return a message with what the same model has sent with it."""
     private = message.private
     if private is None or private.source not in (source, ""):
         return message.wire
@@ -82,7 +82,7 @@ def _with_hint(message: WireMessage, request: ModelRequest) -> str:
 def _in_text(
     messages: Sequence[WireMessage], shown: Sequence[ShownMessage]
 ) -> Iterator[WireMessage]:
-    """Native calls and their results as text, for a model that has none."""
+    """Yield native calls and their results as text, for a model that has none."""
     results: list[tuple[str, CallStatus, str]] = []
     for wire, message in zip(messages, shown, strict=True):
         if wire["role"] == "tool":
@@ -109,7 +109,7 @@ def _call_text(function: dict[str, Any]) -> str:
 
 
 def _in_form(messages: list[WireMessage], quirks: Quirks) -> list[WireMessage]:
-    """The messages as the endpoint wants them."""
+    """Return the messages as the endpoint wants them."""
     if quirks.single_calls:
         messages = list(_one_call_each(messages))
     if quirks.empty_content != "null":
@@ -122,7 +122,7 @@ def _in_form(messages: list[WireMessage], quirks: Quirks) -> list[WireMessage]:
 
 
 def _one_call_each(messages: Sequence[WireMessage]) -> Iterator[WireMessage]:
-    """Each call with its result behind it, in place of all calls and then all results."""
+    """Yield each call with its result behind it, in place of all calls and then all results."""
     results = {one["tool_call_id"]: one for one in messages if one["role"] == "tool"}
     for message in messages:
         calls = message.get("tool_calls") or ()
@@ -150,7 +150,7 @@ def _with_content(message: WireMessage, quirks: Quirks) -> WireMessage:
 
 
 def _without_system(messages: Sequence[WireMessage]) -> list[WireMessage]:
-    """The texts of all system messages before that of the first user."""
+    """Return the texts of all system messages before that of the first user."""
     system = [one["content"] for one in messages if one["role"] == "system"]
     others = [one for one in messages if one["role"] != "system"]
     if not system:
@@ -163,7 +163,7 @@ def _without_system(messages: Sequence[WireMessage]) -> list[WireMessage]:
 
 
 def _in_turn(messages: Sequence[WireMessage]) -> list[WireMessage]:
-    """System messages first and joined; then user and assistant in turn, a user first."""
+    """Yield system messages joined, then user and assistant in turn, a user first."""
     system = [one for one in messages if one["role"] == "system"]
     out: list[WireMessage] = []
     for message in messages:

@@ -78,7 +78,7 @@ class Catalog:
         self.clients: dict[Endpoint, Any] = {}
 
     def model(self, config: ModelConfig, *, has_backup: bool = False) -> Model:
-        """The model that a configuration names.
+        """Return the model that a configuration names.
 
         Args:
             config: names it.
@@ -138,7 +138,9 @@ class Catalog:
         return Retrying(model, retries, shortest, longest, self.clock)
 
     def endpoint(self, config: ModelConfig) -> Endpoint:
-        """Where a model is: `provider_url`, else the provider's `base_url`, else the built-in one.
+        """Return where a model is.
+
+        `provider_url`, else the provider's `base_url`, else the built-in one.
 
         Raises:
             ProviderError: there is no such provider, or no key for OpenAI's own servers.
@@ -185,7 +187,7 @@ def _openai_address() -> str:
 
 
 def _account_headers() -> Iterator[tuple[str, str]]:
-    """For whom OpenAI counts, by the variables of its own package."""
+    """Yield for whom OpenAI counts, by the variables of its own package."""
     for header, variable in ACCOUNT_HEADERS.items():
         if value := os.environ.get(variable):
             yield header, value

@@ -82,7 +82,7 @@ class Connections:
         return response
 
     def certificates(self) -> ssl.SSLContext | None:
-        """What certificates are checked with; None for http. Takes 20 to 100 ms.
+        """Return what certificates are checked with; None for http. Takes 20 to 100 ms.
 
         Raises:
             ModelError: the environment names what cannot be read.
@@ -124,14 +124,14 @@ class Connections:
 
 
 def _certificates() -> ssl.SSLContext:
-    """With the authorities that the openai package trusts."""
+    """Load the authorities that the openai package trusts."""
     # takes its time to import, and is not needed for http:
     context: ssl.SSLContext = importlib.import_module("httpx2").create_ssl_context()
     return context
 
 
 def _is_left_out(host: str | None, names: str) -> bool:
-    """Whether NO_PROXY names a host in a form that urllib does not read.
+    """Return whether NO_PROXY names a host in a form that urllib does not read.
 
     That is a network (10.0.0.0/8), an IPv6 address, or *.example.com.
     """
@@ -146,7 +146,7 @@ def _is_left_out(host: str | None, names: str) -> bool:
 
 
 def _proxy_of(base_url: str, secrets: Secrets) -> str | None:
-    """The proxy that the environment names for an endpoint, as it does now."""
+    """Return the proxy that the environment names for an endpoint, as it does now."""
     url = urlsplit(base_url)
     known = urllib.request.getproxies()
     if urllib.request.proxy_bypass(url.netloc) or _is_left_out(url.hostname, known.get("no", "")):

@@ -106,7 +106,7 @@ def learn(quirks: Quirks, body: dict[str, Any], refusal: Refusal) -> tuple[Quirk
 
 
 def _is_about(refusal: Refusal, body: dict[str, Any]) -> bool:
-    """Whether a status with other reasons as a rule comes for the tools (OpenRouter's 404)."""
+    """Return whether a status that usually means other things is about tools (OpenRouter's 404)."""
     return "tools" in body and refusal.status == HTTPStatus.NOT_FOUND
 
 
@@ -219,7 +219,7 @@ def _mentions(key: str, text: str) -> bool:
 
 
 def _names_as_refused(key: str, text: str) -> bool:
-    """Whether a text says of something named that it is refused, in one sentence or one field."""
+    """Return whether a text says that something named is refused, in one sentence or field."""
     name = rf"(?<![\w-]){re.escape(key)}(?![\w-])"
     near = rf"{name}[^\n]{{0,160}}?(?:{REFUSED}|instead)|(?:{REFUSED})[^\n]{{0,160}}?{name}"
     return re.search(near, text, re.IGNORECASE) is not None

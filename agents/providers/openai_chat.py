@@ -184,7 +184,7 @@ class OpenAIChat:
         return reply
 
     def _model_error(self, error: Exception) -> ModelError:
-        """What the session raises and servers say, as ModelError."""
+        """Return what the session raises and servers say, as ModelError."""
         where, mask = f"{self.name} at {self.client.place}", self.client.secrets.mask
         match error:
             case ModelError():
@@ -270,13 +270,13 @@ def _page(status: int, text: str) -> Refusal:
 
 
 def _has_come_at_once(response: aiohttp.ClientResponse) -> bool:
-    """Whether an answer that was to come in pieces is none that does."""
+    """Return whether an answer that was to come in pieces is none that does."""
     content_type = response.headers.get("content-type", "").lower()
     return "json" in content_type or "html" in content_type
 
 
 async def _refusal(response: aiohttp.ClientResponse) -> Refusal:
-    """What an answer says that is none; it is read to its end."""
+    """Return what an answer says that is none; it is read to its end."""
     text = (await read_whole(response)).decode(errors="replace")
     words = words_of(text, response.reason or "")
     wait = _wait_of(response.headers)
@@ -284,7 +284,10 @@ async def _refusal(response: aiohttp.ClientResponse) -> Refusal:
 
 
 def _wait_of(headers: Mapping[str, str]) -> float | None:
-    """The seconds that a server asks to wait; Azure has milliseconds in a header of its own."""
+    """Return the seconds that a server asks to wait.
+
+    Azure has milliseconds in a header of its own.
+    """
     millis = headers.get("retry-after-ms", "")
     if re.fullmatch(r"[0-9]{1,9}(\.[0-9]+)?", millis):
         return float(millis) / 1000
@@ -292,7 +295,7 @@ def _wait_of(headers: Mapping[str, str]) -> float | None:
 
 
 def _estimate(request: ModelRequest, reply: ModelReply) -> Usage:
-    """Our own count of an answer that came without one."""
+    """Estimate the usage of an answer that came without one."""
     tokenizer = request.tokenizer
     prompt = sum(message.tokens for message in request.messages)
     prompt += sum(tokenizer.count(to_json(tool).decode()) for tool in request.tools)
@@ -304,7 +307,7 @@ def _estimate(request: ModelRequest, reply: ModelReply) -> Usage:
 
 
 def parse_retry_after(value: str, now: float) -> float | None:
-    """Seconds that a server asks to wait, by number or by date; None for anything else.
+    """Return seconds that a server asks to wait, by number or by date; None for anything else.
 
     Args:
         value: of the header `Retry-After` (RFC 9110, 10.2.3).

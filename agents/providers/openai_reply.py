@@ -146,7 +146,7 @@ class ReplyReader:
         self._count(len(text))
 
     def _part(self, part: Any) -> None:
-        """A part of a content that is a list: a text, or thoughts."""
+        """Take a part of a content that is a list: a text, or thoughts."""
         match part:
             case str():
                 self._text(part)
@@ -182,7 +182,7 @@ class ReplyReader:
             raise ModelError("unreadable", "the answer is larger than 8 MiB")
 
     def reply(self, *, has_native_calls: bool = True, has_written_calls: bool = True) -> ModelReply:
-        """The whole answer; raises ModelError where there is neither text nor call."""
+        """Return the whole answer; raises ModelError where there is neither text nor call."""
         thoughts, content = split_thoughts(join_surrogates("".join(self.text)))
         calls = self.calls.finished()
         kept = self.extra
@@ -250,7 +250,7 @@ def _join_part(known: list[Any], part: Any) -> None:
 
 
 def _decoded(data: bytes) -> Any:
-    """JSON; raises ValueError."""
+    """Return JSON; raises ValueError."""
     try:
         return from_json(data)
     except ValueError:

@@ -98,7 +98,7 @@ class PartialCalls:
         return len(name) + len(text) + len("call")
 
     def _partial(self, index: int | None, call_id: str, name: str) -> PartialCall:
-        """The call that a piece continues: by its index, else its id, else the last.
+        """Return the call that a piece continues: by its index, else its id, else the last.
 
         A name begins a new one where the call so far is whole.
         """
@@ -115,7 +115,7 @@ class PartialCalls:
         return known
 
     def _is_other(self, known: PartialCall, call_id: str, name: str) -> bool:
-        """Whether a piece with a name is of another call than the one that has its index."""
+        """Return whether a piece with a name is of another call than the one that has its index."""
         if not known.name:
             return False
         has_own_id = bool(call_id and known.id and call_id != known.id)
@@ -128,7 +128,7 @@ class PartialCalls:
         return self.calls[-1]
 
     def finished(self) -> tuple[ToolCall, ...]:
-        """The calls, each with an id of its own, by which its result will be known."""
+        """Return the calls, each with an id of its own, by which its result will be known."""
         if not self.calls:
             return ()
         given = [call.id for call in self.calls]
@@ -206,7 +206,7 @@ def _nearly(text: str, error: ValueError) -> Any:
 
 
 def _several(text: str) -> Any:
-    """The one object that a text of several is, where all others are empty or the same."""
+    """Return the one object that a text of several is, where all others are empty or the same."""
     found: list[Any] = []
     at = 0
     try:

@@ -83,7 +83,7 @@ async def probe(client: Client, seconds: float) -> Probe:
 
 
 async def _names(response: Any) -> frozenset[str] | None:
-    """The names in a list of models; None where it has none that can be read."""
+    """Return the names in a list of models; None where it has none that can be read."""
     content = bytearray()
     async for piece in response.iter_bytes():
         content += piece

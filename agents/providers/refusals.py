@@ -106,7 +106,7 @@ def kind_of(refusal: Refusal) -> tuple[ModelErrorCode, bool]:
 
 
 def _status_in(error: Any, words: str) -> int:
-    """The status that an error without one comes to; 0 where nothing says it."""
+    """Return the status that an error without one comes to; 0 where nothing says it."""
     given: Sequence[Any] = ()
     if isinstance(error, dict):
         given = [error.get(key) for key in ("code", "status", "status_code", "type")]

@@ -127,7 +127,7 @@ class Rule(Shape):
 
 
 def _has_each(texts: Sequence[str] | None, others: Sequence[str] | None) -> bool:
-    """Whether each of some texts has one of others in it, so that it is found wherever they are."""
+    """Return whether each of some texts contains one of others, so that it is found with them."""
     if texts is None:
         return True
     return others is not None and all(
@@ -178,7 +178,7 @@ class Heard:
         return cls(words, "\n".join(texts).lower(), results, frozenset(after), answers)
 
     def fits(self, rule: Rule, agent_id: str) -> bool:
-        """Whether all of a rule's conditions hold."""
+        """Return whether all of a rule's conditions hold."""
         words = self.words.lower()
         return (
             _speaks_for(rule, agent_id)
@@ -204,7 +204,7 @@ class Heard:
 
 
 def _speaks_for(rule: Rule, agent_id: str) -> bool:
-    """Whether a rule is for an agent, or for a helper."""
+    """Return whether a rule is for an agent, or for a helper."""
     if rule.helper is not None or agent_id.startswith(PREFIX):
         return agent_id == f"{PREFIX}{rule.helper}"
     return rule.agent is None or agent_id in rule.agent

@@ -83,7 +83,10 @@ class _Inflating:
         self.size = 0
 
     def feed(self, piece: bytes, limit: int) -> list[bytes]:
-        """What a piece holds, in parts; raises ModelError where it is too much, or broken."""
+        """Return what a piece holds, in parts.
+
+        Raises ModelError where it is too much, or broken.
+        """
         out: list[bytes] = []
         while piece:
             room = limit - self.size + 1
@@ -106,7 +109,7 @@ class _Inflating:
 
 
 async def read_whole(response: aiohttp.ClientResponse) -> bytes:
-    """The body of an answer; raises ModelError where it is too large."""
+    """Read the body of an answer; raises ModelError where it is too large."""
     return await Body(response, MAX_ANSWER_BYTES).read_rest()
 
 
@@ -133,7 +136,10 @@ class EventData:
         self._held = self._looks = 0
 
     def feed(self, piece: bytes) -> list[bytes]:
-        """The data of the events that a piece completes; raises ModelError where it is too much."""
+        """Return the data of the events that a piece completes.
+
+        Raises ModelError where it is too much.
+        """
         self._size += len(piece)
         if self._size > MAX_STREAM_BYTES:
             raise _too_large("the answer", MAX_STREAM_BYTES)
@@ -174,7 +180,7 @@ class EventData:
         return data
 
     def rest(self) -> list[bytes]:
-        """The data at the end of a stream that ends without an empty line."""
+        """Return the data at the end of a stream that ends without an empty line."""
         found = self.feed(b"\n\n") if self._rest or self._data else []
         self._rest = b""
         return found

@@ -2,7 +2,7 @@
 
 
 def join_surrogates(text: str) -> str:
-    """Text without lone surrogates, which have no UTF-8 form; halves of a pair are joined."""
+    """Join text without lone surrogates, which have no UTF-8 form; halves of a pair are joined."""
     try:
         text.encode()
         return text

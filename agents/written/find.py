@@ -95,7 +95,7 @@ def find_written_calls(text: str, tools: Tools) -> list[FoundCall]:
 
 
 def _marked(text: str, tools: Tools) -> Iterator[Written]:
-    """The calls between marks, outside of code fences."""
+    """Yield the calls between marks, outside of code fences."""
     plain = without_fences(text)
     for pattern in (DEEPSEEK, KIMI, HARMONY, ACTION):
         found = list(pattern.finditer(plain))
@@ -116,7 +116,7 @@ def _marked(text: str, tools: Tools) -> Iterator[Written]:
 
 
 def _in_region(region: str, tools: Tools) -> Iterator[Written]:
-    """The calls between two marks, in whichever form they stand there."""
+    """Yield the calls between two marks, in whichever form they stand there."""
     named = list(NAMED.finditer(region))
     if named:
         for one in named:
@@ -133,7 +133,7 @@ def _in_region(region: str, tools: Tools) -> Iterator[Written]:
 
 
 def _whole(text: str, tools: Tools) -> Iterator[Written]:
-    """The calls of an answer that is nothing else."""
+    """Yield the calls of an answer that is nothing else."""
     body = unfenced(text).strip()
     if body.startswith(("{", "[")):
         found = list(json_calls(body, tools, whole=True))
@@ -147,7 +147,7 @@ def _whole(text: str, tools: Tools) -> Iterator[Written]:
 
 
 def _named(found: re.Match[str], tools: Tools) -> Iterator[Written]:
-    """`<function=name>` with JSON or with parameters in it."""
+    """Yield `<function=name>` with JSON or with parameters in it."""
     name = own_name(found["name"], tools)
     if name is None:
         return
@@ -161,7 +161,7 @@ def _named(found: re.Match[str], tools: Tools) -> Iterator[Written]:
 
 
 def _headed(head: str, body: str, tools: Tools) -> Iterator[Written]:
-    """A name, or `function` with the name below, before the arguments."""
+    """Yield a name, or `function` with the name below, before the arguments."""
     name = own_name(head, tools)
     if name is None:
         # DeepSeek: "function" before the mark, the name on the first line behind it

@@ -32,7 +32,7 @@ class Written:
 
 
 def calls_in_text(text: str, tools: Tools) -> Iterator[Written]:
-    """Calls as JSON, one behind the other, as `name{...}`, or as `name(a=1)`."""
+    """Yield calls as JSON, one behind the other, as `name{...}`, or as `name(a=1)`."""
     body = unfenced(text).strip().removeprefix("call:").strip()
     found = list(json_calls(body, tools))
     if found:
@@ -44,7 +44,10 @@ def calls_in_text(text: str, tools: Tools) -> Iterator[Written]:
 
 
 def json_calls(text: str, tools: Tools, *, whole: bool = False) -> Iterator[Written]:
-    """Calls that are JSON, one document behind the other; nothing where any is something else."""
+    """Yield calls that are JSON, one document behind the other.
+
+    Nothing where any is something else.
+    """
     calls: list[Written] = []
     at = 0
     while at < len(text):
@@ -67,7 +70,10 @@ def json_calls(text: str, tools: Tools, *, whole: bool = False) -> Iterator[Writ
 
 
 def _loose_object(text: str, at: int) -> tuple[Any, int]:
-    """An object as Python or JavaScript write it, at a place; (None, at) where there is none."""
+    """Return an object as Python or JavaScript write it, at a place.
+
+    (None, at) where there is none.
+    """
     reader = Reader(text, at)
     try:
         return (reader.object(), reader.at) if text[at : at + 1] == "{" else (None, at)
@@ -76,7 +82,10 @@ def _loose_object(text: str, at: int) -> tuple[Any, int]:
 
 
 def _calls_in(document: Any, text: str, tools: Tools) -> list[Written] | None:
-    """The calls that a JSON document is; None where it is none, or of a tool of somebody else."""
+    """Return the calls that a JSON document is.
+
+    None where it is none, or of a tool of somebody else.
+    """
     if isinstance(document, list) and document:
         found = [_calls_in(part, text, tools) for part in document]
         if any(one is None for one in found):
@@ -119,7 +128,7 @@ def _first(document: Mapping[str, Any], keys: tuple[str, ...]) -> str | None:
 
 
 def pythonic_calls(text: str, tools: Tools, *, whole: bool = False) -> Iterator[Written]:
-    """`name(a=1)`, `[name(a=1), other()]`, `name({"a": 1})`, `print(name(a=1))`."""
+    """Find `name(a=1)`, `[name(a=1), other()]`, `name({"a": 1})`, `print(name(a=1))`."""
     body = text.strip()
     if body.startswith("print(") and body.endswith(")"):
         body = body[6:-1]
@@ -152,7 +161,7 @@ def pythonic_calls(text: str, tools: Tools, *, whole: bool = False) -> Iterator[
 
 
 def _name_and_object(body: str, found: re.Match[str], tools: Tools) -> Iterator[Written]:
-    """`name{...}name{...}`, as newer Mistral models write."""
+    """Yield `name{...}name{...}`, as newer Mistral models write."""
     at: int = 0
     match: re.Match[str] | None = found
     while match is not None:
@@ -169,7 +178,7 @@ def _name_and_object(body: str, found: re.Match[str], tools: Tools) -> Iterator[
 
 
 def with_arguments(name: str, text: str, whole: str) -> Written:
-    """A call with arguments that are a JSON object, or nearly."""
+    """Return a call with arguments that are a JSON object, or nearly."""
     body = unfenced(text).strip()
     if not body:
         return Written(name, {}, whole)
@@ -186,7 +195,10 @@ def with_arguments(name: str, text: str, whole: str) -> Written:
 
 
 def parameter_value(text: str, schema: Any) -> Any:
-    """A parameter between marks: a text as it stands, anything else as JSON where it is some."""
+    """Return a parameter between marks.
+
+    A text as it stands, anything else as JSON where it is some.
+    """
     words = text.strip("\n")
     words = words.strip() if "\n" not in words else words
     if isinstance(schema, Mapping) and schema.get("type") == "string":

@@ -34,7 +34,7 @@ MARK_BEFORE = re.compile(r"(?:<[^<>\s][^<>\n]*>|\[/?[A-Z_]+\])\s*\Z")
 
 
 def regions(text: str) -> Iterator[str]:
-    """What stands between marks; a region that is not closed goes to the end."""
+    """Yield what stands between marks; a region that is not closed goes to the end."""
     present = [pair for pair in REGIONS if pair[0] in text]
     at = 0
     for _ in range(MAX_REGIONS):
@@ -55,7 +55,7 @@ def regions(text: str) -> Iterator[str]:
 
 
 def _find_mark(text: str, mark: str, at: int) -> int:
-    """Where a mark stands as one: at the start of a line, unless no prose has it."""
+    """Return where a mark stands as one: at the start of a line, unless no prose has it."""
     while (place := text.find(mark, at)) >= 0:
         before = text[place - 1 : place]
         if begins_line(text, place) or (mark.startswith(SPECIAL) and before not in ("`", '"', "'")):
@@ -73,20 +73,20 @@ def begins_line(text: str, place: int) -> bool:
 
 
 def unfenced(text: str) -> str:
-    """What a text that is one code fence holds; else the text."""
+    """Return what a text that is one code fence holds; else the text."""
     found = FENCED.fullmatch(text)
     return text if found is None else found[3]
 
 
 def fences(text: str) -> Iterator[tuple[str, str]]:
-    """The label and the text of each code fence."""
+    """Yield the label and the text of each code fence."""
     for start, stop in code_fences(text):
         if (found := FENCED.fullmatch(text[start:stop])) is not None:
             yield found[2], found[3]
 
 
 def without_fences(text: str) -> str:
-    """A text with blanks in place of its code fences, unless it is one that marks stand around."""
+    """Return a text with blanks in place of its code fences, except those between marks."""
     if "```" not in text and "~~~" not in text:
         return text
     out, end = [], 0
@@ -102,6 +102,6 @@ def without_fences(text: str) -> str:
 
 
 def _is_after_name(before: str) -> bool:
-    """Whether a text ends with a mark and a name, as before DeepSeek's arguments."""
+    """Return whether a text ends with a mark and a name, as before DeepSeek's arguments."""
     line = before.rsplit("\n", 1)[-1]
     return "｜>" in line or line.startswith("Action")

@@ -44,7 +44,7 @@ def make_agents(
     helpers: Mapping[str, Helper],
     tokenizers: Mapping[str, Tokenizer],
 ) -> tuple[dict[str, Agent], list[Problem]]:
-    """The crew's agents, and what is wrong with any.
+    """Make the crew's agents, and what is wrong with any.
 
     Args:
         given: what the program gives.
@@ -115,7 +115,10 @@ def check_windows(
     tools: Toolbox,
     tokenizers: Mapping[str, Tokenizer],
 ) -> list[Problem]:
-    """Errors where what an agent is always shown is over its window; of a crew without others."""
+    """Return errors where what an agent is always shown is over its window.
+
+    Of a crew without others.
+    """
     crew = files.crew
     assert crew is not None, "only of a crew without errors"
     problems: list[Problem] = []
@@ -138,7 +141,7 @@ def check_windows(
 def _tool_definitions(
     config: AgentConfig, tools: Mapping[str, Tool], secrets: Secrets, tokenizer: Tokenizer
 ) -> dict[str, ToolDefinition]:
-    """The tools in the form of chat completions; none for calls in text."""
+    """Return the tools in the form of chat completions; none for calls in text."""
     if config.tool_call_mode == "text":
         return {}
     definitions = {}
@@ -154,7 +157,7 @@ def _tool_definitions(
 
 
 def _searches(settings: CrewSettings, definitions: Mapping[str, ToolDefinition]) -> bool:
-    """Whether an agent is to find its tools, instead of being shown them all."""
+    """Return whether an agent is to find its tools, instead of being shown them all."""
     if settings.tool_search == "auto":
         chars = sum(len(to_json(one.document).decode()) for one in definitions.values())
         return chars > MAX_SHOWN_CHARS

@@ -23,7 +23,7 @@ from crew.config.problems import Problem
 def make_context(
     config: AgentConfig, crew: CrewConfig, files: Mapping[str, str], tokenizer: Tokenizer
 ) -> tuple[ContextPlan, tuple[str, ...]]:
-    """An agent's context, and the texts that stand at the end of its prompt.
+    """Make an agent's context, and the texts that stand at the end of its prompt.
 
     Args:
         config: of the agent.
@@ -71,7 +71,7 @@ def _blocks(given: ContextConfig, crew: CrewConfig) -> list[BlockConfig]:
 
 
 def _window(given: ContextConfig, config: AgentConfig, crew: CrewConfig) -> tuple[int, str]:
-    """How many tokens fit, and the key that says so."""
+    """Return how many tokens fit, and the key that says so."""
     if given.window_tokens is not None:
         return given.window_tokens, "window_tokens"
     chosen = primary_of(config, crew.models)
@@ -87,7 +87,7 @@ def _answer_tokens(given: ContextConfig, config: AgentConfig) -> int:
 def over_window(
     files: CrewFiles, config: AgentConfig, prompt_tokens: int, tools_tokens: int
 ) -> Iterator[Problem]:
-    """An error where what an agent is always shown, and what is kept free, is over its window."""
+    """Yield an error where what an agent is always shown, with what is free, is over its window."""
     crew = files.crew
     assert crew is not None, "only of a crew that can be read"
     given = crew.context_of(config)

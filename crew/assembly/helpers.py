@@ -42,7 +42,7 @@ def make_helpers(
     catalog: Catalog,
     tokenizers: Mapping[str, Tokenizer],
 ) -> tuple[dict[str, Helper], list[Problem]]:
-    """The helpers by name, and what is wrong with any.
+    """Make the helpers by name, and what is wrong with any.
 
     There is none where the scripted model has no rule for it.
 

@@ -16,7 +16,7 @@ from tools.suggest import nearest
 
 
 def require_provider(name: str, catalog: Catalog) -> None:
-    """A provider that replaces every agent's own is the caller's word, not that of a file."""
+    """Raise ProviderError for a provider, given by the caller, that the crew does not have."""
     known = (*BUILTIN_PROVIDERS, *catalog.providers)
     if name in known:
         return
@@ -32,7 +32,7 @@ def make_model(
     catalog: Catalog,
     given: Given,
 ) -> Model:
-    """The model of an agent or a helper.
+    """Make the model of an agent or a helper.
 
     Args:
         agent_id: by which it counts.

@@ -21,7 +21,7 @@ def make_prompt(
     given: Given,
     texts: Sequence[str] = (),
 ) -> Prompt:
-    """An agent's prompt; `texts` stand at its end."""
+    """Make an agent's prompt; `texts` stand at its end."""
     mask = given.secrets.mask
     described = {name: _describe_tool(tool) for name, tool in tools.items()}
     values = {
@@ -59,7 +59,7 @@ def _as_list(lines: Any) -> str:
 
 
 def text_call_hint(config: AgentConfig, tools: Mapping[str, Tool]) -> str:
-    """How to call tools in text, with those tools that the prompt does not name."""
+    """Return how to call tools in text, with those tools that the prompt does not name."""
     how = "To call a tool, write Name(arguments) on a line of its own."
     if "tools" in variables(config.system_prompt):
         return how
@@ -72,7 +72,7 @@ def text_call_hint(config: AgentConfig, tools: Mapping[str, Tool]) -> str:
 def _hinted_routes(
     config: AgentConfig, settings: CrewSettings, routes: Sequence[Route], *, mentions_all: bool
 ) -> list[Route]:
-    """The routes whose signals the runtime adds to the prompt."""
+    """Return the routes whose signals the runtime adds to the prompt."""
     if settings.route_hints == "never":
         return []
     if settings.route_hints == "always":

@@ -12,7 +12,7 @@ from crew.config.problems import Problem
 
 
 def make_tokenizers(files: CrewFiles) -> tuple[dict[str, Tokenizer], list[Problem]]:
-    """The tokenizers by the names in `models` that are counted by, and what is wrong with any."""
+    """Make the tokenizers that `models` names, by model, and find what is wrong with any."""
     tokenizers: dict[str, Tokenizer] = {}
     problems: list[Problem] = []
     if (crew := files.crew) is None:
@@ -31,5 +31,5 @@ def make_tokenizers(files: CrewFiles) -> tuple[dict[str, Tokenizer], list[Proble
 
 
 def tokenizer_of(model: ChosenModel, tokenizers: Mapping[str, Tokenizer]) -> Tokenizer:
-    """Of a model: its own, or the estimate."""
+    """Return the tokenizer of a model: its own, or the estimate."""
     return tokenizers.get(model.name, ESTIMATE)

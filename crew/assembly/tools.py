@@ -17,7 +17,7 @@ from tools.toolbox import Toolbox
 def make_tools(
     files: CrewFiles, given: Sequence[Tool], maker: ToolMaker, *, imports: bool
 ) -> tuple[Toolbox, list[Problem]]:
-    """Every tool of a crew (built-in, given, of its files), and what is wrong with any.
+    """Make every tool of a crew (built-in, given, of its files), and what is wrong with any.
 
     With `imports`, Python tools are imported, which runs their files; else they are left out.
     """
@@ -60,7 +60,7 @@ def _tool_problem(files: CrewFiles, name: str, error: ToolDefinitionError) -> Pr
 
 
 def tool_limits(settings: CrewSettings) -> Limits:
-    """The limits of one answer's calls."""
+    """Return the limits of one answer's calls."""
     return Limits(
         sequence_seconds=settings.tool_result_timeout_seconds,
         tool_seconds=settings.tool_execution_timeout_seconds,

@@ -7,7 +7,7 @@ from crew.journal.listing import MAX_LISTED_BYTES, RunFilter
 
 
 def has_status(status: RunStatus) -> str:
-    """The condition, by which the index of runs that are not completed is used.
+    """Return the condition, by which the index of runs that are not completed is used.
 
     A part of the text: SQLite does not conclude that from a value, nor from an equality alone.
     """
@@ -15,7 +15,7 @@ def has_status(status: RunStatus) -> str:
 
 
 def _is_of_owner(status: RunStatus | None) -> str:
-    """The condition by which the index of an owner's runs is used, as above.
+    """Return the condition by which the index of an owner's runs is used, as above.
 
     Of running and paused ones there are few, whoever has them; those that failed become many.
     """
@@ -38,7 +38,7 @@ def select_rows(
     *,
     oldest_first: bool,
 ) -> tuple[str, list[object]]:
-    """The statement for a page of rows and the beginnings of their answers, with its values.
+    """Select the statement for a page of rows and the beginnings of their answers, with its values.
 
     Args:
         table: of the runs.

@@ -278,7 +278,7 @@ class MemoryStore:
         return row is not None and row.ended_at is None
 
     def _forget_runs(self, place: tuple[str, str]) -> None:
-        """Those of a conversation, and what was to be told of them."""
+        """Remove the runs of a conversation, and the notices of them."""
         rows = list(self._rows.values())
         for row in rows:
             if (owner_of(row.user_id), row.conversation_id) == place:

@@ -114,7 +114,7 @@ class MemoryConversations:
         return begin(known, start, len(self._queues.get(place, ())))
 
     def _freed(self, known: Conversation | None) -> Conversation | None:
-        """Not busy with a run that has ended, or is not there."""
+        """Free a conversation of a run that has ended, or is not there."""
         if known is None or known.busy is None or self._is_open(known.busy):
             return known
         return replace(known, busy=None)

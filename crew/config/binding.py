@@ -73,7 +73,7 @@ class Bound(Generic[S]):
 
 
 def bind(document: Document, kind: type[S], placeholders: Mapping[str, Any]) -> Bound[S]:
-    """The document as a `kind`, as far as it is right.
+    """Bind the document as a `kind`, as far as it is right.
 
     Args:
         document: what was read.
@@ -115,7 +115,7 @@ def _leave_out(
     placeholders: Mapping[str, Any],
     changed: set[YamlPath],
 ) -> Any:
-    """The data without what is wrong; None where nothing is left."""
+    """Return the data without what is wrong; None where nothing is left."""
     wrong: set[YamlPath] = set()
     filled: dict[str, Any] = {}
     for detail in details:
@@ -137,7 +137,7 @@ def _leave_out(
 def _without(
     document: Document, value: Any, wrong: set[YamlPath], path: YamlPath, written: YamlPath
 ) -> Any:
-    """A copy of a value without what is wrong; remembers where kept items were written."""
+    """Return a copy of a value without what is wrong; remembers where kept items were written."""
     if isinstance(value, dict):
         return {
             key: _without(document, inner, wrong, (*path, key), (*written, key))
@@ -207,7 +207,10 @@ def _problem(document: Document, kind: type[Shape], detail: ErrorDetails) -> Pro
 
 
 def _unknown_key(document: Document, kind: type[Shape], path: YamlPath) -> Problem:
-    """What an unknown key was meant to be: of this level, of another one, of another framework."""
+    """Return what an unknown key was meant to be.
+
+    Of this level, of another one, of another framework.
+    """
     key = str(path[-1])
     fields, ignored, synonyms = fields_at(kind, path[:-1], document.data)
     text = f"unknown key {key!r}"
@@ -228,7 +231,7 @@ def _unknown_key(document: Document, kind: type[Shape], path: YamlPath) -> Probl
 
 
 def _is_end_of_text(document: Document, path: YamlPath) -> bool:
-    """Whether a key without a colon is what follows a comma in an unquoted text."""
+    """Return whether a key without a colon is what follows a comma in an unquoted text."""
     line, column = document.key_at(document.as_written(path))
     written = document.text.splitlines()[line - 1 : line]
     rest = written[0][column - 1 + len(str(path[-1])) :].lstrip() if written else ""
@@ -236,7 +239,7 @@ def _is_end_of_text(document: Document, path: YamlPath) -> bool:
 
 
 def _explain_name(given: Any) -> str:
-    """What a name may hold, and what in this one it may not."""
+    """Return what a name may hold, and what in this one it may not."""
     text = "a name is 1 to 128 letters, digits, '_' and '-'"
     if not isinstance(given, str):
         return text
@@ -250,7 +253,7 @@ def _explain_name(given: Any) -> str:
 
 
 def _expectation(detail: ErrorDetails, path: YamlPath) -> str:
-    """What was expected, and what was found."""
+    """Return what was expected, and what was found."""
     given, kind = detail["input"], detail["type"]
     if kind not in EXPECTED:
         return _lower(detail["msg"])
@@ -274,13 +277,13 @@ def _lower(text: str) -> str:
 
 
 def _path_of(data: Any, detail: ErrorDetails) -> YamlPath:
-    """The place in the data that an error is about."""
+    """Return the place in the data that an error is about."""
     further = detail["ctx"]["path"] if detail["type"] == BETWEEN_KEYS else ()
     return _path(data, (*detail["loc"], *further))
 
 
 def _path(data: Any, loc: tuple[int | str, ...]) -> YamlPath:
-    """A place in the data: pydantic's own labels (of unions, of keys) are left out."""
+    """Return a place in the data: pydantic's own labels (of unions, of keys) are left out."""
     path: YamlPath = ()
     labelled: Any = None
     for part in loc:
@@ -303,7 +306,7 @@ def _path(data: Any, loc: tuple[int | str, ...]) -> YamlPath:
 
 
 def ignored_keys(document: Document, kind: type[Shape]) -> list[Problem]:
-    """A warning for each key that is read and has no effect."""
+    """Return a warning for each key that is read and has no effect."""
     return list(_ignored(document, document.data, kind, ()))
 
 

@@ -57,7 +57,7 @@ class HelpersConfig(Shape):
     """Chores that a process does at the same time."""
 
     def said(self, name: str, key: str) -> Any:
-        """What is said of a helper, by its own entry or by `default`; None if nothing is."""
+        """Return what is said of a helper, by its own entry or by `default`; None if nothing is."""
         for config in (getattr(self, name), self.default):
             if config is not None and getattr(config, key) is not None:
                 return getattr(config, key)

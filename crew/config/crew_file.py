@@ -263,7 +263,7 @@ class CrewConfig(Shape):
     """Models that name and summarise conversations."""
 
     def context_of(self, agent: AgentConfig) -> ContextConfig | None:
-        """What an agent is shown: its own `context`, else the crew's."""
+        """Return what an agent is shown: its own `context`, else the crew's."""
         return agent.context or self.context
 
     @property

@@ -31,7 +31,7 @@ class Document:
     comparisons: int = 10_000
 
     def as_written(self, path: YamlPath) -> YamlPath:
-        """A path in the bound data as a path in the file."""
+        """Return a path in the bound data as a path in the file."""
         written: YamlPath = ()
         for part in path:
             kept = self.kept_items.get(written)
@@ -41,17 +41,17 @@ class Document:
         return written
 
     def value_at(self, path: YamlPath) -> tuple[int, int]:
-        """Where the value at a path is, or the nearest one above it that is there."""
+        """Return where the value at a path is, or the nearest one above it that is there."""
         while path not in self.values and path:
             path = path[:-1]
         return self.values.get(path, (1, 1))
 
     def key_at(self, path: YamlPath) -> tuple[int, int]:
-        """Where the key at a path is, else its value."""
+        """Return where the key at a path is, else its value."""
         return self.keys.get(path) or self.value_at(path)
 
     def near(self, word: str, known: Collection[str]) -> str | None:
-        """The known name that a word of this file was probably meant to be."""
+        """Return the known name that a word of this file was probably meant to be."""
         self.comparisons -= len(known)
         return nearest(word, known) if self.comparisons > 0 else None
 
@@ -64,7 +64,10 @@ class Document:
         key: bool = False,
         suggestion: str | None = None,
     ) -> Problem:
-        """A problem of this file at a path of its bound data: at the value, or at the key."""
+        """Return a problem of this file at a path of its bound data.
+
+        At the value, or at the key.
+        """
         written = self.as_written(path)
         line, column = self.key_at(written) if key else self.value_at(written)
         return Problem(self.file, line, column, code, message, suggestion)

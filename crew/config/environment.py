@@ -65,7 +65,7 @@ def weak_secrets(found: Iterable[ReadSecret], texts: Collection[str]) -> Iterato
 
 
 def find_secrets(environment: Mapping[str, str], secrets: Secrets) -> None:
-    """What of an environment is secret, whether or not a file names it: a tool may read it."""
+    """Add what is secret in an environment, also what no file names: a tool may read it."""
     for name, value in environment.items():
         if SECRET_NAME.search(name):
             secrets.add(value)
@@ -127,7 +127,7 @@ def fill_environment(
 
 
 def _is_secret(document: Document, path: YamlPath) -> bool:
-    """Whether what a variable gives is a secret there, and not an address or a name."""
+    """Return whether what a variable gives is a secret there, and not an address or a name."""
     if path[-1] in ADDRESSES:
         return False
     if path[0] != "notify":
@@ -139,12 +139,12 @@ def _is_secret(document: Document, path: YamlPath) -> bool:
 
 
 def _is_sent(path: YamlPath) -> bool:
-    """Whether a text goes to a server, a channel or a program as it stands."""
+    """Return whether a text goes to a server, a channel or a program as it stands."""
     return path[0] != "tools" or path[-1] in SENT or (len(path) > 2 and path[2] in SENT)
 
 
 def literal_secrets(document: Document) -> dict[YamlPath, str]:
-    """The keys of providers, tools and channels that stand in the file itself, by their paths."""
+    """Return the keys of providers, tools and channels in the file itself, by their paths."""
     found: dict[YamlPath, str] = {}
     for section, name, entry in _entries(document):
         given: dict[YamlPath, Any] = {(key,): entry.get(key) for key in SECRET_KEYS[section]}
@@ -165,7 +165,7 @@ def literal_secrets(document: Document) -> dict[YamlPath, str]:
 
 
 def _entries(document: Document) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """The providers, tools and channels of a file: section, name, entry."""
+    """Yield the providers, tools and channels of a file: section, name, entry."""
     for section in SECRET_KEYS:
         entries = document.data.get(section) if isinstance(document.data, dict) else None
         for name, entry in (entries if isinstance(entries, dict) else {}).items():
@@ -174,7 +174,7 @@ def _entries(document: Document) -> Iterator[tuple[str, str, dict[str, Any]]]:
 
 
 def warn_of_literals(document: Document, literals: Mapping[YamlPath, str]) -> list[Problem]:
-    """A warning for each of them."""
+    """Return a warning for each of them."""
     return [
         document.problem(
             path,
@@ -212,7 +212,7 @@ def _replace(value: str, *_: Any) -> str:
 
 
 def _change_at(data: Any, path: YamlPath, depth: int, change: Any) -> Any:
-    """A copy of the data with the value at a path changed."""
+    """Return a copy of the data with the value at a path changed."""
     if depth == len(path):
         return change(data, path)
     if not isinstance(data, dict) or path[depth] not in data:

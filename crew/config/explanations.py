@@ -46,7 +46,7 @@ class Explanation:
 
 @cache
 def explanations() -> dict[str, Explanation]:
-    """All codes, errors first, in the order of `problems`."""
+    """Return all codes, errors first, in the order of `problems`."""
     written = yaml.safe_load(FILE.read_text(encoding="utf-8"))
     severity: dict[str, Severity] = dict.fromkeys(get_args(ErrorCode), "error")
     severity |= dict.fromkeys(get_args(WarningCode), "warning")

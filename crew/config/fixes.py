@@ -58,7 +58,7 @@ class Edit:
 
 
 def fix(sources: Sources) -> Sources:
-    """The sources with all certain fixes; the same ones if there are none."""
+    """Return the sources with all certain fixes; the same ones if there are none."""
     done: set[tuple[str, int, str]] = set()
     while edits := _new_edits(sources, done):
         for file in dict.fromkeys(edit.file for edit in edits):
@@ -76,7 +76,7 @@ def _new_edits(sources: Sources, done: set[tuple[str, int, str]]) -> list[Edit]:
 
 
 def _apply_if_it_helps(sources: Sources, edits: list[Edit]) -> Sources:
-    """All edits of a file together; one by one where that does not help."""
+    """Return all edits of a file together; one by one where that does not help."""
     fixed = _apply(sources, edits)
     if _helps(sources, fixed, edits):
         return fixed
@@ -90,7 +90,7 @@ def _apply_if_it_helps(sources: Sources, edits: list[Edit]) -> Sources:
 
 
 def _helps(before: Sources, after: Sources, edits: Sequence[Edit]) -> bool:
-    """Whether nothing is wrong now but what was hidden."""
+    """Return whether nothing is wrong now but what was hidden."""
     file, lines = edits[0].file, {edit.line for edit in edits}
     was, now = _errors_of(before, file), _errors_of(after, file)
     hides = any(edit.hides for edit in edits)
@@ -148,13 +148,13 @@ def _edit(problem: Problem, line: str) -> Iterator[Edit]:
 
 
 def _are_names(text: str) -> bool:
-    """Whether these are names, and not a word or a number for nothing or everything."""
+    """Return whether these are names, and not a word or a number for nothing or everything."""
     names = [name.strip().lower() for name in text.split(",")]
     return not any(name.isdigit() or name in NOTHING for name in names)
 
 
 def _is_certain(written: str, meant: str) -> bool:
-    """Whether a key can be no other: as many words, each the same but for a slip."""
+    """Return whether a key can be no other: as many words, each the same but for a slip."""
     words, others = written.lower().split("_"), meant.split("_")
     if len(words) != len(others):
         return False
@@ -169,7 +169,7 @@ def _is_slip(word: str, other: str) -> bool:
 
 
 def _rename_enforce(document: Document) -> Iterator[Edit]:
-    """go-agentic's word for `block_on_cost_exceed`."""
+    """Yield the edit of go-agentic's word for `block_on_cost_exceed`."""
     limits = document.data.get("cost_limits") if isinstance(document.data, dict) else None
     if not isinstance(limits, dict) or "enforce" not in limits or "block_on_cost_exceed" in limits:
         return

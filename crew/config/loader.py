@@ -82,14 +82,16 @@ class CrewFiles:
         return given or self.sources.folder.resolve().name
 
     def is_whole(self, file: str, *keys: str) -> bool:
-        """Whether nothing was left out of a file, or of some of its keys at the top."""
+        """Return whether nothing was left out of a file, or of some of its keys at the top."""
         changed = self.changed.get(file, set())
         if not keys:
             return not changed
         return not any(path == () or path[0] in keys for path in changed)
 
     def names_in(self, file: str, path: YamlPath) -> Collection[str] | None:
-        """The names in a mapping of a file, also of wrong entries; None where it is wrong itself.
+        """Return the names in a mapping of a file, also of wrong entries.
+
+        None where it is wrong itself.
 
         Of a wrong entry only what is wrong in it is a problem, not that it is missing.
         """
@@ -158,7 +160,10 @@ def _bind(
     variables: tuple[YamlPath, ...],
     environment: Mapping[str, str],
 ) -> S | None:
-    """The document as a `kind`; `variables`: the parts that are filled from the environment."""
+    """Return the document as a `kind`.
+
+    `variables`: the parts that are filled from the environment.
+    """
     unset = fill_environment(document, variables, environment, files.secrets, files.secrets_read)
     ignored = ignored_keys(document, kind)
     bound: Bound[S] = bind(document, kind, placeholders)

@@ -80,7 +80,7 @@ def choose(
     path: YamlPath = (),
     otherwise: str = DEFAULT_PROVIDER,
 ) -> ChosenModel:
-    """The model that a file means.
+    """Return the model that a file means.
 
     Args:
         models: of crew.yaml.
@@ -102,19 +102,19 @@ def choose(
 
 
 def primary_of(agent: AgentConfig, models: Models) -> ChosenModel:
-    """The model of an agent."""
+    """Return the model of an agent."""
     if agent.primary is not None:
         return _of(agent.primary, models, ("primary",))
     return _of(agent, models, ())
 
 
 def backup_of(agent: AgentConfig, models: Models) -> ChosenModel | None:
-    """The model that is asked when that has failed."""
+    """Return the model that is asked when that has failed."""
     return None if agent.backup is None else _of(agent.backup, models, ("backup",))
 
 
 def models_of(agent: AgentConfig, models: Models) -> Iterator[ChosenModel]:
-    """Both."""
+    """Yield the model of an agent, and its backup."""
     yield primary_of(agent, models)
     if (backup := backup_of(agent, models)) is not None:
         yield backup
@@ -123,7 +123,10 @@ def models_of(agent: AgentConfig, models: Models) -> Iterator[ChosenModel]:
 def models_of_helper(
     helpers: HelpersConfig, name: str, entry: AgentConfig, models: Models
 ) -> list[ChosenModel]:
-    """The model of a helper, and its backup: those of the entry agent, but for what is said."""
+    """Return the model of a helper, and its backup.
+
+    Those of the entry agent, but for what is said.
+    """
     known = primary_of(entry, models)
     said = {key: helpers.said(name, key) for key in ("model", "provider", "provider_url")}
     if all(one is None for one in said.values()):

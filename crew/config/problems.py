@@ -130,7 +130,7 @@ class Problem:
 
 
 def in_order(problems: Iterable[Problem]) -> list[Problem]:
-    """By place, each once; those of crew.yaml first."""
+    """Return by place, each once; those of crew.yaml first."""
 
     def place(problem: Problem) -> tuple[bool, str, int, int, str, str]:
         is_agent = problem.file != "crew.yaml"
@@ -141,5 +141,5 @@ def in_order(problems: Iterable[Problem]) -> list[Problem]:
 
 
 def has_failed(problems: Iterable[Problem], *, strict: bool = False) -> bool:
-    """Whether there is an error; `strict`: or a warning."""
+    """Return whether there is an error; `strict`: or a warning."""
     return any(strict or problem.severity == "error" for problem in problems)

@@ -18,7 +18,7 @@ USER = re.compile(r"(?<=://)[^/\s@]+(?=@)")
 
 @lru_cache(maxsize=4)
 def redact_lines(text: str) -> list[str | None]:
-    """Each line of a text as it may be shown; None for one that may not be at all."""
+    """Redact each line of a text as it may be shown; None for one that may not be at all."""
     out: list[str | None] = []
     # the indentation of the guarded key whose block this is
     inside: int | None = None
@@ -44,7 +44,7 @@ def _has_secret_word(line: str) -> bool:
 
 
 def _redact_value(line: str) -> str:
-    """The line with all behind its key redacted, character by character; else all of it."""
+    """Return the line with all behind its key redacted, character by character; else all of it."""
     found = KEYED.fullmatch(line)
     head, rest = (found[1], found[2]) if found else ("", line)
     value = rest.partition(" #")[0]

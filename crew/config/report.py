@@ -12,12 +12,12 @@ MAX_LINE_CHARS = 160
 
 
 def problems_document(problems: Iterable[Problem]) -> dict[str, Any]:
-    """The problems as a document: `{"problems": [...]}`."""
+    """Return the problems as a document: `{"problems": [...]}`."""
     return {"problems": [{key: getattr(one, key) for key in JSON_KEYS} for one in problems]}
 
 
 def render_problem(problem: Problem, texts: Mapping[str, str], prefix: str = "") -> str:
-    """A problem with its line, a caret, and the suggestion.
+    """Render a problem with its line, a caret, and the suggestion.
 
     Args:
         problem: the problem.
@@ -39,7 +39,7 @@ def render_problem(problem: Problem, texts: Mapping[str, str], prefix: str = "")
 
 
 def _window(line: str, column: int) -> tuple[int, str]:
-    """The part of a line around a column, and where it begins."""
+    """Return the part of a line around a column, and where it begins."""
     start = 0
     if len(line) > MAX_LINE_CHARS:
         start = max(0, column - MAX_LINE_CHARS // 2)

@@ -11,7 +11,7 @@ from crew.routing.steps import Group, Why
 
 
 def is_terminal(files: CrewFiles, agent_id: str) -> bool:
-    """Whether a run ends after an agent: its own file and crew.yaml may say so."""
+    """Return whether a run ends after an agent: its own file and crew.yaml may say so."""
     assert files.crew is not None, "only crews that were read have a routing"
     behavior = files.crew.routing.agent_behaviors.get(agent_id)
     agent = files.agents.get(agent_id)
@@ -20,7 +20,10 @@ def is_terminal(files: CrewFiles, agent_id: str) -> bool:
 
 
 def entry_point(files: CrewFiles) -> str:
-    """Where a run starts: as configured, or the first agent that is not terminal, or the first."""
+    """Return where a run starts.
+
+    As configured, or the first agent that is not terminal, or the first.
+    """
     assert files.crew is not None, "only crews that were read have a routing"
     if files.crew.entry_point:
         return files.crew.entry_point
@@ -29,7 +32,7 @@ def entry_point(files: CrewFiles) -> str:
 
 
 def routing_of(files: CrewFiles, tools: Mapping[str, object]) -> Routing:
-    """The routing of a crew.
+    """Return the routing of a crew.
 
     Args:
         files: of a crew whose routing has no errors.
@@ -61,7 +64,7 @@ def routing_of(files: CrewFiles, tools: Mapping[str, object]) -> Routing:
 
 
 def asks_for_approval(files: CrewFiles, agent_id: str, tools: Mapping[str, object]) -> bool:
-    """Whether an agent has a tool whose calls a person must approve."""
+    """Return whether an agent has a tool whose calls a person must approve."""
     names = files.agents[agent_id].tools
     return any(getattr(tools.get(name), "requires_approval", None) for name in names)
 
@@ -76,7 +79,7 @@ def _routes(crew: CrewConfig, document: Document, agent: str) -> tuple[Route, ..
 
 
 def _sources(files: CrewFiles, crew: CrewConfig) -> dict[tuple[Why, str], str]:
-    """The lines of the ways that follow no signal."""
+    """Return the lines of the ways that follow no signal."""
     routing = crew.routing
     paths: dict[tuple[Why, str], YamlPath] = {
         **{("order", agent): ("agents", place) for place, agent in enumerate(crew.agents)},

@@ -63,7 +63,7 @@ class ScheduleConfig(Shape):
     """Where its runs wait, higher ones go first; 5 unless given."""
 
     def times(self, after: datetime) -> Iterator[datetime]:
-        """The times after another one, UTC; endless.
+        """Yield the times after another one, UTC; endless.
 
         When clocks go forward, what is due in the missing hour is due right after it; when they
         go back, what is due in the repeated hour is due once. What names no hour is due each time.

@@ -16,7 +16,7 @@ OTHER_FILE: dict[type[Shape], type[Shape]] = {CrewConfig: AgentConfig, AgentConf
 
 
 def inside(kind: Any, part: str | int, value: Any = None) -> Any:
-    """The type of what is in a value of a type."""
+    """Return the type of what is in a value of a type."""
     model = model_of(kind, value)
     if model is not None and _item_of(kind, part) is None:
         field = model.model_fields.get(str(part))
@@ -25,7 +25,7 @@ def inside(kind: Any, part: str | int, value: Any = None) -> Any:
 
 
 def _item_of(kind: Any, part: str | int) -> Any:
-    """The type of what is at a place of a list, or a key of a mapping, among a type's options."""
+    """Return the type at a place of a list, or a key of a mapping, among a type's options."""
     for option in _options(kind):
         if typing.get_origin(option) is (list if isinstance(part, int) else dict):
             return typing.get_args(option)[-1]
@@ -33,13 +33,13 @@ def _item_of(kind: Any, part: str | int) -> Any:
 
 
 def models_of(kind: Any) -> list[type[Shape]]:
-    """The shapes among the options of a type."""
+    """Return the shapes among the options of a type."""
     options = _options(kind)
     return [one for one in options if isinstance(one, type) and issubclass(one, Shape)]
 
 
 def model_of(kind: Any, value: Any = None) -> type[Shape] | None:
-    """The shape of a value of a type; of several, the one that the value's `kind` names."""
+    """Return the shape of a value of a type; of several, the one that the value's `kind` names."""
     models = models_of(kind)
     if len(models) < 2:
         return models[0] if models else None
@@ -51,7 +51,7 @@ def model_of(kind: Any, value: Any = None) -> type[Shape] | None:
 
 
 def _options(kind: Any) -> tuple[Any, ...]:
-    """A type without what pydantic is given about it; the parts of a union."""
+    """Return a type without what pydantic is given about it; the parts of a union."""
     origin = typing.get_origin(kind)
     if origin is typing.Annotated:
         return _options(typing.get_args(kind)[0])
@@ -61,7 +61,7 @@ def _options(kind: Any) -> tuple[Any, ...]:
 
 
 def _at(kind: Any, path: YamlPath, data: Any) -> tuple[Any, Any]:
-    """The type, and the data, at a path."""
+    """Return the type, and the data, at a path."""
     for part in path:
         kind = inside(kind, part, data)
         is_there = isinstance(data, dict) and part in data
@@ -73,7 +73,10 @@ def _at(kind: Any, path: YamlPath, data: Any) -> tuple[Any, Any]:
 def fields_at(
     kind: Any, path: YamlPath, data: Any
 ) -> tuple[list[str], frozenset[str], dict[str, str]]:
-    """The keys of the mapping at a path: known, without effect, and words of other frameworks."""
+    """Return the keys of the mapping at a path.
+
+    Known, without effect, and words of other frameworks.
+    """
     model = model_of(*_at(kind, path, data))
     if model is None:
         return [], frozenset(), {}
@@ -82,7 +85,10 @@ def fields_at(
 
 
 def placed_elsewhere(kind: type[Shape], path: YamlPath, data: Any) -> str | None:
-    """Where an unknown key would be a known one: below, beside or above, or in another file."""
+    """Return where an unknown key would be a known one.
+
+    Below, beside or above, or in another file.
+    """
     key = str(path[-1])
     below = _below(kind, path[:-1], data)
     found = [place for place, model in places(kind, "") if key in model.model_fields]
@@ -99,7 +105,7 @@ def placed_elsewhere(kind: type[Shape], path: YamlPath, data: Any) -> str | None
 
 
 def _below(kind: Any, path: YamlPath, data: Any) -> list[str]:
-    """The shapes directly in the mapping at a path, as dotted paths from the top."""
+    """Return the shapes directly in the mapping at a path, as dotted paths from the top."""
     dotted = ".".join(str(part) for part in path)
     model = model_of(*_at(kind, path, data))
     names = model.model_fields if model is not None else ()
@@ -107,7 +113,7 @@ def _below(kind: Any, path: YamlPath, data: Any) -> list[str]:
 
 
 def places(kind: Any, dotted: str) -> Iterator[tuple[str, type[Shape]]]:
-    """Every shape in a type, with its dotted path from the top."""
+    """Yield every shape in a type, with its dotted path from the top."""
     for model in models_of(kind):
         yield dotted, model
         for name, field in model.model_fields.items():

@@ -46,7 +46,10 @@ class Sources:
         return digest.hexdigest()[:16]
 
     def without(self, secrets: Collection[str]) -> "Sources":
-        """The files as they may be kept: with NOT_KEPT in place of secrets that stand in them."""
+        """Return the files as they may be kept.
+
+        With NOT_KEPT in place of secrets that stand in them.
+        """
         files = dict(self.files)
         for name in files:
             for secret in secrets:
@@ -54,7 +57,7 @@ class Sources:
         return Sources(self.folder, files)
 
     def find(self, name: str) -> str | None:
-        """The file of this name, with either of the endings."""
+        """Find the file of this name, with either of the endings."""
         names = [Path(name).stem + ending for ending in ENDINGS]
         return next((found for found in names if found in self.files), None)
 
@@ -65,13 +68,13 @@ class Sources:
         return [name for name in names if name.endswith(ENDINGS)]
 
     def to_json(self) -> str:
-        """The files as JSON; only for those of a crew without errors, which are UTF-8."""
+        """Return the files as JSON; only for those of a crew without errors, which are UTF-8."""
         texts = {name: content.decode() for name, content in self.files.items()}
         return json.dumps(texts, ensure_ascii=False)
 
     @classmethod
     def from_json(cls, folder: Path, text: str) -> "Sources":
-        """The inverse of `to_json`; raises ValueError."""
+        """Return the inverse of `to_json`; raises ValueError."""
         return cls(folder, {name: content.encode() for name, content in json.loads(text).items()})
 
 
@@ -106,20 +109,20 @@ def read_sources(folder: Path) -> Sources:
 
 
 def _top_names(files: Mapping[str, bytes], problems: Sequence[Problem]) -> list[str]:
-    """The names of the files beside crew.yaml, also of those that cannot be read."""
+    """Return the names of the files beside crew.yaml, also of those that cannot be read."""
     names = [*files, *(problem.file for problem in problems)]
     return [name for name in names if "/" not in name]
 
 
 def _read_file(path: Path) -> bytes:
-    """Its first bytes; raises OSError."""
+    """Return its first bytes; raises OSError."""
     _require_file(path)
     with path.open("rb") as file:
         return file.read(MAX_BYTES + 1)
 
 
 def _documents(files: Mapping[str, bytes]) -> list[str]:
-    """The OpenAPI documents that the files name."""
+    """Return the OpenAPI documents that the files name."""
     found: dict[str, None] = {}
     for name, content in files.items():
         if Path(name).stem in CONFIGURED and b"openapi" in content:
@@ -133,7 +136,7 @@ def _documents(files: Mapping[str, bytes]) -> list[str]:
 
 
 def _context_texts(files: Mapping[str, bytes]) -> list[str]:
-    """The text files that blocks of `context` name."""
+    """Return the text files that blocks of `context` name."""
     found: dict[str, None] = {}
     for name, content in files.items():
         is_agent = name.startswith("agents/")
@@ -188,7 +191,7 @@ def _leads_outside(path: Path, folder: Path) -> bool:
 
 
 def _is_there(path: Path) -> bool:
-    """Whether something has this name, or it cannot be known."""
+    """Return whether something has this name, or it cannot be known."""
     try:
         path.lstat()
     except (FileNotFoundError, NotADirectoryError):

@@ -29,7 +29,10 @@ class Suppression:
 
 
 def without_suppressed(documents: Iterable[Document], problems: Iterable[Problem]) -> list[Problem]:
-    """The problems without suppressed warnings; and a warning for each unused suppression."""
+    """Return the problems without suppressed warnings.
+
+    And a warning for each unused suppression.
+    """
     found = list(problems)
     suppressions: list[Suppression] = []
     for document in {document.file: document for document in documents}.values():
@@ -53,7 +56,7 @@ def _key(problem: Problem) -> tuple[str, int, str]:
 
 
 def _read(document: Document, problems: list[Problem]) -> Iterator[Suppression]:
-    """The suppressions of a file; those that have no meaning become problems."""
+    """Yield the suppressions of a file; those that have no meaning become problems."""
     lines = document.text.splitlines()
     next_line = _next_lines(lines)
     for line, column, text in _comments(document.text, lines):
@@ -78,7 +81,7 @@ def _read(document: Document, problems: list[Problem]) -> Iterator[Suppression]:
 
 
 def _next_lines(lines: list[str]) -> dict[int, int]:
-    """For each line the first one below that is neither empty nor a comment."""
+    """Find for each line the first one below that is neither empty nor a comment."""
     found, below = {}, len(lines)
     for line in range(len(lines), 0, -1):
         found[line] = below
@@ -88,7 +91,7 @@ def _next_lines(lines: list[str]) -> dict[int, int]:
 
 
 def _comments(text: str, lines: list[str]) -> Iterator[tuple[int, int, str]]:
-    """Line, column and text of each comment for us; what stands in a scalar is none."""
+    """Yield line, column and text of each comment for us, outside of scalars."""
     found = [
         (number, match.start() + 1, line[match.start() :])
         for number, line in enumerate(lines, 1)
@@ -103,7 +106,7 @@ def _comments(text: str, lines: list[str]) -> Iterator[tuple[int, int, str]]:
 
 
 def _scalars(text: str) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
-    """The places where each scalar starts and ends."""
+    """Yield the places where each scalar starts and ends."""
     try:
         for token in yaml.scan(text, Loader):
             if isinstance(token, yaml.ScalarToken):

@@ -76,7 +76,7 @@ def read(file: str, content: bytes) -> Document:
 
 
 def read_text(file: str, content: bytes) -> Document:
-    """A file's text; without data, and with the problem where it cannot be read."""
+    """Read a file's text; without data, and with the problem where it cannot be read."""
     document = Document(file, "")
     if len(content) > MAX_BYTES:
         text = f"the file has more than {MAX_BYTES:,} bytes, the most that are read"
@@ -150,21 +150,21 @@ def _check_size(text: str) -> None:
 
 
 def _forbidden_character(text: str) -> tuple[int, int]:
-    """The place of the first character that YAML does not allow."""
+    """Return the place of the first character that YAML does not allow."""
     found = yaml.reader.Reader.NON_PRINTABLE.search(text)
     before = text[: found.start() if found else 0].split("\n")
     return len(before), len(before[-1]) + 1
 
 
 def _is_unclosed(error: yaml.MarkedYAMLError) -> bool:
-    """Whether a bracket is open still at the line where the mistake is noticed."""
+    """Return whether a bracket is open still at the line where the mistake is noticed."""
     begin, end = error.context_mark, error.problem_mark
     is_flow = (error.context or "").startswith("while parsing a flow")
     return is_flow and begin is not None and end is not None and begin.line < end.line
 
 
 def _explain_syntax(error: yaml.MarkedYAMLError, text: str, line: int, column: int) -> str:
-    """The parser's words, and what usually helps."""
+    """Return the parser's words, and what usually helps."""
     reason = ": ".join(part for part in (error.context, error.problem) if part)
     lines = text.splitlines()
     written = lines[line - 1] if 0 < line <= len(lines) else ""
@@ -283,7 +283,10 @@ class _Walk:
         return {**merged, **out}
 
     def _without_odd_spaces(self, node: yaml.ScalarNode) -> str:
-        """The name of a key; a space around it that is none to YAML is a mistake of its own."""
+        """Return the name of a key.
+
+        A space around it that is none to YAML is a mistake of its own.
+        """
         key: str = node.value
         if node.style or not (found := ODD_SPACE.search(key)):
             return key

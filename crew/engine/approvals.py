@@ -34,7 +34,7 @@ def find_question(
     secrets: Secrets,
     decided: Container[CallKey] = (),
 ) -> tuple[Agent, Question] | None:
-    """What a person must be asked before the open calls of some branches are made, and by whom.
+    """Find what a person decides before the open calls of some branches are made, and the agent.
 
     Calls of unknown outcome come first. Those of all branches are in one question.
 
@@ -66,7 +66,7 @@ def find_question(
 
 
 def shown_call(agent: Agent, call: ToolCall, secrets: Secrets) -> AskedCall:
-    """A call as a person is shown it, without what the person may do."""
+    """Return a call as a person is shown it, without what the person may do."""
     tool = agent.tools.get(call.tool)
     if tool is None:
         return AskedCall(agent.id, call)
@@ -96,7 +96,7 @@ def _for_approval(agent: Agent, call: ToolCall, secrets: Secrets) -> AskedCall:
 
 
 def is_asked(call: ToolCall, agent: Agent, state: RunState) -> bool:
-    """Whether a person is asked about a call."""
+    """Return whether a person is asked about a call."""
     tool = agent.tools.get(call.tool)
     if call.argument_error is not None or tool is None or tool.approval is None:
         return False
@@ -106,7 +106,7 @@ def is_asked(call: ToolCall, agent: Agent, state: RunState) -> bool:
 
 
 def unasked_denials(branch: Branch, agent: Agent, state: RunState) -> list[ToolResult]:
-    """The results of calls that a person has refused often enough, with the same arguments."""
+    """Return the results of calls that a person has refused too often, with equal arguments."""
     if not state.denials:
         return []
     refused = [
@@ -121,7 +121,7 @@ def unasked_denials(branch: Branch, agent: Agent, state: RunState) -> list[ToolR
 def grants_of(
     question: Question, answer: Answer, run: RunState, owner: str, now: datetime
 ) -> list[Grant]:
-    """What an answer to a question of a run approves for all runs of its owner."""
+    """Return what an answer to a question of a run approves for all runs of its owner."""
     made = []
     until = rfc3339(now + timedelta(days=GRANT_DAYS))
     for asked in question.calls:
@@ -149,7 +149,7 @@ def grants_of(
 
 
 def may_be_granted(call: ToolCall, agent: Agent, state: RunState) -> Tool | None:
-    """The tool of a call that a grant may approve, where a person would be asked else."""
+    """Return the tool of a call that a grant may approve, where a person would be asked else."""
     tool = agent.tools.get(call.tool)
     if tool is None or tool.approval is None or "always" not in tool.approval.remember:
         return None
@@ -157,7 +157,7 @@ def may_be_granted(call: ToolCall, agent: Agent, state: RunState) -> Tool | None
 
 
 def unasked_call(call: ToolCall, branch: Branch, agent: Agent, state: RunState) -> ApprovedCall:
-    """A call that nobody is asked about now."""
+    """Return a call that nobody is asked about now."""
     tool = agent.tools.get(call.tool)
     by = None
     # the digest of a tool takes its time, and in most runs nothing is remembered
@@ -167,7 +167,7 @@ def unasked_call(call: ToolCall, branch: Branch, agent: Agent, state: RunState) 
 
 
 def with_edit(result: ToolResult, call: ToolCall) -> ToolResult:
-    """A result that tells the agent with which arguments its call was made."""
+    """Return a result that tells the agent with which arguments its call was made."""
     arguments = json.dumps(call.arguments, ensure_ascii=False)
     note = f"[A person changed the arguments to {arguments}]\n"
     chars = result.output_chars + len(note)
@@ -175,7 +175,7 @@ def with_edit(result: ToolResult, call: ToolCall) -> ToolResult:
 
 
 def decisions_on(question: Question, answer: Answer) -> Iterator[tuple[str, Decision]]:
-    """What an answer decides on each call of a question: the tool, and the decision."""
+    """Yield what an answer decides on each call of a question: the tool, and the decision."""
     for asked in question.calls:
         yield asked.call.tool, decision_on(asked, question, answer).decision
 
@@ -187,7 +187,7 @@ def results_of_answer(
     expired: bool,
     waiting: Container[CallKey],
 ) -> list[ToolResult]:
-    """The results that a person's answer gives to the open calls of the question.
+    """Return the results that a person's answer gives to the open calls of the question.
 
     Calls without a result here are made, or asked about again. An answer without a fitting decision
     is a no, and its text the reason; with `expired`, so is none at all in time.
@@ -213,7 +213,7 @@ def results_of_answer(
 def _result_of(
     asked: AskedCall, question: Question, answer: Answer, expired: bool
 ) -> ToolResult | None:
-    """What a person's answer makes of one call; None: it is made."""
+    """Return what a person's answer makes of one call; None: it is made."""
     if is_made(asked, question, answer):
         return None
     one = decision_on(asked, question, answer)

@@ -108,7 +108,7 @@ class Asking:
         return not made
 
     async def ask(self, branches: Sequence[Branch]) -> Asked | Overdue | None:
-        """What must be decided before the open calls of branches are made; None: nothing.
+        """Return what must be decided before the open calls of branches are made; None: nothing.
 
         Records the results of an answer.
         """
@@ -162,15 +162,15 @@ class Asking:
         return Asked(agent, question, self._until(agent, question))
 
     def hear(self, event: ToolAsked) -> None:
-        """A tool asks a person before it goes on."""
+        """Record what a tool asks a person before it goes on."""
         self._pending[event.agent_id, event.asked.call.id] = event.asked
 
     def until(self, agent_id: str) -> str | None:
-        """When a pause of an agent is over even without an answer: RFC 3339."""
+        """Return the time at which a pause of an agent ends even without an answer: RFC 3339."""
         return self._in(self.crew.routing.wait_seconds.get(agent_id))
 
     def _until(self, agent: Agent, question: Question) -> str | None:
-        """When a question about calls is: as their tools say, else as their agent does."""
+        """Return when a question about calls is: as their tools say, else as their agent does."""
         if isinstance(question, Inquiry):
             return self.until(agent.id)
         rules = [rule for _, rule in _rules(question, self.crew.agents)]
@@ -179,7 +179,7 @@ class Asking:
         return self._in(_first_deadline(rules))
 
     def _still_waiting(self, question: Question) -> set[CallKey]:
-        """The calls of an overdue question whose own time is not over: they are asked again."""
+        """Return the calls of an overdue question that have time left: they are asked again."""
         rules = list(_rules(question, self.crew.agents))
         first = _first_deadline([rule for _, rule in rules])
         if first is None:
@@ -225,7 +225,9 @@ class Asking:
                     self._made[agent.id, call.id] = made
 
     async def calls_to_make(self, branch: Branch) -> list[ApprovedCall] | None:
-        """The open calls of a branch, as a person wants them; None: a person has to decide first.
+        """Return the open calls of a branch, as a person wants them.
+
+        None: a person has to decide first.
 
         Only between one `ask` and the next.
         """
@@ -245,7 +247,7 @@ class Asking:
         return calls
 
     def with_approval(self, event: ToolStarted | ToolReturned) -> ToolStarted | ToolReturned:
-        """A call with who has approved it, or a result with what of its call was changed."""
+        """Return a call with who has approved it, or a result with what of its call was changed."""
         match event:
             case ToolStarted(call=call):
                 made = self._made.get((event.agent_id, call.id))
@@ -266,13 +268,13 @@ async def act(turn: Turn, calls: Sequence[ApprovedCall]) -> None:
 
 
 def _first_deadline(rules: Sequence[ApprovalRule]) -> float | None:
-    """When the first of them is over, in seconds; None: no clock ends the wait."""
+    """Return when the first of them is over, in seconds; None: no clock ends the wait."""
     given = [one.deadline_seconds for one in rules if one.on_deadline != "wait"]
     return min((one for one in given if one is not None), default=None)
 
 
 def _rules(question: Question | None, agents: Agents) -> Iterator[tuple[AskedCall, ApprovalRule]]:
-    """The calls that a question asks about, and the rules of their tools."""
+    """Yield the calls that a question asks about, and the rules of their tools."""
     for asked in question.calls if question is not None else ():
         agent = agents.get(asked.agent_id)
         tool = agent.tools.get(asked.call.tool) if agent is not None else None

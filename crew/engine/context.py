@@ -28,7 +28,7 @@ class Contexts:
         self._known: dict[tuple[str, str | None], tuple[int, Context]] = {}
 
     def of(self, agent: Agent, group: str | None) -> Context:
-        """The agent's, in the stretch that it is in now."""
+        """Return the agent's context, in the segment that it is in now."""
         handoffs, known = self._known.get((agent.id, group), (-1, None))
         if known is None or handoffs != self.state.handoffs:
             # of the parts: with this object in it, neither would be freed before a full collection
@@ -63,7 +63,7 @@ class _Loading:
         self._started = clock.monotonic()
 
     async def in_time(self, loading: Awaitable[T]) -> T | None:
-        """What is loaded; None where that takes too long, or fails."""
+        """Return what is loaded; None where that takes too long, or fails."""
         left = self.plan.load_timeout_seconds - (self.clock.monotonic() - self._started)
         timeout = self.clock.timeout(max(0.0, left))
         try:
@@ -77,7 +77,7 @@ class _Loading:
             return None
 
     async def summary(self, known: Conversation) -> list[LoadedBlock]:
-        """The newest summary, as a block."""
+        """Return the newest summary, as a block."""
         block = self.plan.summary
         if block is None or not known.summary_version:
             return []
@@ -90,7 +90,7 @@ class _Loading:
         return [LoadedBlock("summary", text, versions=(found.version,), load_millis=millis)]
 
     async def past(self, known: Conversation) -> list[PastExchange] | None:
-        """The exchanges behind what the summary covers, at least so many as are wanted."""
+        """Return the exchanges behind what the summary covers, at least so many as are wanted."""
         history = self.plan.history
         covered = known.summarised if self.plan.summary is not None else 0
         # older ones go by quarters, at places that do not move with each run
@@ -106,7 +106,7 @@ class _Loading:
 
 
 def messages_of(exchange: Exchange) -> list[Message]:
-    """An exchange as messages, with all that was said in it where it has that."""
+    """Return an exchange as messages, with all that was said in it where it has that."""
     query = UserMessage(exchange.query)
     if exchange.transcript:
         try:

@@ -7,7 +7,7 @@ from crew.journal.state import RunState
 
 
 def crash(state: RunState, crew: Crew, claims: int) -> str | None:
-    """Why a run must not go on; None if it may, or if a person decides on it.
+    """Return why a run must not go on; None if it may, or if a person decides on it.
 
     Args:
         state: of the run as stored.
@@ -27,7 +27,7 @@ def crash(state: RunState, crew: Crew, claims: int) -> str | None:
 
 
 def _at_work(branches: list[Branch]) -> list[Branch]:
-    """A call is what ends a process, if there is one."""
+    """Find the call that ends a process, if there is one."""
     calling = [branch for branch in branches if branch.started_calls]
     return calling or [branch for branch in branches if branch.speaking]
 

@@ -10,7 +10,7 @@ from crew.journal.questions import AskedCall, Inquiry, Question
 
 
 def wrong_decision(answer: Answer, question: Question | None, agents: Agents) -> str | None:
-    """Why what a person decides does not fit what a pause asks; None if it does.
+    """Return why what a person decides does not fit what a pause asks; None if it does.
 
     Args:
         answer: the person's.
@@ -45,7 +45,7 @@ def _no_decision(question: Question) -> str:
 def _wrong_decisions(
     decisions: Sequence[CallDecision], question: Question, agents: Agents
 ) -> str | None:
-    """Why decisions on single calls do not cover each of them once, or do not fit."""
+    """Return why decisions on single calls do not cover each of them once, or do not fit."""
     calls = question.calls
     for asked in calls:
         fitting = [one for one in decisions if asked.is_meant(one)]
@@ -64,7 +64,7 @@ def _wrong_decisions(
 
 
 def _unfit(one: CallDecision, asked: AskedCall, question: Question, agents: Agents) -> str | None:
-    """Why a decision may not be made on a call."""
+    """Return why a decision may not be made on a call."""
     about, may = f"the call {one.call_id}", asked.may or question.usual
     if one.decision not in may:
         words = " or ".join(word for word in may if word != "edit")
@@ -88,7 +88,7 @@ def _unfit(one: CallDecision, asked: AskedCall, question: Question, agents: Agen
 
 
 def _wrong_patterns(one: CallDecision, asked: AskedCall) -> str | None:
-    """Why no calls can be approved by these globs."""
+    """Return why no calls can be approved by these globs."""
     if not one.patterns:
         return None
     if one.remember != "always":
@@ -103,7 +103,7 @@ def _wrong_patterns(one: CallDecision, asked: AskedCall) -> str | None:
 
 
 def _wrong_edit(one: CallDecision, asked: AskedCall, agents: Agents) -> str | None:
-    """Why a call cannot be made with other arguments."""
+    """Return why a call cannot be made with other arguments."""
     agent = agents.get(asked.agent_id)
     tool = agent.tools.get(asked.call.tool) if agent is not None else None
     if tool is None or tool.approval is None:
@@ -119,7 +119,7 @@ def _wrong_edit(one: CallDecision, asked: AskedCall, agents: Agents) -> str | No
 
 
 def changed_call(answer: Answer, question: Question | None) -> str | None:
-    """Which call is another one than the person was shown; None if none is."""
+    """Return the call that differs from the one the person was shown; None if none does."""
     for one in answer.decisions:
         for asked in question.calls if question is not None else ():
             if asked.is_meant(one) and one.hash not in ("", asked.hash):

@@ -27,7 +27,7 @@ def ended_row(
     now: str,
     recorded_bytes: int,
 ) -> RunRow:
-    """The row of a run that has ended or is paused.
+    """Return the row of a run that has ended or is paused.
 
     Args:
         row: as it was.
@@ -63,7 +63,9 @@ def ended_row(
 def cut_off(
     branches: Iterable[Branch], crew: Crew, group: str | None, why: str
 ) -> Iterator[ToolReturned]:
-    """The results of calls that had started, and are cut off: nobody waits for others any more.
+    """Yield the results of calls that had started, and are cut off.
+
+    Nobody waits for others any more.
 
     Args:
         branches: that do not go on.
@@ -79,7 +81,7 @@ def cut_off(
 
 
 def ended_exchange(row: RunRow, state: RunState, crew: Crew) -> ExchangeEnd | None:
-    """What a run's end adds to its conversation; None for a pause, or a run in none."""
+    """Return what a run's end adds to its conversation; None for a pause, or a run in none."""
     if not row.conversation_id or row.ended_at is None:
         return None
     # why a run failed is no answer
@@ -106,24 +108,27 @@ def ended_exchange(row: RunRow, state: RunState, crew: Crew) -> ExchangeEnd | No
 
 
 def _parts(said: Sequence[Said], answer: str) -> tuple[Said, ...]:
-    """What was said where it paused; a question that nobody has answered is the run's answer."""
+    """Return what was said where it paused.
+
+    A question that nobody has answered is the run's answer.
+    """
     is_open = bool(said) and bool(said[-1].agent_id) and said[-1].text == answer
     return tuple(said[:-1] if is_open else said)
 
 
 def _keeps_transcripts(crew: Crew) -> bool:
-    """Whether an agent is shown all of what was said in earlier exchanges."""
+    """Return whether an agent is shown all of what was said in earlier exchanges."""
     return any(agent.context.history.transcripts for agent in crew.agents.values())
 
 
 def summary_block(crew: Crew) -> SummaryBlock | None:
-    """How conversations are summarised; None: not at all."""
+    """Return how conversations are summarised; None: not at all."""
     blocks = (agent.context.summary for agent in crew.agents.values())
     return next((block for block in blocks if block is not None), None)
 
 
 def chore_rules(crew: Crew) -> ChoreRules:
-    """What the end of a conversation's run makes necessary."""
+    """Return what the end of a conversation's run makes necessary."""
     conversations, block = crew.config.conversations, summary_block(crew)
     title_after = unsummarised = 0
     if conversations is not None and "title" in crew.helpers:
@@ -134,7 +139,7 @@ def chore_rules(crew: Crew) -> ChoreRules:
 
 
 def _said(history: Sequence[Message]) -> list[Message]:
-    """What was said in a run after its query, without calls that have no results."""
+    """Return what was said in a run after its query, without calls that have no results."""
     said = list(history[1:])
     if said and isinstance(said[-1], AgentMessage) and said[-1].calls:
         said[-1] = replace(said[-1], calls=())

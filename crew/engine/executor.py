@@ -126,7 +126,7 @@ class CrewExecutor:
             self._fail("crashed", "crashed", text, agent=speaker)
 
     async def _step(self) -> None:
-        """The next step, which follows from the state alone."""
+        """Take the next step, which follows from the state alone."""
         state, main, routing = self.state, self.state.main, self.crew.routing
         if state.group is not None and state.group.ended:
             group = routing.groups[state.group.name]
@@ -151,7 +151,7 @@ class CrewExecutor:
             )
 
     def _turn(self, agent_id: str, group: str | None = None) -> Turn:
-        """A turn of an agent, in a group or by itself."""
+        """Return a turn of an agent, in a group or by itself."""
         row = self.row
         caller = Caller(row.run_id, agent_id, row.user_id or row.owner, group, row.owner)
         agent = self.crew.agents[agent_id]
@@ -171,7 +171,7 @@ class CrewExecutor:
         await runner.run()
 
     async def _ask(self, branches: Sequence[Branch]) -> bool:
-        """Pause, or fail, if a person has to decide on calls first; whether it did."""
+        """Pause, or fail, if a person has to decide on calls first; return whether it did."""
         match await self._asking.ask(branches):
             case Asked(agent, question, until):
                 self._pause(agent, question, until)
@@ -227,7 +227,7 @@ class CrewExecutor:
         self._record(handed_off)
 
     def _is_out_of_rounds(self) -> bool:
-        """Whether no further model call is allowed; ends the run then."""
+        """Return whether no further model call is allowed; ends the run then."""
         main, limit = self.state.main, self.crew.limits.max_rounds
         # a round that was announced before a crash has been counted
         if main.rounds - main.speaking < limit:

@@ -81,13 +81,13 @@ class GroupRunner:
                     tasks.start_soon(self._run_member, branch, tasks.cancel_scope)
 
     def _settles(self, branch: Branch) -> bool:
-        """Whether a member's answer ends a group that does not wait for all."""
+        """Return whether a member's answer ends a group that does not wait for all."""
         if self.group.wait_for_all or branch.answer is None:
             return False
         return settles(self.crew.routing, self.group, branch.agent_id, branch.answer)
 
     async def _run_member(self, branch: Branch, group: anyio.CancelScope) -> None:
-        """One member: its turns until it has an answer, fails, or runs out of time.
+        """Run one member: its turns until it has an answer, fails, or runs out of time.
 
         An answer that decides where the group leads cancels the others. Before calls on which a
         person decides it stops, and does not end: the others go on until they have ended, or stop.
@@ -110,7 +110,7 @@ class GroupRunner:
             group.cancel()
 
     async def _step(self, turn: Turn, branch: Branch) -> bool:
-        """A member's next step; whether it was taken, or a person has to decide first."""
+        """Return a member's next step; whether it was taken, or a person has to decide first."""
         max_rounds = self.crew.limits.max_rounds
         if branch.calls:
             calls = await self.asking.calls_to_make(branch)
@@ -153,7 +153,7 @@ class GroupRunner:
 
 
 def join_answers(answers: Mapping[str, str]) -> str:
-    """The members' answers as one message."""
+    """Join the members' answers as one message."""
     parts = "".join(
         f"[{agent_id}]\n{quote_member_marks(content)}\n\n" for agent_id, content in answers.items()
     )

@@ -23,7 +23,7 @@ def find_inquiry(
     pending: Mapping[CallKey, CallAsked],
     secrets: Secrets,
 ) -> tuple[Agent, Inquiry] | None:
-    """What tools ask about the open calls of some branches, and whose the first call is."""
+    """Find what tools ask about the open calls of some branches, and whose the first call is."""
     waiting = [
         (agents[branch.agent_id], call, pending[branch.agent_id, call.id])
         for branch in branches
@@ -43,7 +43,7 @@ def find_inquiry(
 
 
 def wrong_content(one: CallDecision, form: Form) -> str | None:
-    """Why a decision does not fit a form; None if it does."""
+    """Return why a decision does not fit a form; None if it does."""
     if one.decision != "approve":
         return None if one.arguments is None else "arguments fill in a form: they go with approve"
     if form.url:

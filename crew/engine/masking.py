@@ -100,14 +100,17 @@ def _masked_call(call: ToolCall, secrets: Secrets) -> ToolCall:
 
 
 def masked_query(query: Query, secrets: Secrets) -> Query:
-    """What a client asks."""
+    """Return what a client asks."""
     mask = secrets.mask
     history = tuple(replace(one, content=mask(one.content)) for one in query.history)
     return _with(query, text=mask(query.text), history=history)
 
 
 def _with(one: Masked, **fields: Any) -> Masked:
-    """One with these fields; itself if it has them already, as nearly always: a copy takes time."""
+    """Return one with these fields.
+
+    Itself if it has them already, as nearly always: a copy takes time.
+    """
     for name, value in fields.items():
         if getattr(one, name) != value:
             return replace(one, **fields)
@@ -115,7 +118,7 @@ def _with(one: Masked, **fields: Any) -> Masked:
 
 
 def masked_answer(answer: Answer, secrets: Secrets) -> Answer:
-    """What a person answers."""
+    """Return what a person answers."""
     mask = secrets.mask
     decisions = tuple(
         replace(

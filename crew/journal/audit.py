@@ -47,7 +47,7 @@ class AuditLog(Protocol):
     async def entries(
         self, limit: int = 100, action: AuditAction | None = None, run_id: str | None = None
     ) -> Sequence[AuditEntry]:
-        """Up to `limit` entries, newest first; of one action, or about one run."""
+        """Return up to `limit` entries, newest first; of one action, or about one run."""
         ...
 
     async def purge(self, before: str, limit: int = 1000) -> int:

@@ -45,11 +45,11 @@ class Branch:
         return [call for call in self.calls if call.id not in self.results]
 
     def start(self, event: AgentStarted) -> None:
-        """The agent is about to speak."""
+        """Begin an answer of the agent."""
         self.speaking, self.rounds = True, event.round
 
     def compact(self, event: Compacted) -> None:
-        """Its oldest messages after the first are shorter from now on."""
+        """Replace its oldest messages after the first by a shorter text."""
         gone, rest = self.history[1 : event.through], self.history[event.through :]
         ids = [call.id for one in gone if isinstance(one, AgentMessage) for call in one.calls]
         count = event.through - 1
@@ -61,7 +61,7 @@ class Branch:
         self.history[1:] = [compacted, *rest]
 
     def respond(self, event: AgentResponded) -> None:
-        """The agent has spoken."""
+        """Add the agent's answer."""
         message = AgentMessage(
             event.agent_id, event.agent, event.content, event.calls, event.native, event.extra
         )
@@ -72,7 +72,7 @@ class Branch:
         self.answer = None if event.calls else event.content
 
     def begin_call(self, event: ToolStarted) -> None:
-        """A call is made, maybe with arguments that a person has changed."""
+        """Begin a call, maybe with arguments that a person has changed."""
         call = event.call
         self.started_calls[call.id] = event.once
         if event.once:
@@ -85,7 +85,7 @@ class Branch:
             self.calls = tuple(call if one.id == call.id else one for one in self.calls)
 
     def decide(self, question: Question, answer: Answer) -> None:
-        """A person has decided on calls: some are to be made."""
+        """Apply a person's decisions on calls: some are to be made."""
         for asked in question.involved:
             found = [call for call in self.open_calls if call.id == asked.call.id]
             if asked.agent_id != self.agent_id or not found:
@@ -96,7 +96,7 @@ class Branch:
                 self.started_calls.pop(asked.call.id, None)
 
     def doubt(self, question: Question) -> None:
-        """Whether the open calls of a question have acted is not known, whatever was said."""
+        """Mark the open calls of a question as ones of unknown outcome, whatever was decided."""
         still_open = {call.id for call in self.open_calls}
         for asked in question.involved:
             if asked.agent_id == self.agent_id and asked.call.id in still_open:
@@ -113,12 +113,12 @@ class Branch:
         return ApprovedCall(replace(call, arguments=given), answer.by, edited=True)
 
     def again(self, call: ToolCall, reply: Reply | None = None) -> ApprovedCall:
-        """A call that was made before, as it was approved then."""
+        """Return a call that was made before, as it was approved then."""
         by, grant = self.approved_by.get(call.id, (None, ""))
         return ApprovedCall(call, by, call.id in self.edited_calls, grant, reply)
 
     def add_result(self, result: ToolResult, limits: Limits) -> None:
-        """A call has its result; the last one completes the message that the model is sent."""
+        """Add a call's result; the last one completes the message that the model is sent."""
         self.results[result.call_id] = result
         self.started_calls.pop(result.call_id, None)
         self.decided.pop(result.call_id, None)

@@ -21,7 +21,7 @@ ChoreKind = Literal["title", "summary"]
 
 
 def owner_of(user_id: str) -> str:
-    """Whose a conversation of this user is; "" for none."""
+    """Return the owner of this user's conversations; "" for none."""
     return f"user:{user_id}" if user_id else CREW_OWNER
 
 
@@ -133,7 +133,7 @@ class ConversationLog(Protocol):
         ...
 
     async def get(self, owner: str, conversation_id: str) -> Conversation | None:
-        """One of them."""
+        """Return one of them."""
         ...
 
     async def listed(
@@ -143,7 +143,7 @@ class ConversationLog(Protocol):
         after: tuple[str, str] | None = None,
         text: str | None = None,
     ) -> list[Conversation]:
-        """Those of an owner, last used first.
+        """Return those of an owner, last used first.
 
         Args:
             owner: whose.
@@ -176,7 +176,7 @@ class ConversationLog(Protocol):
     async def exchanges(
         self, owner: str, conversation_id: str, after: int = 0, limit: int = 50
     ) -> list[Exchange]:
-        """Those with a number above `after`, in order."""
+        """Return those with a number above `after`, in order."""
         ...
 
     async def shown(
@@ -188,7 +188,7 @@ class ConversationLog(Protocol):
         *,
         transcripts: bool,
     ) -> list[Exchange]:
-        """Those that models are shown, at the places above `after` (up to `through`), in order.
+        """Return those that models are shown, at places above `after` (up to `through`), in order.
 
         `transcripts`: with all that was said in them, where that is kept.
         """
@@ -197,7 +197,7 @@ class ConversationLog(Protocol):
     async def summary(
         self, owner: str, conversation_id: str, through: int | None = None
     ) -> Summary | None:
-        """The newest summary, or the newest that covers no more than this."""
+        """Return the newest summary, or the newest that covers no more than this."""
         ...
 
     async def add_summary(
@@ -235,11 +235,11 @@ class ConversationLog(Protocol):
         ...
 
     async def old(self, before: str, limit: int = 100) -> list[tuple[str, str]]:
-        """(owner, id) of conversations that were used before a time, and are not busy."""
+        """Return (owner, id) of conversations that were used before a time, and are not busy."""
         ...
 
     async def waiting(self, run_ids: Sequence[str]) -> set[str]:
-        """Those of some runs that wait for another one of their conversation."""
+        """Return those of some runs that wait for another one of their conversation."""
         ...
 
 
@@ -247,7 +247,10 @@ class ChoreLog(Protocol):
     """Keeps chores; those of runs are written with their end. Methods raise StoreError."""
 
     async def take(self, now: str, until: str, limit: int) -> list[Chore]:
-        """Chores that are due, earliest first; due again at `until`, unless they are finished."""
+        """Take chores that are due, earliest first.
+
+        Due again at `until`, unless they are finished.
+        """
         ...
 
     async def postpone(self, chore: Chore, until: str) -> None:
@@ -262,5 +265,5 @@ class ChoreLog(Protocol):
         ...
 
     async def counts(self) -> dict[ChoreKind, int]:
-        """How many wait, by kind."""
+        """Return how many wait, by kind."""
         ...

@@ -31,7 +31,7 @@ class ApprovedCall:
 
 
 def decision_on(asked: AskedCall, question: Question, answer: Answer) -> CallDecision:
-    """What an answer says on a call: by itself, or as on all; words alone are a no."""
+    """Return what an answer says on a call: by itself, or as on all; words alone are a no."""
     for one in answer.decisions:
         if asked.is_meant(one):
             return one
@@ -40,12 +40,12 @@ def decision_on(asked: AskedCall, question: Question, answer: Answer) -> CallDec
 
 
 def is_made(asked: AskedCall, question: Question, answer: Answer) -> bool:
-    """Whether an answer wants a call to be made."""
+    """Return whether an answer wants a call to be made."""
     return decision_on(asked, question, answer).decision == question.made_by
 
 
 def content_of(question: Inquiry, answer: Answer, *, expired: bool) -> dict[str, Any] | None:
-    """What an answer fills into the current form; None: nothing, the person says no."""
+    """Return what an answer fills into the current form; None: nothing, the person says no."""
     if question.current is None or expired:
         return None
     asked, form = question.current

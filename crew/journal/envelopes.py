@@ -46,7 +46,7 @@ class Envelope(NamedTuple):
 
 
 def usage_of(usage: Usage) -> dict[str, Any]:
-    """Usage as clients get it."""
+    """Return usage as clients get it."""
     document: dict[str, Any] = {
         "prompt_tokens": usage.prompt_tokens,
         "completion_tokens": usage.completion_tokens,
@@ -278,7 +278,7 @@ def _run_done(event: RunDone) -> Envelope:
 
 
 def stages_of(event: RunDone) -> dict[str, float]:
-    """What the active time went to, in seconds; `other` is the rest."""
+    """Return what the active time went to, in seconds; `other` is the rest."""
     rest = event.duration_seconds - sum(event.stages.values())
     return {**event.stages, "other": round(max(0.0, rest), 6)}
 

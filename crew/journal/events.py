@@ -54,7 +54,7 @@ SYSTEM = "system"
 
 
 def status_of(reason: str) -> RunStatus:
-    """The status in which a segment's end leaves its run."""
+    """Return the status in which a segment's end leaves its run."""
     return STATUS_BY_REASON.get(reason, "completed")
 
 
@@ -238,12 +238,12 @@ _adapters: dict[str, TypeAdapter[Any]] = {}
 
 
 def encode_event(event: StoredEvent, active_seconds: float) -> str:
-    """An event as it is stored: type's name, the run's active time by then, fields; as JSON."""
+    """Encode an event as JSON: its type's name, the run's active time by then, its fields."""
     return to_json([type(event).__name__, round(active_seconds, 3), event]).decode()
 
 
 def decode_event(text: str) -> tuple[StoredEvent, float]:
-    """The event that was encoded, and the run's active time by then, in seconds.
+    """Decode the event that was encoded, and the run's active time by then, in seconds.
 
     Raises:
         ValueError: this version does not know it.

@@ -82,7 +82,7 @@ class Began:
 
 
 def begin(known: Conversation | None, start: ExchangeStart, waiting: int) -> Began | Refused:
-    """What a run's start changes.
+    """Return what a run's start changes.
 
     Args:
         known: the conversation; None for one that is new.
@@ -124,7 +124,7 @@ class Ended:
 def end(
     known: Conversation, ended: ExchangeEnd, earlier: Exchange | None, next_run: str | None
 ) -> Ended:
-    """What a run's end changes.
+    """Return what a run's end changes.
 
     Args:
         known: the conversation.
@@ -166,7 +166,7 @@ def copy_of(
     exchanges: Sequence[Exchange],
     summary: Summary | None,
 ) -> tuple[Conversation, Summary | None]:
-    """A copy of a conversation with some of its exchanges, and its summary of those.
+    """Copy a copy of a conversation with some of its exchanges, and its summary of those.
 
     Args:
         known: the conversation.
@@ -194,7 +194,7 @@ def copy_of(
 def titled(
     known: Conversation, title: str, by: TitledBy, created_at: str | None
 ) -> Conversation | None:
-    """A conversation with another title.
+    """Return a conversation with another title.
 
     None where it does not count: a person's stays, and another one may have the id by now.
     """
@@ -206,7 +206,10 @@ def titled(
 
 
 def summarised(known: Conversation, summary: Summary, created_at: str) -> Conversation | None:
-    """A conversation with its next summary; None where it is not the next, or of another one."""
+    """Return a conversation with its next summary.
+
+    None where it is not the next, or of another one.
+    """
     is_next = known.summary_version + 1 == summary.version
     if not is_next or created_at != known.created_at or summary.through > known.shown:
         return None
@@ -214,5 +217,5 @@ def summarised(known: Conversation, summary: Summary, created_at: str) -> Conver
 
 
 def is_used(known: Conversation, unused_since: str | None) -> bool:
-    """Whether somebody has used a conversation since a time, if there is one."""
+    """Return whether somebody has used a conversation since a time, if there is one."""
     return unused_since is not None and known.used_at >= unused_since

@@ -32,7 +32,7 @@ class Grant:
     owner: str = ""
 
     def covers(self, agent_id: str, definition: str, arguments: Mapping[str, Any]) -> bool:
-        """Whether a call is one of these."""
+        """Return whether a call is one of these."""
         if (agent_id, definition) != (self.agent_id, self.definition):
             return False
         if arguments.keys() != self.arguments.keys() | self.patterns.keys():
@@ -43,7 +43,7 @@ class Grant:
 
 
 def fits(value: Any, glob: str) -> bool:
-    """Whether the text of a value is as a glob says; lists and mappings have none."""
+    """Return whether the text of a value is as a glob says; lists and mappings have none."""
     if not isinstance(value, (str, int, float)):
         return False
     text = str(value).lower() if isinstance(value, bool) else str(value)
@@ -51,7 +51,7 @@ def fits(value: Any, glob: str) -> bool:
 
 
 def _is_same(value: Any, one: Any) -> bool:
-    """Whether two values are the same JSON: true is no 1."""
+    """Return whether two values are the same JSON: true is no 1."""
     match value, one:
         case dict(), dict():
             return value.keys() == one.keys() and all(_is_same(value[k], one[k]) for k in one)
@@ -69,7 +69,7 @@ class GrantLog(Protocol):
         ...
 
     async def find(self, now: str, definitions: Sequence[str] | None = None) -> list[Grant]:
-        """Those that have not ended by now, newest first; of some tools, or all."""
+        """Return those that have not ended by now, newest first; of some tools, or all."""
         ...
 
     async def revoke(self, grant_id: str) -> bool:

@@ -31,7 +31,7 @@ ALL_RUNS = RunFilter()
 
 
 def is_wanted(row: RunRow, wanted: RunFilter) -> bool:
-    """Whether a filter lets a row through."""
+    """Return whether a filter lets a row through."""
     return (
         wanted.status in (None, row.status)
         and wanted.owner in (None, row.owner)
@@ -44,7 +44,7 @@ def is_wanted(row: RunRow, wanted: RunFilter) -> bool:
 
 
 def listed_answer(answer: str | None) -> str | None:
-    """An answer as lists have it: its beginning, of up to MAX_LISTED_BYTES."""
+    """Return an answer as lists have it: its beginning, of up to MAX_LISTED_BYTES."""
     encoded = (answer or "").encode()
     if len(encoded) <= MAX_LISTED_BYTES:
         return answer

@@ -29,7 +29,7 @@ class Outbox(Protocol):
     async def take(
         self, channel: str, now: str, until: str, limit: int
     ) -> list[tuple[Notice, int]]:
-        """Notices that are due, earliest first, each with how often it was taken, this time too.
+        """Take due notices, earliest first, each with how often it was taken, this time too.
 
         They are due again at `until`, unless they are finished or postponed before.
         """
@@ -49,14 +49,14 @@ class Outbox(Protocol):
 
 
 def make_none(event: Event, row: RunRow, seq: int, at: str) -> Sequence[Notice]:
-    """Nobody is told."""
+    """Return no notices."""
     return ()
 
 
 def notices_of(
     channels: Mapping[str, Sequence[NoticeKind]], event: Event, row: RunRow, seq: int, at: str
 ) -> Sequence[Notice]:
-    """What is told of an event.
+    """Return what is told of an event.
 
     Args:
         channels: what each of them wants to be told.
@@ -98,7 +98,7 @@ def missed_of(
     at: str,
     text: str,
 ) -> Sequence[Notice]:
-    """What is told of a schedule that has started no run.
+    """Return what is told of a schedule that has started no run.
 
     Args:
         channels: what each of them wants to be told.

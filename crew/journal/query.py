@@ -20,7 +20,7 @@ Decision = Literal["approve", "deny", "retry", "skip", "done"]
 
 
 def text_error(text: str) -> str | None:
-    """Why a text from a person or a program is refused; None if it is not."""
+    """Return why a text from a person or a program is refused; None if it is not."""
     found = CONTROL.search(text)
     if found is None:
         return None
@@ -32,14 +32,14 @@ def text_error(text: str) -> str | None:
 
 
 def id_error(text: str) -> str | None:
-    """Why a conversation cannot have this id; None if it can."""
+    """Return why a conversation cannot have this id; None if it can."""
     if re.fullmatch(ID, text) is not None:
         return None
     return "is 1 to 128 of the characters A to Z, a to z, 0 to 9, _ and -"
 
 
 def user_id_error(text: str) -> str | None:
-    """Why no user has this id; None if one may."""
+    """Return why no user has this id; None if one may."""
     if 0 < len(text) <= MAX_USER_ID and text.isprintable():
         return None
     return f"is 1 to {MAX_USER_ID} printable characters"

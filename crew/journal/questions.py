@@ -36,7 +36,7 @@ class AskedCall:
         return call_text(self.call.tool, self.call.arguments, MAX_CALL, compact=True)
 
     def is_meant(self, decision: CallDecision) -> bool:
-        """Whether a decision is about this call."""
+        """Return whether a decision is about this call."""
         return decision.call_id == self.call.id and decision.agent_id in (None, self.agent_id)
 
 
@@ -118,7 +118,7 @@ class Inquiry:
         return tuple(one.asked for one in self.waiting)
 
     def answered(self, content: dict[str, Any] | None) -> "Inquiry":
-        """With what the person says to the current form; None: no."""
+        """Return it with the person's answer to the current form; None: declined."""
         assert self.current is not None, "there is one"
         call, form = self.current
         filled = Filled(form, content)
@@ -134,7 +134,7 @@ Question = Approval | UnknownOutcome | Inquiry
 
 
 def question_text(question: Question) -> str:
-    """What is asked, for lists and messages: a line for each call."""
+    """Return what is asked, for lists and messages: a line for each call."""
     lines = [one.text for one in question.calls]
     match question:
         case Approval():

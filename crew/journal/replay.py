@@ -55,7 +55,7 @@ def unread_state(row: RunRow, seq: int, limits: Limits) -> RunState:
 
 
 def read_event(record: Record, run_id: str) -> tuple[StoredEvent, float]:
-    """An event of a run, and the run's active time by then, in seconds.
+    """Read an event of a run, and the run's active time by then, in seconds.
 
     Raises:
         Unreadable: another version wrote it.

@@ -70,7 +70,7 @@ class RunRow:
     source_name: str = ""
 
     def resumed(self, request_id: str) -> "RunRow":
-        """The row of the run's next segment."""
+        """Return the row of the run's next segment."""
         return RunRow(
             self.run_id,
             self.crew,

@@ -30,20 +30,22 @@ class Said:
 
 
 def asked(event: Paused, answer: str) -> Said:
-    """What a pause asks: the agent's last answer, or the question about calls."""
+    """Return what a pause asks: the agent's last answer, or the question about calls."""
     text = answer if event.question is None else question_text(event.question)
     return Said(text, event.agent_id, event.agent)
 
 
 def answered(answer: Answer) -> Said:
-    """What a person says to that: words, reasons, or the decisions by themselves."""
+    """Return what a person says to that: words, reasons, or the decisions by themselves."""
     reasons = [one.reason or one.result for one in answer.decisions]
     words = answer.text or answer.result or "\n".join(filter(None, reasons))
     return Said(words or answer.decides)
 
 
 def proves(quote: str, texts: Iterable[str]) -> bool:
-    """Whether a quote proves that it was said: it stands in one of these texts, from word to word.
+    """Return whether a quote proves that it was said.
+
+    It stands in one of these texts, from word to word.
 
     Form, case and white space aside. It has at least 3 words or 12 letters (4 characters of a
     script without spaces), or is the whole text.
@@ -76,7 +78,7 @@ def _stands_in(wanted: str, text: str) -> bool:
 
 
 def _is_border(text: str, at: int) -> bool:
-    """Whether no word goes on across a place of a text."""
+    """Return whether no word goes on across a place of a text."""
     if at in (0, len(text)):
         return True
     before, after = text[at - 1], text[at]

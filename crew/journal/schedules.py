@@ -22,7 +22,7 @@ class ScheduleLog(Protocol):
     """Keeps the states of schedules, by name. Methods raise StoreError."""
 
     async def states(self) -> dict[str, tuple[ScheduleState, int]]:
-        """All of them, each with its version."""
+        """Return all of them, each with its version."""
         ...
 
     async def move(self, name: str, state: ScheduleState, version: int | None) -> bool:
@@ -39,5 +39,8 @@ class ScheduleLog(Protocol):
 
 
 def key_of(crew: str, name: str) -> str:
-    """The name under which a crew's schedule is kept: several crews may have one database."""
+    """Return the name under which a crew's schedule is kept.
+
+    Several crews may have one database.
+    """
     return f"{crew}:{name}"

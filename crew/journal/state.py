@@ -157,7 +157,7 @@ class RunState:
         return any(branch.started_calls for branch in self.branches)
 
     def has_started(self, event: ToolStarted) -> bool:
-        """Whether this start was published already, before a crash."""
+        """Return whether this start was published already, before a crash."""
         return event.call.id in self._branch(event.agent_id, event.group).started_calls
 
     def _branch(self, agent_id: str, group: str | None) -> Branch:
@@ -192,7 +192,7 @@ class RunState:
                 self._end_question()
 
     def _find_tools(self, event: ToolReturned) -> None:
-        """What an agent finds, it is shown from its next answer on; the newest ones."""
+        """Show an agent the tools that it finds from its next answer on; the newest ones."""
         if event.result.tool != TOOL_SEARCH:
             return
         known = self.found_tools.get(event.agent_id, ())
@@ -216,7 +216,7 @@ class RunState:
                     branch.started_calls.pop(one.call.id, None)
 
     def _end_question(self) -> None:
-        """A question is over when none of its calls is open any more."""
+        """End the question when none of its calls is open any more."""
         if self.question is None:
             return
         still_open = {(one.agent_id, call.id) for one in self.branches for call in one.open_calls}
@@ -231,7 +231,7 @@ class RunState:
         self.main = Branch(event.agent_id, [*history, UserMessage(query.text)])
 
     def _resume(self, event: RunResumed) -> None:
-        """An answer about calls leaves them open; any other is the next words of the person."""
+        """Apply an answer: to calls, which stay open; else it is the person's next message."""
         self.status, self.request_id = "running", event.request_id
         self.deltas = event.answer.deltas
         self.expired = event.expired
@@ -257,7 +257,7 @@ class RunState:
             self.main.history.append(UserMessage(event.answer.text))
 
     def _retry(self, event: RunRetried) -> None:
-        """A person wants the step that failed to be taken again, or a copy to go on."""
+        """Take the step that failed again, or let a copy go on."""
         self.status, self.request_id = "running", event.request_id
         self.retried_at_seconds = self.active_seconds
         if event.forked_from:
@@ -269,7 +269,7 @@ class RunState:
             self._retry_members(self.group)
 
     def _forget_decisions(self) -> None:
-        """What a person has decided for another run holds for no call of its copy."""
+        """Drop a person's decisions for another run, which hold for no call of its copy."""
         if isinstance(self.question, UnknownOutcome):
             for branch in self.branches:
                 branch.doubt(self.question)
@@ -280,7 +280,7 @@ class RunState:
             branch.decided.clear()
 
     def _retry_members(self, group: GroupState) -> None:
-        """All members of a group have failed: each goes on where it was."""
+        """Let each member of a failed group go on where it was."""
         if group.ended:
             # the joined answers, of which there were none
             self.main.history.pop()
@@ -291,7 +291,7 @@ class RunState:
             branch.failed = None
 
     def _fill_in(self, question: Inquiry, event: RunResumed) -> None:
-        """The current form is filled in; when all are, the calls are to be made with that."""
+        """Fill in the current form; when all are, the calls are to be made with that."""
         content = content_of(question, event.answer, expired=event.expired)
         filled = question.answered(content)
         # the next one is asked, if there is one
@@ -304,7 +304,7 @@ class RunState:
                         branch.decided[call.id] = branch.again(call, reply)
 
     def _remember(self, answer: Answer) -> None:
-        """Tools that a person approves for the rest of the run."""
+        """Remember tools that a person approves for the rest of the run."""
         for one in answer.decisions:
             if one.decision != "approve" or one.remember != "run" or self.question is None:
                 continue
@@ -333,7 +333,7 @@ class RunState:
 
 
 def _message(given: HistoryMessage, event: RunStarted) -> Message:
-    """A message of the client's history; its `assistant` is the starting agent."""
+    """Return a message of the client's history; its `assistant` is the starting agent."""
     match given.role:
         case "user":
             return UserMessage(given.content)
@@ -344,5 +344,5 @@ def _message(given: HistoryMessage, event: RunStarted) -> Message:
 
 
 def call_key(call: ToolCall) -> str:
-    """The same for two calls of one tool with the same arguments."""
+    """Return the same for two calls of one tool with the same arguments."""
     return json.dumps([call.tool, call.arguments], sort_keys=True)

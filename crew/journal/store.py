@@ -56,15 +56,18 @@ class RunLog(Protocol):
         ...
 
     async def release(self, run_id: str, epoch: int) -> None:
-        """The process that claimed a run leaves it in good order: that claim counts no more."""
+        """Release a run that this process has claimed; that claim counts no more."""
         ...
 
     async def claims(self, run_ids: Sequence[str]) -> dict[str, int]:
-        """How often runs were claimed since their newest event; without those that were not."""
+        """Return how often runs were claimed since their newest event.
+
+        Without those that were not.
+        """
         ...
 
     async def row(self, run_id: str) -> RunRow | None:
-        """A run's row."""
+        """Return a run's row."""
         ...
 
     async def rows(
@@ -75,7 +78,7 @@ class RunLog(Protocol):
         *,
         oldest_first: bool = False,
     ) -> list[RunRow]:
-        """Rows, newest first (run ids begin with their time), with `listed_answer`s.
+        """Return rows, newest first (run ids begin with their time), with `listed_answer`s.
 
         Args:
             wanted: only those.
@@ -86,15 +89,15 @@ class RunLog(Protocol):
         ...
 
     async def count(self, status: RunStatus) -> int:
-        """How many runs have a status."""
+        """Return how many runs have a status."""
         ...
 
     async def stored_bytes(self, owner: str) -> int:
-        """About how many bytes the events of an owner's runs are that have ended or are paused."""
+        """Estimate the bytes of the events of an owner's ended and paused runs."""
         ...
 
     async def records(self, run_id: str, after: int = 0, limit: int = PAGE) -> Page:
-        """Events with a number above `after`, in order, of up to MAX_PAGE_BYTES together.
+        """Return events with a number above `after`, in order, of up to MAX_PAGE_BYTES together.
 
         One that is larger comes alone. Of a page with `limit` events it is not known whether it is
         the last one.
@@ -102,19 +105,19 @@ class RunLog(Protocol):
         ...
 
     async def opened(self, run_id: str) -> Opened | None:
-        """A run's row, with the first page of its events."""
+        """Return a run's row, with the first page of its events."""
         ...
 
     async def newest(self, run_ids: Sequence[str]) -> dict[str, Newest]:
-        """Where runs are now; without those that there are not."""
+        """Return where runs are now; without those that there are not."""
         ...
 
     async def idempotency_record(self, key: str) -> IdempotencyRecord | None:
-        """What a key has started."""
+        """Return what a key has started."""
         ...
 
     async def due_pauses(self, limit: int, seconds: float) -> list[RunRow]:
-        """Paused runs whose `paused_until` has passed, earliest first.
+        """Return paused runs with a `paused_until` that has passed, earliest first.
 
         Each is given to one process; again after so many seconds, if it is paused still.
         """
@@ -129,7 +132,7 @@ class Cancellations(Protocol):
         ...
 
     async def cancellations(self, limit: int = 500) -> list[Cancellation]:
-        """Runs that are to be ended, and have not ended; newest first."""
+        """Return runs that are to be ended, and have not ended; newest first."""
         ...
 
 
@@ -141,7 +144,7 @@ class RevisionStore(Protocol):
         ...
 
     async def revision(self, revision: str) -> str | None:
-        """The files that were kept."""
+        """Return the files that were kept."""
         ...
 
 
@@ -161,11 +164,13 @@ class Purging(Protocol):
         ...
 
     async def reach(self) -> "Reach":
-        """How much there is, and how far back it goes."""
+        """Return how much there is, and how far back it goes."""
         ...
 
     async def oldest_end(self, count: int, *, with_events: bool) -> str | None:
-        """A time before which the `count` oldest ended runs have ended; None if there are none.
+        """Return a time before which the `count` oldest ended runs have ended.
+
+        None if there are none.
 
         `with_events`: of those that have events.
         """
@@ -176,7 +181,7 @@ class Cluster(Protocol):
     """What processes that share a store know of each other."""
 
     def now(self) -> datetime:
-        """The time that all of them agree on, whatever the clocks of their machines say."""
+        """Return the time that all of them agree on, whatever the clocks of their machines say."""
         ...
 
     # several processes play its runs, and a queue decides which process plays which
@@ -197,7 +202,7 @@ class Cluster(Protocol):
         ...
 
     def alone(self) -> bool:
-        """Whether no other process has runs, so that a run which is not alive here is nobody's."""
+        """Return whether no other process has runs, so that only those alive here are played."""
         ...
 
     async def listen(self) -> None:
@@ -222,7 +227,7 @@ class Cluster(Protocol):
         ...
 
     async def has_listeners(self, run_id: str, process: str) -> bool:
-        """Whether any other process than this one has listeners of a run."""
+        """Return whether any other process than this one has listeners of a run."""
         ...
 
 
@@ -235,7 +240,7 @@ class Health(Protocol):
         ...
 
     async def examine(self) -> list[Finding]:
-        """Settings by which it may lose or refuse runs, and what is good."""
+        """Examine settings by which it may lose or refuse runs, and what is good."""
         ...
 
     async def probe(self) -> None:

@@ -19,7 +19,7 @@ class Written:
     events: tuple[str, ...] = ()
 
     def then(self, later: "Written") -> "Written":
-        """Both as one notice."""
+        """Return both as one notice."""
         events = (*self.events, *later.events)
         joins = self.events and self.seq == later.seq - len(later.events)
         fits = sum(map(len, events)) <= MAX_TOGETHER

@@ -40,12 +40,12 @@ class RunEvent:
 
     @classmethod
     def of_record(cls, record: Record) -> "RunEvent":
-        """A stored event."""
+        """Return a stored event."""
         return cls.decode(record.seq, record.public)
 
     @classmethod
     def decode(cls, seq: int | None, encoded: str) -> "RunEvent":
-        """An event that a store, or another process, has encoded."""
+        """Decode an event that a store, or another process, has encoded."""
         data = from_json(encoded)
         return cls(
             data["type"],
@@ -59,7 +59,7 @@ class RunEvent:
 
 
 def to_run_event(event: Event, run_id: str, seq: int | None, timestamp: str) -> RunEvent | None:
-    """An event as clients get it; None for one that they do not."""
+    """Return an event as clients get it; None for one that they do not."""
     if isinstance(event, AgentDelta):
         return _delta(event, run_id, timestamp)
     make = ENVELOPES.get(type(event))
@@ -75,7 +75,7 @@ def to_run_event(event: Event, run_id: str, seq: int | None, timestamp: str) -> 
 
 
 def _delta(event: AgentDelta, run_id: str, timestamp: str) -> RunEvent:
-    """A piece of text, of which there are more than of all other events."""
+    """Return a piece of text, of which there are more than of all other events."""
     metadata, head, tail = _around(run_id, event.agent_id, event.agent, event.group)
     encoded = f'{head}{to_json(event.text).decode()},"timestamp":"{timestamp}",{tail}'
     return RunEvent("agent_delta", None, event.agent, event.text, timestamp, {**metadata}, encoded)
@@ -85,7 +85,10 @@ def _delta(event: AgentDelta, run_id: str, timestamp: str) -> RunEvent:
 def _around(
     run_id: str, agent_id: str, agent: str, group: str | None
 ) -> tuple[Mapping[str, Any], str, str]:
-    """What all pieces of an agent's text in a run have: metadata, and the JSON around the text."""
+    """Return what all pieces of an agent's text in a run have.
+
+    Metadata, and the JSON around the text.
+    """
     metadata = {"run_id": run_id, "agent_id": agent_id, "group": group}
     head = f'{{"type":"agent_delta","agent":{to_json(agent).decode()},"content":'
     return metadata, head, f'"metadata":{to_json(metadata).decode()}}}'
@@ -111,14 +114,14 @@ def _encoded(
 
 
 def record_of_run(record: Record, run_id: str) -> Record:
-    """A stored event as another run's: a copy, but for the run that it names."""
+    """Return a stored event as another run's: a copy, but for the run that it names."""
     public = from_json(record.public)
     public["metadata"]["run_id"] = run_id
     return replace(record, public=to_json(public, inf_nan_mode="null").decode())
 
 
 def gap(row: RunRow, first: int, last: int) -> RunEvent:
-    """Stands for the events from `first` to `last`, which are no longer kept; has the result."""
+    """Build the event that replaces those from `first` to `last`, which are no longer kept."""
     metadata = {
         "run_id": row.run_id,
         "seq": last,
@@ -132,12 +135,12 @@ def gap(row: RunRow, first: int, last: int) -> RunEvent:
 
 
 def ping(run_id: str, timestamp: str) -> RunEvent:
-    """Keeps a silent stream open."""
+    """Build the event that keeps a silent stream open."""
     return _encoded("ping", None, SYSTEM, "", timestamp, {"run_id": run_id})
 
 
 def events_lost(run_id: str, last: int, timestamp: str) -> RunEvent:
-    """Tells one who has read the events to `last` that some are lost, and that all come again."""
+    """Build the event for readers of the events to `last`: some are lost, and all come again."""
     metadata = {
         "run_id": run_id,
         "seq": 0,
@@ -154,7 +157,7 @@ def events_lost(run_id: str, last: int, timestamp: str) -> RunEvent:
 
 
 def result_of(row: RunRow) -> dict[str, Any]:
-    """A run's result as clients get it."""
+    """Return a run's result as clients get it."""
     return {
         "run_id": row.run_id,
         "status": row.status,
@@ -169,7 +172,7 @@ def result_of(row: RunRow) -> dict[str, Any]:
 
 
 def result_in(event: RunEvent) -> dict[str, Any] | None:
-    """The result that a `done` or a `gap` has, in the form of `result_of`; None for others."""
+    """Return the result in a `done` or a `gap`, in the form of `result_of`; None for others."""
     data = event.metadata
     if event.type == "gap":
         snapshot: dict[str, Any] = data["snapshot"]

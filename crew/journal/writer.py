@@ -220,7 +220,7 @@ class Journal:
             self._fail(StoreError("the store could not be written"))
 
     def begin_active_time(self) -> None:
-        """The run is at work from now on."""
+        """Begin to count active time."""
         self._started = self.outlets.clock.monotonic()
 
     @property
@@ -236,7 +236,7 @@ class Journal:
         return self.epoch is not None and not isinstance(self._state.error, LostRun)
 
     def now(self) -> datetime:
-        """The time that all processes agree on."""
+        """Return the time that all processes agree on."""
         return self.outlets.store.now()
 
     @property
@@ -311,7 +311,7 @@ class Journal:
             self._go_on()
 
     def _go_on(self) -> None:
-        """After a write: with what was recorded meanwhile."""
+        """Go on after a write, with what was recorded meanwhile."""
         self._wake()
         if not self._pending.records:
             self._state = Idle()
@@ -321,7 +321,7 @@ class Journal:
             self._linger()
 
     def _is_patient(self) -> bool:
-        """Whether to wait for the store: for a while, and only with a run that was accepted."""
+        """Return whether to wait for the store: for a while, with an accepted run."""
         now = self.outlets.clock.monotonic()
         if self._failing_since is None:
             self._failing_since = now
@@ -333,7 +333,7 @@ class Journal:
         self._wake()
 
     def _wake(self) -> None:
-        """Those who wait for what is stored by now, or for what never will be."""
+        """Wake who waits for what is stored by now, or never will be."""
         failed, waiters = isinstance(self._state, Failed), self._waiters
         self._waiters = []
         for wanted, waiter in waiters:

@@ -24,7 +24,7 @@ WHY: dict[str, Why] = {
 
 
 def decide(routing: Routing, agent_id: str, words: str, spoken: Container[str]) -> NextStep:
-    """Where to go after an agent's answer that calls no tools.
+    """Return where to go after an agent's answer that calls no tools.
 
     Args:
         routing: the crew's.
@@ -40,7 +40,7 @@ def decide(routing: Routing, agent_id: str, words: str, spoken: Container[str]) 
 
 
 def decide_unanswered(routing: Routing, agent_id: str) -> NextStep:
-    """Where to go when nobody has answered an agent's pause in time."""
+    """Return where to go when nobody has answered an agent's pause in time."""
     target = routing.on_wait_timeout.get(agent_id)
     if target is None:
         return Finish("no_answer", agent_id)
@@ -54,7 +54,7 @@ def decide_group(
     origin: str,
     spoken: Container[str],
 ) -> NextStep:
-    """Where to go after a group: its next agent, a member's signal, or the origin's rules.
+    """Return where to go after a group: its next agent, a member's signal, or the origin's rules.
 
     Args:
         routing: the crew's.
@@ -83,14 +83,14 @@ def decide_group(
 
 
 def settles(routing: Routing, group: Group, agent_id: str, words: str) -> bool:
-    """Whether a member's answer alone decides where a group leads that does not wait for all."""
+    """Return whether a member's answer alone decides where a group leads without the others."""
     if group.next_agent is not None:
         return True
     return any(route.target is not None for route in routing.find_routes(agent_id, words))
 
 
 def deciding_member(routing: Routing, group: Group, answers: Mapping[str, str]) -> str | None:
-    """The member whose signal decides where the group leads, if one does."""
+    """Return the member whose signal decides where the group leads, if one does."""
     if group.next_agent is not None:
         return None
     for member in group.agents:

@@ -130,7 +130,7 @@ class _Explorer:
             self._push(target, agent, spoken)
 
     def _play_order(self, rule: OrderRule, source: str, origin: str, spoken: int) -> bool:
-        """Whether the order leads anywhere, for certain."""
+        """Return whether the order leads anywhere, for certain."""
         targets = self.found.order_targets.setdefault(source, set())
         if not self.exact:
             targets |= {rule.agents[rule.place] if rule.place < len(rule.agents) else None}
@@ -147,7 +147,7 @@ class _Explorer:
         return True
 
     def _pass_places(self, rule: OrderRule, origin: str) -> None:
-        """Anybody behind a place may be next."""
+        """Push all places behind a place: each may be next."""
         for place in range(rule.place, len(rule.agents)):
             if place in self.passed_places:
                 return
@@ -172,7 +172,7 @@ class _Explorer:
             self._play_rules(rules, group.name, origin, spoken)
 
     def _answering(self, group: Group) -> Iterator[tuple[str, ...]]:
-        """The members that may have answered: any, but at least one."""
+        """Yield the members that may have answered: any, but at least one."""
         if not self.exact:
             yield group.agents
             return

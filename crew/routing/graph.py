@@ -65,12 +65,14 @@ class RoutingGraph:
         )
 
     def unreachable(self) -> list[str]:
-        """Agents and groups that no way leads to, in the order of crew.yaml."""
+        """Return agents and groups that no way leads to, in the order of crew.yaml."""
         reached = self.entered | self.members_only()
         return [n for n in (*self.routing.agents, *self.routing.groups) if n not in reached]
 
     def drawn(self) -> list[Edge]:
-        """The edges that a run can take, by their sources; not of those that speak only in groups.
+        """Return the edges that a run can take, by their sources.
+
+        Not of those that speak only in groups.
 
         What a member of a group says leads on from the group.
         """
@@ -82,12 +84,12 @@ class RoutingGraph:
         return [edge for found in edges.values() for edge in found]
 
     def members_only(self) -> set[str]:
-        """Agents that only speak as members of groups."""
+        """Return agents that only speak as members of groups."""
         groups = [g for g in self.routing.groups.values() if g.name in self.entered]
         return {member for group in groups for member in group.agents} - self.entered
 
     def traps(self) -> list[list[str]]:
-        """Sets of agents and groups that can be entered and never left: no end, pause or exit."""
+        """Return sets of agents and groups that are never left: no end, pause or exit."""
         graph: nx.DiGraph[str] = nx.DiGraph(self.digraph)
         graph.add_edges_from((agent, END) for agent in self.routing.waits if agent in graph)
         ended: set[str] = nx.ancestors(graph, END)
@@ -95,7 +97,7 @@ class RoutingGraph:
         return [sorted(part) for part in nx.weakly_connected_components(trapped)]
 
     def fewest_handoffs(self) -> int | None:
-        """Handoffs on the shortest way from the entry to an end or a pause; None: there is none."""
+        """Count the handoffs on the shortest path from the entry to an end or pause, or None."""
         graph: nx.DiGraph[str] = nx.DiGraph(self.digraph)
         graph.add_edges_from((agent, END) for agent in self.routing.waits if agent in graph)
         if not nx.has_path(graph, self.entry_point, END):
@@ -103,7 +105,7 @@ class RoutingGraph:
         return int(nx.shortest_path_length(graph, self.entry_point, END)) - 1
 
     def loops(self) -> list[list[str]]:
-        """For each set of nodes that lead back to each other: one shortest cycle, closed."""
+        """Return one shortest cycle, closed, for each set of nodes that lead back to each other."""
         order = {n: place for place, n in enumerate((*self.routing.agents, *self.routing.groups))}
         # a copy: views look every node up again
         entered: nx.DiGraph[str] = nx.DiGraph(self.digraph.subgraph(self.entered))
@@ -133,7 +135,7 @@ def _shortest_cycle(part: "nx.DiGraph[str]", start: str) -> list[str]:
 
 
 def _next_in_order(routing: Routing, agent: str) -> str | None:
-    """Where the order leads from an agent before anybody else has spoken."""
+    """Return where the order leads from an agent before anybody else has spoken."""
     rule = next(rule for rule in routing.rules[agent] if isinstance(rule, OrderRule))
     way = rule.apply((), (agent,))
     return None if way is None else way.target
@@ -168,7 +170,7 @@ def _edges_of_group(
 def _edges_of_rules(
     rules: tuple[Rule, ...], source: str, found: Exploration, order: Mapping[str, int]
 ) -> Iterator[Edge]:
-    """The edges of the rules that can apply; `order`: the place of each agent among all."""
+    """Yield the edges of the rules that can apply; `order`: the place of each agent among all."""
     for rule in rules:
         if isinstance(rule, OrderRule):
             targets = found.order_targets.get(source, set())

@@ -11,7 +11,7 @@ LABELS = {"handoff_target": "handoff target", "order": "next in order", "group":
 
 
 def render_text(graph: RoutingGraph) -> str:
-    """The graph for a terminal: every agent and group with its ways."""
+    """Render the graph for a terminal: every agent and group with its ways."""
     routing = graph.routing
     unreachable, members_only = set(graph.unreachable()), graph.members_only()
     edges_of: dict[str, list[Edge]] = {}
@@ -50,7 +50,10 @@ def _marks(graph: RoutingGraph, name: str, members_only: Collection[str]) -> lis
 
 
 def render_mermaid(graph: RoutingGraph) -> str:
-    """A mermaid flowchart: signals on the arrows, ways without one dashed, unreachable grey."""
+    """Render a mermaid flowchart.
+
+    Signals on the arrows, ways without one dashed, unreachable grey.
+    """
     routing, unreachable, edges = graph.routing, graph.unreachable(), graph.drawn()
     names: Sequence[str] = (*routing.agents, *routing.groups, END)
     ids = {name: f"n{place}" for place, name in enumerate(names)}
@@ -87,7 +90,7 @@ def _mermaid_arrow(edge: Edge) -> str:
 
 
 def _mermaid_text(text: str) -> str:
-    """Text inside quotes: entities for what would end them or be markup."""
+    """Return text inside quotes: entities for what would end them or be markup."""
     out = []
     for char in text:
         if char in MERMAID_SPECIAL:
@@ -98,7 +101,7 @@ def _mermaid_text(text: str) -> str:
 
 
 def render_dot(graph: RoutingGraph) -> str:
-    """The graph for Graphviz."""
+    """Render the graph for Graphviz."""
     routing = graph.routing
     unreachable, members_only = set(graph.unreachable()), graph.members_only()
     edges = graph.drawn()
@@ -137,7 +140,7 @@ def _dot_style(edge: Edge) -> str:
 
 
 def render_json(graph: RoutingGraph) -> str:
-    """The graph as a document: nodes and edges."""
+    """Render the graph as a document: nodes and edges."""
     routing, unreachable = graph.routing, set(graph.unreachable())
     nodes = [
         {

@@ -140,16 +140,16 @@ class Routing:
         object.__setattr__(self, "rules", made)
 
     def source(self, why: Why, name: str) -> str | None:
-        """Where a way is written that follows no signal; see `sources`."""
+        """Return where a way is written that follows no signal; see `sources`."""
         return self.sources.get((why, name))
 
     def find_routes(self, agent_id: str, words: str) -> list[Route]:
-        """The routes whose signals are in an agent's answer, in the order of crew.yaml."""
+        """Find the routes whose signals are in an agent's answer, in the order of crew.yaml."""
         routes = self.routes.get(agent_id, ())
         return [routes[place] for place in find([route.signal for route in routes], words)]
 
     def rules_after_group(self, origin: str) -> tuple[Rule, ...]:
-        """The rules that decide where a group leads that nothing else decides.
+        """Return the rules that decide where a group leads that nothing else decides.
 
         Args:
             origin: the agent that started the group.
@@ -158,7 +158,7 @@ class Routing:
 
 
 def _rules(routing: Routing, agent: str, place: int) -> Iterator[Rule]:
-    """The rules of an agent, in their order (spec, 3.4)."""
+    """Yield the rules of an agent, in their order (spec, 3.4)."""
     routes, targets = routing.routes.get(agent), routing.handoff_targets.get(agent)
     if routes:
         yield SignalRule(routes)
@@ -181,7 +181,7 @@ def _rules(routing: Routing, agent: str, place: int) -> Iterator[Rule]:
 
 
 def first_way(rules: Sequence[Rule], found: Sequence[Route], spoken: Container[str]) -> Way:
-    """The way that the first applicable rule leads."""
+    """Return the way that the first applicable rule leads."""
     for rule in rules:
         if (way := rule.apply(found, spoken)) is not None:
             return way
@@ -189,7 +189,7 @@ def first_way(rules: Sequence[Rule], found: Sequence[Route], spoken: Container[s
 
 
 def winnable(routes: Sequence[Route]) -> list[Route]:
-    """The routes that can win: no earlier signal is found in every text that has theirs."""
+    """Return the routes that can win: no earlier signal is found in every text that has theirs."""
     if len(routes) > MAX_COMPARED:
         return list(routes)
     out = []
@@ -201,7 +201,7 @@ def winnable(routes: Sequence[Route]) -> list[Route]:
 
 
 def winnable_in_group(routes: Sequence[Route]) -> list[Route]:
-    """The routes of a member that can decide where its group leads: a target beats an end."""
+    """Return a member's routes that can decide where its group leads: targets beat ends."""
     aimed = [route for route in routes if route.target is not None]
     ends = [route for route in routes if route.target is None]
     return winnable(aimed) + [route for route in ends if route in winnable([*aimed, route])]

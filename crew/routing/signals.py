@@ -10,7 +10,7 @@ from agents.fences import without_code
 
 
 def normalize(text: str) -> str:
-    """NFC, case folded, runs of white space as one space, none just inside square brackets."""
+    """Convert to NFC, fold case, join white space, and remove it just inside square brackets."""
     if not text.isascii():
         # folding may undo the composition
         text = unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).casefold())
@@ -31,7 +31,7 @@ class Signal:
 
     @classmethod
     def of(cls, text: str) -> "Signal":
-        """The signal of crew.yaml."""
+        """Return the signal of crew.yaml."""
         form = normalize(text)
         return cls(text, form, form.startswith("[") and form.endswith("]"))
 
@@ -41,7 +41,7 @@ class Signal:
         return _pattern(self.normal)
 
     def occurs(self, normal_text: str) -> bool:
-        """Whether it is in a text that is in normal form."""
+        """Return whether it is in a text that is in normal form."""
         if not self.normal:
             return False
         at = normal_text.find(self.normal)
@@ -63,7 +63,7 @@ def _pattern(form: str) -> re.Pattern[str]:
 
 
 def find(signals: Sequence[Signal], text: str) -> list[int]:
-    """The places in `signals` of those that occur in a text, in their own order.
+    """Find the places in `signals` of those that occur in a text, in their own order.
 
     Code between fences is shown, not said.
     """
@@ -74,7 +74,7 @@ def find(signals: Sequence[Signal], text: str) -> list[int]:
 
 
 def escape(signals: Sequence[Signal], text: str) -> str:
-    """A text in which each signal that occurs has a backslash behind its first character."""
+    """Escape a text in which each signal that occurs has a backslash behind its first character."""
     if not signals:
         return text
     form = normalize(text)
@@ -90,7 +90,7 @@ def escape(signals: Sequence[Signal], text: str) -> str:
 
 
 def _joined(text: str, at: int) -> bool:
-    """Whether one word reaches over a place in a text."""
+    """Return whether one word reaches over a place in a text."""
     return 0 < at < len(text) and _in_word(text[at - 1]) and _in_word(text[at])
 
 

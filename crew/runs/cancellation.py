@@ -73,7 +73,10 @@ class RunCanceller:
         return True
 
     async def _open_row(self, run_id: str, *, requested: bool) -> RunRow | None:
-        """The row of a run that has not ended; None if another process has ended it on request."""
+        """Return the row of a run that has not ended.
+
+        None if another process has ended it on request.
+        """
         if self.live.draining:
             raise Draining
         row = await self.store.row(run_id)
@@ -86,7 +89,7 @@ class RunCanceller:
         return row
 
     async def _is_played_elsewhere(self, run_id: str) -> bool:
-        """Whether another process plays a run that is not alive here."""
+        """Return whether another process plays a run that is not alive here."""
         if self.queue is None:
             return not self.store.alone()
         return await self.queue.is_played(run_id)

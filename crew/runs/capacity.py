@@ -17,7 +17,7 @@ from crew.journal.rows import Capacity, RunRow
 
 
 def capacity_of(settings: CrewSettings) -> Capacity:
-    """As a crew's settings say."""
+    """Return as a crew's settings say."""
     return Capacity(settings.max_concurrent_runs, settings.max_concurrent_runs_per_owner)
 
 
@@ -42,12 +42,12 @@ class Slots:
         self._lines: dict[int, dict[str, deque[_Place]]] = {}
 
     def limit(self, capacity: Capacity) -> None:
-        """Another capacity from now on."""
+        """Set another capacity."""
         self._capacity = capacity
         self._grant()
 
     def waiting(self, owner: str | None = None) -> int:
-        """How many runs wait, of one owner or of all."""
+        """Return how many runs wait, of one owner or of all."""
         lines = ((o, line) for owners in self._lines.values() for o, line in owners.items())
         return sum(len(line) for of, line in lines if owner in (None, of))
 
@@ -65,7 +65,7 @@ class Slots:
             self._leave(owner)
 
     def has_room(self, owner: str) -> bool:
-        """Whether a run of an owner would be at work at once."""
+        """Return whether a run of an owner would be at work at once."""
         return not self._lines and self._has_room(owner)
 
     def _has_room(self, owner: str) -> bool:
@@ -108,7 +108,7 @@ class Slots:
             self._forget_cancelled()
 
     def _next(self) -> Iterator[tuple[str, deque[_Place]]]:
-        """The lines whose first may go, in order."""
+        """Yield the lines whose first may go, in order."""
         for priority in sorted(self._lines, reverse=True):
             owners = self._lines[priority]
             in_order = sorted(owners.items(), key=lambda one: (one[1][0].turn, one[1][0].number))

@@ -211,7 +211,7 @@ class Chores:
         old: Sequence[Fact],
         new: Sequence[Exchange],
     ) -> list[Fact]:
-        """The facts that are new and were said: the quote of each proves it."""
+        """Return the facts that are new and were said: the quote of each proves it."""
         exchanges = {one.number: one for one in new}
         texts = {one.text.casefold() for one in old}
         kept: list[Fact] = []
@@ -234,7 +234,7 @@ class Chores:
         return kept
 
     def _tell(self, helper: Helper) -> EmitModelEvent:
-        """Gives a helper's requests to those who count."""
+        """Return what gives a helper's requests to the counters."""
 
         async def tell(event: ModelEvent) -> None:
             if isinstance(event, RequestEnded):

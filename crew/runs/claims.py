@@ -141,7 +141,10 @@ class RunClaimer:
         return None
 
     async def _is_in_line(self, row: RunRow) -> bool:
-        """Whether a run waits for another one of its conversation; also if that is not known."""
+        """Return whether a run waits for another one of its conversation.
+
+        Also if that is not known.
+        """
         try:
             return bool(await self.store.conversations.waiting([row.run_id]))
         except StoreError:
@@ -170,7 +173,7 @@ class RunClaimer:
         return run
 
     async def _is_declined(self, run_id: str, error: LostConfiguration) -> bool:
-        """Whether a run waits for what it was started with."""
+        """Return whether a run waits for what it was started with."""
         if self.live.declined.add(run_id).times == 1:
             self._log_declined(run_id, error)
         try:
@@ -182,7 +185,7 @@ class RunClaimer:
             return False
 
     def _give_up(self, run_id: str, error: StoreError) -> None:
-        """A run that cannot be read must not keep the others from being resumed."""
+        """Give up a run that cannot be read, so that it keeps no other from being resumed."""
         self._log_declined(run_id, error)
         self.live.left.discard(run_id)
 
@@ -296,7 +299,7 @@ class RunClaimer:
         is_whole: bool = False,
         has_slot: bool = False,
     ) -> Run | None:
-        """`is_whole`: the state is all that the epoch's writer wrote."""
+        """Claim a run that was read; `is_whole`: the state is all that the epoch's writer wrote."""
         run_id = state.run_id
         if run_id in self.live or self.live.draining:
             return None

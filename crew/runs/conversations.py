@@ -57,7 +57,7 @@ class Conversations:
         return made
 
     async def get(self, user_id: str, conversation_id: str) -> Conversation:
-        """One of them, with the status of its newest run; raises UnknownConversation."""
+        """Return one of them, with the status of its newest run; raises UnknownConversation."""
         found = await self.store.conversations.get(owner_of(user_id), conversation_id)
         if found is None:
             raise UnknownConversation(conversation_id)
@@ -71,12 +71,12 @@ class Conversations:
         after: tuple[str, str] | None = None,
         text: str | None = None,
     ) -> list[Conversation]:
-        """A page of them, last used first. See ConversationLog."""
+        """Return a page of them, last used first. See ConversationLog."""
         found = await self.store.conversations.listed(owner_of(user_id), limit, after, text)
         return await self._as_they_are(found)
 
     async def _as_they_are(self, found: list[Conversation]) -> list[Conversation]:
-        """With the status of those that are busy: a run may have paused since it began."""
+        """Add the status of busy conversations: a run may have paused since it began."""
         busy = [one.busy for one in found if one.busy is not None]
         newest = await self.store.newest(busy) if busy else {}
         return [
@@ -87,12 +87,12 @@ class Conversations:
     async def exchanges(
         self, user_id: str, conversation_id: str, after: int = 0, limit: int = 50
     ) -> list[Exchange]:
-        """Those with a number above `after`, in order; the open one is the last."""
+        """Return those with a number above `after`, in order; the open one is the last."""
         owner = owner_of(user_id)
         return await read_exchanges(self.store, owner, conversation_id, after, limit)
 
     async def summary(self, user_id: str, conversation_id: str) -> Summary | None:
-        """What its older exchanges come to."""
+        """Return what its older exchanges come to."""
         return await self.store.conversations.summary(owner_of(user_id), conversation_id)
 
     async def change(
@@ -165,14 +165,17 @@ class Conversations:
                 await self._reader.outcome(known.busy)
 
     async def all_exchanges(self, user_id: str, conversation_id: str) -> list[Exchange]:
-        """All of them, in order; the open one is the last."""
+        """Return all of them, in order; the open one is the last."""
         return await all_exchanges(self.store, owner_of(user_id), conversation_id)
 
 
 async def read_exchanges(
     store: RunStore, owner: str, conversation_id: str, after: int, limit: int
 ) -> list[Exchange]:
-    """Those with a number above `after`, in order; the open one is the last. Raises StoreError."""
+    """Return those with a number above `after`, in order.
+
+    The open one is the last. Raises StoreError.
+    """
     known = await store.conversations.get(owner, conversation_id)
     busy = known.busy if known is not None else None
     # read before the others: one that ends meanwhile is among them
@@ -185,7 +188,7 @@ async def read_exchanges(
 
 
 async def _open_exchange(store: RunStore, run_id: str) -> Exchange | None:
-    """The exchange of a run that is at work or paused; None if it has ended."""
+    """Return the exchange of a run that is at work or paused; None if it has ended."""
     row, state = await store.row(run_id), RunState(run_id, Limits())
     if row is None or row.ended_at is not None:
         return None
@@ -200,7 +203,7 @@ async def _open_exchange(store: RunStore, run_id: str) -> Exchange | None:
 
 
 async def all_exchanges(store: RunStore, owner: str, conversation_id: str) -> list[Exchange]:
-    """All of a conversation's, in order; the open one is the last. Raises StoreError."""
+    """Return all of a conversation's, in order; the open one is the last. Raises StoreError."""
     found: list[Exchange] = []
     while page := await read_exchanges(
         store, owner, conversation_id, found[-1].number if found else 0, PAGE
@@ -210,12 +213,12 @@ async def all_exchanges(store: RunStore, owner: str, conversation_id: str) -> li
 
 
 def one_line(title: str) -> str:
-    """A title on one line, of at most MAX_TITLE characters."""
+    """Return a title on one line, of at most MAX_TITLE characters."""
     return " ".join(title.split())[:MAX_TITLE]
 
 
 def as_markdown(conversation: Conversation, exchanges: list[Exchange]) -> str:
-    """A conversation for people to read."""
+    """Return a conversation for people to read."""
     parts = [f"# {conversation.title or conversation.conversation_id}"]
     for one in exchanges:
         parts.append(f"## {one.number}. {one.started_at}")

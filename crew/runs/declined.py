@@ -38,7 +38,7 @@ class Declined:
         return len(self._runs)
 
     def add(self, run_id: str) -> Decline:
-        """A run could not be played, now."""
+        """Add a run that could not be played, now."""
         self._forget()
         known = self._runs.pop(run_id, None)
         decline = Decline(known.times + 1 if known else 1, self.clock.monotonic())
@@ -46,11 +46,11 @@ class Declined:
         return decline
 
     def discard(self, run_id: str) -> None:
-        """A run is played here, or goes on no more."""
+        """Remove a run that is played here, or goes on no more."""
         self._runs.pop(run_id, None)
 
     def is_due(self, run_id: str) -> bool:
-        """Whether it is to be tried again by now."""
+        """Return whether it is to be tried again by now."""
         decline = self._runs.get(run_id)
         now = self.clock.monotonic()
         return decline is None or now >= decline.at + decline.wait_seconds

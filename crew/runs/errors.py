@@ -98,7 +98,7 @@ class KeyReused(CrewError):
 
 
 def key_taken(key: IdempotencyKey, record: IdempotencyRecord) -> AlreadyStarted | KeyReused:
-    """Why a request with a key that has started something starts nothing."""
+    """Return why a request with a key that has started something starts nothing."""
     if record.fingerprint != key.fingerprint:
         return KeyReused()
     return AlreadyStarted(record)
@@ -190,7 +190,7 @@ class ConversationMoved(CrewError):
 
 
 def conversation_refusal(refused: Refused, start: ExchangeStart) -> CrewError:
-    """Why a conversation does not take a run."""
+    """Return why a conversation does not take a run."""
     match refused.reason:
         case "busy":
             return ConversationBusy(refused.run_id)

@@ -103,7 +103,7 @@ class ExchangeStarter:
 
 
 def first_words(text: str) -> str:
-    """A title until a better one is there: a query's first words."""
+    """Return a title until a better one is there: a query's first words."""
     line = " ".join(text.split())
     if len(line) <= MAX_TITLE:
         return line

@@ -40,7 +40,7 @@ class RunFactory:
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     def lock(self, run_id: str) -> asyncio.Lock:
-        """Held by the one who resumes or claims a stored run."""
+        """Return the lock that is held while a stored run is resumed or claimed."""
         return self._locks.setdefault(run_id, asyncio.Lock())
 
     async def load(
@@ -84,7 +84,7 @@ class RunFactory:
         claims: int = 0,
         has_slot: bool = False,
     ) -> Run:
-        """A Run of an acquired crew; not alive yet. See CrewExecutor.
+        """Make a Run of an acquired crew; not alive yet. See CrewExecutor.
 
         `has_slot`: it need not wait until it may be at work.
         """
@@ -98,7 +98,7 @@ class RunFactory:
         return Run(run_id, crew, executor, journal, tail, slot, self.discard)
 
     def discard(self, run: Run) -> None:
-        """A run is alive no more here."""
+        """Remove a run that is alive no more here."""
         if run.journal.has_lost_events:
             self.lost[run.id] = run.tail.seq
         # where there is a queue, its workers find the run again
@@ -110,7 +110,7 @@ class RunFactory:
             self._let_go_on(run.journal.next_run, self.queue)
 
     def _let_go_on(self, run_id: str, queue: Queue) -> None:
-        """A run that waited for another one of its conversation may be at work now.
+        """Let a run that waited for another one of its conversation go on.
 
         If this process ends before, a worker finds it. Without a queue whoever started the run
         looks for its turn.

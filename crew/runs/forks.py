@@ -75,7 +75,7 @@ class RunForker:
         await self.starter.go_on(copy.run_id, Asked(asked.request_id), f"{run_id}:{count}")
 
     async def _records(self, run_id: str, after: int) -> list[Record]:
-        """The events up to and with number `after`; all of them must be kept."""
+        """Return the events up to and with number `after`; all of them must be kept."""
         newest = (await self.store.newest([run_id]))[run_id].seq
         if after > newest:
             text = f"run {run_id} has {newest} events; there is no event {after}"
@@ -94,7 +94,10 @@ class RunForker:
         return found
 
     async def _copied_row(self, begun: RunRow, records: list[Record], run_id: str) -> RunRow:
-        """The row of the copy until it goes on: if this process ends before, it can be retried."""
+        """Return the row of the copy until it goes on.
+
+        If this process ends before, it can be retried.
+        """
         crew = await self.factory.revisions.acquire_for(begun, or_current=False)
         try:
             state = RunState(begun.run_id, crew.tool_limits)
@@ -111,7 +114,7 @@ class RunForker:
 
 
 def _open_end(records: list[Record], run_id: str) -> list[Record]:
-    """Events after which a run goes on: without the end of the segment that a pause is.
+    """Return events after which a run goes on: without the end of the segment that a pause is.
 
     What was asked there is asked again, in a pause of the copy's own.
     """

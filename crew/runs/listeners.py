@@ -54,7 +54,7 @@ class Listeners:
 
     @contextmanager
     def listen(self, run_id: str, *, needed: bool) -> Iterator[Listening]:
-        """Someone listens to a run; if it is needed, the grace begins when the last one leaves.
+        """Listen to a run; where it needs listeners, the grace begins when the last one leaves.
 
         Args:
             run_id: the run.
@@ -83,7 +83,7 @@ class Listeners:
                     self._begin_grace(run_id)
 
     def _is_asked_soon(self, run_id: str) -> bool:
-        """Whether a run's listeners may be looked for before all are announced by time."""
+        """Return whether a run's listeners may be looked for before all are announced by time."""
         grace = self.runs.live.grace_of(run_id)
         return grace is None or 0 <= grace < SURELY_ANNOUNCED_SECONDS
 
@@ -113,7 +113,7 @@ class Listeners:
             run.cancel("abandoned")
 
     async def _wait_out_grace(self, run_id: str) -> None:
-        """The same for a run that another process plays; a third one may have listeners of it."""
+        """Wait for a run that another process plays; a third one may have listeners of it."""
         await self.store.announce_listeners(self.process, [run_id], 0.0)
         row = await self.runs.row(run_id)
         if row.status != "running":

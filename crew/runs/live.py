@@ -45,15 +45,15 @@ class LiveRuns:
         return len(self._runs)
 
     def get(self, run_id: str) -> Run | None:
-        """The run, if it is alive here."""
+        """Return the run, if it is alive here."""
         return self._runs.get(run_id)
 
     def all(self) -> list[Run]:
-        """All of them."""
+        """Return all of them."""
         return list(self._runs.values())
 
     def add(self, run: Run) -> None:
-        """A run is alive from now on."""
+        """Add a run that is alive from now on."""
         self._runs[run.id] = run
         self.left.discard(run.id)
 
@@ -73,27 +73,27 @@ class LiveRuns:
             await run.stopped()
 
     def remove(self, run: Run) -> None:
-        """A run is alive no more; another segment of it stays."""
+        """Remove a run that is alive no more; another segment of it stays."""
         if self._runs.get(run.id) is run:
             del self._runs[run.id]
 
     def is_played_by_others(self, run_id: str) -> bool:
-        """Whether a run that goes on is, or will be, played though it is not alive here yet."""
+        """Return whether a running run is, or will be, played though it is not alive here yet."""
         if run_id in self._runs:
             return False
         return run_id in self.left | self.in_line or not self.store.alone()
 
     def remote_tails(self) -> list[RemoteTail]:
-        """The tails of runs that other processes play."""
+        """Return the tails of runs that other processes play."""
         return list(self._tails.values())
 
     def has_tail_after(self, run_id: str, seq: int) -> bool:
-        """Whether a tail has, or will have, what comes after an event."""
+        """Return whether a tail has, or will have, what comes after an event."""
         return self._tail_after(run_id, seq) is not None
 
     @contextmanager
     def remote_tail(self, run_id: str, after: int) -> Iterator[Tail]:
-        """The tail of a run that another process plays, shared by all who use it."""
+        """Yield the tail of a run that another process plays, shared by all who use it."""
         remote = self._tail_after(run_id, after)
         if remote is None:
             remote = self._add_tail(run_id, Tail(self.clock, after))
@@ -124,7 +124,7 @@ class LiveRuns:
         asyncio.get_running_loop().call_later(EXPECT_SECONDS, waiting.close)
 
     def grace_of(self, run_id: str) -> float | None:
-        """The `disconnect_grace_seconds` of a run that was started here; None: not known."""
+        """Return the `disconnect_grace_seconds` of a run that was started here; None: not known."""
         remote = self._tails.get(run_id)
         return remote.grace_seconds if remote is not None else None
 
@@ -151,7 +151,7 @@ class LiveRuns:
                     remote.look(newest.get(run_id))
 
     def _tail_after(self, run_id: str, seq: int) -> RemoteTail | None:
-        """The tail that has what comes after an event; one of an earlier segment has not."""
+        """Return the tail that has what comes after an event; one of an earlier segment has not."""
         remote = self._tails.get(run_id)
         if remote is None or remote.tail.lost:
             return None

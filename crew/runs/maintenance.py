@@ -59,7 +59,7 @@ class Maintenance:
         self._failing = False
 
     async def run(self) -> None:
-        """One round after the other, until this is cancelled or the process drains."""
+        """Do one round after the other, until this is cancelled or the process drains."""
         while not self.runs.draining:
             try:
                 await self._round()

@@ -28,7 +28,7 @@ class Queue(Leases, Protocol):
         ...
 
     def limit(self, capacity: Capacity) -> None:
-        """How many runs may be at work from now on."""
+        """Set how many runs may be at work from now on."""
         ...
 
     async def put(
@@ -47,13 +47,13 @@ class Queue(Leases, Protocol):
         ...
 
     async def waiting(self, owner: str, most: int) -> int:
-        """How many runs of an owner wait; `most`: no more are counted."""
+        """Return how many runs of an owner wait; `most`: no more are counted."""
         ...
 
     async def is_played(self, run_id: str) -> bool:
-        """Whether a live worker plays the run."""
+        """Return whether a live worker plays the run."""
         ...
 
     async def counts(self) -> tuple[int, int]:
-        """How many workers are alive, and how many runs wait for one."""
+        """Return how many workers are alive, and how many runs wait for one."""
         ...

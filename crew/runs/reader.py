@@ -56,7 +56,7 @@ Source = Here | Stored | Elsewhere | Purged | Over | Again
 
 
 def source_without_records(row: RunRow, after: int, *, has_more: bool, goes_on: bool) -> Source:
-    """Where to read on when the store had nothing new and the run is not alive here.
+    """Return where to read on when the store had nothing new and the run is not alive here.
 
     Args:
         row: of the run, read after the records.
@@ -79,14 +79,14 @@ class RunReader:
         self.live, self.store = live, live.store
 
     async def row(self, run_id: str) -> RunRow:
-        """A run as the store has it; raises UnknownRun."""
+        """Return a run as the store has it; raises UnknownRun."""
         row = await self.store.row(run_id)
         if row is None:
             raise UnknownRun(run_id)
         return row
 
     async def pause_of(self, row: RunRow) -> RunEvent | None:
-        """The `pause` event that a run waits in; None if it waits for nobody."""
+        """Return the `pause` event that a run waits in; None if it waits for nobody."""
         if row.pause_seq is None:
             return None
         records = await self.store.records(row.run_id, row.pause_seq - 1, 1)
@@ -106,7 +106,7 @@ class RunReader:
         return await self.row(run_id)
 
     async def last_seq(self, run_id: str) -> int:
-        """The number of a run's newest event."""
+        """Return the number of a run's newest event."""
         if (run := self.live.get(run_id)) is not None:
             return run.journal.seq
         newest = (await self.store.newest([run_id])).get(run_id)
@@ -115,7 +115,7 @@ class RunReader:
         return newest.seq
 
     async def stored(self, run_id: str) -> AsyncGenerator[RunEvent, None]:
-        """The events that are stored now; nothing that is to come. Raises UnknownRun."""
+        """Yield the events that are stored now; nothing that is to come. Raises UnknownRun."""
         row, after = await self.row(run_id), 0
         last = await self.last_seq(run_id)
         while after < last:
@@ -135,7 +135,7 @@ class RunReader:
         idle_seconds: float | None = None,
         cut: Callable[[], None] | None = None,
     ) -> AsyncGenerator[RunEvent | None, None]:
-        """A run's events after event `after`, as they come, until it ends or pauses.
+        """Yield a run's events after event `after`, as they come, until it ends or pauses.
 
         Args:
             run_id: the run.
@@ -172,7 +172,7 @@ class RunReader:
         idle_seconds: float | None,
         cut: Callable[[], None] | None,
     ) -> AsyncGenerator[RunEvent | None, None]:
-        """What a source has after an event. Raises TooSlow, StoreError."""
+        """Yield what a source has after an event. Raises TooSlow, StoreError."""
         match source:
             case Here(tail, place):
                 async for event in tail.follow(place, after, idle_seconds, cut):
@@ -192,7 +192,7 @@ class RunReader:
                 assert_never(source)
 
     async def _next_source(self, run_id: str, after: int, known: RunEvent | None) -> Source:
-        """Where what comes after an event is to be read; raises LostEvents if it is gone."""
+        """Return where what comes after an event is to be read; raises LostEvents if it is gone."""
         records = None
         if known is not None:
             records = await records_behind(self.store, run_id, known)
@@ -208,7 +208,7 @@ class RunReader:
         return await self._source_without_records(run_id, run, after)
 
     def _is_ahead(self, run_id: str, after: int) -> bool:
-        """Whether the tail of a run that another process plays has what comes next."""
+        """Return whether the tail of a run that another process plays has what comes next."""
         if not self.live.has_tail_after(run_id, after):
             return False
         with self.live.remote_tail(run_id, after) as tail:
@@ -237,7 +237,10 @@ class RunReader:
         idle_seconds: float | None,
         cut: Callable[[], None] | None,
     ) -> AsyncGenerator[RunEvent | None, None]:
-        """What another process publishes, until its segment ends; nothing if it is further on."""
+        """Yield what another process publishes, until its segment ends.
+
+        Nothing if it is further on.
+        """
         with self.live.remote_tail(run_id, after) as tail:
             place = tail.place_after(after)
             if place is None:
@@ -247,7 +250,7 @@ class RunReader:
 
 
 def _is_last(source: Source) -> bool:
-    """Whether nothing follows it."""
+    """Return whether nothing follows it."""
     match source:
         case Here(tail, _):
             # what the database has lost is played again
@@ -259,7 +262,7 @@ def _is_last(source: Source) -> bool:
 
 
 def _with_gap(row: RunRow | None, after: int, records: Sequence[Record]) -> list[RunEvent]:
-    """Stored events, led by a gap where some before them are purged."""
+    """Return stored events, led by a gap where some before them are purged."""
     events = [RunEvent.of_record(record) for record in records]
     first = records[0].seq
     if row is not None and first > after + 1:

@@ -23,11 +23,11 @@ class ReloadListener(Protocol):
     """Learns how reloads end, such as the metrics."""
 
     def adopt(self, crew: Crew) -> None:
-        """New runs get this crew."""
+        """Use this crew for new runs."""
         ...
 
     def fail_reload(self) -> None:
-        """The files have errors; nothing has changed."""
+        """Note that the files have errors; nothing has changed."""
         ...
 
 
@@ -91,7 +91,7 @@ class Reloader:
         log.error(text, why, len(errors), revision)
 
     def summary(self) -> dict[str, Any]:
-        """What is loaded, and whether the newest files could be; without the problems."""
+        """Return what is loaded, and whether the newest files could be; without the problems."""
         last = {"successful": not self.last.problems, "at": self.last.at}
         return {
             "revision": self.runs.crew.revision,
@@ -100,14 +100,14 @@ class Reloader:
         }
 
     def details(self) -> dict[str, Any]:
-        """The same with all problems, for those who may see the crew."""
+        """Return the same with all problems, for those who may see the crew."""
         summary = self.summary()
         last = {**summary["last_reload"], **problems_document(self.last.problems)}
         return {**summary, "last_reload": last}
 
 
 def _refuse_another_name(crew: Crew, name: str) -> None:
-    """As a start does: a database that is shared has the runs of one crew."""
+    """Refuse another name, as a start does: a shared database has the runs of one crew."""
     if crew.name == name:
         return
     file = crew.sources.find(CREW_FILE) or CREW_FILE

@@ -141,7 +141,7 @@ class RemoteTail:
         return False
 
     async def _next_records(self, last: int | None) -> Page:
-        """Some records after the tail; the tail's newest must be there still, as it was."""
+        """Return some records after the tail; the tail's newest must be there still, as it was."""
         tail, breaks = self.tail, self._watch.breaks
         limit = PAGE if last is None else min(PAGE, last - tail.seq)
         if tail.newest is None:
@@ -153,7 +153,7 @@ class RemoteTail:
 
 
 async def records_behind(store: RunStore, run_id: str, known: RunEvent, limit: int = PAGE) -> Page:
-    """Some records after an event that was read, if it is there still, as it was.
+    """Return some records after an event that was read, if it is still there, unchanged.
 
     Raises:
         LostEvents: the database has lost it.

@@ -25,7 +25,7 @@ class Revisions:
         self._closing: set[asyncio.Task[None]] = set()
 
     def adopt(self, crew: Crew) -> None:
-        """New runs get this crew from now on."""
+        """Use this crew for new runs from now on."""
         former, self.current = self.current, crew
         self._close_if_unused(former)
 
@@ -45,7 +45,7 @@ class Revisions:
         self._kept.clear()
 
     async def acquire_for(self, row: RunRow, *, or_current: bool = False) -> Crew:
-        """The crew that a stored run was started with; to be released.
+        """Return the crew that a stored run was started with; to be released.
 
         Args:
             row: of the run.
@@ -73,7 +73,7 @@ class Revisions:
         return self.acquire(crew)
 
     def acquire(self, crew: Crew) -> Crew:
-        """A run of this crew is alive, or about to be; so the crew stays open.
+        """Keep the crew open: a run of it is alive, or about to be.
 
         Raises:
             RuntimeError: the crew is used in another event loop.
@@ -83,7 +83,7 @@ class Revisions:
         return crew
 
     def release(self, crew: Crew) -> None:
-        """The inverse of `acquire`."""
+        """Release a crew that was acquired."""
         self._users[crew] -= 1
         if self._users[crew] == 0:
             del self._users[crew]
@@ -101,7 +101,7 @@ class Revisions:
 
 
 def _unchanged(folder: Path, files: str, revision: str) -> Sources:
-    """Files as they were kept; raises ConfigurationError if they are not those of the revision."""
+    """Return files as they were kept; raises ConfigurationError if they are not the revision's."""
     try:
         sources = Sources.from_json(folder, files)
     except (ValueError, AttributeError):

@@ -52,7 +52,7 @@ class Room:
         raise refusal
 
     async def _stored_bytes(self, owner: str) -> int:
-        """Counted now and then: it takes the database a look at each of the owner's runs."""
+        """Count now and then: it takes the database a look at each of the owner's runs."""
         now = self.store.now()
         size, counted = self._stored.get(owner, (0, now - STORED_AGE))
         if now - counted >= STORED_AGE:
@@ -63,7 +63,7 @@ class Room:
         return size
 
     async def _may_wait(self, owner: str, most: int) -> bool:
-        """Whether one more run of an owner may wait."""
+        """Return whether one more run of an owner may wait."""
         if self.queue is None:
             return self.slots.waiting(owner) < most
         now = self.store.now()
@@ -79,7 +79,7 @@ class Room:
         return True
 
     async def _all(self) -> int:
-        """How many runs wait; counted now and then: it takes the database a look at each."""
+        """Return how many runs wait; counted now and then: it takes the database a look at each."""
         if self.queue is None:
             return self.slots.waiting()
         now = self.store.now()

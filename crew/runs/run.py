@@ -126,7 +126,7 @@ class Run:
         return self.executor.row
 
     async def _release(self) -> None:
-        """Left in good order: the next process may claim the run as often as this one could."""
+        """Release the run: the next process may claim it as often as this one could."""
         if self.journal.epoch is None:
             return
         with contextlib.suppress(StoreError):
@@ -145,12 +145,12 @@ class Run:
 
 
 def _first_cause(error: Exception) -> Exception:
-    """The first error in a task group's bundle of them."""
+    """Return the first error in a task group's bundle of them."""
     while isinstance(error, ExceptionGroup):
         error = error.exceptions[0]
     return error
 
 
 def new_run_id(now: datetime) -> str:
-    """32 hex digits: the time in milliseconds, so that ids sort by it, then random ones."""
+    """Return 32 hex digits: the time in milliseconds, so that ids sort by it, then random ones."""
     return f"{int(now.timestamp() * 1000):012x}{secrets.token_hex(10)}"

@@ -105,7 +105,7 @@ class Runs:
         return notices_of(self.crew.config.told, event, row, seq, at)
 
     def adopt(self, crew: Crew) -> None:
-        """New runs get this crew from now on."""
+        """Use this crew for new runs from now on."""
         self.revisions.adopt(crew)
         self._limit()
 
@@ -294,7 +294,7 @@ class Runs:
         await self._canceller.apply_cancellations()
 
     async def row(self, run_id: str) -> RunRow:
-        """A run as the store has it; raises UnknownRun, StoreError."""
+        """Return a run as the store has it; raises UnknownRun, StoreError."""
         return await self._reader.row(run_id)
 
     async def outcome(self, run_id: str) -> RunRow:
@@ -306,15 +306,18 @@ class Runs:
         return await self._reader.outcome(run_id)
 
     async def pause_of(self, row: RunRow) -> RunEvent | None:
-        """The `pause` event that a run waits in; None if it waits for nobody. Raises StoreError."""
+        """Return the `pause` event that a run waits in.
+
+        None if it waits for nobody. Raises StoreError.
+        """
         return await self._reader.pause_of(row)
 
     async def last_seq(self, run_id: str) -> int:
-        """The number of a run's newest event; raises UnknownRun, StoreError."""
+        """Return the number of a run's newest event; raises UnknownRun, StoreError."""
         return await self._reader.last_seq(run_id)
 
     def stored(self, run_id: str) -> AsyncGenerator[RunEvent, None]:
-        """The events that are stored now; raises UnknownRun, StoreError."""
+        """Yield the events that are stored now; raises UnknownRun, StoreError."""
         return self._reader.stored(run_id)
 
     def follow(
@@ -325,7 +328,7 @@ class Runs:
         idle_seconds: float | None = None,
         cut: Callable[[], None] | None = None,
     ) -> AsyncGenerator[RunEvent | None, None]:
-        """A run's events after event `after`, as they come, until it ends or pauses.
+        """Yield a run's events after event `after`, as they come, until it ends or pauses.
 
         Args:
             run_id: the run.

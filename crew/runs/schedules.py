@@ -44,7 +44,7 @@ class Scheduler:
         self._refused: set[str] = set()
 
     async def run(self) -> None:
-        """One round after the other, until this is cancelled or the process drains."""
+        """Do one round after the other, until this is cancelled or the process drains."""
         while not self.runs.draining:
             try:
                 await self._round(self.runs.crew)
@@ -65,7 +65,7 @@ class Scheduler:
                     pass
 
     async def _adopt(self, crew: Crew) -> None:
-        """Schedules that are new, or have other times, begin now; what is gone is forgotten."""
+        """Begin schedules that are new, or have other times; forget those that are gone."""
         self._next.clear()
         states, schedules = await self.store.schedules.states(), crew.config.schedules
         prefix = key_of(crew.name, "")
@@ -178,7 +178,7 @@ def _definition(schedule: ScheduleConfig) -> str:
 
 
 def _free_since(due: datetime, previous: RunRow | None) -> datetime:
-    """Since when the run of a time could have begun."""
+    """Return since when the run of a time could have begun."""
     if previous is None or previous.ended_at is None:
         return due
     return max(due, datetime.fromisoformat(previous.ended_at))

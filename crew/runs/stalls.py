@@ -18,13 +18,13 @@ LATE_SECONDS = 3.0
 
 
 def run_of(call: RunningCall) -> str:
-    """The id of the run that a call belongs to."""
+    """Return the id of the run that a call belongs to."""
     found = call.context.get(current_run)
     return found[0] if found is not None else ""
 
 
 def calls_at_work() -> list[tuple[str, str]]:
-    """The calls whose handlers run now: each as the run's id and the tool."""
+    """Return the calls whose handlers run now: each as the run's id and the tool."""
     return [(run_of(call), call.tool) for call in running_calls()]
 
 

@@ -82,7 +82,10 @@ class RunStarter:
     async def prepare(
         self, query: Query, asked: Asked, conversation: InConversation = NO_CONVERSATION
     ) -> tuple[Run, RunStarted, RunRow]:
-        """A run that is not stored yet, its first event and its row; raises what `start` does."""
+        """Prepare a run that is not stored yet, its first event and its row.
+
+        Raises what `start` does.
+        """
         if self.live.draining:
             raise Draining
         await self.room.check(asked.owner, asked.key)
@@ -184,7 +187,7 @@ class RunStarter:
             return run
 
     def _again(self, row: RunRow) -> ExchangeStart | None:
-        """A failed run goes on as the exchange that it was, if no other one came since."""
+        """Return a failed run goes on as the exchange that it was, if no other one came since."""
         if not row.conversation_id:
             return None
         owner, now = owner_of(row.user_id), rfc3339(self.store.now())
@@ -239,7 +242,7 @@ class RunStarter:
             return run
 
     async def _paused(self, run_id: str, key: IdempotencyKey | None) -> Opened:
-        """A paused run whose last segment has stopped here."""
+        """Return a paused run whose last segment has stopped here."""
         opened = await self._opened(run_id)
         status = opened.row.status
         if status != "paused":
@@ -250,7 +253,7 @@ class RunStarter:
         return opened
 
     async def _opened(self, run_id: str) -> Opened:
-        """A run of which a segment may begin here."""
+        """Return a run of which a segment may begin here."""
         if self.live.draining:
             raise Draining
         opened = await self.store.opened(run_id)
@@ -259,7 +262,10 @@ class RunStarter:
         return opened
 
     def _not_paused(self, run_id: str, answer: Answer, state: RunState) -> str | None:
-        """Why an answer comes too late: the run may have gone on while its events were read."""
+        """Return why an answer comes too late.
+
+        The run may have gone on while its events were read.
+        """
         if run_id in self.live or state.status != "paused":
             return f"run {run_id} has been answered already"
         if answer.pause_seq is not None and answer.pause_seq != state.pause_seq:
@@ -269,7 +275,10 @@ class RunStarter:
     async def _refusal(
         self, reason: str, key: IdempotencyKey | None
     ) -> NotPaused | AlreadyStarted | KeyReused:
-        """Why an answer is refused: the same request may have been accepted, here or elsewhere."""
+        """Return why an answer is refused.
+
+        The same request may have been accepted, here or elsewhere.
+        """
         if key is not None and (record := await self.store.idempotency_record(key.key)):
             return key_taken(key, record)
         return NotPaused(reason)

@@ -78,7 +78,7 @@ class Storage:
 
 
 async def _oldest(runs: Runs, count: int) -> PurgeAges | None:
-    """The events of some of the oldest runs, or such runs where no events are left."""
+    """Return the events of some of the oldest runs, or such runs where no events are left."""
     before = await runs.store.oldest_end(count, with_events=True)
     if before is not None:
         return replace(NOTHING_OLD, events_before=before)
@@ -87,7 +87,7 @@ async def _oldest(runs: Runs, count: int) -> PurgeAges | None:
 
 
 def reach_text(reach: Reach) -> str:
-    """How far back a store reaches, for people."""
+    """Return how far back a store reaches, for people."""
     kinds = {
         "events": reach.events_since,
         "runs": reach.runs_since,

@@ -35,7 +35,7 @@ class Follower:
     timer: Timer | None = None
 
     def wake(self) -> None:
-        """There is more, or there will be no more."""
+        """Wake the follower: there is more, or there will be no more."""
         if self.more is not None and not self.more.done():
             self.more.set_result(None)
 
@@ -80,12 +80,12 @@ class Tail:
         self._cut_off()
 
     def close(self) -> None:
-        """No event will follow."""
+        """Close the tail: no event will follow."""
         self.closed = True
         self._wake()
 
     def place_after(self, seq: int) -> int | None:
-        """The place after event `seq`; None when the events do not reach back to it."""
+        """Return the place after event `seq`; None when the events do not reach back to it."""
         if seq >= self.seq:
             return self.first + len(self.events)
         for place, event in enumerate(self.events, self.first):
@@ -100,7 +100,7 @@ class Tail:
         idle_seconds: float | None,
         cut: Callable[[], None] | None,
     ) -> AsyncGenerator[RunEvent | None, None]:
-        """The events from a place on, as they come, until the tail is closed.
+        """Yield the events from a place on, as they come, until the tail is closed.
 
         None after each `idle_seconds` without one.
 
@@ -157,7 +157,7 @@ class Tail:
         return not follower.is_idle
 
     def _look_after(self, follower: Follower, seconds: float, idle_seconds: float) -> None:
-        """In so many seconds, wake a follower that has then waited for `idle_seconds`."""
+        """Wake a follower that has then waited for `idle_seconds`, in so many seconds."""
 
         def look() -> None:
             waited = self.clock.monotonic() - follower.waits_since

@@ -45,7 +45,7 @@ class ApiFile:
     def tools(
         self, operations: list[str], server: str, prefix: str
     ) -> Iterator[tuple[str, tuple[str, HttpTool] | ToolDefinitionError]]:
-        """Each operation with its tool's name and entry, or why it makes none.
+        """Yield each operation with its tool's name and entry, or why it makes none.
 
         Raises:
             ToolDefinitionError: server or prefix is none.

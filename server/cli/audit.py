@@ -28,7 +28,7 @@ async def record(
 
 
 def user_name() -> str:
-    """Who types commands: the name that the system knows."""
+    """Return who types commands: the name that the system knows."""
     try:
         name = getpass.getuser()
     except (OSError, KeyError):

@@ -28,7 +28,7 @@ def _checked_user(text: str) -> str:
 
 
 def checked_id(text: str | None) -> str | None:
-    """The id of a conversation, as one can be; raises BadParameter."""
+    """Return the id of a conversation, as one can be; raises BadParameter."""
     if text is not None and (error := id_error(text)) is not None:
         raise typer.BadParameter(error)
     return text
@@ -109,7 +109,7 @@ async def _list(store: RunStore, owner: str, text: str | None) -> list[Conversat
 async def _read(
     store: RunStore, owner: str, conversation_id: str
 ) -> tuple[Conversation, list[Exchange], Mapping[str, Any]]:
-    """A conversation, all of its exchanges, and both as a document."""
+    """Return a conversation, all of its exchanges, and both as a document."""
     log = store.conversations
     try:
         known = await log.get(owner, conversation_id)

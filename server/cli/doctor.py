@@ -78,7 +78,7 @@ def _files(folder: Path) -> list[Finding]:
 
 
 def _descriptors() -> Finding:
-    """Each stream takes a file descriptor of the process."""
+    """Compare the process's file descriptors with what streams need: one each."""
     most, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     text = f"a process may have {most} file descriptors open"
     if 0 <= most < FEW_DESCRIPTORS:
@@ -99,7 +99,7 @@ def _crew(make: Callable[[], Crew]) -> list[Finding]:
 
 
 def _script(crew: Crew) -> list[Finding]:
-    """The signals that no rule of the script says, so that `crew run` never takes their way."""
+    """Return the signals that no rule of the script says: `crew run` never takes these edges."""
     if crew.catalog.script is None:
         return []
     said = {agent_id: set[str]() for agent_id in crew.agents}
@@ -135,7 +135,7 @@ async def _providers(crew: Crew) -> list[Finding]:
 
 
 def _quirks(provider: str, models: Mapping[str, Table]) -> list[Finding]:
-    """What is not usual of models, as it is declared or known by their address."""
+    """Return what is not usual of models, as it is declared or known by their address."""
     return [
         Finding("note", f"{provider}: {model}: {key} = {one['value']} ({one['by']})")
         for model, table in models.items()

@@ -39,7 +39,10 @@ class Exit(IntEnum):
 
 
 def exit_code_of(status: str, reason: str | None) -> Exit:
-    """The exit code for a run that has ended or is paused: of its status, and why it ended."""
+    """Return the exit code for a run that has ended or is paused.
+
+    Of its status, and why it ended.
+    """
     match status:
         case "failed":
             return Exit.FAILED

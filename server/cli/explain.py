@@ -17,7 +17,7 @@ colon if you like. Written by `make docs`."""
 
 
 def find_example(explanation: Explanation) -> tuple[list[Problem], str]:
-    """The problems of a code in its example, and how they are written."""
+    """Find the problems of a code in its example, and how they are written."""
     with tempfile.TemporaryDirectory() as made:
         folder = Path(made) / "crew"
         write_example(folder, explanation)
@@ -30,7 +30,7 @@ def find_example(explanation: Explanation) -> tuple[list[Problem], str]:
 
 
 def render_explanation(explanation: Explanation) -> str:
-    """A section of the page, as Markdown."""
+    """Render a section of the page, as Markdown."""
     severity, means, remedy = explanation.severity, explanation.means, explanation.remedy
     parts = [f"## {explanation.code}", f"*{severity}*: {means} {remedy}"]
     for name, text in explanation.texts.items():
@@ -41,5 +41,5 @@ def render_explanation(explanation: Explanation) -> str:
 
 
 def render_page() -> str:
-    """The page of all codes, as Markdown."""
+    """Render the page of all codes, as Markdown."""
     return "\n\n".join([HEAD, *(render_explanation(one) for one in explanations().values())])

@@ -46,7 +46,7 @@ def grants(
 
 
 async def _look(store: RunStore, revoke: str | None) -> list[Grant]:
-    """The grants that there are; with `revoke`, one of them is ended first."""
+    """Return the grants that there are; with `revoke`, one of them is ended first."""
     try:
         if revoke is not None:
             if not await store.grants.revoke(revoke):

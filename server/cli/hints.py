@@ -15,7 +15,7 @@ DECISIONS = ("approve", "retry", "skip", "deny")
 def answer_commands(
     folder: Path, run_id: str, question: str, calls: Sequence[Mapping[str, Any]]
 ) -> list[str]:
-    """How a pause is answered on the command line, one way a line.
+    """Return how a pause is answered on the command line, one way a line.
 
     Args:
         folder: the crew's.
@@ -40,13 +40,16 @@ def answer_commands(
 
 
 def quoted(folder: Path) -> str:
-    """A folder as the shell reads it, and no command takes it for an option."""
+    """Return a folder as the shell reads it, and no command takes it for an option."""
     text = str(folder)
     return shell_quoted(f"./{text}" if text.startswith("-") else text)
 
 
 def shell_quoted(text: str) -> str:
-    """A text as the shell reads it; what would command a terminal as bash and zsh escape it."""
+    """Return a text as the shell reads it.
+
+    What would command a terminal as bash and zsh escape it.
+    """
     if UNSAFE.search(text) is None:
         return shlex.quote(text)
     # no quotation mark is left: a shell that knows no $'…' reads it as one word, too
@@ -63,6 +66,6 @@ def _first_of(call: Mapping[str, Any]) -> str:
 
 
 def _call(call: Mapping[str, Any], decision: str) -> str:
-    """The option for one call; its id is the model's, so the shell must read it as text."""
+    """Return the option for one call; its id is the model's, so the shell must read it as text."""
     decided = f"{call['agent_id']}/{call['call_id']}={decision}"
     return f"--call {shell_quoted(decided)}"

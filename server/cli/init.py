@@ -83,7 +83,7 @@ def init(
 
 
 def _made(source: str, of: str | None) -> Made:
-    """The crew that `--from` names; what cannot be made ends the command."""
+    """Return the crew that `--from` names; what cannot be made ends the command."""
     try:
         return crew_from(source, of)
     except (ToolDefinitionError, ValidationError) as error:

@@ -54,7 +54,10 @@ class Ask(Protocol):
 
 
 def crew_of_answers(ask: Ask) -> Made:
-    """The crew of what a person answers; after an answer that cannot be used it asks again."""
+    """Return the crew of what a person answers.
+
+    After an answer that cannot be used it asks again.
+    """
     purpose = str(ask("What is the crew for?", default=PURPOSE)).strip().rstrip(".")
     made = _with_tools(ask)
     files = dict(made.files)

@@ -29,7 +29,7 @@ DRAFT = "https://json-schema.org/draft/2020-12/schema"
 
 
 def schema_of(kind: str) -> dict[str, Any]:
-    """The schema of a kind of file (a key of KINDS)."""
+    """Return the schema of a kind of file (a key of KINDS)."""
     schema = KINDS[kind].model_json_schema()
     shapes = {KINDS[kind].__name__: schema, **schema.get("$defs", {})}
     # those of its own file first
@@ -47,19 +47,19 @@ def schema_of(kind: str) -> dict[str, Any]:
 
 
 def _owner(model: type[Shape], key: str) -> type[Shape]:
-    """The shape that a key is written in: this one, or one that it is made from."""
+    """Return the shape that a key is written in: this one, or one that it is made from."""
     name = _aliases(model).get(key, key)
     owners = [one for one in model.__mro__ if name in vars(one).get("__annotations__", {})]
     return owners[-1]
 
 
 def _aliases(model: type[Shape]) -> dict[str, str]:
-    """Fields that are written otherwise, since Python reserves their names."""
+    """Return fields that are written otherwise, since Python reserves their names."""
     return {one.alias: name for name, one in model.model_fields.items() if one.alias is not None}
 
 
 def _all_shapes(kind: Any) -> Iterator[type[Shape]]:
-    """A shape and the shapes of its fields, at any depth."""
+    """Yield a shape and the shapes of its fields, at any depth."""
     for model in models_of(kind):
         yield model
         for name in model.model_fields:
@@ -84,7 +84,7 @@ def _allow_ignored(schema: dict[str, Any], ignored: frozenset[str]) -> None:
 
 
 def _examples(kind: str) -> Iterator[tuple[type[Shape], str, Any]]:
-    """A shape, a key of it, and a value that the full starter gives it."""
+    """Yield a shape, a key of it, and a value that the full starter gives it."""
     files = [FULL / f"{kind}.yaml"]
     if kind == "agent":
         files = sorted((FULL / "agents").glob("*.yaml"))

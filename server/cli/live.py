@@ -61,7 +61,7 @@ class LiveLines:
             self.live = None
 
     def follow(self, event: RunEvent) -> None:
-        """What an event says about who is at work."""
+        """Update who is at work by an event."""
         data, now = event.metadata, monotonic()
         match event.type:
             case "agent_start" | "agent_delta":

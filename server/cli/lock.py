@@ -60,7 +60,7 @@ def write_lock(folder: Path) -> None:
 
 
 def _changes(before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[str]:
-    """What is otherwise in the digests of a server's tools, by their names."""
+    """Yield what is otherwise in the digests of a server's tools, by their names."""
     for tool in sorted(before.keys() | after.keys()):
         if tool not in before:
             yield f"{tool} is new"

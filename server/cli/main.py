@@ -101,7 +101,9 @@ COMMANDS = {
 
 
 def build(called: Container[str]) -> typer.Typer:
-    """The command, with those of its commands that are called; of others it has only the help.
+    """Build the command, with those of its commands that are called.
+
+    Of others it has only the help.
 
     Args:
         called: names of commands, among whatever else.
@@ -148,7 +150,7 @@ def _crew(
 
 
 def main() -> None:
-    """The command `crew`."""
+    """Run the command `crew`."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             # a terminal that knows fewer characters must not end a command

@@ -50,7 +50,7 @@ def notify(
 async def _tell(
     crew: Crew, channels: dict[str, ChannelConfig], link: str | None
 ) -> dict[str, NotDelivered | None]:
-    """Why each was not told; None where it was."""
+    """Return why each was not told; None where it was."""
     now = crew.clock.now()
 
     async with delivery(crew.clock, link) as telling:

@@ -77,7 +77,9 @@ def load(
 
 
 def open_to_look(folder: Path) -> RunStore | None:
-    """The store of a folder's runs, for who only looks; None: there are none, and none is made.
+    """Open the store of a folder's runs, for who only looks.
+
+    None: there are none, and none is made.
 
     Raises:
         StoreError: it cannot be opened.
@@ -91,14 +93,14 @@ def open_to_look(folder: Path) -> RunStore | None:
 
 
 def open_runs(crew: Crew, folder: Path) -> Runs:
-    """The runs of a crew, for a command that starts some; raises StoreError."""
+    """Open the runs of a crew, for a command that starts some; raises StoreError."""
     database = open_for(crew, ServerSettings.read(os.environ, "127.0.0.1", 0), folder)
     database.store.claim_process(serves=False)
     return Runs(crew, database.store, queue=database.queue)
 
 
 def open_for(crew: Crew, settings: ServerSettings, folder: Path) -> Database:
-    """The database of a crew; raises StoreError.
+    """Open the database of a crew; raises StoreError.
 
     Ends the programs that a server of the folder has left that was killed.
     """

@@ -65,7 +65,7 @@ async def play(runs: Runs, asked: Query | Resume | Retry, output: Output) -> Run
 
 
 async def play_in(runs: Runs, asked: Query | Resume | Retry, output: Output) -> RunRow:
-    """The same with runs that are open, and stay so."""
+    """Return the same with runs that are open, and stay so."""
     interactive = sys.stdin.isatty() and not output.as_lines
     deltas = interactive and output.console.is_terminal
     upkeep = [asyncio.create_task(apply_cancellations(runs))]
@@ -162,7 +162,7 @@ async def _show_segment(runs: Runs, started: Run, output: Output) -> RunRow:
 
 
 async def _ask_for_answer(output: Output) -> Answer | None:
-    """A person's answer, on each of several calls by itself; None: the run stays paused."""
+    """Return a person's answer, on each of several calls by itself; None: the run stays paused."""
     view = output.view
     if not view.calls:
         text = await _ask(output, view.prompt)
@@ -188,7 +188,7 @@ async def _ask_for_decision(
 
 
 async def _ask(output: Output, prompt: str) -> str | None:
-    """A person's line; None at Ctrl-C or Ctrl-D, which leave the run paused."""
+    """Return a person's line; None at Ctrl-C or Ctrl-D, which leave the run paused."""
     try:
         # in a daemon thread: Ctrl-C must not wait for Enter
         while True:

@@ -116,7 +116,7 @@ def show_remote_run(remote: Remote, run_id: str, *, as_document: bool) -> None:
 
 
 def _find(remote: Remote, text: str) -> Mapping[str, Any]:
-    """The run that a person means: by its id, the beginning of it, or `last`."""
+    """Return the run that a person means: by its id, the beginning of it, or `last`."""
     if text != "last":
         runs = [
             one

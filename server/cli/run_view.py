@@ -179,7 +179,7 @@ class RunView:
             self.console.print(Text.assemble(before, line), highlight=False, soft_wrap=True)
 
     def _lead(self) -> str:
-        """Before each line of a group's member, since the members work at the same time."""
+        """Return the beginning of each line of a group's member: members work at the same time."""
         return f"  [{self._colour(self.lane)}]{escape(self.lane)}[/] │" if self.lane else ""
 
     def _colour(self, name: str) -> str:
@@ -265,7 +265,7 @@ class RunView:
         self._indented(Text(text.rstrip()), 2)
 
     def _indented(self, text: Text, by: int) -> None:
-        """A terminal gets lines wrapped within the indentation; anything else gets them whole."""
+        """Print lines wrapped within the indentation on a terminal, whole elsewhere."""
         lead = self._lead()
         if self.console.is_terminal and not lead:
             self.console.print(Padding(text, (0, 0, 0, by)))
@@ -296,7 +296,7 @@ def _json(value: Any) -> str:
 
 
 def parse_arguments(text: str) -> dict[str, Any]:
-    """The arguments that a person writes in place of a call's; raises ValueError."""
+    """Parse the arguments that a person writes in place of a call's; raises ValueError."""
     try:
         arguments = json.loads(text)
     except RecursionError:

@@ -71,7 +71,7 @@ class Commands:
         self.entries[self._name(words)] = entry
 
     def _name(self, words: list[str]) -> str:
-        """The program and what it is to do, such as `systemctl_status`."""
+        """Return the program and what it is to do, such as `systemctl_status`."""
         said = [Path(words[0]).name, *(one for one in words[1:] if one[:1] not in "-{/")][:3]
         name = NOT_IN_NAMES.sub("_", "_".join(said).lower()).strip("_")[:40] or "command"
         number = 2
@@ -82,7 +82,7 @@ class Commands:
 
 
 def _words(line: str) -> list[str]:
-    """The program of a command and its arguments; `<host>` becomes `{host}`.
+    """Return the program of a command and its arguments; `<host>` becomes `{host}`.
 
     Raises:
         ValueError: it cannot be one of a tool, with why.
@@ -97,13 +97,13 @@ def _words(line: str) -> list[str]:
 
 
 def _without_comment(line: str) -> str:
-    """A command without the comment behind it; a `#` within quotes begins none."""
+    """Return a command without the comment behind it; a `#` within quotes begins none."""
     found = COMMENT.search(QUOTED.sub(lambda quoted: "q" * len(quoted[0]), line))
     return line[: found.start()].rstrip() if found else line
 
 
 def crew_of_runbook(file: Path) -> Made:
-    """The crew of a runbook.
+    """Return the crew of a runbook.
 
     Raises:
         ToolDefinitionError: the file cannot be read, or is too long for a prompt.
@@ -129,7 +129,7 @@ def crew_of_runbook(file: Path) -> Made:
 
 
 def _read(tokens: list[Token]) -> tuple[str, Commands]:
-    """The title, and the commands in blocks of code."""
+    """Return the title, and the commands in blocks of code."""
     title, step, commands = "", "", Commands()
     for place, token in enumerate(tokens):
         if token.type == "heading_open":
@@ -144,7 +144,7 @@ def _read(tokens: list[Token]) -> tuple[str, Commands]:
 
 
 def _lines(code: str, *, prompts: bool) -> list[str]:
-    """The commands of a block; with prompts, what stands behind `$ ` or `# `."""
+    """Return the commands of a block; with prompts, what stands behind `$ ` or `# `."""
     lines = [line.strip() for line in code.replace("\\\n", " ").splitlines()]
     if prompts:
         return [line[2:].strip() for line in lines if line.startswith(("$ ", "# "))]

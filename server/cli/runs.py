@@ -168,7 +168,7 @@ def _play(
 
 
 def _read_query(crew: Crew) -> str:
-    """What stdin has; no more than a query may have is read."""
+    """Return what stdin has; no more than a query may have is read."""
     limit = int(crew.config.settings.max_input_size_kb * 1000)
     # a character has up to four bytes; one more shows that there is more
     content = sys.stdin.buffer.read(4 * limit + 1)
@@ -259,7 +259,7 @@ def _check_options(query: str | None, answer: str | None, decides: bool) -> None
 
 
 def _call_decision(text: str) -> CallDecision:
-    """`CALL=DECISION`, or `CALL=DECISION=TEXT`; AGENT/CALL where several agents have its id.
+    """Parse `CALL=DECISION[=TEXT]`; AGENT/CALL where several agents have its id.
 
     An id with a slash in it needs its agent.
     """

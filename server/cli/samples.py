@@ -9,7 +9,10 @@ BY_FORMAT = {"date": "2026-01-31", "date-time": "2026-01-31T09:30:00Z", "email":
 
 
 def sample_arguments(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """The required arguments, with values of their types; they may break further conditions."""
+    """Return the required arguments, with values of their types.
+
+    They may break further conditions.
+    """
     properties = schema.get("properties", {})
     return {name: _sample(properties.get(name, {}), 0) for name in schema.get("required", ())}
 

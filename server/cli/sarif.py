@@ -15,7 +15,7 @@ from crew.config.problems import Problem
 
 
 def sarif_document(found: Sequence[tuple[Path, Sequence[Problem]]]) -> dict[str, Any]:
-    """One SARIF run with the results of all crews.
+    """Return one SARIF run with the results of all crews.
 
     File addresses are relative to the current folder where the crews' folders are.
     """

@@ -50,7 +50,10 @@ def schedules(
 
 
 async def _started(store: RunStore, crew: Crew) -> dict[str, RunRow]:
-    """The run that each schedule has started last, by name; without those that are purged."""
+    """Return the run that each schedule has started last, by name.
+
+    Without those that are purged.
+    """
     try:
         states = await store.schedules.states()
         found = {

@@ -98,7 +98,7 @@ def worker(
 
 
 def _import_web(*names: str) -> list[ModuleType]:
-    """The web server takes its time to import, which no other command should wait for."""
+    """Return the web server takes its time to import, which no other command should wait for."""
     return [importlib.import_module(f"server.{name}") for name in names]
 
 

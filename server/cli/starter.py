@@ -36,7 +36,10 @@ class Made:
 
 
 def starter_files(name: str | None) -> Files:
-    """The files of a starter, `small` or `full`, by their names; None: only those beside it."""
+    """Return the files of a starter, `small` or `full`, by their names.
+
+    None: only those beside it.
+    """
     written: Files = {}
     if name is not None:
         folder = STARTERS / name
@@ -59,7 +62,7 @@ def operator_crew(
     rehearsed: Sequence[tuple[str, dict[str, Any]]],
     **agent: Any,
 ) -> Files:
-    """The files of a crew of one agent, with a script that calls some of its tools in turn.
+    """Return the files of a crew of one agent, with a script that calls some of its tools in turn.
 
     Args:
         prompt: the agent's.
@@ -84,7 +87,7 @@ def operator_crew(
 
 
 def _script(rehearsed: Sequence[tuple[str, dict[str, Any]]]) -> dict[str, Any]:
-    """One call after the other; rules of later calls stand first."""
+    """Return one call after the other; rules of later calls stand first."""
     rules: list[dict[str, Any]] = []
     last = ""
     for tool, arguments in rehearsed:
@@ -102,12 +105,15 @@ def _script(rehearsed: Sequence[tuple[str, dict[str, Any]]]) -> dict[str, Any]:
 
 
 def without_variables(text: str) -> str:
-    """A text for a prompt: what stands in it between double braces is no variable of ours."""
+    """Return a text for a prompt.
+
+    What stands in it between double braces is no variable of ours.
+    """
     return text.replace("{{", "((").replace("}}", "))")
 
 
 def to_yaml(data: Any) -> str:
-    """As YAML, in the order given; a text of several lines as such."""
+    """Return as YAML, in the order given; a text of several lines as such."""
     return yaml.dump(data, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=100)
 
 

@@ -29,7 +29,7 @@ DRY = " --dry"
 
 
 def crew_from(kind: str, source: str | None) -> Made:
-    """A crew made from what there is.
+    """Return a crew made from what there is.
 
     Args:
         kind: `openapi` or `mcp`; or, without a source, the file of a runbook or of another program.

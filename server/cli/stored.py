@@ -65,7 +65,7 @@ async def list_runs(
 
 
 async def find_run(store: RunStore, text: str) -> str:
-    """The id of the run that a person means: by its id, the beginning of it, or `last`.
+    """Find the id of the run that a person means: by its id, the beginning of it, or `last`.
 
     Raises:
         UnknownRun: there is none, or there are several.

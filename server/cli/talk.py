@@ -85,7 +85,7 @@ async def _talk(runs: Runs, conversation_id: str, user_id: str, output: Output) 
 
 
 async def _line(output: Output) -> str | None:
-    """The next line of the person, or of stdin; None at its end."""
+    """Return the next line of the person, or of stdin; None at its end."""
     if not sys.stdin.isatty():
         line: str = await call_in_thread(sys.stdin.readline)
         return line.rstrip("\n") if line else None

@@ -37,7 +37,7 @@ class _ToolsGroup(TyperGroup):
     """`crew tools DIR` is `crew tools show DIR`."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """The arguments with the command that is meant."""
+        """Parse the arguments with the command that is meant."""
         if not args or (args[0] not in self.commands and args[0] != "--help"):
             args = ["show", *args]
         return super().parse_args(ctx, args)
@@ -116,7 +116,7 @@ def import_(
 
 
 def render(document: Mapping[str, Any]) -> str:
-    """The same for people: a line of what it is, then one for each thing it may do."""
+    """Render the same for people: a line of what it is, then one for each thing it may do."""
     words = [document["kind"], document["effect"]]
     if (approval := document["approval"]) is not None:
         words.append("asks a person")
@@ -169,7 +169,7 @@ def call(
 
 
 def _argument(text: str, tool: Tool) -> tuple[str, Any]:
-    """The name and value of `--arg`: text, unless the schema wants none and it is JSON."""
+    """Return the name and value of `--arg`: text, unless the schema wants none and it is JSON."""
     name, equals, value = text.partition("=")
     if not equals:
         raise typer.BadParameter(f"{text!r} is not NAME=VALUE", param_hint="--arg")

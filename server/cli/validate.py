@@ -70,7 +70,7 @@ def offer_fixes(folder: Path, *, without_asking: bool) -> None:
 
 
 def _diff(before: Sources, after: Sources, name: str) -> Iterator[str]:
-    """The diff of a file, without lines that may hold a secret: others may read it too."""
+    """Yield the diff of a file, without lines that may hold a secret: others may read it too."""
     path = str(before.folder / name)
     old, new = (_shown(one.files[name]) for one in (before, after))
     return difflib.unified_diff(old, new, path, f"{path} (fixed)", lineterm="")
@@ -104,7 +104,7 @@ def _write(before: Sources, after: Sources, changed: Sequence[str]) -> None:
 
 
 def _document(found: Sequence[tuple[Path, Sequence[Problem]]]) -> object:
-    """One folder is one document, as programs expect it; several are a list."""
+    """Return one folder is one document, as programs expect it; several are a list."""
     if len(found) == 1:
         return problems_document(found[0][1])
     return [{"folder": str(folder), **problems_document(problems)} for folder, problems in found]

@@ -59,7 +59,7 @@ def _plain(text: str) -> str:
 
 
 def _parts(text: str) -> tuple[str, str]:
-    """What stands before the first mark of punctuation, and what behind it."""
+    """Return what stands before the first mark of punctuation, and what behind it."""
     found = REASON.search(text)
     if found is None:
         return text, ""

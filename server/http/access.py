@@ -28,7 +28,7 @@ NOT_LOGGED = frozenset({"/health", "/ready", "/metrics"})
 
 
 def request_id_of(scope: Scope) -> str:
-    """A request's id: the client's own where it is valid."""
+    """Return a request's id: the client's own where it is valid."""
     given = Headers(scope=scope).get("x-request-id", "")
     return given if REQUEST_ID.fullmatch(given) else secrets.token_hex(8)
 

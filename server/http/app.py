@@ -72,7 +72,7 @@ Watch = Callable[[Reloader], Work]
 def build_server(
     crew: Crew, database: Database, settings: ServerSettings, watch: Watch | None = None
 ) -> Starlette:
-    """The application of `crew serve`; its lifespan owns the crew and the database.
+    """Build the application of `crew serve`; its lifespan owns the crew and the database.
 
     Args:
         crew: the crew.
@@ -132,7 +132,7 @@ def build_app(
     background: Callable[[], list[Work]],
     begin: Callable[[], Work] | None = None,
 ) -> Starlette:
-    """An application with the middleware and the errors that all of ours have.
+    """Build an application with the middleware and the errors that all of ours have.
 
     Args:
         routes: what it answers.
@@ -242,7 +242,7 @@ def _routes() -> list[Route | Mount]:
 
 
 def probe_routes() -> list[Route]:
-    """Probes and metrics, of servers and workers."""
+    """Return the routes of probes and metrics, for servers and workers."""
     return [
         Route("/health", health.health),
         Route("/ready", health.ready),
@@ -251,7 +251,7 @@ def probe_routes() -> list[Route]:
 
 
 async def _runs(request: Request) -> Response:
-    """GET, POST /api/crew/runs: runs, newest first; or start one: 202, and its address.
+    """Answer GET, POST /api/crew/runs: runs, newest first; or start one: 202, and its address.
 
     GET takes `status`, `agent_id`, `text` (a part of the query), `since` and `until` (of the start:
     a time, UTC, or its beginning), `limit` (50) and `after` (a run_id; `next` of the page before).
@@ -264,5 +264,5 @@ async def _runs(request: Request) -> Response:
 
 
 async def _console(request: Request) -> Response:
-    """GET /, /runs, /runs/{id}, /conversations, /inbox, /crew: a page of the web console."""
+    """Answer GET /, /runs, /runs/{id}, /conversations, /inbox, /crew: a page of the web console."""
     return FileResponse(CONSOLE / "index.html", headers=CONSOLE_HEADERS)

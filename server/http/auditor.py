@@ -16,7 +16,7 @@ log = logging.getLogger(__name__)
 
 
 def address_of(request: HTTPConnection) -> str:
-    """Where a request comes from."""
+    """Return where a request comes from."""
     return request.client.host if request.client else "-"
 
 
@@ -38,7 +38,7 @@ class Auditor:
         await self._write(self.entry(request, action, run_id, detail))
 
     def record_soon(self, request: HTTPConnection, action: AuditAction, detail: str = "") -> None:
-        """The same for what was refused, whose answer need not wait."""
+        """Record a refusal soon; its answer need not wait."""
         task = asyncio.ensure_future(self._write(self.entry(request, action, None, detail)))
         self._writing.add(task)
         task.add_done_callback(self._writing.discard)
@@ -50,7 +50,7 @@ class Auditor:
         run_id: str | None = None,
         detail: str = "",
     ) -> AuditEntry:
-        """What is to be kept, for those who keep it with what was done."""
+        """Return what is to be kept, for those who keep it with what was done."""
         caller: Caller | None = getattr(request.state, "caller", None)
         return AuditEntry(
             rfc3339(self._store.now()),

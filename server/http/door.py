@@ -30,7 +30,7 @@ class Door:
         self._wrong = Pace(BURST, SECONDS)
 
     async def show(self, secret: str, request: HTTPConnection) -> Token | None:
-        """What is known of a token; None for a wrong one.
+        """Return what is known of a token; None for a wrong one.
 
         Raises:
             HttpProblem: too many wrong ones came from this address.
@@ -52,7 +52,7 @@ class Door:
             raise HttpProblem(429, "too many wrong tokens came from this address", headers=headers)
 
     def count_wrong(self, request: HTTPConnection) -> None:
-        """A wrong token, or ticket, came."""
+        """Count a wrong token, or ticket."""
         address = address_of(request)
         self._wrong.count(address)
         self.auditor.record_soon(request, "wrong_token")

@@ -77,7 +77,7 @@ class HttpProblem(Exception):
 
 
 def client_left() -> HttpProblem:
-    """A client has left before the end of its body: nobody reads this; it is no mistake of ours."""
+    """Answer a client that has left before the end of its body: no error of ours."""
     return HttpProblem(408, "body: the client left before its end")
 
 
@@ -238,7 +238,7 @@ EXCEPTION_HANDLERS: Mapping[Any, Callable[[Request, Exception], Awaitable[Respon
 
 
 def bad_request(problems: list[tuple[str, str]]) -> HttpProblem:
-    """A 400 that lists (field, what is wrong with it)."""
+    """Return a 400 that lists (field, what is wrong with it)."""
     listed = [(field[:80], message) for field, message in problems[:MAX_PROBLEMS]]
     detail = "; ".join(f"{field}: {message}" for field, message in listed)
     if len(problems) > len(listed):

@@ -138,7 +138,7 @@ class Guard:
 
 
 def _shown(request: HTTPConnection) -> str:
-    """The token of the header, or of the console's cookie; "" without one."""
+    """Return the token of the header, or of the console's cookie; "" without one."""
     kind, _, given = request.headers.get("authorization", "").partition(" ")
     if kind:
         return given.strip() if kind.lower() == "bearer" else "-"

@@ -35,7 +35,7 @@ class Matter:
 
 
 def matter_of(hook: HookConfig, sent: Mapping[str, Any], max_chars: int) -> Matter | None:
-    """What is asked; None: nothing is wrong any more, so nobody is asked.
+    """Return what is asked; None: nothing is wrong any more, so nobody is asked.
 
     Args:
         hook: as crew.yaml has it.
@@ -72,7 +72,7 @@ def _needed(sent: Mapping[str, Any], pointer: str) -> Any:
 
 
 def _part(sent: Mapping[str, Any], pointer: str) -> str:
-    """A part as text; one that is not there is empty: not every alert has every label."""
+    """Return a part as text; one that is not there is empty: not every alert has every label."""
     try:
         value = value_at(sent, pointer)
     except KeyError:
@@ -88,13 +88,13 @@ def _firing(sent: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _group(sent: Mapping[str, Any], firing: list[dict[str, Any]]) -> list[Any]:
-    """The group: an alert that joins or leaves it changes nothing."""
+    """Return the group: an alert that joins or leaves it changes nothing."""
     key = sent.get("groupKey") or [_texts(one.get("labels")) for one in firing]
     return [key]
 
 
 def _lines(sent: Mapping[str, Any], firing: list[dict[str, Any]]) -> Iterator[str]:
-    """The alerts as a person would write them down."""
+    """Yield the alerts as a person would write them down."""
     name = _texts(sent.get("commonLabels")).get("alertname") or sent.get("title") or "Alert"
     yield f"{name}: {len(firing)} firing"
     for one in firing[:MAX_ALERTS]:
@@ -108,5 +108,5 @@ def _lines(sent: Mapping[str, Any], firing: list[dict[str, Any]]) -> Iterator[st
 
 
 def _texts(value: Any) -> dict[str, str]:
-    """Labels or annotations, in their order; nothing where it is none of them."""
+    """Return labels or annotations, in their order; nothing where it is none of them."""
     return {str(key): str(one) for key, one in value.items()} if isinstance(value, dict) else {}

@@ -21,7 +21,7 @@ KEY = re.compile(r'"[!#-~ ]{1,255}"|[!#-~]{1,255}')
 def idempotency_key(
     request: Request, asked: Query | ResumeRequest | ForkRequest
 ) -> IdempotencyKey | None:
-    """The `Idempotency-Key` of a request; raises HttpProblem for a malformed one.
+    """Return the `Idempotency-Key` of a request; raises HttpProblem for a malformed one.
 
     A GET has it as the parameter `idempotency_key`: EventSource cannot send headers.
 
@@ -56,7 +56,7 @@ def idempotency_key(
 
 
 def _asked(query: Query, caller: Caller) -> list[dict[str, Any]]:
-    """What of a query makes it another one; in the form of versions without users."""
+    """Return what of a query makes it another one; in the form of versions without users."""
     fields = asdict(replace(query, deltas=False))
     user_id, conversation_id = fields.pop("user_id"), fields.pop("conversation_id")
     more = {}
@@ -68,10 +68,10 @@ def _asked(query: Query, caller: Caller) -> list[dict[str, Any]]:
 
 
 def ticket_key(ticket: Ticket) -> str:
-    """The key by which a ticket starts its run."""
+    """Return the key by which a ticket starts its run."""
     return f"ticket:{ticket.nonce}"
 
 
 def owned_key(caller: Caller, key: str) -> str:
-    """A key as it is kept: each owner has keys of its own."""
+    """Return a key as it is kept: each owner has keys of its own."""
     return f"{caller.owner}:{key}"

@@ -86,7 +86,7 @@ class Overload:
                 self._told = 0
 
     def may_start(self) -> bool:
-        """Whether there is room for one more run; it is taken, until `answered`."""
+        """Return whether there is room for one more run; it is taken, until `answered`."""
         if self._left >= 1 or max(self._admitted, self._active()) < FEW:
             self._left -= 1
             self._started += 1
@@ -100,7 +100,7 @@ class Overload:
         return False
 
     def answered(self) -> None:
-        """A request that might start a run has its whole answer."""
+        """Note that a request that might start a run has its whole answer."""
         self._admitted -= 1
 
 
@@ -126,12 +126,12 @@ class Admission:
 
 
 def _starts(scope: Scope) -> bool:
-    """Whether a request may start a run."""
+    """Return whether a request may start a run."""
     if scope["path"] in STARTS:
         return not _comes_back(scope)
     return scope["method"] == "POST" and POSTS.fullmatch(scope["path"]) is not None
 
 
 def _comes_back(scope: Scope) -> bool:
-    """Whether it continues a stream: an EventSource gives up at a 503."""
+    """Return whether it continues a stream: an EventSource gives up at a 503."""
     return any(name == b"last-event-id" for name, _ in scope["headers"])

@@ -25,11 +25,11 @@ class Pace:
         self._until: OrderedDict[str, float] = OrderedDict()
 
     def wait(self, key: str) -> float:
-        """For how many seconds a key has to wait; not above 0: it need not."""
+        """Return for how many seconds a key has to wait; not above 0: it need not."""
         return self._until.get(key, 0.0) - time.monotonic() - (self.burst - 1) * self.seconds
 
     def count(self, key: str) -> None:
-        """It did it once more."""
+        """Count once more."""
         now = time.monotonic()
         self._until[key] = max(self._until.get(key, now), now) + self.seconds
         self._until.move_to_end(key)
@@ -49,7 +49,7 @@ class Limits:
         self.refused = refused
 
     def take_request(self, key: str) -> None:
-        """A token, or an address, asks for something; raises HttpProblem if that is too often."""
+        """Count a request of a token, or an address; raises HttpProblem if that is too often."""
         late = self._requests.wait(key)
         if late > 0:
             self.refused.labels("rate").inc()
@@ -66,7 +66,7 @@ class Limits:
 
     @contextmanager
     def stream(self, token_id: str) -> Iterator[None]:
-        """It has one for as long as the block lasts."""
+        """Hold a stream for as long as the block lasts."""
         self._streams[token_id] += 1
         try:
             yield

@@ -16,7 +16,7 @@ IDEMPOTENCY_KEY = "idempotency_key"
 
 
 def parse_parameters(request: Request, known: frozenset[str]) -> dict[str, str]:
-    """The query string's parameters, each at most once; `ticket` is always allowed.
+    """Parse the query string's parameters, each at most once; `ticket` is always allowed.
 
     Raises:
         HttpProblem: one is unknown, given twice, or not UTF-8.
@@ -48,7 +48,7 @@ FLAGS = {"0": False, "1": True, "false": False, "true": True}
 
 
 def parse_flag(given: Mapping[str, str], name: str) -> bool:
-    """A parameter that is true or false, or 1 or 0; false unless given; raises HttpProblem."""
+    """Parse a parameter, true or false, 1 or 0; false unless given; raises HttpProblem."""
     text = given.get(name, "0")
     if text not in FLAGS:
         raise bad_request([(name, "is true or false, 1 or 0")])
@@ -56,7 +56,7 @@ def parse_flag(given: Mapping[str, str], name: str) -> bool:
 
 
 def parse_event_id(text: str, run_id: str | None, field: str) -> tuple[str, int]:
-    """(run_id, n) of `run:n`, or of `n` where the run is known; raises HttpProblem."""
+    """Return (run_id, n) of `run:n`, or of `n` where the run is known; raises HttpProblem."""
     found = EVENT_ID.fullmatch(text)
     if found is None or (found[1] is None and run_id is None):
         wrong = f"{text[:80]!r} is no event id; it looks like <run_id>:<number>"

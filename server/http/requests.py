@@ -64,7 +64,7 @@ RunRequest = StartRequest | ResumeRequest
 async def parse_run_request(
     request: Request, settings: CrewSettings, agents: frozenset[str], caller: Caller
 ) -> RunRequest:
-    """What a GET or POST of `/api/crew/stream` or `/api/crew/run` asks.
+    """Parse what a GET or POST of `/api/crew/stream` or `/api/crew/run` asks.
 
     Raises:
         HttpProblem: with every problem.
@@ -90,7 +90,7 @@ async def parse_run_request(
 async def parse_start(
     request: Request, settings: CrewSettings, agents: frozenset[str], caller: Caller
 ) -> StartRequest:
-    """What a POST of `/api/crew/runs` asks; raises HttpProblem with every problem."""
+    """Parse what a POST of `/api/crew/runs` asks; raises HttpProblem with every problem."""
     body = await parse_body(request, settings, StartBody)
     return _start_of(body, settings, agents, caller, user_of(request, body.user_id))
 
@@ -166,12 +166,12 @@ def _answer(body: QueryBody | AnswerBody, caller: Caller) -> Answer:
 
 
 async def parse_body(request: Request, settings: CrewSettings, kind: type[B]) -> B:
-    """A body of this kind; raises HttpProblem with every problem."""
+    """Parse a body of this kind; raises HttpProblem with every problem."""
     return _check(kind, await read_json(request, settings))
 
 
 async def parse_answer(request: Request, settings: CrewSettings, caller: Caller) -> Answer:
-    """The answer in a POST of `/resume`; raises HttpProblem with every problem."""
+    """Parse the answer in a POST of `/resume`; raises HttpProblem with every problem."""
     body = _check(AnswerBody, await read_json(request, settings))
     _check_length(body.query, settings)
     _require_answer(body)
@@ -184,7 +184,7 @@ def _require_answer(body: QueryBody | AnswerBody) -> None:
 
 
 async def read_json(request: Request, settings: CrewSettings) -> Any:
-    """The JSON object in a body of at most `max_request_body_size_kb`, with no parameters."""
+    """Read the JSON object in a body of at most `max_request_body_size_kb`, with no parameters."""
     parse_parameters(request, frozenset())
     kind = request.headers.get("content-type", "application/json").partition(";")[0]
     if kind.strip().lower() != "application/json":
@@ -217,7 +217,7 @@ async def require_no_body(request: Request, settings: CrewSettings, what: str) -
 
 
 def followed_run(request: Request) -> str | None:
-    """The run that a GET only wants to follow: by its `run_id`, with nothing said to it.
+    """Return the run that a GET only wants to follow: by its `run_id`, with nothing said to it.
 
     Raises:
         HttpProblem: beside it stands what starts or answers a run.
@@ -248,7 +248,7 @@ def _from_url(request: Request) -> dict[str, Any]:
 
 
 def _object_or_text(text: str) -> dict[str, Any]:
-    """What `q` has: an object with a `query` string, else text as it is."""
+    """Return what `q` has: an object with a `query` string, else text as it is."""
     if not text.startswith("{"):
         return {"query": text}
     try:
@@ -297,5 +297,5 @@ def _message(kind: str, message: str) -> str:
 
 
 def source_of(request: Request) -> Source:
-    """What a request starts a run from: the console says so."""
+    """Return what a request starts a run from: the console says so."""
     return Source("console") if request.headers.get("x-crew-source") == "console" else API

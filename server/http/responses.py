@@ -44,12 +44,12 @@ class JsonResponse(Response):
     media_type = "application/json"
 
     def render(self, content: Any) -> bytes:
-        """As bytes."""
+        """Return as bytes."""
         return to_json(content)
 
 
 def listed_run(row: RunRow) -> dict[str, Any]:
-    """A run, as lists show it."""
+    """Return a run, as lists show it."""
     return {
         **{key: getattr(row, key) for key in RUN_KEYS},
         "usage": usage_of(row.usage),
@@ -58,7 +58,10 @@ def listed_run(row: RunRow) -> dict[str, Any]:
 
 
 def waiting_run(row: RunRow, pause: RunEvent | None) -> dict[str, Any]:
-    """A run with what it asks a person: what its `pause` event has; None where it asks nothing."""
+    """Return a run with what it asks a person: what its `pause` event has.
+
+    None where it asks nothing.
+    """
     waiting = None
     if pause is not None:
         waiting = {**pause.metadata, "agent": pause.agent, "since": pause.timestamp}
@@ -66,7 +69,7 @@ def waiting_run(row: RunRow, pause: RunEvent | None) -> dict[str, Any]:
 
 
 def whole_run(row: RunRow, pause: RunEvent | None) -> dict[str, Any]:
-    """A run with its result, and what it asks a person."""
+    """Return a run with its result, and what it asks a person."""
     return {
         **waiting_run(row, pause),
         **result_of(row),
@@ -80,7 +83,7 @@ def whole_run(row: RunRow, pause: RunEvent | None) -> dict[str, Any]:
 
 
 def whole_crew(crew: Crew, *, prompts: bool) -> dict[str, Any]:
-    """The crew without its secrets; `prompts`: with its prompts."""
+    """Return the crew without its secrets; `prompts`: with its prompts."""
     config, routing = crew.config, crew.routing
     groups = {}
     for group in routing.groups.values():
@@ -118,7 +121,7 @@ def whole_crew(crew: Crew, *, prompts: bool) -> dict[str, Any]:
 
 
 def _providers(crew: Crew) -> list[dict[str, Any]]:
-    """Whether each provider that was asked in this process answers, and what its models do."""
+    """Return whether each provider used in this process answers, and what its models do."""
     guards, models = crew.recipe.model_guards, _models(crew)
     is_open, reasons = guards.open, guards.reasons
     names = sorted({*is_open, *models})
@@ -134,7 +137,10 @@ def _providers(crew: Crew) -> list[dict[str, Any]]:
 
 
 def _models(crew: Crew) -> dict[str, list[dict[str, Any]]]:
-    """The models of each provider, by its name and address: their quirks and last failure."""
+    """Return the models of each provider, by its name and address.
+
+    Their quirks and last failure.
+    """
     failures = crew.recipe.health.failures
     return {
         f"{endpoint.provider} {endpoint.path_url}": [
@@ -150,7 +156,7 @@ def _models(crew: Crew) -> dict[str, list[dict[str, Any]]]:
 
 
 def failure_of(failure: Failure | None) -> dict[str, Any] | None:
-    """The last failure of a model as clients get it."""
+    """Return the last failure of a model as clients get it."""
     return None if failure is None else asdict(failure)
 
 
@@ -185,7 +191,7 @@ def _agent(crew: Crew, agent_id: str, *, prompts: bool) -> dict[str, Any]:
 
 
 def tools_of(crew: Crew) -> list[tuple[Tool, list[str]]]:
-    """The tools that agents of a crew have, then those that none has; with the agents' ids."""
+    """Return the tools that agents have, then those that none has; with the agents' ids."""
     users: dict[str, list[str]] = {}
     found: dict[str, Tool] = {}
     for agent_id, agent in crew.agents.items():
@@ -197,7 +203,7 @@ def tools_of(crew: Crew) -> list[tuple[Tool, list[str]]]:
 
 
 def described_tool(tool: Tool, agents: list[str]) -> dict[str, Any]:
-    """What a tool is and may do, as JSON."""
+    """Return what a tool is and may do, as JSON."""
     reach = tool.reach
     return {
         "tool": tool.name,
@@ -218,7 +224,7 @@ def described_tool(tool: Tool, agents: list[str]) -> dict[str, Any]:
 
 
 def _approval(rule: ApprovalRule | None) -> dict[str, Any] | None:
-    """When a person is asked about calls of a tool; None: never."""
+    """Return when a person is asked about calls of a tool; None: never."""
     if rule is None:
         return None
     when = [{name: _condition(one) for name, one in conditions.items()} for conditions in rule.when]
@@ -232,7 +238,7 @@ def _approval(rule: ApprovalRule | None) -> dict[str, Any] | None:
 
 
 def _condition(condition: Condition) -> dict[str, Any]:
-    """What an argument must be, in the words of the YAML."""
+    """Return what an argument must be, in the words of the YAML."""
     named = {
         "values": condition.values,
         "above": condition.above,
@@ -244,7 +250,7 @@ def _condition(condition: Condition) -> dict[str, Any]:
 
 
 def warning(problem: Problem) -> dict[str, Any]:
-    """A warning of the crew's files."""
+    """Return a warning of the crew's files."""
     return {
         "file": problem.file,
         "line": problem.line,
@@ -254,20 +260,20 @@ def warning(problem: Problem) -> dict[str, Any]:
 
 
 def run_address(run_id: str) -> dict[str, str]:
-    """Where a run is to be seen."""
+    """Return where a run is to be seen."""
     url = f"/api/crew/runs/{run_id}"
     return {"run_id": run_id, "url": url, "events": f"{url}/events"}
 
 
 def accepted(run_id: str, headers: Mapping[str, str] | None = None) -> Response:
-    """What was asked for will be done; where to see it."""
+    """Return 202: the request will be done; with the address to see it."""
     address = run_address(run_id)
     headers = {"Location": address["url"], **(headers or {})}
     return JsonResponse(address, 202, headers=headers)
 
 
 def listed_conversation(one: Conversation) -> dict[str, Any]:
-    """A conversation, as lists show it."""
+    """Return a conversation, as lists show it."""
     return {
         "conversation_id": one.conversation_id,
         "title": one.title,
@@ -280,7 +286,7 @@ def listed_conversation(one: Conversation) -> dict[str, Any]:
 
 
 def whole_conversation(one: Conversation) -> dict[str, Any]:
-    """A conversation, without its exchanges."""
+    """Return a conversation, without its exchanges."""
     user_id = one.owner.partition(":")[2]
     document = {**listed_conversation(one), "metadata": one.metadata, "user_id": user_id or None}
     # `exchanges` are themselves there
@@ -289,7 +295,7 @@ def whole_conversation(one: Conversation) -> dict[str, Any]:
 
 
 def shown_exchange(one: Exchange) -> dict[str, Any]:
-    """One run of a conversation."""
+    """Return one run of a conversation."""
     return {
         "exchange": one.number,
         "run_id": one.run_id,
@@ -305,7 +311,7 @@ def shown_exchange(one: Exchange) -> dict[str, Any]:
 
 
 def _shown_part(one: Said) -> dict[str, Any]:
-    """What was said between query and answer, where the run paused."""
+    """Return what was said between query and answer, where the run paused."""
     return {
         "by": "agent" if one.agent_id else "person",
         "text": one.text,
@@ -315,7 +321,7 @@ def _shown_part(one: Said) -> dict[str, Any]:
 
 
 def shown_summary(one: Summary) -> dict[str, Any]:
-    """What older exchanges come to."""
+    """Return what older exchanges come to."""
     facts = [{"text": f.text, "quote": f.quote, "exchange": f.exchange} for f in one.facts]
     return {
         "version": one.version,
@@ -329,7 +335,7 @@ def shown_summary(one: Summary) -> dict[str, Any]:
 def exported_conversation(
     conversation: Conversation, exchanges: Sequence[Exchange], summary: Summary | None
 ) -> dict[str, Any]:
-    """A conversation with exchanges of it."""
+    """Return a conversation with exchanges of it."""
     return {
         **whole_conversation(conversation),
         "exchanges": [shown_exchange(one) for one in exchanges],

@@ -22,13 +22,13 @@ Endpoint = Callable[[Request], Awaitable[Any]]
 
 
 def caller_of(request: Request) -> Caller:
-    """Who sends a request."""
+    """Return who sends a request."""
     caller: Caller = request.state.caller
     return caller
 
 
 def limits_of(request: Request) -> Limits:
-    """How much each token may ask."""
+    """Return how much each token may ask."""
     limits: Limits = request.app.state.limits
     return limits
 
@@ -45,7 +45,7 @@ def require(request: Request, scope: Scope) -> None:
 
 
 def needing(scope: Scope, endpoint: Endpoint) -> Endpoint:
-    """An endpoint for callers with a scope."""
+    """Return an endpoint for callers with a scope."""
 
     async def checked(request: Request) -> Any:
         require(request, scope)
@@ -56,7 +56,7 @@ def needing(scope: Scope, endpoint: Endpoint) -> Endpoint:
 
 
 def user_of(request: Request, given: str | None) -> str:
-    """Whom a request is for: the token's owner, or whom one that may act for others names.
+    """Return the user a request is for: the token's owner, or the one an acting token names.
 
     "" for nobody in particular. Raises HttpProblem.
     """
@@ -72,7 +72,7 @@ def user_of(request: Request, given: str | None) -> str:
 
 
 async def own_run(request: Request, run_id: str) -> RunRow:
-    """A run, if it is there for the caller; raises UnknownRun as if it were not."""
+    """Return a run, if it is there for the caller; raises UnknownRun as if it were not."""
     caller = caller_of(request)
     # no store is asked for what cannot be an id: PostgreSQL takes no NUL
     if ID.fullmatch(run_id) is None:

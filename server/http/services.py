@@ -36,7 +36,7 @@ class Services:
 
     @classmethod
     def of(cls, crew: Crew, database: Database) -> "Services":
-        """For the runs of a crew."""
+        """Make the services for the runs of a crew."""
         metrics = Metrics(crew)
         runs = Runs(crew, database.store, (log_event, metrics), database.queue, tells=True)
         listeners = Listeners(runs)
@@ -79,6 +79,6 @@ class Services:
 
 
 def services_of(request: Request) -> Services:
-    """The services of the process that answers a request."""
+    """Return the services of the process that answers a request."""
     services: Services = request.app.state.services
     return services

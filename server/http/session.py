@@ -57,13 +57,13 @@ PAGE = """<!doctype html>
 
 
 def ask_for_token(problem: str = "", path: str = "/") -> Response:
-    """A page with a form; it leads on to a page of the console."""
+    """Return a page with a form; it leads on to a page of the console."""
     text = PAGE.format(style=STYLE, problem=escape(problem), path=escape(path))
     return HTMLResponse(text, 401, headers=HEADERS)
 
 
 def open_session(secret: str, path: str = "/", *, is_secure: bool) -> Response:
-    """To a page of the console, with the token in a cookie that no script can read."""
+    """Redirect to a page of the console, with the token in a cookie that no script can read."""
     to = path if PAGE_PATH.fullmatch(path) else "/"
     answer = RedirectResponse(to, 303, headers={"Cache-Control": "no-store"})
     # lax: a link in a mail leads to the console, while what acts is no navigation
@@ -72,7 +72,7 @@ def open_session(secret: str, path: str = "/", *, is_secure: bool) -> Response:
 
 
 async def begin(request: Request) -> Response:
-    """POST /session: show a token in a form; the console follows."""
+    """Answer POST /session: show a token in a form; the console follows."""
     content = bytearray()
     try:
         async for piece in request.stream():

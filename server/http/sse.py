@@ -31,13 +31,13 @@ GOING_DOWN = b": this server is going down; come back with the id of the last ev
 
 
 def frame(run_id: str, event: RunEvent) -> bytes:
-    """An event as it is sent; one that is not stored has no id."""
+    """Return an event as it is sent; one that is not stored has no id."""
     head = f"id: {run_id}:{event.seq}\n" if event.seq is not None else ""
     return f"{head}data: {event.encoded}\n\n".encode()
 
 
 def cannot_read() -> Response:
-    """A stream that ends at once: an EventSource comes back, while it gives up at a 503."""
+    """Return a stream that ends at once: an EventSource comes back, while it gives up at a 503."""
     headers = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
     return Response(RETRY + CANNOT_READ, media_type="text/event-stream", headers=headers)
 
@@ -86,7 +86,7 @@ class EventStream:
                     leaving.cancel()
 
     async def _send(self, writer: "_Writer", stream: anyio.CancelScope) -> bool:
-        """Whether the segment's end was sent."""
+        """Return whether the segment's end was sent."""
         headers = list(HEADERS)
         if self.replayed:
             headers.append((b"idempotency-replayed", b"true"))
@@ -155,7 +155,7 @@ class _Writer:
         self._under_way = 0
 
     def _look(self, seen: int) -> None:
-        """`seen`: the write that was under way at the look before."""
+        """Look at the writes; `seen`: the one that was under way at the look before."""
         if seen and seen == self._under_way:
             self._give_up()
             return

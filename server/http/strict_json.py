@@ -15,7 +15,7 @@ BRACKET = re.compile(rb"[\[\]{}]")
 
 
 def parse_json(content: bytes) -> Any:
-    """What a document says.
+    """Parse what a document says.
 
     Raises:
         ValueError: it is not JSON, too large in keys, items or depth, or has a key twice; the text
@@ -43,7 +43,7 @@ def parse_json(content: bytes) -> Any:
 
 
 def _is_finite(value: Any) -> bool:
-    """Whether no number is read as infinite, as 1e999 is."""
+    """Return whether no number is read as infinite, as 1e999 is."""
     if isinstance(value, dict):
         return all(map(_is_finite, value.values()))
     if isinstance(value, list):

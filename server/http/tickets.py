@@ -23,14 +23,14 @@ SCOPES: frozenset[Scope] = frozenset({"read", "run", "answer"})
 
 
 def make_ticket(token: Token, run_id: str | None) -> str:
-    """A ticket of a caller's, for a run that it sees, or None: for a start."""
+    """Make a ticket of a caller's, for a run that it sees, or None: for a start."""
     until = int(time.time()) + CONNECT_SECONDS
     payload = json.dumps([token.id, run_id, secrets.token_hex(16), until]).encode()
     return f"{_encode(payload)}.{_encode(_sign(token, payload))}"
 
 
 def read_ticket(tokens: Tokens, text: str, *, comes_back: bool) -> Caller | None:
-    """Who shows a ticket; None if it is none of ours, or its time is over.
+    """Read who shows a ticket; None if it is none of ours, or its time is over.
 
     Args:
         tokens: of the server.

@@ -58,7 +58,7 @@ class Delivery:
 
 @asynccontextmanager
 async def delivery(clock: Clock, public_url: str | None) -> AsyncIterator[Delivery]:
-    """A Delivery for a while.
+    """Yield a Delivery for the block.
 
     Args:
         clock: tells the time to those who check a signature.

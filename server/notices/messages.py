@@ -46,7 +46,7 @@ def post_of(
     link: str | None,
     now: float,
 ) -> Post:
-    """The request that tells a channel.
+    """Return the request that tells a channel.
 
     Args:
         channel: who is told.
@@ -73,7 +73,7 @@ def post_of(
 
 
 def email_of(channel: EmailChannel, notice: Notice, link: str | None) -> EmailMessage:
-    """The email that tells a channel; it has the same Message-ID each time."""
+    """Return the email that tells a channel; it has the same Message-ID each time."""
     message = EmailMessage()
     message["Subject"] = _title(notice)
     message["From"] = channel.sender
@@ -87,19 +87,22 @@ def email_of(channel: EmailChannel, notice: Notice, link: str | None) -> EmailMe
 
 
 def link_of(public_url: str | None, notice: Notice) -> str | None:
-    """The address of a run's page, or of all runs; None where the server's own is not known."""
+    """Return the address of a run's page, or of all runs.
+
+    None where the server's own is not known.
+    """
     if public_url is None:
         return None
     return f"{public_url.rstrip('/')}{path_of(notice)}"
 
 
 def path_of(notice: Notice) -> str:
-    """Where a run's page is on its server; that of all runs where it is of none."""
+    """Return where a run's page is on its server; that of all runs where it is of none."""
     return f"/runs/{quote(notice.run_id, safe='')}" if notice.run_id else "/runs"
 
 
 def place_of(channel: WebhookChannel | SlackChannel | NtfyChannel | EmailChannel) -> str:
-    """Where a channel is, for logs: of an address no more than its host."""
+    """Return where a channel is, for logs: of an address no more than its host."""
     if isinstance(channel, EmailChannel):
         return f"{channel.host}:{channel.port}"
     return urlsplit(channel.url.get_secret_value()).netloc.rpartition("@")[2]
@@ -112,7 +115,7 @@ def _document(notice: Notice, link: str | None) -> dict[str, object]:
 
 
 def _signature(secret: SecretStr, key: str, now: float, body: bytes) -> dict[str, str]:
-    """Of Standard Webhooks 1.0, which has a library for most languages."""
+    """Return of Standard Webhooks 1.0, which has a library for most languages."""
     text = secret.get_secret_value()
     given = text.removeprefix("whsec_")
     raw = base64.b64decode(given) if text != given else text.encode()
@@ -132,7 +135,7 @@ def _title(notice: Notice) -> str:
 
 
 def _parts(notice: Notice, link: str | None) -> list[str]:
-    """Of a text for people: the question, what came of it, until when, where."""
+    """Return of a text for people: the question, what came of it, until when, where."""
     parts = [_cut(notice.query, MAX_QUERY), shorten(notice.text, MAX_TEXT)]
     if notice.until is not None:
         parts.append(f"until {notice.until}")

@@ -47,7 +47,7 @@ class NoticeSender:
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def run(self) -> None:
-        """One round after the other, until this is cancelled."""
+        """Do one round after the other, until this is cancelled."""
         clock = self.runs.crew.clock
         async with delivery(clock, self.public_url) as channels:
             try:

@@ -90,7 +90,7 @@ class Connections:
         self.was_full = False
 
     def add(self, address: str) -> bool | None:
-        """A connection came; True: it is one too many, None: it is not even answered."""
+        """Add a connection; return True: it is one too many, None: it is not even answered."""
         self.total += 1
         self.of_address[address] += 1
         if self.of_address[address] > self.most_of_address and address not in self.proxies:
@@ -120,7 +120,7 @@ class Connections:
         )
 
     def remove(self, address: str) -> None:
-        """It has gone."""
+        """Remove a connection that has gone."""
         self.total -= 1
         self.of_address[address] -= 1
         if self.of_address[address] == 0:
@@ -128,7 +128,7 @@ class Connections:
 
 
 def bounded(settings: ServerSettings, refused: Count) -> Callable[..., "BoundedProtocol"]:
-    """Makes the protocol of each connection of a server; raises the limit of open files.
+    """Return what makes the protocol of each connection; raises the limit of open files.
 
     Args:
         settings: of the server.
@@ -186,13 +186,13 @@ class BoundedProtocol(HttpToolsProtocol):
             self._refuse(431)
 
     def on_message_begin(self) -> None:
-        """The first byte of a request."""
+        """Handle the first byte of a request."""
         super().on_message_begin()
         if self._head_bytes is None:
             self._begin_head()
 
     def on_headers_complete(self) -> None:
-        """Its head is complete."""
+        """Handle a complete head."""
         self._head_bytes = None
         self._stop_timer()
         size = sum(len(name) + len(value) for name, value in self.headers)
@@ -214,19 +214,19 @@ class BoundedProtocol(HttpToolsProtocol):
             self._start_timer(BODY_SECONDS)
 
     def on_body(self, body: bytes) -> None:
-        """A part of its body."""
+        """Handle a part of the body."""
         if not self._is_refused:
             super().on_body(body)
 
     def on_message_complete(self) -> None:
-        """It is complete."""
+        """Handle a complete request."""
         self._is_in_body = False
         self._stop_timer()
         if not self._is_refused:
             super().on_message_complete()
 
     def send_400_response(self, msg: str) -> None:
-        """What cannot be read is no request."""
+        """Refuse what cannot be read."""
         self._refuse(400)
 
     def _begin_head(self) -> None:
@@ -276,7 +276,7 @@ class BoundedProtocol(HttpToolsProtocol):
         self._timer = self.loop.call_later(CLOSING_SECONDS, self.transport.close)
 
     def _request_id(self) -> str:
-        """Of the request that is refused: the client's own, where that is valid and has come."""
+        """Return the refused request's id: the client's own, where that is valid and has come."""
         headers = self.headers or ()
         given = next((value for name, value in headers if name == b"x-request-id"), b"")
         text = given.decode("latin-1")

@@ -87,7 +87,7 @@ class Server(uvicorn.Server):
         gc.set_threshold(YOUNG_OBJECTS)
 
     def reload_files(self) -> None:
-        """SIGHUP: read the crew's files again."""
+        """Read the crew's files again, at SIGHUP."""
         loop = asyncio.get_running_loop()
         task = loop.create_task(self._reload(), context=contextvars.Context())
         self.reloading.add(task)
@@ -104,7 +104,7 @@ class Server(uvicorn.Server):
             await services.runs.store.audit.record(entry)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """The first signal: drain. The second: stop at once; what is stored is not lost."""
+        """Drain at the first signal, stop at once at the second; what is stored is not lost."""
         if self.draining is None and self.started:
             # in a context of its own: the signal may come in the middle of a run or a request
             loop = asyncio.get_running_loop()
@@ -124,7 +124,10 @@ class Server(uvicorn.Server):
 
 
 def behind_proxies(app: ASGIApp, proxies: Sequence[str]) -> ASGIApp:
-    """An application whose clients are those that proxies name; the proxy's own address is kept."""
+    """Return an application whose clients are those that proxies name.
+
+    The proxy's own address is kept.
+    """
     inner: Any = ProxyHeadersMiddleware(cast(Any, app), list(proxies))
 
     async def remembering(scope: Scope, receive: Receive, send: Send) -> None:
@@ -136,7 +139,7 @@ def behind_proxies(app: ASGIApp, proxies: Sequence[str]) -> ASGIApp:
 
 
 def listen(settings: ServerSettings) -> socket.socket:
-    """The socket to serve on, bound before anything else is done.
+    """Return the socket to serve on, bound before anything else is done.
 
     Raises:
         SettingsError: the address cannot be had.

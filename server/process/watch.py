@@ -52,13 +52,13 @@ async def watch(reloader: Reloader) -> None:
 
 
 def _is_unwatched(folder: str) -> bool:
-    """Folders of tools: the store's own, which changes all the time; caches; environments."""
+    """Return whether it is a folder of tools: the store's, caches, environments."""
     is_hidden = folder.startswith(".") and not folder.startswith("..")
     return is_hidden or folder in UNWATCHED
 
 
 def _fingerprint(folder: Path) -> str:
-    """Of the crew's files and of its Python files: their contents, or when they changed."""
+    """Return of the crew's files and of its Python files: their contents, or when they changed."""
     digest = hashlib.sha256(read_sources(folder).revision.encode())
     for parent, folders, files in os.walk(folder):
         folders[:] = sorted(name for name in folders if not _is_unwatched(name))

@@ -22,7 +22,7 @@ log = logging.getLogger(__name__)
 def build_worker(
     crew: Crew, database: Database, settings: ServerSettings, at_once: int
 ) -> Starlette:
-    """The application of a worker; its lifespan owns the crew and the database.
+    """Build the application of a worker; its lifespan owns the crew and the database.
 
     Args:
         crew: whose tools it has; runs that were started with another revision keep that.

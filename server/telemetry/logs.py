@@ -65,7 +65,7 @@ class JsonFormatter(logging.Formatter):
     """One JSON object a line."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """The line."""
+        """Format the line."""
         line: dict[str, Any] = {
             "time": _time(record),
             "level": record.levelname.lower(),
@@ -85,7 +85,7 @@ class TextFormatter(logging.Formatter):
     """A line for a terminal."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """The line."""
+        """Format the line."""
         # a path or a tool may hold a line break, or commands for a terminal
         message = visible(record.getMessage()).replace("\n", "\\n").replace("\t", "\\t")
         text = f"{_time(record)[11:23]} {record.levelname:<7} {message}"
@@ -106,7 +106,7 @@ class Masked(logging.Formatter):
         self.formatter, self.secrets = formatter, secrets
 
     def format(self, record: logging.LogRecord) -> str:
-        """The line."""
+        """Format the line."""
         return self.secrets.mask(self.formatter.format(record))
 
 
@@ -164,7 +164,7 @@ def log_uncaught() -> None:
 
 
 def log_event(run_id: str, event: Event) -> None:
-    """A listener: the line that an operator wants of an event; never what users or models say."""
+    """Log what an operator wants of an event; never what users or models say."""
     match event:
         case RunStarted() | RunResumed():
             word = "started" if isinstance(event, RunStarted) else "resumed"
@@ -222,7 +222,7 @@ def _log_thread(given: threading.ExceptHookArgs) -> None:
 
 
 def _printable(text: str) -> str:
-    """Halves of surrogate pairs (of an undecodable file name, say) have no UTF-8 form."""
+    """Replace halves of surrogate pairs, which have no UTF-8 form."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 

@@ -73,14 +73,14 @@ class Metrics(Series):
         self.subscribers.set_function(subscribers)
 
     def set_workers(self, workers: int) -> None:
-        """How many are alive; without a queue there is no such series."""
+        """Set how many are alive; without a queue there is no such series."""
         if self._workers is None:
             text = "Workers that are alive."
             self._workers = Gauge("crew_workers", text, registry=self.registry)
         self._workers.set(workers)
 
     def fail_reload(self) -> None:
-        """The newest files have errors."""
+        """Note that the newest files have errors."""
         self.reload.set(0)
 
     def adopt(self, crew: Crew) -> None:
@@ -166,7 +166,7 @@ class Metrics(Series):
     def set_breakers(
         self, open_by_tool: Mapping[str, bool], open_by_provider: Mapping[str, bool]
     ) -> None:
-        """Which tools are refused now, and which providers not asked."""
+        """Set which tools are refused now, and which providers are not called."""
         for tool, is_open in open_by_tool.items():
             self.breaker_open.labels(tool).set(is_open)
         opened: dict[str, bool] = {}
@@ -178,12 +178,12 @@ class Metrics(Series):
             self.provider_breaker_open.labels(provider).set(is_open)
 
     def set_token_ratios(self, ratios: Mapping[tuple[str, str], float]) -> None:
-        """By how much models' providers count more tokens than are estimated."""
+        """Set by how much models' providers count more tokens than are estimated."""
         for (_, model), ratio in ratios.items():
             self.token_ratio.labels(model).set(ratio)
 
     def set_mcp(self, statuses: Iterable[ServerStatus]) -> None:
-        """How the MCP servers are now."""
+        """Set how the MCP servers are now."""
         for status in statuses:
             name = status.name
             self.mcp_up.labels(name).set(status.state == "up")
@@ -193,15 +193,15 @@ class Metrics(Series):
             self.mcp_counted[name] = status.restarts
 
     def count_notice(self, channel: str, outcome: str) -> None:
-        """A channel was told, or not."""
+        """Count a notice to a channel, sent or not."""
         self.notices.labels(channel, outcome).inc()
 
     def count_schedule(self, schedule: str, outcome: str, times: int) -> None:
-        """So many times of a schedule have come."""
+        """Count so many due times of a schedule."""
         self.schedules.labels(schedule, outcome).inc(times)
 
     def count_stall(self, tool: str, seconds: float) -> None:
-        """A tool has held up the whole process."""
+        """Count that a tool has held up the whole process."""
         self.stalls.labels(self._tool(tool)).inc()
         self.stall_seconds.labels(self._tool(tool)).inc(seconds)
 
@@ -221,16 +221,16 @@ class Metrics(Series):
             self.context_left_out.labels(agent, kind, reason).inc(block.left_out)
 
     def count_chore(self, kind: str, outcome: str, seconds: float) -> None:
-        """A chore was done, or not."""
+        """Count a chore, done or not."""
         self.chores.labels(kind, outcome).inc()
         self.chore_seconds.labels(kind).observe(seconds)
 
     def count_facts(self, outcome: str, count: int) -> None:
-        """So many facts of a summary were kept, or dropped."""
+        """Count facts of a summary that were kept, or dropped."""
         self.summary_facts.labels(outcome).inc(count)
 
     def set_chores(self, waiting: Mapping[ChoreKind, int]) -> None:
-        """How many wait now."""
+        """Set how many wait now."""
         for kind in CHORES:
             self.chores_waiting.labels(kind).set(waiting.get(kind, 0))
 
@@ -245,7 +245,7 @@ class Metrics(Series):
         return name if name in self.tools else OTHER
 
     def as_json(self) -> dict[str, Any]:
-        """The same numbers as a document: by metric, a list of {"labels", "value"}."""
+        """Return the same numbers as a document: by metric, a list of {"labels", "value"}."""
         out: dict[str, list[dict[str, Any]]] = {}
         for family in self.registry.collect():
             for sample in family.samples:
@@ -256,5 +256,5 @@ class Metrics(Series):
 
 
 def _outcome(result: ToolResult) -> str:
-    """How a call has ended; by a limit or a breaker it was not made."""
+    """Return how a call has ended; by a limit or a breaker it was not made."""
     return "refused" if "refused" in result.facts else result.status

@@ -35,7 +35,7 @@ class ConditionConfig(Shape):
         return self
 
     def live(self) -> Condition:
-        """As the executor takes it."""
+        """Return as the executor takes it."""
         other_than = _values(self.not_) if "not_" in self.model_fields_set else None
         return Condition(None, self.above, self.below, self.matches, other_than)
 
@@ -73,7 +73,7 @@ class ApprovalConfig(Shape):
     those whose arguments are as the person says, in all runs, for 90 days."""
 
     def live(self) -> ApprovalRule:
-        """As the executor takes it."""
+        """Return as the executor takes it."""
         given = self.when if isinstance(self.when, list) else [self.when]
         when = tuple({name: _condition(one) for name, one in each.items()} for each in given)
         return ApprovalRule(
@@ -94,7 +94,7 @@ Approval = Annotated[
 
 
 def rule_of(given: ApprovalConfig | bool | None) -> ApprovalRule | None:
-    """When a person is asked; None: never, or as the function says."""
+    """Return when a person is asked; None: never, or as the function says."""
     if isinstance(given, ApprovalConfig):
         return given.live()
     return ApprovalRule() if given else None

@@ -25,7 +25,7 @@ class LimitsConfig(Shape):
     """Calls that may begin at once after a pause."""
 
     def live(self) -> CallLimits:
-        """As the executor takes them."""
+        """Return as the executor takes them."""
         return CallLimits(self.max_concurrent, self.rate_per_second, self.burst)
 
 
@@ -38,7 +38,7 @@ class BreakerConfig(Shape):
     """Calls are refused for so long; then one is made to see whether it works again."""
 
     def live(self) -> BreakerLimits:
-        """As the executor takes them."""
+        """Return as the executor takes them."""
         return BreakerLimits(self.failures, self.open_seconds)
 
 
@@ -53,7 +53,7 @@ BreakerSetting = (
 
 
 def limits_of(given: BreakerConfig | bool | None, *, unless_given: bool) -> BreakerLimits | None:
-    """The limits of a breaker; None: there is none."""
+    """Return the limits of a breaker; None: there is none."""
     if isinstance(given, BreakerConfig):
         return given.live()
     is_on = unless_given if given is None else given
@@ -109,5 +109,5 @@ class SeveralTools(CommonTool):
     """Of the tools' names; the entry's name and `_` unless given."""
 
     def prefix_of(self, entry: str) -> str:
-        """How the names of the tools begin; `entry`: the entry's name."""
+        """Return how the names of the tools begin; `entry`: the entry's name."""
         return f"{entry}_" if self.prefix is None else self.prefix

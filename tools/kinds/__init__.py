@@ -63,7 +63,7 @@ class ToolMaker:
         return Marks(self.folder)
 
     def make(self, name: str, config: ToolConfig) -> Tool | ToolSet:
-        """The tool that an entry describes, or the tools that it describes together.
+        """Make the tool that an entry describes, or the tools that it describes together.
 
         Raises:
             ToolDefinitionError: none can be made of it.
@@ -94,7 +94,7 @@ class ToolMaker:
         return ToolSet(tuple(made)) if isinstance(config, SetOfTools) else made[0]
 
     def list_mcp(self, name: str, config: McpServer) -> list[Definition]:
-        """What an MCP server says of its tools now, also of those that its entry leaves out.
+        """List what an MCP server says of its tools now, also of those that its entry leaves out.
 
         Raises:
             ToolDefinitionError: it cannot be asked.
@@ -103,7 +103,7 @@ class ToolMaker:
         return list_now(self.servers, lease_of(config, plan), keeps=False)
 
     def _mcp_tools(self, name: str, config: McpServer) -> list[Tool]:
-        """The tools of an MCP server."""
+        """Return the tools of an MCP server."""
         lease = lease_of(config, ServerPlan.of(name, config, self.folder, self.marks))
         known = self.locked.get(name) if config.pin else None
         is_locked = known is not None
@@ -116,7 +116,7 @@ class ToolMaker:
             raise
 
     def _api_tools(self, name: str, config: OpenApiTool) -> list[Tool]:
-        """The tools of an OpenAPI document's operations."""
+        """Return the tools of an OpenAPI document's operations."""
         made = []
         found = entries(name, config, self.documents.get(config.document))
         for place, (tool_name, entry) in enumerate(found.items()):
@@ -151,6 +151,6 @@ class ToolMaker:
 
 
 def _with_entry(tool: Tool, config: SingleTool) -> Tool:
-    """The tool that knows which entry it is of."""
+    """Return the tool that knows which entry it is of."""
     digest = hashlib.sha256(config.model_dump_json().encode()).hexdigest()
     return replace(tool, entry_hash=digest)

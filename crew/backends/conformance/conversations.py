@@ -22,13 +22,13 @@ EACH = ChoreRules(title_after=1, unsummarised=2)
 
 
 def start(run_id: str, number: int, **more: object) -> ExchangeStart:
-    """A run that is to be this exchange."""
+    """Start a run that is to be this exchange."""
     start = ExchangeStart(OWNER, ID, run_id, number, AT, "the title", 100)
     return replace(start, **more)  # type: ignore[arg-type] # of a check
 
 
 def ended(run_id: str, number: int, answer: str = "a", rules: ChoreRules = EACH) -> ExchangeEnd:
-    """The end of a run as this exchange."""
+    """Return the end of a run as this exchange."""
     status: RunStatus = "completed" if answer else "failed"
     one = Exchange(number, run_id, f"q{number}", answer, "x", "X", status, AT, AT)
     one = replace(one, transcript=f"all of {answer}" if answer else "")
@@ -79,14 +79,14 @@ async def go_on(
 
 
 async def play(store: RunStore, run_id: str, number: int, answer: str = "a") -> None:
-    """One exchange, from its start to its end."""
+    """Run one exchange, from its start to its end."""
     result = await begin(store, run_id, start(run_id, number))
     assert isinstance(result, Appended), result
     await go_on(store, run_id, ended(run_id, number, answer))
 
 
 async def one_run_at_a_time_is_an_exchange(store: RunStore) -> None:
-    """The second start is refused, and nothing of it is kept; so is a number that is taken."""
+    """Check that a second start is refused and leaves nothing; so is a number that is taken."""
     log = store.conversations
     assert await log.get(OWNER, ID) is None
     first = await begin(store, "r1", start("r1", 1))
@@ -111,7 +111,7 @@ async def one_run_at_a_time_is_an_exchange(store: RunStore) -> None:
 
 
 async def exchanges_are_read_in_order(store: RunStore) -> None:
-    """All of them, or those that models are shown; a failed one has no place among these."""
+    """Check pages of all exchanges, and of those that models are shown, without failed ones."""
     log = store.conversations
     for number, answer in enumerate(("a", "", "c", "d"), 1):
         await play(store, f"r{number}", number, answer)
@@ -126,7 +126,7 @@ async def exchanges_are_read_in_order(store: RunStore) -> None:
 
 
 async def runs_wait_for_their_turn(store: RunStore) -> None:
-    """Ten at most; the one that waited longest goes on when the one at work has ended."""
+    """Check that ten wait at most, and that the oldest goes on when the one at work has ended."""
     log = store.conversations
     await begin(store, "r1", start("r1", 1))
     for number in range(2, 12):
@@ -147,7 +147,7 @@ async def runs_wait_for_their_turn(store: RunStore) -> None:
 
 
 async def a_retried_run_is_the_same_exchange(store: RunStore) -> None:
-    """If no other one came since; its exchange is replaced."""
+    """Check that a retry replaces its exchange, if no other one came since."""
     log = store.conversations
     await play(store, "r1", 1)
     await play(store, "r2", 2, "")
@@ -163,7 +163,7 @@ async def a_retried_run_is_the_same_exchange(store: RunStore) -> None:
 
 
 async def a_key_starts_one_exchange(store: RunStore) -> None:
-    """The same request again starts none, and finds the first."""
+    """Check that the same request again starts none, and finds the first."""
     await begin(store, "r1", start("r1", 1), key="k")
     again = await begin(store, "r2", start("r2", 2), key="k")
     assert isinstance(again, KeyTaken), again
@@ -171,7 +171,7 @@ async def a_key_starts_one_exchange(store: RunStore) -> None:
 
 
 async def conversations_are_listed_by_use(store: RunStore) -> None:
-    """Last used first, in pages; by a part of the title or of a query, in whatever case."""
+    """Check lists: last used first, in pages, by a part of the title or a query, in any case."""
     log = store.conversations
     for number in range(4):
         at = f"2026-01-0{number + 1}T00:00:00.000Z"
@@ -197,7 +197,7 @@ async def conversations_are_listed_by_use(store: RunStore) -> None:
 
 
 async def any_character_is_kept_and_searched(store: RunStore) -> None:
-    """A NUL, which some databases have not, ends up as it is or as the replacement character."""
+    """Check that a NUL is kept as it is or as the replacement character."""
     log = store.conversations
     title, metadata = "\\u0000 y \0", {"a\0": "\0\\\0"}
     assert await log.create(Conversation(OWNER, ID, AT, AT, title, metadata=metadata))
@@ -213,7 +213,7 @@ async def any_character_is_kept_and_searched(store: RunStore) -> None:
 
 
 async def summaries_are_kept_in_versions(store: RunStore) -> None:
-    """The next version only; five stay, and what one covers is known."""
+    """Check that only the next version is taken, and that five stay."""
     log = store.conversations
     for number in range(1, 8):
         await play(store, f"r{number}", number)
@@ -240,7 +240,7 @@ async def summaries_are_kept_in_versions(store: RunStore) -> None:
 
 
 async def conversations_are_forked(store: RunStore) -> None:
-    """With the exchanges up to a number, and the summary of those."""
+    """Check that a fork has the exchanges up to a number, and their summary."""
     log = store.conversations
     for number in range(1, 5):
         await play(store, f"r{number}", number)
@@ -261,7 +261,7 @@ async def conversations_are_forked(store: RunStore) -> None:
 
 
 async def a_deleted_conversation_leaves_nothing(store: RunStore) -> None:
-    """Runs, events, receipts, notices, summaries, chores; not while a run is at work."""
+    """Check that a deletion leaves no rows, and is refused while a run is at work."""
     log = store.conversations
     await begin(store, "r1", start("r1", 1), key="k")
     assert await log.delete(OWNER, ID) == "busy"
@@ -284,7 +284,7 @@ async def a_deleted_conversation_leaves_nothing(store: RunStore) -> None:
 
 
 async def chores_wait_until_they_are_done(store: RunStore) -> None:
-    """Made by ends of runs, once; given to one at a time, who has it until it is over."""
+    """Check that ends of runs make chores once, and that one worker at a time has each."""
     chores, later = store.chores, "2027-01-01T00:00:00.000Z"
     await play(store, "r1", 1)
     assert await chores.counts() == {"title": 1}
@@ -318,7 +318,7 @@ async def chores_wait_until_they_are_done(store: RunStore) -> None:
 
 
 async def a_run_that_is_over_keeps_no_conversation_busy(store: RunStore) -> None:
-    """Whoever ended it: an older version writes no exchange."""
+    """Check it also for runs that an older version has ended, which writes no exchange."""
     log = store.conversations
     await begin(store, "r1", start("r1", 1))
     over = sample_row("r1", "completed", user_id="ann", conversation_id=ID, ended_at=AT)

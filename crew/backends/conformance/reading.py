@@ -30,7 +30,7 @@ from crew.journal.store import RunStore
 
 
 async def what_is_written_is_read(store: RunStore) -> None:
-    """Rows whole, events in order and in pages."""
+    """Check that rows are read whole, and events in order and in pages."""
     epoch = await begin(store, "r1", events=3)
     await store.append(Write("r1", sample_records(4, 7), epoch=epoch))
     assert await store.row("r1") == sample_row("r1")
@@ -44,7 +44,7 @@ async def what_is_written_is_read(store: RunStore) -> None:
 
 
 async def an_abandoned_write_is_written(store: RunStore) -> None:
-    """A write is done even if its caller is cancelled."""
+    """Check that a write is done even if its caller is cancelled."""
     writing = asyncio.create_task(begin(store, "r1", events=2))
     await asyncio.sleep(0)
     writing.cancel()
@@ -55,7 +55,7 @@ async def an_abandoned_write_is_written(store: RunStore) -> None:
 
 
 async def a_status_is_compared_and_swapped(store: RunStore) -> None:
-    """A wrong expectation writes nothing and says what the status is; of many at once one wins."""
+    """Check that a wrong expectation writes nothing, and that of many at once one wins."""
     await begin(store, "r1", status="paused")
     wrong = Write("r1", sample_records(2, 2), sample_row("r1"), expected="running")
     assert await store.append(wrong) == StatusDiffers("paused")
@@ -70,7 +70,7 @@ async def a_status_is_compared_and_swapped(store: RunStore) -> None:
 
 
 async def a_number_is_given_once(store: RunStore) -> None:
-    """Writing an event again is an error and changes nothing; writes beside it go through."""
+    """Check that writing an event again fails and changes nothing."""
     await begin(store, "r1", events=2)
     again = Write("r1", sample_records(2, 3), sample_row("r1", "failed"))
     writes = [store.append(again)]
@@ -85,7 +85,7 @@ async def a_number_is_given_once(store: RunStore) -> None:
 
 
 async def an_event_joins_on(store: RunStore) -> None:
-    """Where the one before it is gone, nothing is written, and the events go on from there."""
+    """Check that nothing is written where the event before it is gone."""
     epoch = await begin(store, "r1", events=2)
     paused = await begin(store, "r2", status="paused")
     writes = [
@@ -104,7 +104,7 @@ async def an_event_joins_on(store: RunStore) -> None:
 
 
 async def rows_of_an_owner_are_listed_alone(store: RunStore) -> None:
-    """By status and in pages, too."""
+    """Check lists of one owner, by status and in pages, too."""
     for n in range(6):
         row = sample_row(f"r{n}", owner="a" if n % 2 else "b")
         await store.append(Write(row.run_id, sample_records(1, 1), row))
@@ -116,7 +116,7 @@ async def rows_of_an_owner_are_listed_alone(store: RunStore) -> None:
 
 
 async def rows_are_found_in_whatever_case(store: RunStore) -> None:
-    """Also where a letter has two lower-case forms, or none of one character, or is a ligature."""
+    """Check letters with two lower-case forms, with none of one character, and ligatures."""
     known = {
         "ĐĨA CỨNG đầy": ("đĩa cứng", "ĐẦY"),
         "Große Straße": ("STRASSE", "große"),
@@ -133,7 +133,7 @@ async def rows_are_found_in_whatever_case(store: RunStore) -> None:
 
 
 async def rows_are_found_by_what_they_have(store: RunStore) -> None:
-    """By a part of the query, by agent and by time; oldest first if that is wanted."""
+    """Check filters by a part of the query, by agent and by time, and the order."""
     queries = ("Disk FULL on db-1", "đĩa đầy 100%", "all good", "disk_full")
     for n, query in enumerate(queries):
         more: dict[str, Any] = {"query": query, "agent_id": f"a{n % 2}"}
@@ -157,7 +157,7 @@ async def rows_are_found_by_what_they_have(store: RunStore) -> None:
 
 
 async def rows_are_listed_newest_first(store: RunStore) -> None:
-    """By status and in pages; and counted."""
+    """Check lists by status and in pages, and counts."""
     epochs = {}
     for n in range(5):
         epochs[n] = await begin(store, f"r{n}", status="paused" if n % 2 else "running")
@@ -173,7 +173,7 @@ async def rows_are_listed_newest_first(store: RunStore) -> None:
 
 
 async def a_key_starts_one_thing(store: RunStore) -> None:
-    """Of many at once with one key one is written; the others learn what it started."""
+    """Check that of many writes with one key one is done, and that the others get its result."""
     records = [IdempotencyRecord("key", f"print{n}", f"r{n}", 0) for n in range(8)]
     writes = []
     for one in records:
@@ -190,7 +190,7 @@ async def a_key_starts_one_thing(store: RunStore) -> None:
 
 
 async def a_refused_write_keeps_no_key(store: RunStore) -> None:
-    """A write that is refused for its status leaves its key free."""
+    """Check that a write that is refused for its status leaves its key free."""
     await begin(store, "r1")
     record = IdempotencyRecord("key", "print", "r1", 1)
     write = Write("r1", sample_records(2, 2), sample_row("r1"), "paused", record)
@@ -199,7 +199,7 @@ async def a_refused_write_keeps_no_key(store: RunStore) -> None:
 
 
 async def large_events_come_in_small_pages(store: RunStore) -> None:
-    """One that is larger than a page comes alone."""
+    """Check that an event that is larger than a page comes alone."""
     sizes = [10, MAX_PAGE_BYTES + 10, MAX_PAGE_BYTES // 2, MAX_PAGE_BYTES // 2, 10]
     large = [Record(n, "x" * size, "y") for n, size in enumerate(sizes, 1)]
     await store.append(Write("r1", large, sample_row("r1")))
@@ -217,7 +217,7 @@ async def large_events_come_in_small_pages(store: RunStore) -> None:
 
 
 async def a_page_says_whether_it_is_the_last(store: RunStore) -> None:
-    """Of one with as many events as were asked for it is not known."""
+    """Check it, but for a page with exactly as many events as were requested."""
     await begin(store, "r1")
     await store.append(Write("r1", sample_records(2, 5), epoch=1))
     pages = [await store.records("r1", after, 2) for after in (0, 2, 3, 4, 5)]
@@ -228,7 +228,7 @@ async def a_page_says_whether_it_is_the_last(store: RunStore) -> None:
 
 
 async def lists_have_short_answers(store: RunStore) -> None:
-    """The whole is in the run's own row."""
+    """Check that lists have the beginning of an answer, and the run's own row the whole."""
     answer = "đ" * MAX_LISTED_BYTES
     for run_id, text in (("r1", answer), ("r2", "short"), ("r3", None)):
         await begin(store, run_id, status="completed", answer=text)

@@ -17,13 +17,13 @@ LOOK_SECONDS = 0.01
 
 
 def sample_row(run_id: str, status: RunStatus = "running", **more: object) -> RunRow:
-    """A row with something in every field that a store has to keep."""
+    """Return a row with something in every field that a store has to keep."""
     row = RunRow(run_id, "crew", status, "què?", DAY.format(1), "req", "rev", "scripted")
     return replace(row, usage=Usage(1, 2, 0.5), **more)  # type: ignore[arg-type] # fields of RunRow
 
 
 def sample_records(first: int, last: int) -> list[Record]:
-    """Events of these numbers."""
+    """Return events of these numbers."""
     public = {"type": "warning", "agent": "a", "timestamp": DAY.format(1), "metadata": {}}
     numbers = range(first, last + 1)
     return [
@@ -40,19 +40,19 @@ async def begin(
 
 
 async def epoch_of(store: RunStore, write: Write) -> int:
-    """The epoch of a write that must be stored."""
+    """Return the epoch of a write that must be stored."""
     result = await store.append(write)
     assert isinstance(result, Appended), result
     return result.epoch
 
 
 async def run_ids(store: RunStore, status: RunStatus | None = None) -> list[str]:
-    """The runs that are listed."""
+    """Return the runs that are listed."""
     return [row.run_id for row in await store.rows(RunFilter(status))]
 
 
 async def is_lost(store: RunStore, write: Write) -> bool:
-    """Whether a write is refused since another process has claimed the run."""
+    """Return whether a write is refused since another process has claimed the run."""
     try:
         await store.append(write)
     except LostRun:

@@ -35,7 +35,7 @@ from tools.clock import rfc3339
 
 
 async def pauses_become_due(store: RunStore) -> None:
-    """Earliest first, by the store's time; each for one process, and again after a while."""
+    """Check that due pauses come earliest first, each to one process, and again after a while."""
     hours = {"r3": -1, "r1": -3, "r2": -2, "later": 1}
     until = {name: rfc3339(store.now() + timedelta(hours=n)) for name, n in hours.items()}
     for run_id, moment in until.items():
@@ -54,12 +54,12 @@ async def pauses_become_due(store: RunStore) -> None:
 
 
 async def due(store: RunStore, limit: int = 9, seconds: float = 3600.0) -> list[str]:
-    """The runs whose pause is over and that are given to this process."""
+    """Return the runs whose pause is over and that are given to this process."""
     return [row.run_id for row in await store.due_pauses(limit, seconds)]
 
 
 async def what_owners_store_is_known(store: RunStore) -> None:
-    """Of each, what its runs take that ended or paused; nothing where events are deleted."""
+    """Check the bytes of each owner's ended and paused runs, without deleted events."""
     paused = sample_row("p", "paused", owner="eve", stored_bytes=30, pause_seq=1)
     await store.append(Write("p", sample_records(1, 1), paused))
     assert await store.stored_bytes("eve") == 30
@@ -89,7 +89,7 @@ async def what_owners_store_is_known(store: RunStore) -> None:
 
 
 async def what_is_old_is_purged(store: RunStore) -> None:
-    """First the events, then the run; of long runs all but the newest; open runs stay."""
+    """Check the order: events first, then runs; of long runs all but the newest; open runs stay."""
     old = sample_row("old", "completed", ended_at=DAY.format(5), last_seq=10, revision="rev 2")
     for run_id, day, revision in (("new", 9, "rev 1"), ("old", 5, "rev 2"), ("older", 1, "rev 3")):
         ended_at = DAY.format(day)
@@ -123,7 +123,7 @@ async def what_is_old_is_purged(store: RunStore) -> None:
 
 
 async def the_oldest_are_known(store: RunStore) -> None:
-    """How far back there is anything, and a time before which so many have ended."""
+    """Check how far back a store reaches, and the time before which so many runs have ended."""
     assert (await store.reach()).runs_since is None
     assert await store.oldest_end(2, with_events=False) is None
     for day in (5, 3, 4):
@@ -144,7 +144,7 @@ async def the_oldest_are_known(store: RunStore) -> None:
 
 
 async def revisions_are_kept_while_needed(store: RunStore) -> None:
-    """With the last run that was started with it, and after a while, a revision is purged."""
+    """Check that a revision is purged some time after the last run that was started with it."""
     files = '{"crew.yaml": "è"}'
     revisions = ("rev", "unused", "fresh", "paused", "running")
     for revision in revisions:
@@ -166,7 +166,7 @@ async def revisions_are_kept_while_needed(store: RunStore) -> None:
 
 
 async def the_store_says_whether_it_can_be_written(store: RunStore) -> None:
-    """A probe writes, and changes nothing."""
+    """Check that a probe writes, and changes nothing."""
     await begin(store, "r1")
     await store.probe()
     assert store.failing is None
@@ -174,7 +174,7 @@ async def the_store_says_whether_it_can_be_written(store: RunStore) -> None:
 
 
 async def processes_know_of_each_others_listeners(store: RunStore) -> None:
-    """Where a store is shared: who else listens, for as long as was announced."""
+    """Check, where a store is shared, that listeners are known for as long as was announced."""
     await store.announce_listeners("here", ["r1"], 60)
     assert await store.has_listeners("r1", "elsewhere") is store.shared
     assert not await store.has_listeners("r1", "here")
@@ -183,7 +183,7 @@ async def processes_know_of_each_others_listeners(store: RunStore) -> None:
 
 
 async def a_watch_is_notified(store: RunStore) -> None:
-    """Of what is stored or published, where others may write; nobody else does where not.
+    """Check that a watch is notified of what others store or publish.
 
     Of a run's beginning nobody need be: who looks for it finds it. What was stored comes with the
     notice, or is read.
@@ -219,7 +219,7 @@ async def a_watch_is_notified(store: RunStore) -> None:
 
 
 async def where_runs_are_is_known(store: RunStore) -> None:
-    """Status and newest event of many at once, also where the events are purged."""
+    """Check status and newest event of many runs at once, also where the events are purged."""
     await begin(store, "r1", events=3)
     ended = sample_row("r2", "completed", ended_at=DAY.format(1), last_seq=2)
     await store.append(Write("r2", sample_records(1, 2), ended))
@@ -236,7 +236,7 @@ async def where_runs_are_is_known(store: RunStore) -> None:
 
 
 async def acts_are_kept(store: RunStore) -> None:
-    """Newest first, all of them, found by action and run; old ones are deleted a few at a time."""
+    """Check that entries are listed newest first, found by action and run, and deleted in parts."""
     acts = [
         AuditEntry(DAY.format(1), "start", "shop", "10.0.0.1", "r1", "q1"),
         AuditEntry(DAY.format(2), "refused", "", "::1", None, "q2", "needs admin"),
@@ -256,7 +256,7 @@ async def acts_are_kept(store: RunStore) -> None:
 
 
 async def a_segment_keeps_who_began_it(store: RunStore) -> None:
-    """In its transaction; what is refused leaves no entry."""
+    """Check that the entry is in the segment's transaction, and that a refusal leaves none."""
     began = AuditEntry(DAY.format(1), "start", "shop", "10.0.0.1", "r9", "q1", "x")
     key = IdempotencyRecord("k", "f", "r9", 0)
     first = Write("r9", sample_records(1, 1), sample_row("r9"), idempotency=key, entry=began)
@@ -271,7 +271,7 @@ async def a_segment_keeps_who_began_it(store: RunStore) -> None:
 
 
 async def grants_are_kept_until_they_end(store: RunStore) -> None:
-    """Newest first, found by their tools; each is there once, and gone when it is revoked."""
+    """Check that grants are found by their tools, newest first, until they are revoked."""
     made = [
         Grant(f"g{n}", "pay", definition, "a", {"to": [n, "è"]}, "ann", "r1", DAY.format(n), until)
         for n, definition, until in (
@@ -294,7 +294,7 @@ async def grants_are_kept_until_they_end(store: RunStore) -> None:
 
 
 async def notices_are_kept_until_they_are_sent(store: RunStore) -> None:
-    """Written with their event or not at all; given to one at a time, earliest first."""
+    """Check that notices are written with their event, and each is taken once, in order."""
     made = [
         Notice(f"r1:{n}:{to}", to, "done", DAY.format(n), "crew", "r1", n, "completed", *rest)
         for n, to in ((3, "chat"), (2, "chat"), (2, "mail"))
@@ -331,7 +331,7 @@ async def notices_are_kept_until_they_are_sent(store: RunStore) -> None:
 
 
 async def schedules_are_taken_further_by_one(store: RunStore) -> None:
-    """Who knows the newest version replaces the state; what is forgotten begins anew."""
+    """Check that only the newest version is replaced, and that a forgotten one begins anew."""
     first = ScheduleState("0 7 * * * UTC", DAY.format(1))
     second = replace(first, due_at=DAY.format(2), pending=True, run_id="r1")
     assert await store.schedules.states() == {}

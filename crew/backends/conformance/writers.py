@@ -15,7 +15,7 @@ from crew.journal.store import RunStore
 
 
 async def a_former_writer_is_refused(store: RunStore) -> None:
-    """After a claim neither its events nor its row are written; of many claims one wins."""
+    """Check that a former writer's events and row are refused, and that of many claims one wins."""
     first = await begin(store, "r1", events=2)
     assert await epoch_of(store, Write("r1", sample_records(3, 3), epoch=first)) == first
     claim = await store.claim("r1")
@@ -31,7 +31,7 @@ async def a_former_writer_is_refused(store: RunStore) -> None:
 
 
 async def only_running_runs_are_claimed(store: RunStore) -> None:
-    """Not paused or ended ones; an answer takes a run from whoever wrote it before."""
+    """Check that paused and ended runs are not claimed, and that an answer takes over a run."""
     paused = await begin(store, "r1", status="paused")
     assert await store.claim("r1") is None
     assert await store.claim("none") is None
@@ -45,14 +45,17 @@ async def only_running_runs_are_claimed(store: RunStore) -> None:
 
 
 async def claimed(store: RunStore, run_id: str) -> tuple[int, int]:
-    """A claim that must succeed: its epoch, and how many there were since the newest event."""
+    """Return a claim that must succeed.
+
+    Its epoch, and how many there were since the newest event.
+    """
     claim = await store.claim(run_id)
     assert claim is not None
     return claim.epoch, claim.claims
 
 
 async def claims_without_progress_are_counted(store: RunStore) -> None:
-    """An event begins the count anew; a claim that is released in good order does not count."""
+    """Check that an event resets the count, and that a released claim does not count."""
     epoch = await begin(store, "r1")
     await begin(store, "r2")
     assert await store.claims(["r1", "r2", "none"]) == {}
@@ -71,7 +74,7 @@ async def claims_without_progress_are_counted(store: RunStore) -> None:
 
 
 async def cancellations_are_kept(store: RunStore) -> None:
-    """Until the run has ended."""
+    """Check that a cancellation is kept until the run has ended."""
     epoch = await begin(store, "r1")
     await begin(store, "r2")
     for name in ("r1", "none"):
@@ -88,7 +91,7 @@ async def cancellations_are_kept(store: RunStore) -> None:
 
 
 async def a_retried_run_is_not_cancelled(store: RunStore) -> None:
-    """What was to end the segment that has failed does not end the next one."""
+    """Check that a cancellation of the failed segment does not end the next one."""
     epoch = await begin(store, "r1")
     await store.request_cancellation("r1", "cancelled")
     failed = sample_row("r1", "failed", ended_at=DAY.format(1))

@@ -68,7 +68,7 @@ class Address:
                 raise StoreError(f"CREW_DATABASE_URL: {PARAMETER} is on or off")
 
     def options(self, application: str, *, of_queue: bool = False) -> dict[str, Any]:
-        """How to connect: keyword arguments of asyncpg's.
+        """Return how to connect: keyword arguments of asyncpg's.
 
         Args:
             application: as which.
@@ -82,7 +82,7 @@ class Address:
         return {"server_settings": settings}
 
     def explain(self, error: Exception) -> str:
-        """What an error of the database means for the operator."""
+        """Explain what an error of the database means for the operator."""
         reason = str(error) or type(error).__name__
         if self.prepares and isinstance(error, POOLER_ERRORS):
             return f"{reason}; {POOLER}"
@@ -90,7 +90,7 @@ class Address:
 
 
 def without_secrets(url: str) -> str:
-    """A URL without what may be secret in it."""
+    """Return a URL without what may be secret in it."""
     try:
         parts = urlsplit(url)
         port = f":{parts.port}" if parts.port else ""

@@ -60,5 +60,5 @@ class PostgresChores:
 
 
 def _key(chore: Chore) -> tuple[object, ...]:
-    """What makes it the one that was taken."""
+    """Return what makes it the one that was taken."""
     return (chore.kind, chore.owner, chore.key, chore.attempts, chore.due_at)

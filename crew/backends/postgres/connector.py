@@ -32,10 +32,10 @@ class AsyncpgConnector(BaseAsyncConnector):
         self._types: dict[str, list[str]] = {}
 
     async def open_async(self, pool: Any = None) -> None:
-        """The server opens its connections when they are needed."""
+        """Do nothing: the server opens its connections when they are needed."""
 
     async def close_async(self) -> None:
-        """The server is closed by the store."""
+        """Do nothing: the store closes the server."""
 
     async def execute_query_async(self, query: str, **arguments: Any) -> None:
         """Run a statement."""
@@ -83,7 +83,7 @@ class AsyncpgConnector(BaseAsyncConnector):
             raise ConnectorException from error
 
     def _translate(self, query: str) -> tuple[str, list[str]]:
-        """`%(name)s` -> `$1`, a name that is used again with the same number."""
+        """Translate `%(name)s` to `$1`, a name that is used again to the same number."""
         if query not in self._statements:
             names: list[str] = []
 
@@ -115,7 +115,7 @@ def _put(received: "asyncio.Queue[tuple[str, str]]", channel: str, payload: str)
 
 
 def _convert(value: Any, type_: str) -> Any:
-    """A value as asyncpg takes it: it converts nothing to text by itself."""
+    """Return a value as asyncpg takes it: it converts nothing to text by itself."""
     if type_ in TEXT_TYPES and value is not None and not isinstance(value, str):
         return str(value)
     return value

@@ -124,7 +124,7 @@ async def _locked(connection: Connection, owner: str, conversation_id: str) -> C
 
 
 async def _freed(connection: Connection, known: Conversation | None) -> Conversation | None:
-    """Not busy with a run that has ended, or is not there: an older version may have ended it."""
+    """Free a conversation of a run that has ended (an older version may have) or is not there."""
     if known is None or known.busy is None:
         return known
     sql = "SELECT 1 FROM crew_runs WHERE run_id = $1 AND ended_at IS NULL"

@@ -55,7 +55,7 @@ async def read_state(connection: Connection, address: Address) -> ServerState:
 
 
 def examine(state: ServerState, connections: int) -> list[Finding]:
-    """Findings about a server; `connections`: that each process may have."""
+    """Examine findings about a server; `connections`: that each process may have."""
     findings = [*_durability(state.settings), *_use(state, connections)]
     if any(one.level == "error" for one in findings):
         return findings

@@ -43,7 +43,7 @@ class HeartbeatSettings:
 
     @classmethod
     def of(cls, url: str, stall_seconds: float, log_format: str) -> "HeartbeatSettings":
-        """For the worker of a database."""
+        """Make the settings for the worker of a database."""
         address = Address.of(url)
         options = address.options("crew heartbeat")
         return cls(address.url, options, HEARTBEAT_STATEMENTS, stall_seconds, log_format)
@@ -78,7 +78,7 @@ class Heartbeat:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[HeartbeatProcess]:
-        """The process, ended with the block."""
+        """Yield the process, ended with the block."""
         # -P: what lies beside the script must not hide a package
         process = await asyncio.create_subprocess_exec(
             sys.executable, "-P", str(SENDER), stdin=asyncio.subprocess.PIPE

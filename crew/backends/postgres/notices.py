@@ -162,7 +162,7 @@ class Notices:
             connection.terminate()
 
     def _notify_all_watches(self) -> None:
-        """What was sent while nobody listened is found by looking."""
+        """Notify all watches: what was sent while none listened is found by looking."""
         for watches in list(self._watches.values()):
             for watch in watches:
                 watch.notify(None)

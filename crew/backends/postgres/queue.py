@@ -122,7 +122,9 @@ class JobQueue:
             return int(await connection.fetchval(WAITING, owner, most))
 
     async def fetch(self, worker_id: int, ended: Sequence[int] = ()) -> Fetched:
-        """A job that may be done now, given to a worker; jobs that have ended are ended before.
+        """Fetch a job that may be done now, given to a worker.
+
+        Jobs that have ended are ended before.
 
         Jobs that come later are notified. Raises StoreError.
         """
@@ -155,7 +157,7 @@ class JobQueue:
         return Fetched(Job.from_row(first), opened, first["waiting"] > 1)
 
     async def end(self, ended: Sequence[int]) -> int:
-        """Jobs have ended; how many of them had not been ended before. Raises StoreError."""
+        """End jobs; return how many of them had not been ended before. Raises StoreError."""
         return len(await self.connector.execute_query_all_async(END_JOBS, ended=ended))
 
     async def take_place(self, name: str, limit: int, holder: str, seconds: float) -> bool:
@@ -204,7 +206,7 @@ class JobQueue:
             return len(workers), max(0, running - played)
 
     async def _workers(self) -> set[int]:
-        """The workers that are alive."""
+        """Return the workers that are alive."""
         sql = "SELECT id FROM crew_workers WHERE until > now()"
         async with self.server.connection() as connection:
             return {row["id"] for row in await connection.fetch(sql)}
@@ -215,7 +217,7 @@ class JobQueue:
             await connection.execute(ANNOUNCE_WORKER, worker_id, seconds, LATE_SECONDS)
 
     async def has_been_there(self, seconds: float) -> bool:
-        """Whether the database was there for so long: heartbeats of a worker came in time.
+        """Return whether the database was there for so long: heartbeats of a worker came in time.
 
         Raises StoreError.
         """
@@ -223,12 +225,12 @@ class JobQueue:
             return bool(await connection.fetchval(HAS_BEEN_THERE, seconds, LATE_SECONDS))
 
     async def withdraw_worker(self, worker_id: int) -> None:
-        """A worker stops; raises StoreError."""
+        """Remove a worker that stops; raises StoreError."""
         async with self.server.connection(writes=True) as connection:
             await connection.execute(WITHDRAW_WORKER, worker_id)
 
     async def runs_without_job(self) -> list[tuple[str, int]]:
-        """Some runs that go on and have no job, with their epochs; raises StoreError."""
+        """Return some runs that go on and have no job, with their epochs; raises StoreError."""
         async with _answer_in_time(), self.server.connection() as connection:
             found = await connection.fetch(RUNS_WITHOUT_JOB)
             return [(row["run_id"], row["epoch"]) for row in found]
@@ -236,7 +238,7 @@ class JobQueue:
 
 @asynccontextmanager
 async def _answer_in_time() -> AsyncIterator[None]:
-    """A time limit that is raised as StoreUnavailable."""
+    """Yield a time limit that is raised as StoreUnavailable."""
     try:
         async with asyncio.timeout(TIMEOUT_SECONDS):
             yield

@@ -15,18 +15,18 @@ Found = Sequence[Mapping[str, Any] | asyncpg.Record]
 
 
 def run_row(text: str, answer: str | None) -> RunRow:
-    """A run's row, with its answer."""
+    """Return a run's row, with its answer."""
     return replace(ROW.validate_json(text), answer=answer)
 
 
 def page_of(found: Found, limit: int) -> Page:
-    """What RECORDS finds, of so many at most."""
+    """Return what RECORDS finds, of so many at most."""
     records = [Record(one["seq"], one["public"], one["event"]) for one in found]
     return Page(records, is_last=not found or len(found) == found[0]["found"] < limit)
 
 
 def opened_of(found: Found) -> Opened | None:
-    """What OPEN finds; None: no such run."""
+    """Return what OPEN finds; None: no such run."""
     if not found or found[0]["row"] is None:
         return None
     row = run_row(found[0]["row"], found[0]["answer"])

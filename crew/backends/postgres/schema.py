@@ -111,7 +111,7 @@ async def _migrate(url: str) -> None:
 
 
 async def _version(url: str, table: str, version: str) -> object:
-    """What a table of versions has, without a right to change anything; None without the table."""
+    """Return a table of versions, with the right to read alone; None without the table."""
     async with _connected(url) as connection:
         if await connection.fetchval("SELECT to_regclass($1)", table) is None:
             return None
@@ -121,7 +121,7 @@ async def _version(url: str, table: str, version: str) -> object:
 
 @asynccontextmanager
 async def _migrating(url: str) -> AsyncIterator[Connection]:
-    """A connection that changes the schema while no other process does; raises StoreError."""
+    """Yield a connection that changes the schema while no other process does; raises StoreError."""
     async with _connected(url) as connection, connection.transaction():
         await connection.execute("SELECT pg_advisory_xact_lock($1)", MIGRATION_LOCK)
         yield connection
@@ -129,7 +129,7 @@ async def _migrating(url: str) -> AsyncIterator[Connection]:
 
 @asynccontextmanager
 async def _connected(url: str) -> AsyncIterator[Connection]:
-    """A connection by itself; failures are raised as StoreError."""
+    """Yield a connection by itself; failures are raised as StoreError."""
     address = Address.of(url)
     name = address.name
     try:

@@ -56,7 +56,7 @@ class PostgresServer:
 
     @asynccontextmanager
     async def connection(self, *, writes: bool = False) -> AsyncIterator[Connection]:
-        """A connection for some statements; failures are raised as StoreError.
+        """Yield a connection for some statements; failures are raised as StoreError.
 
         Without prepared statements they are one transaction.
         """
@@ -148,11 +148,11 @@ def _passes(error: asyncpg.PostgresError) -> bool:
 
 
 async def _keep(connection: object) -> None:
-    """A connection returns to the pool as it is."""
+    """Leave a connection as it is when it returns to the pool."""
 
 
 async def _read_json(connection: asyncpg.Connection) -> None:
-    """JSON columns are Python values; only the queue has any.
+    """Have JSON columns read as Python values; only the queue has any.
 
     In their binary form, since a composite type cannot have a part in text.
     """

@@ -17,10 +17,10 @@ class SharedTime:
         self._sample, self._taken = sample, clock.monotonic()
 
     def now(self) -> datetime:
-        """The database's time."""
+        """Return the database's time."""
         return self._sample + timedelta(seconds=self.clock.monotonic() - self._taken)
 
     def set(self, sample: datetime) -> None:
-        """The database's time now, as it has just answered."""
+        """Set the database's time, as it has just answered."""
         if abs(sample - self.now()) > TOLERANCE:
             self._sample, self._taken = sample, self.clock.monotonic()

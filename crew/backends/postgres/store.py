@@ -124,7 +124,7 @@ class PostgresStore:
         return result
 
     async def _written_before(self, write: Write) -> Appended:
-        """An earlier try may have been written, though the connection broke before its answer."""
+        """Return whether an earlier try was written: the connection broke before its answer."""
         if write.epoch is not None:
             async with self.server.connection() as connection:
                 if await is_written(connection, write):

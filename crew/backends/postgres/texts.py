@@ -8,10 +8,10 @@ ESCAPED_NUL = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")
 
 
 def as_text(text: str) -> str:
-    """A text for a column, or to search for."""
+    """Return a text for a column, or to search for."""
     return text.replace(NUL, REPLACEMENT)
 
 
 def as_json(document: bytes) -> str:
-    """A document of which the database reads parts."""
+    """Return a document of which the database reads parts."""
     return ESCAPED_NUL.sub(rf"\1{REPLACEMENT}", document.decode())

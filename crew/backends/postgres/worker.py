@@ -198,7 +198,7 @@ class Worker:
                 self._have_ended(ended)
 
     def _have_ended(self, ended: list[int]) -> None:
-        """These jobs are in the queue no more."""
+        """Note that these jobs are in the queue no more."""
         self._ended.difference_update(ended)
         if self._next_fetch is not None:
             self._next_fetch.cancel()
@@ -230,7 +230,7 @@ class Worker:
             await self._queue_runs_without_job()
 
     async def _own_abandoned_jobs(self) -> list[Job]:
-        """Jobs given to this worker whose answer was lost, or that could not be ended."""
+        """Return jobs given to this worker whose answer was lost, or that could not be ended."""
         async with self._fetching:
             status = Status.DOING.value
             own = await self.manager.list_jobs_async(worker_id=self._id, status=status)
@@ -252,7 +252,7 @@ class Worker:
     async def _try(
         self, work: Coroutine[Any, Any, Any], within: float | None = TIMEOUT_SECONDS
     ) -> Any:
-        """The result; None where the database fails, or does not answer `within` seconds."""
+        """Return the result; None where the database fails, or does not answer `within` seconds."""
         try:
             async with asyncio.timeout(within):
                 result = await work

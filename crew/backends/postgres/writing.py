@@ -36,7 +36,7 @@ from crew.journal.rows import (
 
 
 async def go_on(connection: Connection, write: Write, epoch: int) -> Appended:
-    """What a run's writer adds: one statement, so that it takes one trip to the server."""
+    """Return what a run's writer adds: one statement, so that it takes one trip to the server."""
     assert write.entry is None, "who began a segment is kept with its first write"
     if not write.notices and write.exchange is None:
         return await _add(connection, write, epoch)
@@ -65,7 +65,7 @@ async def _add(connection: Connection, write: Write, epoch: int) -> Appended:
 
 
 async def begin(connection: Connection, write: Write) -> AppendResult:
-    """The first write of a segment."""
+    """Return the first write of a segment."""
     assert write.row is not None, "a segment begins with its row"
     epoch = FIRST_EPOCH
     is_plain = not write.notices and write.exchange is None
@@ -118,14 +118,14 @@ async def _insert(connection: Connection, write: Write, row: RunRow, epoch: int)
 
 
 async def idempotency_record(connection: Connection, key: str) -> IdempotencyRecord | None:
-    """What a key has started."""
+    """Return what a key has started."""
     sql = "SELECT * FROM crew_idempotency_records WHERE key = $1"
     found = await connection.fetchrow(sql, key)
     return IdempotencyRecord(*found) if found else None
 
 
 async def is_written(connection: Connection, write: Write) -> bool:
-    """Whether exactly these events are there."""
+    """Return whether exactly these events are there."""
     sql = "SELECT seq, public, event FROM crew_events WHERE run_id = $1 AND seq >= $2"
     first, count = write.records[0].seq, len(write.records)
     found = await connection.fetch(f"{sql} ORDER BY seq LIMIT $3", write.run_id, first, count)

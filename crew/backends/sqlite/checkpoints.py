@@ -57,7 +57,7 @@ class Checkpoints:
         self._thread.start()
 
     def committed(self) -> None:
-        """After each commit: the log is brought in if it is too large."""
+        """Note a commit: write the log into the database if it is too large."""
         self._commits += 1
         if self._commits % COMMITS or not self._thread.is_alive():
             return
@@ -77,7 +77,7 @@ class Checkpoints:
         self._is_idle.wait(seconds)
 
     def waited(self, *, in_vain: bool) -> None:
-        """Writes have waited, for the log to begin anew."""
+        """Note that writes have waited, for the log to begin anew."""
         self._may_wait_from = time.monotonic() + (IN_VAIN_SECONDS if in_vain else 0.0)
 
     def close(self) -> None:

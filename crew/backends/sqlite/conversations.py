@@ -98,7 +98,7 @@ def _get(connection: sqlite3.Connection, owner: str, conversation_id: str) -> Co
 
 
 def _freed(connection: sqlite3.Connection, known: Conversation | None) -> Conversation | None:
-    """Not busy with a run that has ended, or is not there: an older version may have ended it."""
+    """Free a conversation of a run that has ended (an older version may have) or is not there."""
     if known is None or known.busy is None:
         return known
     sql = "SELECT 1 FROM runs WHERE run_id = ? AND ended_at IS NULL"

@@ -12,7 +12,7 @@ MIN_FREE_BYTES = 200_000_000
 
 
 def examine(path: Path, check: str) -> list[Finding]:
-    """Findings about a database file.
+    """Examine findings about a database file.
 
     Args:
         path: of the file.
@@ -37,7 +37,7 @@ def examine(path: Path, check: str) -> list[Finding]:
 
 
 def _system_of(path: Path) -> str:
-    """The kind of file system that a path is on; "" where that is not known."""
+    """Return the kind of file system that a path is on; "" where that is not known."""
     try:
         mounts = [line.split()[1:3] for line in MOUNTS.read_text().splitlines()]
     except OSError:

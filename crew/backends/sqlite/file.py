@@ -152,7 +152,7 @@ class SqliteFile:
         await future
 
     def truncate_log_later(self) -> None:
-        """The same, with the next work that is asked for."""
+        """Truncate the log with the next work that is queued."""
         self._to_empty = True
 
     async def aclose(self) -> None:
@@ -164,7 +164,7 @@ class SqliteFile:
         await asyncio.to_thread(self._thread.join)
 
     def _do_brief(self) -> None:
-        """In the event loop: what has come in this turn, in one transaction."""
+        """Do what has come in this turn, in one transaction, in the event loop."""
         if not self._brief:
             return
         started = time.monotonic()
@@ -207,7 +207,7 @@ class SqliteFile:
         self._jobs.put(job)
 
     def _restart_log(self, *, patiently: bool) -> None:
-        """From any thread: between the writes, bring the rest of the log into the file."""
+        """Bring the rest of the log into the file between the writes; from any thread."""
 
         def work(_: sqlite3.Connection) -> None:
             if not patiently:
@@ -223,13 +223,13 @@ class SqliteFile:
         self._put(_Job(work, None, None, writes=False, alone=True))
 
     def _begin_log_anew(self, mode: str, seconds: float) -> bool:
-        """In the thread: make such a checkpoint, unless another process reads for longer."""
+        """Make such a checkpoint in the thread, unless another process reads for longer."""
         is_done = checkpoint(self._connection, mode, seconds)
         self._begins_anew = self._begins_anew or is_done
         return is_done
 
     def _work(self) -> None:
-        """The thread: do all that waits, in one transaction, then hand over the results."""
+        """Do all that waits, in one transaction, then hand over the results; runs as the thread."""
         is_open = True
         while is_open:
             queued = [self._jobs.get()]
@@ -249,7 +249,7 @@ class SqliteFile:
         self._connection.close()
 
     def _do_patiently(self, jobs: list[_Job]) -> list[tuple[_Job, Any]]:
-        """In the thread: jobs with their outcomes; waits where another process has the file."""
+        """Do jobs in the thread, with their outcomes; waits while another process has the file."""
         self._connection.execute(f"PRAGMA busy_timeout = {BUSY_SECONDS * 1000:.0f}")
         together = [job for job in jobs if not job.alone]
         alone = [job for job in jobs if job.alone]
@@ -265,7 +265,7 @@ class SqliteFile:
         return list(zip([*together, *alone], outcomes, strict=True))
 
     def _try(self, jobs: list[_Job]) -> list[Any]:
-        """The jobs, in one transaction if one of them writes; raises what goes wrong."""
+        """Return the jobs, in one transaction if one of them writes; raises what goes wrong."""
         if not any(job.writes for job in jobs):
             return [job.work(self._connection) for job in jobs]
         self._connection.execute("BEGIN IMMEDIATE")
@@ -276,7 +276,7 @@ class SqliteFile:
         return outcomes
 
     def _do_together(self, jobs: list[_Job]) -> list[Any]:
-        """The jobs in one transaction; each in its own if one of them fails."""
+        """Return the jobs in one transaction; each in its own if one of them fails."""
         try:
             return self._try(jobs)
         except sqlite3.OperationalError as error:

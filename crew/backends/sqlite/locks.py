@@ -39,7 +39,7 @@ class FileLocks:
         return True
 
     def alone(self) -> bool:
-        """Whether no other process has runs now."""
+        """Return whether no other process has runs now."""
         if self._runs is None:
             return False
         try:

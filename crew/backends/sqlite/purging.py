@@ -65,7 +65,7 @@ ORDER BY ended_at LIMIT ?
 
 
 def reach(connection: sqlite3.Connection) -> Reach:
-    """How much there is, and how far back. See Purging."""
+    """Return how much there is, and how far back. See Purging."""
     (size,) = connection.execute(SIZE).fetchone()
     ends = [_oldest_ends(connection, 1, has_events=flag)[:1] for flag in (True, False)]
     events, others = (found[0] if found else None for found in ends)
@@ -76,7 +76,7 @@ def reach(connection: sqlite3.Connection) -> Reach:
 
 
 def oldest_end(connection: sqlite3.Connection, count: int, *, with_events: bool) -> str | None:
-    """A time before which so many have ended. See Purging."""
+    """Return a time before which so many have ended. See Purging."""
     found = _oldest_ends(connection, count, has_events=True)
     if not with_events:
         found += _oldest_ends(connection, count, has_events=False)
@@ -85,7 +85,10 @@ def oldest_end(connection: sqlite3.Connection, count: int, *, with_events: bool)
 
 
 def _oldest_ends(connection: sqlite3.Connection, count: int, *, has_events: bool) -> list[str]:
-    """When the oldest ended runs have ended, in order; the index begins with their revision."""
+    """Return when the oldest ended runs have ended, in order.
+
+    The index begins with their revision.
+    """
     found: list[str] = []
     for (revision,) in connection.execute(USED_REVISIONS).fetchall():
         rows = connection.execute(OLDEST_ENDS, (revision, has_events, count))

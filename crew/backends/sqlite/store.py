@@ -306,7 +306,7 @@ def _row(text: str, answer: str | None) -> RunRow:
 
 
 def _page(found: Iterable[tuple[int, str, str]], limit: int) -> Page:
-    """The first of these events, of which there are up to a limit; see RunLog."""
+    """Return the first of these events, of which there are up to a limit; see RunLog."""
     page = Page(is_last=False)
     size = 0
     for values in found:

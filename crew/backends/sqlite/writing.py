@@ -84,7 +84,7 @@ def append(connection: sqlite3.Connection, write: Write, row_json: str) -> Appen
 
 
 def idempotency_record(connection: sqlite3.Connection, key: str) -> IdempotencyRecord | None:
-    """What a key has started."""
+    """Return what a key has started."""
     sql = "SELECT * FROM idempotency_records WHERE key = ?"
     found = connection.execute(sql, (key,)).fetchone()
     return IdempotencyRecord(*found) if found else None

@@ -19,7 +19,7 @@ SHELL_TOOLS = frozenset({"ExecuteCommand", "RunCommand", "Shell", "Bash"})
 def check_agents(
     files: CrewFiles, crew: CrewConfig, tools: Mapping[str, object]
 ) -> Iterator[Problem]:
-    """The problems of every agent."""
+    """Yield the problems of every agent."""
     known_tools = _known_tools(files, tools)
     listed = frozenset(crew.agents)
     unlisted = unlisted_prefixes(files, tools)
@@ -39,7 +39,10 @@ def check_agents(
 
 
 def _known_tools(files: CrewFiles, tools: Mapping[str, object]) -> Collection[str] | None:
-    """The names of all tools, also of wrong entries; None where a list of them is unreadable."""
+    """Return the names of all tools, also of wrong entries.
+
+    None where a list of them is unreadable.
+    """
     known = set(tools)
     for file in (CREW_FILE, TOOLS_FILE):
         names = files.names_in(file, ("tools",))
@@ -50,7 +53,7 @@ def _known_tools(files: CrewFiles, tools: Mapping[str, object]) -> Collection[st
 
 
 def unlisted_prefixes(files: CrewFiles, tools: Mapping[str, object]) -> tuple[str, ...]:
-    """How the names of tools begin that an entry makes, where it could not be found out which."""
+    """Return the prefixes of tools that an entry makes, where it is not known which."""
     sets = {name: one for name, one in files.tools.items() if isinstance(one, SetOfTools)}
     return tuple(
         one.prefix_of(name)
@@ -80,7 +83,7 @@ def _check_tools(
 
 
 def repeated(names: Sequence[str]) -> Iterator[int]:
-    """The places of names that are also further up."""
+    """Yield the places of names that are also further up."""
     seen: set[str] = set()
     for place, name in enumerate(names):
         if name in seen:

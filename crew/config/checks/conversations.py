@@ -11,7 +11,7 @@ from crew.config.problems import Problem
 
 
 def check_conversations(files: CrewFiles, crew: CrewConfig) -> Iterator[Problem]:
-    """The problems of these keys, in crew.yaml and in the agents' files."""
+    """Yield the problems of these keys, in crew.yaml and in the agents' files."""
     for agent_id in crew.agents:
         if agent_id.startswith(PREFIX) and agent_id in files.agent_files:
             text = f"ids that begin with {PREFIX!r} are those of helpers; choose another"
@@ -65,7 +65,7 @@ def _check_contexts(files: CrewFiles, crew: CrewConfig) -> Iterator[Problem]:
 def _contexts(
     files: CrewFiles, crew: CrewConfig
 ) -> Iterator[tuple[Document, YamlPath, ContextConfig | None]]:
-    """Each context that counts, with its place: the crew's once, and those of agents."""
+    """Yield each context that counts, with its place: the crew's once, and those of agents."""
     own = [files.agents[one] for one in crew.agents if one in files.agents]
     if any(agent.context is None for agent in own):
         key = "context" if crew.context is not None else "conversations"
@@ -76,7 +76,7 @@ def _contexts(
 
 
 def _with_place(context: ContextConfig | None) -> tuple[int, SummaryBlockConfig | None]:
-    """The summary block of a context, and its place among the blocks."""
+    """Return the summary block of a context, and its place among the blocks."""
     if context is None or context.blocks is None:
         return 0, SummaryBlockConfig(kind="summary")
     for place, block in enumerate(context.blocks):

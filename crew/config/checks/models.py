@@ -15,7 +15,7 @@ from crew.config.sources import CREW_FILE
 
 
 def check_models(files: CrewFiles, crew: CrewConfig) -> Iterator[Problem]:
-    """Providers that nothing has, and those without an address."""
+    """Yield providers that nothing has, and those without an address."""
     providers = files.names_in(CREW_FILE, ("providers",))
     if providers is None:
         return
@@ -34,7 +34,7 @@ def check_models(files: CrewFiles, crew: CrewConfig) -> Iterator[Problem]:
 
 
 def models_of_helpers(files: CrewFiles, crew: CrewConfig) -> list[ChosenModel]:
-    """The first model of each helper that says something of its own."""
+    """Return the first model of each helper that says something of its own."""
     entry = files.agents.get(entry_point(files))
     if crew.conversations is None or entry is None:
         return []

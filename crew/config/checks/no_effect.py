@@ -29,7 +29,7 @@ USING_KEYS = ("tools", "context", "model", "provider", "primary", "backup")
 def find_no_effect(
     files: CrewFiles, crew: CrewConfig, sets: Mapping[str, ToolSet]
 ) -> Iterator[Problem]:
-    """A warning for each such key of the agents, and for tools and providers that nobody uses."""
+    """Yield a warning for each such key of the agents, and for unused tools and providers."""
     listed = [agent_id for agent_id in crew.agents if agent_id in files.agents]
     for agent_id in listed:
         agent, document = files.agents[agent_id], files.agent_files[agent_id]
@@ -152,7 +152,7 @@ def _unused_tools(
 def _unused_models(
     files: CrewFiles, crew: CrewConfig, agents: list[AgentConfig]
 ) -> Iterator[Problem]:
-    """Entries of `models` and `providers` that nothing has, and their keys without effect."""
+    """Yield entries of `models` and `providers` that are not used, and keys without effect."""
     document, helpers = files.crew_document, models_of_helpers(files, crew)
     used = [*(one for agent in agents for one in models_of(agent, crew.models)), *helpers]
     primaries = {agent.id: primary_of(agent, crew.models).name for agent in agents}

@@ -19,7 +19,7 @@ FOREIGN_VARIABLE = re.compile(r"\$\{[A-Za-z_]\w*\}|(?<![{$])\{[A-Za-z_]\w*\}(?!\
 
 
 def check_prompts(files: CrewFiles, crew: CrewConfig) -> Iterator[Problem]:
-    """The problems of every listed agent's prompt and backstory."""
+    """Yield the problems of every listed agent's prompt and backstory."""
     routes = crew.routing.signals.values()
     signals = frozenset(normalize(signal.signal) for one in routes for signal in one)
     knows_signals = files.is_whole(CREW_FILE, "routing")
@@ -55,7 +55,7 @@ def _check_texts(agent: AgentConfig, document: Document) -> Iterator[Problem]:
 def _check_mentioned(
     agent: AgentConfig, document: Document, signals: frozenset[str]
 ) -> Iterator[Problem]:
-    """Words in the prompt that look like signals."""
+    """Yield words in the prompt that look like signals."""
     for word in dict.fromkeys(BRACKETED.findall(agent.system_prompt)):
         looks_like_signal = word.upper() == word and any(char.isalpha() for char in word)
         if looks_like_signal and normalize(word) not in signals:
@@ -64,7 +64,7 @@ def _check_mentioned(
 
 
 def _check_unmentioned(files: CrewFiles, crew: CrewConfig, agent: AgentConfig) -> Iterator[Problem]:
-    """Signals that nothing tells the agent of."""
+    """Yield signals that nothing tells the agent of."""
     if crew.settings.route_hints != "never" or "signals" in variables(agent.system_prompt):
         return
     prompt = normalize(agent.system_prompt)

@@ -31,7 +31,7 @@ def unknown_name(
     *,
     key: bool = False,
 ) -> Problem:
-    """The problem of a name that nothing has; `what`: a key of CODES."""
+    """Return the problem of a name that nothing has; `what`: a key of CODES."""
     near = document.near(name, known)
     text = f"unknown {what} {name!r}"
     if known and near is None:
@@ -40,7 +40,7 @@ def unknown_name(
 
 
 def check_references(files: CrewFiles, crew: CrewConfig) -> Iterator[Problem]:
-    """Every name in crew.yaml that nothing has."""
+    """Yield every name in crew.yaml that nothing has."""
     yield from _check_listed(files, crew)
     document, agents = files.crew_document, known_agents(files, crew)
     groups = files.names_in(CREW_FILE, GROUPS)
@@ -73,13 +73,13 @@ def check_references(files: CrewFiles, crew: CrewConfig) -> Iterator[Problem]:
 
 
 def known_agents(files: CrewFiles, crew: CrewConfig) -> frozenset[str]:
-    """The agents of the crew; where its list is wrong, also those that have a file."""
+    """Return the agents of the crew; where its list is wrong, also those that have a file."""
     agents = frozenset(crew.agents)
     return agents if files.is_whole(CREW_FILE, "agents") else agents | set(files.agent_files)
 
 
 def _check_listed(files: CrewFiles, crew: CrewConfig) -> Iterator[Problem]:
-    """The list of agents, and their files."""
+    """Yield the list of agents, and their files."""
     document = files.crew_document
     by_stem = {Path(one.file).stem: agent for agent, one in files.agent_files.items()}
     listed: set[str] = set()
@@ -108,7 +108,7 @@ def _check_listed(files: CrewFiles, crew: CrewConfig) -> Iterator[Problem]:
 
 
 def _other_id(files: CrewFiles, name: str, agent_id: str) -> Problem:
-    """The list names a file whose agent has another id."""
+    """Return the list names a file whose agent has another id."""
     document = files.agent_files[agent_id]
     text = f"the agent in this file has the id {agent_id!r}, and {CREW_FILE} lists {name!r}"
     text = f"{text}; write the same name in both"
@@ -133,7 +133,7 @@ def _unknown_agent(
 
 
 def _named_agents(crew: CrewConfig) -> Iterator[tuple[YamlPath, str | None, bool]]:
-    """Where crew.yaml names an agent: path, name, and whether the name is a key."""
+    """Yield where crew.yaml names an agent: path, name, and whether the name is a key."""
     routing = crew.routing
     yield ("entry_point",), crew.entry_point, False
     for place, name in enumerate(crew.settings.client_start_agents):
@@ -151,7 +151,7 @@ def _named_agents(crew: CrewConfig) -> Iterator[tuple[YamlPath, str | None, bool
 
 
 def _targets(crew: CrewConfig) -> Iterator[tuple[YamlPath, str | None]]:
-    """Where crew.yaml names an agent or a group."""
+    """Yield where crew.yaml names an agent or a group."""
     routing = crew.routing
     for agent, target in routing.defaults.items():
         yield ("routing", "defaults", agent), target

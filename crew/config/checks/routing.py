@@ -29,7 +29,7 @@ BEHAVIORS: YamlPath = ("routing", "agent_behaviors")
 
 
 def is_routing_whole(files: CrewFiles, problems: Sequence[Problem]) -> bool:
-    """Whether the graph is the one that is meant: nothing that shapes it is wrong."""
+    """Return whether the graph is the one that is meant: nothing that shapes it is wrong."""
     crew = files.crew
     assert crew is not None, "asked by the caller"
     if not files.is_whole(CREW_FILE, "agents", "entry_point", "routing"):
@@ -46,7 +46,7 @@ def is_routing_whole(files: CrewFiles, problems: Sequence[Problem]) -> bool:
 
 
 def check_graph(files: CrewFiles, crew: CrewConfig, graph: RoutingGraph) -> Iterator[Problem]:
-    """What the graph shows: unreachable agents, traps, loops, limits that are too low."""
+    """Yield what the graph shows: unreachable agents, traps, loops, limits that are too low."""
     document = files.crew_document
     places: dict[str, YamlPath] = {name: ("agents", n) for n, name in enumerate(crew.agents)}
     for name in graph.unreachable():
@@ -74,7 +74,10 @@ def check_graph(files: CrewFiles, crew: CrewConfig, graph: RoutingGraph) -> Iter
 
 
 def check_routes(files: CrewFiles, crew: CrewConfig, graph: RoutingGraph) -> Iterator[Problem]:
-    """Rules that never apply, though each key is right by itself; and answers without a rule."""
+    """Yield rules that never apply, though each key is right by itself.
+
+    And answers without a rule.
+    """
     checks = _Routes(files, crew, graph)
     unreachable = frozenset(graph.unreachable())
     for agent_id in crew.agents:
@@ -107,7 +110,7 @@ class _Routes:
                 self.groups_of.setdefault(member, []).append(group.name)
 
     def agent(self, agent_id: str) -> Iterator[Problem]:
-        """What is wrong with one agent's rules."""
+        """Yield what is wrong with one agent's rules."""
         rules = self.routing.rules[agent_id]
         if agent_id in self.entered:
             yield from self._endless_pause(agent_id)
@@ -125,7 +128,7 @@ class _Routes:
         yield from self._further_targets(agent_id, used)
 
     def groups(self) -> Iterator[Problem]:
-        """Groups that wait for a decision which no answer can make."""
+        """Yield groups that wait for a decision which no answer can make."""
         for group in self.routing.groups.values():
             routes = [r for member in group.agents for r in self.routing.routes.get(member, ())]
             decides = group.next_agent is not None or any(route.target for route in routes)
@@ -137,7 +140,7 @@ class _Routes:
             yield self.document.problem(path, "undecided-group", text)
 
     def _why(self, agent_id: str, rules: Sequence[Rule]) -> str:
-        """Why later rules of an agent never apply."""
+        """Return why later rules of an agent never apply."""
         if agent_id not in self.entered:
             groups = ", ".join(self.groups_of[agent_id])
             return f"{agent_id} speaks only in {groups}, whose members neither pause nor end a run"
@@ -182,7 +185,7 @@ class _Routes:
             yield self.document.problem(path, "endless-pause", text)
 
     def _falls_through(self, agent_id: str) -> Iterator[Problem]:
-        """An agent with signals that goes on in the list when it forgets one."""
+        """Yield an agent with signals that goes on in the list when it forgets one."""
         following = self.next_in_order.get(agent_id)
         if following is not None and self.routing.routes.get(agent_id):
             text = f"without a signal in its answer {agent_id} hands over to {following}, the"
@@ -191,7 +194,10 @@ class _Routes:
             yield self.document.problem(path, "falls-through", text, key=True)
 
     def _timeouts(self, agent_id: str) -> Iterator[Problem]:
-        """A wait timeout of an agent that never pauses; pauses that can go on without an end."""
+        """Yield a wait timeout of an agent that never pauses.
+
+        Pauses that can go on without an end.
+        """
         behavior = self.crew.routing.agent_behaviors.get(agent_id)
         if behavior is None:
             return
@@ -210,7 +216,7 @@ class _Routes:
             yield no_effect(self.files, (*path, "on_wait_timeout"), why)
 
     def _knows_tools(self, agent_id: str) -> bool:
-        """Whether nothing that is wrong may be a tool of an agent that requires approval."""
+        """Return whether nothing that is wrong may be a tool of an agent that requires approval."""
         own = self.files.agent_files[agent_id].file
         return all(self.files.is_whole(file, "tools") for file in (CREW_FILE, TOOLS_FILE, own))
 
@@ -225,7 +231,7 @@ class _Routes:
             yield self.document.problem(path, "ignored-key", text, key=True)
 
     def _further_targets(self, agent_id: str, used: Sequence[Rule]) -> Iterator[Problem]:
-        """Of several handoff_targets only the first is taken without a signal."""
+        """Yield agents with several handoff_targets: only the first is taken without a signal."""
         if not any(rule.key == "handoff_targets" for rule in used):
             return
         targets = self.routing.handoff_targets.get(agent_id) or ()
@@ -240,7 +246,7 @@ class _Routes:
 
 
 def _looked_at(rules: Sequence[Rule]) -> list[Rule]:
-    """The rules up to the first that always applies."""
+    """Return the rules up to the first that always applies."""
     out: list[Rule] = []
     for rule in rules:
         out.append(rule)
@@ -250,6 +256,9 @@ def _looked_at(rules: Sequence[Rule]) -> list[Rule]:
 
 
 def no_effect(files: CrewFiles, path: YamlPath, why: str, what: str | None = None) -> Problem:
-    """A key of crew.yaml that has no effect; `what`: how it is called, unless by its own name."""
+    """Return a key of crew.yaml that has no effect.
+
+    `what`: how it is called, unless by its own name.
+    """
     text = f"{what or path[-1]} has no effect: {why}"
     return files.crew_document.problem(path, "ignored-key", text, key=True)

@@ -94,7 +94,7 @@ def _check_bounds(
 
 
 def _parts(schema: Mapping[str, Any]) -> Iterator[tuple[YamlPath, Any]]:
-    """The schemas within a schema, and where each is."""
+    """Yield the schemas within a schema, and where each is."""
     for key, value in schema.items():
         if key in MAPPINGS and isinstance(value, dict):
             for name, inner in value.items():

@@ -19,7 +19,7 @@ from tools.toolbox import Toolbox
 
 
 def check_script(files: CrewFiles, crew: CrewConfig, tools: Toolbox) -> Iterator[Problem]:
-    """The problems of script.yaml, and that it is missing where an agent needs it."""
+    """Yield the problems of script.yaml, and that it is missing where an agent needs it."""
     document = files.documents.get(SCRIPT_FILE)
     if document is None:
         if not any(problem.file == SCRIPT_FILE for problem in files.problems):
@@ -44,7 +44,7 @@ def check_script(files: CrewFiles, crew: CrewConfig, tools: Toolbox) -> Iterator
 def _check_hidden(
     document: Document, rules: Sequence[Rule], place: int, crew: CrewConfig
 ) -> Iterator[Problem]:
-    """A rule that never speaks, since earlier ones speak whenever it could."""
+    """Yield a rule that never speaks, since earlier ones speak whenever it could."""
     rule = rules[place]
     speakers = rule.agent or crew.agents if rule.helper is None else [rule.helper]
     hiding = [_hides(rules[:place], rule, speaker) for speaker in speakers]
@@ -56,7 +56,7 @@ def _check_hidden(
 
 
 def _hides(earlier: Sequence[Rule], rule: Rule, speaker: str) -> int | None:
-    """The place of an earlier rule that fits wherever a rule does, for one speaker."""
+    """Return the place of an earlier rule that fits wherever a rule does, for one speaker."""
     return next((place for place, one in enumerate(earlier) if one.covers(rule, speaker)), None)
 
 
@@ -89,7 +89,7 @@ def _check_tool(
     *,
     key: bool = False,
 ) -> Iterator[Problem]:
-    """A name that no tool has, or may have."""
+    """Yield a name that no tool has, or may have."""
     searches = files.crew is not None and files.crew.settings.tool_search != "never"
     if name == TOOL_SEARCH and searches:
         # which agents have it, that have many tools, is not known here
@@ -112,7 +112,7 @@ def _check_call(
     call: ScriptedCall,
     place: tuple[int, int],
 ) -> Iterator[Problem]:
-    """A script may call wrongly on purpose, to see what a crew makes of it: a warning."""
+    """Yield a warning for a wrong call of the script: it may be there on purpose."""
     path = ("rules", place[0], "calls", place[1])
     tool = tools.by_name.get(call.tool)
     if tool is None:
@@ -133,7 +133,7 @@ def _check_call(
 def _check_signals(
     document: Document, files: CrewFiles, crew: CrewConfig, rule: Rule, place: int
 ) -> Iterator[Problem]:
-    """Bracketed words that look like signals of the rule's agents, and are none."""
+    """Yield bracketed words that look like signals of the rule's agents, and are none."""
     if not files.is_whole(CREW_FILE, "routing"):
         return
     known = set()

@@ -13,7 +13,7 @@ from crew.routing.signals import Signal
 
 
 def check_signals(files: CrewFiles, crew: CrewConfig) -> Iterator[Problem]:
-    """Signals of one agent that are the same, or contain each other."""
+    """Yield signals of one agent that are the same, or contain each other."""
     document = files.crew_document
     for agent, routes in crew.routing.signals.items():
         signals = [Signal.of(route.signal) for route in routes]
@@ -42,7 +42,7 @@ def check_signals(files: CrewFiles, crew: CrewConfig) -> Iterator[Problem]:
 
 
 def check_groups(files: CrewFiles, crew: CrewConfig) -> Iterator[Problem]:
-    """Groups with wrong members or a wrong name."""
+    """Yield groups with wrong members or a wrong name."""
     document = files.crew_document
     for name, group in crew.routing.parallel_groups.items():
         path: YamlPath = ("routing", "parallel_groups", name)

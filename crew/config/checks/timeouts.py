@@ -24,7 +24,7 @@ class Bound:
     seconds: float
 
     def check(self, document: Document, path: YamlPath, seconds: float) -> Iterator[Problem]:
-        """A warning if a timeout inside of it is longer."""
+        """Yield a warning if a timeout inside of it is longer."""
         if seconds > self.seconds:
             text = f"{path[-1]} of {seconds:g} s never comes: settings.{self.setting} ends"
             text = f"{text} {self.what} after {self.seconds:g} s; lower this one, or raise that one"
@@ -32,7 +32,7 @@ class Bound:
 
 
 def check_timeouts(files: CrewFiles, crew: CrewConfig) -> Iterator[Problem]:
-    """A warning for each timeout that is written and longer than the one around it."""
+    """Yield a warning for each timeout that is written and longer than the one around it."""
     if not files.is_whole(CREW_FILE, "settings"):
         return
     settings, document = crew.settings, files.crew_document
@@ -70,7 +70,7 @@ def check_timeouts(files: CrewFiles, crew: CrewConfig) -> Iterator[Problem]:
 
 
 def _asked_in_runs(files: CrewFiles, crew: CrewConfig) -> set[str]:
-    """The providers of agents alone: what a helper says may take longer than a run."""
+    """Return the providers of agents alone: what a helper says may take longer than a run."""
     agents = (files.agents[name] for name in crew.agents if name in files.agents)
     used = {one.config.provider for agent in agents for one in models_of(agent, crew.models)}
     return used - {one.config.provider for one in models_of_helpers(files, crew)}

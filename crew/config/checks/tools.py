@@ -22,7 +22,7 @@ MAX_LISTED = 5
 
 
 def check_tools(files: CrewFiles, sets: Mapping[str, ToolSet]) -> Iterator[Problem]:
-    """A warning for each tool that reaches nothing, is not confined, not pinned, or not guarded."""
+    """Yield a warning for each tool that reaches nothing, or is not confined, pinned or guarded."""
     for name, tool in files.tools.items():
         document, path = files.tool_files[name], ("tools", name)
         match tool:
@@ -47,7 +47,7 @@ def check_tools(files: CrewFiles, sets: Mapping[str, ToolSet]) -> Iterator[Probl
 def _check_folders(
     document: Document, path: YamlPath, tool: Confined, folder: Path
 ) -> Iterator[Problem]:
-    """Files and folders that are allowed and not there."""
+    """Yield files and folders that are allowed and not there."""
     for key in ("read", "write"):
         for place, name in enumerate(getattr(tool, key)):
             if not (folder / Path(name).expanduser()).exists():
@@ -60,7 +60,7 @@ def _is_unconfined(tool: Confined) -> bool:
 
 
 def _check_guarded(document: Document, path: YamlPath, made: ToolSet) -> Iterator[Problem]:
-    """Tools that act, which somebody else describes, and nobody approves."""
+    """Yield tools that act, are described by others, and need no approval."""
     acting = [one.name for one in made.tools if one.effect == "once" and one.approval is None]
     if acting:
         listed = ", ".join(acting[:MAX_LISTED]) + (", …" if len(acting) > MAX_LISTED else "")
@@ -69,7 +69,7 @@ def _check_guarded(document: Document, path: YamlPath, made: ToolSet) -> Iterato
 
 
 def _refused(url: str, tool: Reached) -> str | None:
-    """Why the host that stands in a URL is refused, if it is."""
+    """Return why the host that stands in a URL is refused, if it is."""
     try:
         host = parse_url(url).hostname or ""
         Allowance.of(tool.allow_private).require_host(host)

@@ -21,7 +21,7 @@ from tools.toolbox import Toolbox
 
 
 def validate(files: CrewFiles, tools: Toolbox) -> list[Problem]:
-    """The problems between the files, beside those in each (`files.problems`).
+    """Return the problems between the files, beside those in each (`files.problems`).
 
     Args:
         files: what was read.

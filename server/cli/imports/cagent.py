@@ -24,7 +24,10 @@ NUMBERS = {"temperature": (0, 2), "top_p": (0.01, 1), "max_tokens": (1, 10**9)}
 
 
 def crew_of_team(path: Path, foreign: Foreign) -> Made:
-    """A crew of all agents of the file; the root is the entry point, and talks with the person."""
+    """Return a crew of all agents of the file.
+
+    The root is the entry point, and talks with the person.
+    """
     draft, data = Draft(id_of(path.stem), path.parent), foreign.data
     ids: dict[str, str] = {}
     for name in data["agents"]:
@@ -80,7 +83,7 @@ def _add(
 def _lead(
     draft: Draft, foreign: Foreign, ids: Mapping[str, str], name: str, given: Mapping[str, Any]
 ) -> None:
-    """`sub_agents` give the word back; who is handed over to by `handoffs` does not."""
+    """Add the routes: `sub_agents` return to their agent, targets of `handoffs` do not."""
     for key, comes_back in (("sub_agents", True), ("handoffs", False)):
         for number, other in enumerate(map(str, items(given.get(key)))):
             place = ("agents", name, key, number)
@@ -128,7 +131,7 @@ def _model(draft: Draft, foreign: Foreign, name: str, given: Mapping[str, Any]) 
 
 
 def _toolset(draft: Draft, foreign: Foreign, path: tuple[str | int, ...], given: Any) -> str | None:
-    """A set of tools: the name of its entry in tools.yaml, if there is one."""
+    """Return a set of tools: the name of its entry in tools.yaml, if there is one."""
     kind = given.get("type") if isinstance(given, Mapping) else None
     if kind != "mcp":
         foreign.left_out(*path, why=BUILT_IN.get(str(kind), OWN))
@@ -145,7 +148,7 @@ def _toolset(draft: Draft, foreign: Foreign, path: tuple[str | int, ...], given:
 
 
 def _name_of(reached: Mapping[str, Any]) -> str:
-    """A server without a name: of its package, its program or its host."""
+    """Return a server without a name: of its package, its program or its host."""
     words = [str(one) for one in items(reached.get("args")) if not str(one).startswith("-")]
     text = (words or [str(reached.get("command") or reached.get("url") or "server")])[0]
     return text.rstrip("/").rpartition("/")[2] or "server"

@@ -35,7 +35,7 @@ class Workflow:
         self.gone: dict[str, Sequence[Mapping[str, Any]]] = {}
 
     def made(self) -> Made:
-        """The crew."""
+        """Return the crew."""
         self._list()
         tools = self._servers()
         for name, (number, step) in self.steps.items():
@@ -48,7 +48,7 @@ class Workflow:
         return self.draft.made(self.foreign)
 
     def _each(self, key: str) -> list[tuple[int, dict[str, Any]]]:
-        """The entries of a list of the file, each with its place and a name."""
+        """Return the entries of a list of the file, each with its place and a name."""
         found = enumerate(map(mapping, items(self.data.get(key))))
         return [
             (number, {**one, "name": str(one.get("name") or f"{key}_{number}")})
@@ -56,7 +56,7 @@ class Workflow:
         ]
 
     def _list(self) -> None:
-        """Which steps become agents and groups; the others, such as scripts, do not."""
+        """List the steps that become agents and groups; others, such as scripts, do not."""
         for number, step in self._each("agents"):
             name, kind = step["name"], step.get("type", "agent")
             if name in self.steps:
@@ -82,7 +82,7 @@ class Workflow:
             self.foreign.left_out("for_each", number, why="crewline has no loop over a list")
 
     def _members(self, group: Mapping[str, Any]) -> list[str]:
-        """The agents of a group that are there."""
+        """Return the agents of a group that are there."""
         wanted = map(str, items(group.get("agents")))
         return [self.ids[one] for one in dict.fromkeys(wanted) if one in self.steps]
 
@@ -135,7 +135,7 @@ class Workflow:
                     pass
 
     def _target(self, name: Any, seen: frozenset[str] = frozenset()) -> str | None:
-        """Where a route leads; behind a step that is left out, to the next one."""
+        """Return where a route leads; behind a step that is left out, to the next one."""
         name = str(name)
         if name in self.ids:
             return self.ids[name]
@@ -194,7 +194,7 @@ class Workflow:
                 self.foreign.changed(*place, "failure_mode", why=why)
 
     def _conclusion(self, place: tuple[str | int, ...]) -> str:
-        """An agent with which a run ends behind a group."""
+        """Return an agent with which a run ends behind a group."""
         id_ = id_of("conclusion", [*self.draft.agents, *self.draft.groups])
         keys = {"name": "Conclusion", "role": "puts together what the others have said"}
         keys["system_prompt"] = "Put together, in short, what the others have said."
@@ -217,7 +217,7 @@ class Workflow:
         self.draft.entry_point = entry or ""
 
     def _about(self) -> None:
-        """The keys beside the steps."""
+        """Read the keys beside the steps."""
         limits = mapping(self.about.get("limits"))
         for key, own, most in (
             ("max_iterations", "max_handoffs", MAX_HANDOFFS),
@@ -248,11 +248,11 @@ class Workflow:
 def _ways(
     step: Mapping[str, Any], key: str, to: str
 ) -> list[tuple[tuple[str, int], dict[str, Any], Any]]:
-    """The ways on from a step: where each stands, what it says, and where it leads."""
+    """Return the ways on from a step: where each stands, what it says, and where it leads."""
     found = enumerate(map(mapping, items(step.get(key))))
     return [((key, number), one, one.get(to)) for number, one in found]
 
 
 def crew_of_workflow(path: Path, foreign: Foreign) -> Made:
-    """A crew of a workflow's agents, groups and gates."""
+    """Return a crew of a workflow's agents, groups and gates."""
     return Workflow(path, foreign).made()

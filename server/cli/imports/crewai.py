@@ -18,7 +18,10 @@ REVIEW = (
 
 
 def crew_of_tasks(path: Path, foreign: Foreign) -> Made:
-    """A crew of the tasks, each with the agent that does it; of the agents alone without tasks."""
+    """Return a crew of the tasks, each with the agent that does it.
+
+    Of the agents alone without tasks.
+    """
     own_tasks = _are_tasks(foreign)
     beside = path.with_name(AGENTS if own_tasks else TASKS)
     other = Foreign.at(beside) if beside.is_file() else None

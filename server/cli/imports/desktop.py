@@ -13,7 +13,7 @@ You are {{name}}, {{role}}. Answer with what your tools tell you. Say so when th
 
 
 def crew_of_servers(path: Path, foreign: Foreign) -> Made:
-    """A crew of one agent with the tools of all servers that start."""
+    """Return a crew of one agent with the tools of all servers that start."""
     draft = Draft("my-crew", path.parent)
     key = "mcpServers" if "mcpServers" in foreign.data else "servers"
     found = servers_of(foreign, draft.servers, (key,), foreign.data[key])

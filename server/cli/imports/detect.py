@@ -19,7 +19,7 @@ KNOWN = (
 
 
 def crew_of_file(path: Path) -> Made | None:
-    """The crew of another program's file; None for an OpenAPI document, which is no crew.
+    """Return the crew of another program's file; None for an OpenAPI document, which is no crew.
 
     Raises:
         ToolDefinitionError: it cannot be read, or is none of those that are known.

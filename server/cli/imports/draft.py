@@ -44,19 +44,19 @@ class Draft:
         self.places[id_] = foreign, path
 
     def use(self, model: Meant) -> dict[str, Any]:
-        """The keys of an agent that has a model; its provider is declared."""
+        """Return the keys of an agent that has a model; its provider is declared."""
         self.providers |= model.providers
         return model.keys
 
     def lead(self, agent: str, signal: str, target: str | None, when: str = "") -> None:
-        """An agent leads to a target by a signal."""
+        """Add a signal by which an agent leads to a target."""
         said = {"signal": signal, "target": target, "description": " ".join(when.split())}
         self.signals.setdefault(agent, []).append(
             {k: v for k, v in said.items() if v or k == "target"}
         )
 
     def made(self, *foreign: Foreign) -> Made:
-        """The files of the crew, with the table.
+        """Return the files of the crew, with the table.
 
         Raises:
             ToolDefinitionError: no agent is left.
@@ -94,7 +94,7 @@ class Draft:
         return Made(files, QUERY, told, option=" --provider scripted")
 
     def _leave_out_unreachable(self) -> None:
-        """An agent that nothing leads to is an error in a crew."""
+        """Leave out agents that nothing leads to, which are errors in a crew."""
         entry = self.entry_point or next(iter(self.agents), "")
         reached, following = set[str](), [entry]
         while following:
@@ -111,7 +111,7 @@ class Draft:
         self.groups = {name: one for name, one in self.groups.items() if name in reached}
 
     def _open_loops(self) -> None:
-        """A loop that nothing leaves is an error in a crew: one of its agents may end the run."""
+        """Let an agent end each loop that nothing leaves, which is an error in a crew."""
         ends = {one for one in self.agents if self._may_end(one)}
         while True:
             led = {
@@ -133,7 +133,7 @@ class Draft:
         return ends or not self._ways(agent) or self.agents[agent].get("is_terminal") is True
 
     def _ways(self, here: str) -> list[str]:
-        """Where an agent or a group leads."""
+        """Return where an agent or a group leads."""
         if here in self.groups:
             group = self.groups[here]
             return [*group["agents"], *filter(None, [group.get("next_agent")])]
@@ -141,7 +141,10 @@ class Draft:
         return [one for one in ways if one is not None]
 
     def _rule(self, agent: str) -> dict[str, Any]:
-        """What the scripted model says for an agent: a signal that ends the run, or leads on."""
+        """Return what the scripted model says for an agent.
+
+        A signal that ends the run, or leads on.
+        """
         said = REHEARSED.format(name=self.agents[agent]["name"])
         ways = self.signals.get(agent, [])
         ends = [one for one in ways if one["target"] is None]

@@ -53,28 +53,28 @@ class Foreign:
 
     @classmethod
     def at(cls, path: Path) -> "Foreign":
-        """The file at a path; raises ToolDefinitionError."""
+        """Return the file at a path; raises ToolDefinitionError."""
         try:
             return cls(path.name, path.read_bytes())
         except OSError as error:
             raise ToolDefinitionError(f"{path} cannot be read: {error.strerror}") from None
 
     def taken(self, *path: str | int) -> None:
-        """A part, with all below it that nothing else is said of, is in the crew as it was."""
+        """Note that a part, with all below it that has no note, is in the crew as it was."""
         self._fates.setdefault(path, ("taken", ""))
 
     def changed(self, *path: str | int, why: str) -> None:
-        """A part is in the crew in another form."""
+        """Note that a part is in the crew in another form."""
         self._fates[path] = "changed", why
 
     def left_out(self, *path: str | int, why: str) -> None:
-        """A part is not in the crew, with all below it, whatever was said of that."""
+        """Note that a part is not in the crew, with all below it, whatever was noted of that."""
         above = len(path)
         self._fates = {known: one for known, one in self._fates.items() if known[:above] != path}
         self._fates[path] = "left out", why
 
     def table(self) -> list[Part]:
-        """What became of each part, in the order of the file; nothing is missing in it."""
+        """Return what became of each part, in the order of the file; nothing is missing in it."""
         parts = [self._part(path, *fate) for path, fate in self._fates.items()]
         parts += [
             self._part(path, "left out", "crewline has nothing like it")
@@ -83,7 +83,7 @@ class Foreign:
         return sorted(parts, key=lambda part: part.line)
 
     def _unsaid(self, path: YamlPath, value: Any) -> list[YamlPath]:
-        """The parts that nothing is said of, each as a whole where none below it is."""
+        """Return the parts that nothing is said of, each as a whole where none below it is."""
         if path in self._fates:
             return []
         below = [known for known in self._fates if known[: len(path)] == path]
@@ -99,29 +99,29 @@ class Foreign:
 
 
 def mapping(value: Any) -> dict[str, Any]:
-    """A mapping as it is; empty where something else stands."""
+    """Return a mapping as it is; empty where something else stands."""
     return value if isinstance(value, dict) else {}
 
 
 def items(value: Any) -> list[Any]:
-    """A list as it is; empty where something else stands."""
+    """Return a list as it is; empty where something else stands."""
     return value if isinstance(value, list) else []
 
 
 def number_of(value: Any, least: float, most: float) -> int | float | None:
-    """A number within bounds; None where something else stands."""
+    """Return a number within bounds; None where something else stands."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     return value if least <= value <= most else None
 
 
 def line_of(text: Any) -> str:
-    """A text on one line."""
+    """Return a text on one line."""
     return " ".join(str(text).split())
 
 
 def _as_yaml(text: str) -> str:
-    """JSON, with comments or without, as YAML with the same lines."""
+    """Return JSON, with comments or without, as YAML with the same lines."""
 
     def replaced(found: re.Match[str]) -> str:
         if found[0].startswith('"'):

@@ -30,7 +30,7 @@ class Meant:
 
 
 def meant(provider: str, model: str, base_url: str = "", key: str = "") -> Meant:
-    """What a provider and a model mean here.
+    """Return what a provider and a model mean here.
 
     Args:
         provider: by its name there.
@@ -56,7 +56,7 @@ def meant(provider: str, model: str, base_url: str = "", key: str = "") -> Meant
 
 
 def meant_by(text: str) -> Meant:
-    """What `provider/model` means; a model alone is OpenAI's."""
+    """Return what `provider/model` means; a model alone is OpenAI's."""
     first = str(text).split(",")[0].strip()
     provider, slash, model = first.partition("/")
     return meant(provider, model) if slash else meant("openai", first)

@@ -92,7 +92,7 @@ class Servers:
     def _entry(
         self, foreign: Foreign, path: YamlPath, given: Mapping[str, Any]
     ) -> tuple[dict[str, Any], dict[str, Any]]:
-        """The entry that is written, and the one by which it is started now: with its secrets."""
+        """Return the entry that is written, and the one to start it now: with its secrets."""
         entry: dict[str, Any] = {"kind": "mcp"}
         started: dict[str, Any] = {"kind": "mcp"}
         for key, value in given.items():
@@ -139,7 +139,7 @@ class Servers:
 
 
 def _secret(key: str, name: str, text: str) -> tuple[str, str]:
-    """A value of `env` or `headers` as it is written, and why it is another one."""
+    """Return a value of `env` or `headers` as it is written, and why it is another one."""
     written = variables_of(text)
     pattern = SECRET_HEADER if key == "headers" else SECRET_NAME
     if written != text or VARIABLE.search(text):
@@ -152,7 +152,10 @@ def _secret(key: str, name: str, text: str) -> tuple[str, str]:
 
 
 def _secret_argument(before: str, text: str) -> tuple[str, str]:
-    """An argument as it is written: `--api-key X`, `--token=X` and `NAME_KEY=X` have secrets."""
+    """Return an argument as it is written.
+
+    `--api-key X`, `--token=X` and `NAME_KEY=X` have secrets.
+    """
     name, sign, value = text.partition("=")
     if sign and value and not VARIABLE.search(value) and SECRET_NAME.search(name):
         written, why = _secret("env", name.lstrip("-"), value)
@@ -166,6 +169,6 @@ def _secret_argument(before: str, text: str) -> tuple[str, str]:
 def servers_of(
     foreign: Foreign, servers: Servers, path: YamlPath, given: Any
 ) -> Iterator[tuple[str, str | None]]:
-    """Each server of a mapping, by its name there, with its name in tools.yaml."""
+    """Yield each server of a mapping, by its name there, with its name in tools.yaml."""
     for name, one in (given or {}).items():
         yield name, servers.add(foreign, (*path, name), name, one)

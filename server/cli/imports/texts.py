@@ -19,7 +19,7 @@ BY_PERSON = "What stands in <angle brackets> is in the query, or in what was sai
 
 
 def id_of(text: Any, known: Any = ()) -> str:
-    """An id that crewline takes, unlike those that are known."""
+    """Return an id that crewline takes, unlike those that are known."""
     made = NOT_IN_IDS.sub("_", str(text)).strip("_")[:MAX_ID] or "agent"
     made = made if not made.startswith("x-") else f"a_{made}"
     number, found = 2, made
@@ -29,12 +29,12 @@ def id_of(text: Any, known: Any = ()) -> str:
 
 
 def signal_of(text: Any) -> str:
-    """The signal by which an agent is handed over to."""
+    """Return the signal by which an agent is handed over to."""
     return f"[{NOT_IN_IDS.sub('_', str(text)).strip('_').upper() or 'NEXT'}]"
 
 
 def prompt_of(*texts: Any) -> str:
-    """Their prompts as one of ours."""
+    """Return their prompts as one of ours."""
     text = "\n\n".join(str(one).strip() for one in texts if one)
     filled = filled_in(text)
     if filled == text:
@@ -43,19 +43,19 @@ def prompt_of(*texts: Any) -> str:
 
 
 def filled_in(text: Any) -> str:
-    """A text in which `<topic>` stands for what a template of theirs fills in."""
+    """Return a text in which `<topic>` stands for what a template of theirs fills in."""
     filled = STATEMENT.sub("", str(text))
     filled = EXPRESSION.sub(lambda found: f"<{_words(found[1])}>", filled)
     return FIELD.sub(lambda found: f"<{_words(found[1])}>", filled)
 
 
 def is_filled_in(text: Any) -> bool:
-    """Whether a template of theirs fills something in."""
+    """Return whether a template of theirs fills something in."""
     return any(pattern.search(str(text)) for pattern in (STATEMENT, EXPRESSION, FIELD))
 
 
 def _words(expression: str) -> str:
-    """An expression in words: `planner.output.plan | json` is the plan of the planner."""
+    """Return an expression in words: `planner.output.plan | json` is the plan of the planner."""
     name = re.split(r"[|\s(\[]", expression.strip(), maxsplit=1)[0].strip("'\"")
     parts = [part for part in name.split(".") if part not in ("workflow", "input", "output", "")]
     if not parts:
@@ -65,7 +65,7 @@ def _words(expression: str) -> str:
 
 
 def variables_of(text: str) -> str:
-    """A text with variables of the environment as crewline writes them, each with a default."""
+    """Return a text with environment variables as crewline writes them, each with a default."""
     return VARIABLES.sub(
         lambda found: f"${{{(found[1] or found[3]).replace('-', '_').upper()}:-{found[2] or ''}}}",
         text,

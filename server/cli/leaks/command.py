@@ -111,7 +111,7 @@ def _ask(http: httpx2.Client, secrets: str) -> dict[str, bytes]:
 
 
 def _await_notices(http: httpx2.Client) -> None:
-    """Until the channels are told, or have had the time for it."""
+    """Wait until the channels have their notices, or have had the time for it."""
     deadline = time.monotonic() + NOTICE_SECONDS
     while time.monotonic() < deadline:
         told = http.get("/metrics").text

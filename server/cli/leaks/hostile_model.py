@@ -47,7 +47,7 @@ class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def do_POST(self) -> None:  # http.server's name
-        """One request."""
+        """Answer one request."""
         content = self.rfile.read(int(self.headers.get("content-length", 0)))
         if self.path.startswith(NOTICES):
             # whose address is a secret of the channel's own; what it is told is not
@@ -105,7 +105,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 @contextmanager
 def hostile_model(planted: Mapping[str, str]) -> Iterator[HostileModel]:
-    """One that serves for as long as the block lasts."""
+    """Yield a model that serves for as long as the block lasts."""
     server = HostileModel(planted)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:

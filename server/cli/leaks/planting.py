@@ -28,17 +28,17 @@ class Plant:
         self.token = token_hex(16)
 
     def value(self, name: str) -> str:
-        """The planted value of a name."""
+        """Return the planted value of a name."""
         return self.values.setdefault(name, CANARY.format(token_hex(8), token_hex(4)))
 
     def address(self, name: str, port: int) -> str:
-        """A planted address on this machine."""
+        """Return a planted address on this machine."""
         made = f"http://127.0.0.1:{port}{NOTICES}{token_hex(12)}"
         return self.values.setdefault(name, made)
 
 
 def plant_environment(folder: Path, plant: Plant) -> dict[str, str]:
-    """This process's environment, with planted values under all names that may be secrets.
+    """Return this process's environment, with planted values under all names that may be secrets.
 
     Args:
         folder: of a crew, whose files name further ones.
@@ -102,7 +102,7 @@ def redirect(folder: Path, port: int, plant: Plant) -> None:
 
 
 def _mcp_names(folder: Path) -> tuple[str, ...]:
-    """The names of entries that are MCP servers, which begin those of their tools."""
+    """Return the names of entries that are MCP servers, which begin those of their tools."""
     found = []
     for stem in ("crew", "tools"):
         for ending in ENDINGS:
@@ -125,7 +125,7 @@ def _without_servers(data: dict[str, Any]) -> None:
 
 
 def _redirect_channel(channel: dict[str, Any]) -> None:
-    """A channel that can be told on this machine: an email is told as a webhook is."""
+    """Redirect a channel to this machine, an email as a webhook."""
     if channel.get("kind") == "email":
         kept = {"on": channel["on"]} if "on" in channel else {}
         channel.clear()

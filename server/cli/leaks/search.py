@@ -12,13 +12,13 @@ BASE64 = re.compile(rb"[A-Za-z0-9+/_-]{12,}")
 
 
 def found_in(content: bytes, planted: Mapping[str, str]) -> list[str]:
-    """The names of the planted values that stand in an output."""
+    """Return the names of the planted values that stand in an output."""
     readings = [content, unquote_plus(content.decode(errors="replace")).encode(), _decoded(content)]
     return [name for name, value in planted.items() if any(value.encode() in r for r in readings)]
 
 
 def _decoded(content: bytes) -> bytes:
-    """All that may be base64, decoded from each of the places where its groups may begin."""
+    """Return all that may be base64, decoded from each of the places where its groups may begin."""
     pieces = []
     for run in BASE64.findall(content):
         text = run.replace(b"-", b"+").replace(b"_", b"/")

@@ -30,7 +30,9 @@ CURSOR = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,6})?Z)~([A-Za-z0-
 
 
 async def collection(request: Request) -> Response:
-    """GET, POST /api/crew/conversations: those of a user, last used first; or begin one: 201.
+    """Answer GET, POST /api/crew/conversations: those of a user, last used first.
+
+    Or begin one: 201.
 
     GET takes `user_id`, `limit` (50), `after` (the `next` of the page before) and `q` (a part of
     the title or of a query). POST takes a ConversationBody.
@@ -59,7 +61,9 @@ async def collection(request: Request) -> Response:
 
 
 async def one(request: Request) -> Response:
-    """GET, PATCH, DELETE /api/crew/conversations/{id}: with its exchanges; named; deleted: 204.
+    """Answer GET, PATCH, DELETE /api/crew/conversations/{id}: with its exchanges; named.
+
+    Deleted: 204.
 
     GET takes `user_id`, `limit` (50) and `after` (the number of the last exchange that is known).
     PATCH takes a ChangeBody. DELETE takes `user_id`, and `cancel=1` to end its run first: 409
@@ -111,7 +115,7 @@ async def _delete(request: Request) -> Response:
 
 
 async def fork(request: Request) -> Response:
-    """POST /api/crew/conversations/{id}/fork: another one with its first exchanges; 201.
+    """Answer POST /api/crew/conversations/{id}/fork: another one with its first exchanges; 201.
 
     Takes a ForkConversationBody. To ask an exchange again, fork before it.
     """
@@ -126,7 +130,10 @@ async def fork(request: Request) -> Response:
 
 
 async def export(request: Request) -> Response:
-    """GET /api/crew/conversations/{id}/export: all of it; `format` is json (default) or md."""
+    """Answer GET /api/crew/conversations/{id}/export: all of it.
+
+    `format` is json (default) or md.
+    """
     given = parse_parameters(request, USER | {"format"})
     conversations, id_ = _conversations(request), _id_of(request)
     user_id = user_of(request, given.get("user_id"))

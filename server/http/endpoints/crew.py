@@ -12,7 +12,7 @@ from tools.texts import map_texts
 
 
 async def show(request: Request) -> Response:
-    """GET /api/crew: the crew: its agents, routing and limits, and the state of its files.
+    """Answer GET /api/crew: the crew: its agents, routing and limits, and the state of its files.
 
     With `prompts=1` the prompts too, where `settings.show_prompts` is true.
     """
@@ -28,7 +28,7 @@ async def show(request: Request) -> Response:
 
 
 async def reload(request: Request) -> Response:
-    """POST /api/crew/reload: read the crew's files again, for new runs; 422 with every problem."""
+    """Answer POST /api/crew/reload: read the files again, for new runs; 422 with every problem."""
     services = services_of(request)
     await require_no_body(request, services.settings, "reload")
     changed = await services.reloader.reload("asked for over HTTP")

@@ -15,13 +15,13 @@ from tools.clock import rfc3339
 
 
 async def listing(request: Request) -> Response:
-    """GET /api/crew/grants: the approvals that outlive their run, newest first."""
+    """Answer GET /api/crew/grants: the approvals that outlive their run, newest first."""
     parse_parameters(request, frozenset())
     return JsonResponse({"grants": [asdict(one) for one in await _own(request)]})
 
 
 async def revoke(request: Request) -> Response:
-    """DELETE /api/crew/grants/{id}: end one; 204."""
+    """Answer DELETE /api/crew/grants/{id}: end one; 204."""
     services, grant_id = services_of(request), request.path_params["grant_id"]
     if grant_id not in [one.id for one in await _own(request)]:
         raise HttpProblem(404, "there is no such grant")
@@ -33,7 +33,7 @@ async def revoke(request: Request) -> Response:
 
 
 async def _own(request: Request) -> list[Grant]:
-    """Those that are there for the caller, as runs are."""
+    """Return those that are there for the caller, as runs are."""
     store, caller = services_of(request).runs.store, caller_of(request)
     found = await store.grants.find(rfc3339(store.now()))
     return [one for one in found if caller.sees(one.owner)]

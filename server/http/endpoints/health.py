@@ -23,13 +23,13 @@ ASK_SECONDS = 2.0
 
 
 async def health(request: Request) -> Response:
-    """GET /health: whether the process answers."""
+    """Answer GET /health: whether the process answers."""
     version = importlib.metadata.version("crewline")
     return JsonResponse({"status": "ok", "version": version})
 
 
 async def ready(request: Request) -> Response:
-    """GET /ready: whether runs can be started; else 503."""
+    """Answer GET /ready: whether runs can be started; else 503."""
     services = services_of(request)
     if services.runs.draining:
         return _not_ready({"status": "draining"})
@@ -70,7 +70,7 @@ def _not_ready(document: dict[str, Any]) -> Response:
 
 
 async def metrics(request: Request) -> Response:
-    """GET /metrics: the metrics as Prometheus text, or with `format=json` as JSON."""
+    """Answer GET /metrics: the metrics as Prometheus text, or with `format=json` as JSON."""
     services = services_of(request)
     numbers, runs = services.metrics, services.runs
     recipe = runs.crew.recipe

@@ -17,7 +17,7 @@ from server.http.services import services_of
 
 
 async def receive(request: Request) -> Response:
-    """POST /api/crew/hooks/{name}: start a run as the hook says; 202 with its address.
+    """Answer POST /api/crew/hooks/{name}: start a run as the hook says; 202 with its address.
 
     Takes what the hook's `kind` sends. The same matter again answers with the run that it started;
     alerts that are resolved start none: 200.

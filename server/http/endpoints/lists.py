@@ -30,14 +30,14 @@ MAX_TEXT = 200
 
 
 async def listing(request: Request) -> Response:
-    """Runs, newest first: a page of those that a request wants."""
+    """List runs, newest first: a page of those that a request wants."""
     given = parse_parameters(request, PAGE_PARAMETERS | FILTER_PARAMETERS)
     page, following = await _page(request, given, _filter(request, given), MAX_LISTED)
     return JsonResponse({"runs": [listed_run(row) for row in page], "next": following})
 
 
 async def inbox(request: Request) -> Response:
-    """GET /api/crew/inbox: runs that wait for a person, oldest first, with what they ask.
+    """Answer GET /api/crew/inbox: runs that wait for a person, oldest first, with what they ask.
 
     Takes `limit` (50; 100 at most) and `after` (a run_id; the `next` of the page before).
     """
@@ -58,7 +58,7 @@ async def _page(
     *,
     oldest_first: bool = False,
 ) -> tuple[list[RunRow], str | None]:
-    """A page of the caller's runs, and where the next one begins."""
+    """Return a page of the caller's runs, and where the next one begins."""
     limit, after = given.get("limit", "50"), given.get("after")
     if not re.fullmatch(r"[0-9]{1,3}", limit) or not 1 <= int(limit) <= most:
         raise bad_request([("limit", f"is a number from 1 to {most}")])
@@ -71,7 +71,7 @@ async def _page(
 
 
 def _filter(request: Request, given: Mapping[str, str]) -> RunFilter:
-    """Which runs are asked for, of those that the caller may see."""
+    """Return which runs are asked for, of those that the caller may see."""
     status: RunStatus | None = _one_of(given, "status", get_args(RunStatus))
     source: SourceKind | None = _one_of(given, "source", get_args(SourceKind))
     text = given.get("text")
@@ -88,7 +88,7 @@ def _filter(request: Request, given: Mapping[str, str]) -> RunFilter:
 
 
 def _one_of(given: Mapping[str, str], field: str, known: tuple[Any, ...]) -> Any:
-    """The value of a field that has few; None where it is not given."""
+    """Return the value of a field that has few; None where it is not given."""
     value = given.get(field)
     if value is not None and value not in known:
         raise bad_request([(field, f"is one of {', '.join(known)}")])
@@ -106,7 +106,7 @@ def _time(given: Mapping[str, str], field: str) -> str | None:
 
 
 def _is_day(text: str) -> bool:
-    """Whether a calendar has it; a year or a month alone is one, too."""
+    """Return whether a calendar has it; a year or a month alone is one, too."""
     try:
         date.fromisoformat(f"{text}-01-01"[:10] if len(text) < len("2026-01-31") else text)
     except ValueError:

@@ -60,7 +60,7 @@ class Started:
 
 
 async def stream(request: Request) -> EventStream | Response:
-    """GET, POST /api/crew/stream: start or resume a run and stream its events as SSE.
+    """Answer GET, POST /api/crew/stream: start or resume a run and stream its events as SSE.
 
     GET takes `q` (text, or the JSON of a body), `run_id`, `resume_agent_id`, `priority`,
     `deltas=1` and `idempotency_key`; with `run_id` and without `q` it follows that run from its
@@ -91,7 +91,7 @@ async def stream(request: Request) -> EventStream | Response:
 
 
 async def run(request: Request) -> Response:
-    """POST /api/crew/run: start or resume a run; one JSON document at its end or pause.
+    """Answer POST /api/crew/run: start or resume a run; one JSON document at its end or pause.
 
     Takes a QueryBody; may have an `Idempotency-Key`. Where the server stops before the run ends, a
     503 has its `run_id` and address.
@@ -126,13 +126,13 @@ async def start(request: Request) -> Response:
 
 
 async def show(request: Request) -> Response:
-    """GET /api/crew/runs/{id}: one run with its result, and what it waits for."""
+    """Answer GET /api/crew/runs/{id}: one run with its result, and what it waits for."""
     row = await own_run(request, request.path_params["run_id"])
     return JsonResponse(whole_run(row, await services_of(request).runs.pause_of(row)))
 
 
 async def events(request: Request) -> EventStream | Response:
-    """GET /api/crew/runs/{id}/events: a run's events as SSE, all or those after one.
+    """Answer GET /api/crew/runs/{id}/events: a run's events as SSE, all or those after one.
 
     Takes `after` (an event's id or number) and `deltas=1`, or the header `Last-Event-ID`; 204 where
     nothing more comes.
@@ -153,7 +153,7 @@ async def events(request: Request) -> EventStream | Response:
 
 
 async def resume(request: Request) -> Response:
-    """POST /api/crew/runs/{id}/resume: answer a pause; 202.
+    """Answer POST /api/crew/runs/{id}/resume: answer a pause; 202.
 
     Takes an AnswerBody; may have an `Idempotency-Key`.
     """
@@ -170,7 +170,7 @@ async def resume(request: Request) -> Response:
 
 
 async def cancel(request: Request) -> Response:
-    """POST /api/crew/runs/{id}/cancel: end a run; 202."""
+    """Answer POST /api/crew/runs/{id}/cancel: end a run; 202."""
     services, run_id = services_of(request), request.path_params["run_id"]
     await own_run(request, run_id)
     await require_no_body(request, services.settings, "cancel")
@@ -180,7 +180,7 @@ async def cancel(request: Request) -> Response:
 
 
 async def retry(request: Request) -> Response:
-    """POST /api/crew/runs/{id}/retry: go on with a failed run at the step that failed; 202."""
+    """Answer POST /api/crew/runs/{id}/retry: make the step that failed again; 202."""
     services, run_id = services_of(request), request.path_params["run_id"]
     await own_run(request, run_id)
     await require_no_body(request, services.settings, "retry")
@@ -190,7 +190,7 @@ async def retry(request: Request) -> Response:
 
 
 async def fork(request: Request) -> Response:
-    """POST /api/crew/runs/{id}/fork: begin another run with its first events; 202.
+    """Answer POST /api/crew/runs/{id}/fork: begin another run with its first events; 202.
 
     Takes a ForkBody; may have an `Idempotency-Key`. The answer has the address of the new run.
     """
@@ -211,7 +211,7 @@ async def fork(request: Request) -> Response:
 
 
 def _refuse_head(request: Request) -> None:
-    """Starlette answers HEAD like GET; a link preview must not start a run."""
+    """Refuse HEAD, which Starlette answers like GET; a link preview must not start a run."""
     if request.method == "HEAD":
         text = "HEAD: a stream has no head without its body; use GET"
         raise HttpProblem(405, text, headers={"Allow": "GET, POST"})
@@ -285,7 +285,7 @@ async def _result(services: Services, started: Started) -> dict[str, Any]:
 
 
 def _goes_on(run_id: str) -> HttpProblem:
-    """For a client that waits while this server goes down: the run was accepted, and goes on."""
+    """Answer a client that waits while this server goes down: the accepted run goes on."""
     address = run_address(run_id)
     detail = f"this server is going down, and run {run_id} goes on: do not start it again, but ask"
     headers = {**RETRY_AFTER, "Location": address["url"]}
@@ -331,7 +331,7 @@ def _event_stream(request: Request, run_id: str, after: int, **options: bool) ->
 
 
 async def _own_stream(request: Request, run_id: str) -> RunRow:
-    """A run that the caller, or its ticket, may follow; raises UnknownRun."""
+    """Return a run that the caller, or its ticket, may follow; raises UnknownRun."""
     row, ticket = await own_run(request, run_id), caller_of(request).ticket
     if ticket is None or ticket.run_id == run_id:
         return row

@@ -14,7 +14,7 @@ from server.tokens import Token
 
 
 async def make(request: Request) -> Response:
-    """POST /api/crew/tickets: a ticket that an EventSource shows as `?ticket=`; 201.
+    """Answer POST /api/crew/tickets: a ticket that an EventSource shows as `?ticket=`; 201.
 
     Takes a TicketBody. It is good for one run, or for one start; for 60 s to connect, and to come
     back to the same run.

@@ -40,13 +40,13 @@ EVENT_SCHEMA = {
 
 
 async def show(request: Request) -> Response:
-    """GET /openapi.json: this API, as OpenAPI 3.1."""
+    """Answer GET /openapi.json: this API, as OpenAPI 3.1."""
     return JsonResponse(openapi_document())
 
 
 @lru_cache(maxsize=1)
 def openapi_document() -> dict[str, Any]:
-    """The document."""
+    """Return the document."""
     shapes: dict[str, Any] = {"problem": ProblemAnswer, "event": RunEventDocument}
     for one in OPERATIONS:
         if one.body is not None:

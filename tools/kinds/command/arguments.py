@@ -15,7 +15,7 @@ MAX_ARGUMENT_BYTES = 131_071
 
 
 def find_program(name: str) -> str:
-    """The path of a program.
+    """Find the path of a program.
 
     Raises:
         ToolDefinitionError: there is none.
@@ -42,7 +42,7 @@ def _is_program(path: str) -> bool:
 
 
 def fill_argv(config: CommandTool, program: str, arguments: Arguments) -> list[str]:
-    """The program and its arguments; an item whose argument is absent is left out.
+    """Fill the program and its arguments; an item whose argument is absent is left out.
 
     Raises:
         ArgumentsError: an argument cannot be one of a program.
@@ -74,7 +74,7 @@ def _checked(name: str, value: Any, config: CommandTool) -> str:
 
 
 def fill_stdin(config: CommandTool, arguments: Arguments) -> bytes:
-    """What the program reads.
+    """Fill what the program reads.
 
     Raises:
         ArgumentsError: an argument has no form as text.

@@ -77,7 +77,7 @@ class _PathBeneath(ctypes.Structure):
 
 @cache
 def version() -> int:
-    """The version of the kernel's Landlock; 0 where it has none."""
+    """Return the version of the kernel's Landlock; 0 where it has none."""
     if sys.platform != "linux":
         return 0
     with suppress(OSError):

@@ -35,12 +35,12 @@ class Marks:
         self._sweeping: asyncio.Task[None] | None = None
 
     def new(self) -> str:
-        """Of another call."""
+        """Make the mark of another call."""
         pid = os.getpid()
         return f"{self._prefix}.{pid}.{_started(pid)}.{next(_numbers)}"
 
     def end(self, mark: str) -> None:
-        """A call has ended: what carries its mark is ended soon."""
+        """End a call: what carries its mark is ended soon."""
         self._ended.add(mark)
         if not goes_on_here(self._sweeping):
             self._sweeping = asyncio.ensure_future(self._sweep())
@@ -94,7 +94,7 @@ def end_marked(is_meant: Callable[[str], bool]) -> int:
 
 
 def _marked() -> Iterator[tuple[int, str]]:
-    """The processes with a mark."""
+    """Yield the processes with a mark."""
     wanted = f"{VARIABLE}=".encode()
     for name in os.listdir("/proc"):  # noqa: PTH208 # names are all that is needed, and many
         if not name.isdecimal():
@@ -113,7 +113,7 @@ def _prefix(folder: Path) -> str:
 
 
 def _started(pid: int) -> str:
-    """When a process began, in ticks since the machine's start; "" where there is none."""
+    """Return when a process began, in ticks since the machine's start; "" where there is none."""
     try:
         # behind the name, which may hold anything: field 22 of proc(5)
         return Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()[19]

@@ -40,7 +40,7 @@ class ProgramLimits:
     file_mb: int
 
     def argv(self, program: list[str]) -> list[str]:
-        """What starts a program under them."""
+        """Return what starts a program under them."""
         limits = [
             _at_most(resource.RLIMIT_DATA, self.memory_mb * MIB) // 1024,
             _at_most(resource.RLIMIT_CPU, self.cpu_seconds),
@@ -92,7 +92,7 @@ class Start:
 
 
 def _at_most(kind: int, wanted: int) -> int:
-    """A limit; the machine's own may be lower."""
+    """Return a limit; the machine's own may be lower."""
     _, hard = resource.getrlimit(kind)
     return wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
 

@@ -51,7 +51,10 @@ def refusals(sandbox: Sandbox, text: str) -> Iterator[str]:
 
 
 def _closed_by(sandbox: Sandbox, path: Path, *, is_permission: bool) -> str | None:
-    """The key, `read` or `write`, that would open a path; None: it is open, or to nobody here."""
+    """Return the key, `read` or `write`, that would open a path.
+
+    None: it is open, or to nobody here.
+    """
     if not sandbox.may_read(path) and os.access(path, os.R_OK):
         return "read"
     # messages begin with the program's own path, often below /usr

@@ -37,7 +37,7 @@ class Sandbox:
 
     @classmethod
     def of(cls, config: Confined, folder: Path) -> "Sandbox":
-        """Of an entry.
+        """Return the one of an entry.
 
         Raises:
             ToolDefinitionError: what it asks for by name cannot be had here.
@@ -56,7 +56,7 @@ class Sandbox:
         return cls(kind, folder, read, write, config.network)
 
     def reach(self, argv: Sequence[str]) -> Reach:
-        """What a tool that runs this program may do."""
+        """Return what a tool that runs this program may do."""
         runs = (" ".join(argv),)
         if self.kind == "off":
             anywhere = ("anywhere",)
@@ -66,7 +66,7 @@ class Sandbox:
         return Reach("command", hosts, runs, reads, tuple(map(str, self.write)), self.kind)
 
     def rights(self, own: Path) -> Iterator[tuple[Path, Access]]:
-        """What Landlock leaves a program; `own`: the folder of its call."""
+        """Yield what Landlock leaves a program; `own`: the folder of its call."""
         for name in (*SYSTEM_FOLDERS, *KERNEL_FOLDERS):
             yield Path(name), READ
         for name in DEVICES:
@@ -78,32 +78,32 @@ class Sandbox:
             yield path, WRITE
 
     def allows_tcp(self) -> bool:
-        """Whether a program may connect and listen; an old Landlock knows no network."""
+        """Return whether a program may connect and listen; an old Landlock knows no network."""
         is_old = self.kind == "landlock" and landlock.version() < landlock.NETWORK_VERSION
         return self.network or self.kind == "off" or is_old
 
     def may_read(self, path: Path) -> bool:
-        """Whether a path is open to programs; the folder of a call is not known here."""
+        """Return whether a path is open to programs; the folder of a call is not known here."""
         is_open = self.is_of_system(path) or self.may_write(path)
         return is_open or _is_below(path, (*self._shown(), *self.read))
 
     def is_of_system(self, path: Path) -> bool:
-        """Whether a path is the system's, which every program may read."""
+        """Return whether a path is the system's, which every program may read."""
         return _is_below(path, map(Path, (*SYSTEM_FOLDERS, *KERNEL_FOLDERS, *DEVICES)))
 
     def may_write(self, path: Path) -> bool:
-        """The same for writing."""
+        """Return the same for writing."""
         return self.kind == "off" or _is_below(path, self.write)
 
     def _shown(self) -> Iterator[Path]:
-        """What of the crew's folder is read: not what the runtime keeps there."""
+        """Yield what of the crew's folder is read: not what the runtime keeps there."""
         with os.scandir(self.folder) as entries:
             for entry in entries:
                 if not entry.name.startswith(HIDDEN):
                     yield Path(entry.path)
 
     def prefix(self, own: Path, cwd: Path) -> list[str]:
-        """The arguments before the program, with bubblewrap; none without it."""
+        """Return the arguments before the program, with bubblewrap; none without it."""
         if self.kind != "bwrap":
             return []
         argv = ["bwrap", "--die-with-parent", "--new-session", "--unshare-all"]

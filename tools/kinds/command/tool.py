@@ -36,7 +36,7 @@ SIGNALS: dict[int, str] = {
 
 
 def command_tool(name: str, config: CommandTool, folder: Path, marks: Marks) -> Tool:
-    """The tool that an entry of kind command describes.
+    """Return the tool that an entry of kind command describes.
 
     Args:
         name: the tool's.
@@ -85,11 +85,11 @@ class _CommandCall:
         self.sandbox, self.marks = sandbox, marks
 
     def show(self, arguments: dict[str, Any]) -> str:
-        """The command of a call, as a person would type it."""
+        """Return the command of a call, as a person would type it."""
         return shlex.join(fill_argv(self.entry, self.program, arguments))
 
     def require_cwd(self) -> Path:
-        """Where it runs.
+        """Return where it runs.
 
         Raises:
             ToolDefinitionError: that is no folder, or a relative one that leads elsewhere.
@@ -176,19 +176,19 @@ class _Output:
         self._bytes = 0
 
     def add(self, chunk: bytes) -> None:
-        """More of it."""
+        """Add more of it."""
         self._bytes += len(chunk)
         if self._bytes > MAX_OUTPUT_BYTES:
             raise PermanentError(f"ended: it wrote more than {MAX_OUTPUT_BYTES >> 20} MiB")
         self._kept.add(chunk)
 
     def text(self) -> str:
-        """What is kept."""
+        """Return what is kept."""
         return self._kept.text()
 
 
 def _ending(code: int) -> str:
-    """How a program ended that did not end well."""
+    """Return how a program ended that did not end well."""
     if code >= 0:
         known = EXIT_CODES.get(code)
         return f"exit code {code} ({known})" if known else f"exit code {code}"

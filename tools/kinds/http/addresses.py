@@ -81,13 +81,13 @@ class Allowance:
 
     @classmethod
     def of(cls, allow_private: bool | list[str]) -> "Allowance":
-        """What `allow_private` says."""
+        """Return what `allow_private` says."""
         if isinstance(allow_private, bool):
             return cls(allow_private)
         return cls(networks=tuple(ip_network(text) for text in allow_private))
 
     def holds(self, address: Address) -> bool:
-        """Whether this address may be connected to."""
+        """Return whether this address may be connected to."""
         return self.everything or is_public(address) or self._lists(address)
 
     def _lists(self, address: Address) -> bool:
@@ -135,7 +135,7 @@ REMEDY = "allow_private can allow it"
 
 
 def is_public(address: Address) -> bool:
-    """Whether an address is one of the public internet, and stands for no other."""
+    """Return whether an address is one of the public internet, and stands for no other."""
     if any(address in one for one in NOT_PUBLIC if one.version == address.version):
         return False
     if isinstance(address, IPv4Address):
@@ -145,7 +145,7 @@ def is_public(address: Address) -> bool:
 
 
 def _literal(host: str) -> Address | None:
-    """The address that a host is, if it is one.
+    """Return the address that a host is, if it is one.
 
     Raises:
         DeniedError: some programs read an address in it, others do not.
@@ -183,7 +183,7 @@ def require_port(target: SplitResult, written: int) -> None:
 
 
 def port_of(target: SplitResult) -> int:
-    """The port of a URL.
+    """Return the port of a URL.
 
     Raises:
         ValueError: it has none that exists.

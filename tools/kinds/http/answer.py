@@ -27,7 +27,7 @@ class TooLongError(PermanentError):
 
 
 async def read_body(chunks: AsyncIterator[bytes], coding: str, limit: int) -> bytes:
-    """A body, decoded.
+    """Read a body, decoded.
 
     Args:
         chunks: as it comes.
@@ -56,7 +56,7 @@ class _Decoder:
         self._received = 0
 
     def add(self, chunk: bytes) -> None:
-        """More of it."""
+        """Add more of it."""
         self._received += len(chunk)
         if self._received > self._limit:
             raise TooLongError(self._limit)
@@ -79,14 +79,14 @@ class _Decoder:
             raise PermanentError(f"the answer cannot be decompressed: {error}") from None
 
     def end(self) -> bytes:
-        """All of it; raises PermanentError where it is cut."""
+        """Return all of it; raises PermanentError where it is cut."""
         if self._zlib is not None and self._received and not self._zlib.eof:
             raise PermanentError("the compressed answer is cut")
         return bytes(self._body)
 
 
 def to_text(body: bytes, content_type: str, charset: str | None) -> str:
-    """A body as the model reads it: text, or its type and size.
+    """Return a body as the model reads it: text, or its type and size.
 
     Args:
         body: decoded.
@@ -110,7 +110,7 @@ def _is_text(body: bytes, content_type: str) -> bool:
 
 
 def part_of(text: str, pointer: str) -> str:
-    """The part of a JSON text that a pointer names (RFC 6901), a text as it is.
+    """Return the part of a JSON text that a pointer names (RFC 6901), a text as it is.
 
     Raises:
         PermanentError: this is no JSON, or has no such part.

@@ -28,7 +28,7 @@ class CheckingResolver(AbstractResolver):
     async def resolve(
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
     ) -> list[ResolveResult]:
-        """The addresses of a name.
+        """Resolve the addresses of a name.
 
         Raises:
             OSError: it has none.
@@ -52,11 +52,11 @@ class CheckingResolver(AbstractResolver):
         return results
 
     async def close(self) -> None:
-        """Nothing is held."""
+        """Do nothing: nothing is held."""
 
 
 def make_session(allowance: Allowance) -> aiohttp.ClientSession:
-    """A pool of connections."""
+    """Make a pool of connections."""
 
     def make_socket(address: Any) -> socket.socket:
         # the last word: what is connected to, wherever the address came from

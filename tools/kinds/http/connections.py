@@ -17,7 +17,7 @@ class Connections:
         self._sessions: PerLoop[dict[Allowance, Any]] = PerLoop(dict)
 
     def session(self, allowance: Allowance) -> Any:
-        """The pool of an allowance, an aiohttp.ClientSession."""
+        """Return the pool of an allowance, an aiohttp.ClientSession."""
         sessions = self._sessions.get()
         session = sessions.get(allowance)
         if session is None:

@@ -28,7 +28,7 @@ ABSENT = object()
 
 
 def in_path(name: str, value: Any) -> str:
-    """As a part of a path's segment; raises ArgumentsError."""
+    """Return as a part of a path's segment; raises ArgumentsError."""
     text = as_text(name, value)
     if "\\" in text or DECODED_TWICE.search(text):
         raise ArgumentsError(f"{name}: a backslash, %2e, %2f or %5c cannot stand in a path")
@@ -44,12 +44,12 @@ def require_segments(path: str) -> None:
 
 
 def in_query(name: str, value: Any) -> str:
-    """As a part of a query's or a form's value; raises ArgumentsError."""
+    """Return as a part of a query's or a form's value; raises ArgumentsError."""
     return quote(as_text(name, value), safe=UNRESERVED)
 
 
 def in_header(name: str, value: Any) -> str:
-    """As a part of a header's value; raises ArgumentsError."""
+    """Return as a part of a header's value; raises ArgumentsError."""
     text = as_text(name, value)
     if PRINTABLE_ASCII.fullmatch(text) is None:
         raise ArgumentsError(f"{name}: only printable ASCII can stand in a header")
@@ -61,7 +61,7 @@ def _in_body(name: str, value: Any) -> str:
 
 
 def pairs(mapping: dict[str, Any], arguments: Arguments) -> Iterator[tuple[str, str]]:
-    """The pairs of a query or a form, encoded; a pair whose argument is absent is left out.
+    """Yield the pairs of a query or a form, encoded; a pair whose argument is absent is left out.
 
     Raises:
         ArgumentsError: an argument cannot stand there.
@@ -72,7 +72,10 @@ def pairs(mapping: dict[str, Any], arguments: Arguments) -> Iterator[tuple[str, 
 
 
 def _encoded(value: Any, arguments: Arguments) -> list[str]:
-    """The values of one key: several where a list is written or given, none where one is absent."""
+    """Return the values of one key.
+
+    Several where a list is written or given, none where one is absent.
+    """
     if isinstance(value, list):
         return [text for one in value for text in _encoded(one, arguments)]
     if not isinstance(value, str):
@@ -91,12 +94,12 @@ def _encoded(value: Any, arguments: Arguments) -> list[str]:
 
 
 def _literal(text: str) -> str:
-    """What the operator wrote between places."""
+    """Return what the operator wrote between places."""
     return quote(ESCAPED.sub(r"\1", text), safe=UNRESERVED)
 
 
 def in_json(value: Any, arguments: Arguments) -> Any:
-    """A JSON value with its places filled; ABSENT where an argument is absent.
+    """Return a JSON value with its places filled; ABSENT where an argument is absent.
 
     Raises:
         ArgumentsError: an argument cannot stand there.

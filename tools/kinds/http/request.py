@@ -104,7 +104,7 @@ class RequestPlan:
                 require_scalars(names_in(text), parameters, "a text")
 
     def build(self, arguments: Arguments, key: str) -> Request:
-        """The request of one call.
+        """Build the request of one call.
 
         Args:
             arguments: checked against the tool's schema.
@@ -128,7 +128,10 @@ class RequestPlan:
         return Request(config.method, self._url(arguments), headers, body)
 
     def show(self, arguments: Arguments) -> str:
-        """Method and URL of a call, for a person; raises ArgumentsError if it cannot be sent."""
+        """Return method and URL of a call, for a person.
+
+        Raises ArgumentsError if it cannot be sent.
+        """
         request = self.build(arguments, "")
         return f"{request.method} {request.url}"
 
@@ -159,7 +162,7 @@ class RequestPlan:
 
 
 def parse_url(url: str) -> SplitResult:
-    """The parts of a URL with places.
+    """Parse the parts of a URL with places.
 
     Raises:
         ToolDefinitionError: it is none, or has a place before its path.

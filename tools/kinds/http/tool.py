@@ -30,7 +30,7 @@ ERROR_CHARS = 2000
 
 
 def http_tool(name: str, config: HttpTool, connections: Connections) -> Tool:
-    """The tool that an entry of kind http describes.
+    """Return the tool that an entry of kind http describes.
 
     Args:
         name: the tool's.
@@ -116,7 +116,7 @@ class _HttpCall:
         raise PermanentError(f"{self.plan.origin} redirects more than {MAX_REDIRECTS} times")
 
     def _require_target(self, target: SplitResult) -> None:
-        """Raises DeniedError where a URL must not be asked."""
+        """Raise DeniedError where a URL must not be requested."""
         host = target.hostname or ""
         require_port(target, self.plan.port)
         self.allowance.require_host(host)
@@ -124,7 +124,7 @@ class _HttpCall:
     def _redirected(
         self, request: Request, target: SplitResult, response: aiohttp.ClientResponse
     ) -> Request | None:
-        """The request that a redirect asks for; None if this is none.
+        """Return the request that a redirect asks for; None if this is none.
 
         Raises:
             PermanentError: it is one that may not be followed.
@@ -151,7 +151,7 @@ class _HttpCall:
         return Request(method, url._replace(fragment="").geturl(), headers, body)
 
     async def _read(self, response: aiohttp.ClientResponse) -> str:
-        """An answer as text.
+        """Return an answer as text.
 
         Raises:
             TemporaryError: it asks for another attempt.
@@ -175,12 +175,12 @@ class _HttpCall:
 
 
 def _is_for_all(header: str) -> bool:
-    """Whether a header may go to another host too."""
+    """Return whether a header may go to another host too."""
     return header.lower() == "idempotency-key" or SECRET_HEADER.search(header) is None
 
 
 def _retry_after(headers: Mapping[str, str]) -> float:
-    """Seconds that `Retry-After` asks for; 0 where it does not."""
+    """Return seconds that `Retry-After` asks for; 0 where it does not."""
     text = headers.get("Retry-After", "").strip()
     if text.isascii() and text.isdecimal():
         # longer than any deadline

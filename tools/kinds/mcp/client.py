@@ -169,7 +169,7 @@ class Link:
 
 
 def _translated(error: MCPError, context: ToolContext) -> Exception:
-    """An error of the protocol as the executor takes it."""
+    """Return an error of the protocol as the executor takes it."""
     if error.code in (NOT_REACHED, SESSION_GONE):
         context.note(sent=bool((error.data or {}).get("sent")))
         known = ConnectionError if error.code == NOT_REACHED else SessionEndedError
@@ -225,7 +225,7 @@ async def connected(plan: ServerPlan, on_end: Callable[[str], None]) -> AsyncIte
 
 
 def _failure(error: Exception, ended: list[str]) -> ServerError:
-    """Why a server cannot be used: what it said at its end counts most."""
+    """Return why a server cannot be used: what it said at its end counts most."""
     while isinstance(error, ExceptionGroup):
         error = error.exceptions[0]
     # what the SDK itself finds wrong is said by it; the end is then of our own closing
@@ -267,7 +267,7 @@ def _client(
 
 
 async def list_tools(client: Client) -> list[Definition]:
-    """All tools of a server.
+    """List all tools of a server.
 
     Raises:
         ServerError: there are too many, or one twice.

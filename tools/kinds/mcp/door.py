@@ -87,7 +87,7 @@ class Door(httpx2.AsyncBaseTransport):
     async def _refused(
         self, response: aiohttp.ClientResponse, *, has_session: bool
     ) -> httpx2.Response:
-        """What an answer says that is an error: its status and its words."""
+        """Return what an answer says that is an error: its status and its words."""
         body = (await response.content.read(MAX_ERROR_BYTES)).decode(errors="replace")
         status, reason = response.status, response.reason or ""
         response.close()
@@ -103,12 +103,12 @@ class Door(httpx2.AsyncBaseTransport):
 
 
 def is_about_session(words: str) -> bool:
-    """Whether an error says that the server does not know the session."""
+    """Return whether an error says that the server does not know the session."""
     return ABOUT_SESSION.search(words) is not None
 
 
 def _failure(code: int, message: str, *, sent: bool) -> httpx2.Response:
-    """An answer that says that there is none."""
+    """Return an answer that says that there is none."""
     told = {"code": code, "message": message, "data": {"sent": sent}}
     body = json.dumps({"jsonrpc": "2.0", "id": None, "error": told}).encode()
     return httpx2.Response(502, headers={"Content-Type": JSON_TYPE}, content=body)

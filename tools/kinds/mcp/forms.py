@@ -27,7 +27,7 @@ NOTHING: dict[str, Any] = {"type": "object", "properties": {}}
 
 
 def forms_needed(result: InputRequiredResult) -> FormsNeeded:
-    """What a server asks.
+    """Return what a server asks.
 
     Raises:
         PermanentError: something that is not offered, or that is no form.
@@ -63,7 +63,7 @@ def _form(key: str, request: ElicitRequest) -> Form:
 
 
 def _is_field(schema: dict[str, Any]) -> bool:
-    """Whether a value is a text, a number, a truth value, or a list of texts."""
+    """Return whether a value is a text, a number, a truth value, or a list of texts."""
     items = schema.get("items")
     if schema.get("type") == "array":
         return isinstance(items, dict) and items.get("type", "string") == "string"
@@ -76,7 +76,7 @@ def _form_of(key: str, message: str, schema: dict[str, Any], url: str = "") -> F
 
 
 def reply_again(needed: FormsNeeded, reply: Reply | None) -> Reply | None:
-    """The reply to a server that has forgotten its questions, and asks the same ones again."""
+    """Return the reply to a server that has forgotten its questions and repeats them."""
     if reply is None or [one.form.digest for one in reply.filled] != [
         one.digest for one in needed.forms
     ]:
@@ -85,7 +85,7 @@ def reply_again(needed: FormsNeeded, reply: Reply | None) -> Reply | None:
 
 
 def responses_of(reply: Reply | None) -> InputResponses | None:
-    """What a person has said, as a server takes it."""
+    """Return what a person has said, as a server takes it."""
     if reply is None:
         return None
     found: InputResponses = {}

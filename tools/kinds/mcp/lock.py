@@ -14,7 +14,7 @@ Locked = Mapping[str, list[Definition]]
 
 
 def to_lock(servers: Mapping[str, Iterable[Definition]]) -> str:
-    """The text of the file; entries of tools.yaml by their names."""
+    """Return the text of the file; entries of tools.yaml by their names."""
     listed = {
         server: {
             one.name: {
@@ -32,7 +32,7 @@ def to_lock(servers: Mapping[str, Iterable[Definition]]) -> str:
 
 
 def from_lock(data: Any) -> dict[str, list[Definition]]:
-    """The inverse.
+    """Return the inverse.
 
     Raises:
         ValueError: it is not as `to_lock` writes it.

@@ -52,7 +52,7 @@ class ServerPlan:
 
     @classmethod
     def of(cls, name: str, config: McpServer, folder: Path, marks: Marks) -> "ServerPlan":
-        """Of an entry.
+        """Return the one of an entry.
 
         Raises:
             ToolDefinitionError: it names no server, or a program that is not there.

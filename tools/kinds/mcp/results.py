@@ -20,7 +20,7 @@ from tools.errors import PermanentError
 
 
 def to_text(result: CallToolResult, max_bytes: int) -> str:
-    """What the model reads: texts by lines, structured content where there are none.
+    """Return what the model reads: texts by lines, structured content where there are none.
 
     Raises:
         PermanentError: the tool failed, or its result is too large.

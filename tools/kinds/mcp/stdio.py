@@ -111,7 +111,7 @@ class _Lines:
         self._bytes = 0
 
     async def add(self, chunk: bytes) -> None:
-        """More of it.
+        """Add more of it.
 
         Raises:
             _TooLongError: a message is too long.

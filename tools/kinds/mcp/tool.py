@@ -24,7 +24,7 @@ NO_SETTINGS = McpToolConfig()
 
 
 def require_installed() -> None:
-    """Raises ToolDefinitionError where the SDK is not installed."""
+    """Raise ToolDefinitionError where the SDK is not installed."""
     if importlib.util.find_spec("mcp") is None:
         text = "kind mcp needs the package mcp: pip install 'crewline[mcp]'"
         raise ToolDefinitionError(text, "kind", "tool-import")
@@ -59,7 +59,7 @@ def mcp_tools(
     *,
     is_locked: bool,
 ) -> list[Tool]:
-    """The tools of a server.
+    """Return the tools of a server.
 
     Args:
         config: its entry.
@@ -147,7 +147,7 @@ class _McpCall:
         self.definition, self.servers, self.lease = definition, servers, lease
 
     def show(self, arguments: dict[str, Any]) -> str:
-        """Server, tool and arguments, for a person."""
+        """Return server, tool and arguments, for a person."""
         written = json.dumps(arguments, ensure_ascii=False)
         return f"{self.lease.plan.name}: {self.definition.name}({written})"
 

@@ -78,7 +78,7 @@ class ApiDocument:
                     yield Operation(method.upper(), path, (*shared, *own), data)
 
     def find(self, name: str) -> Operation:
-        """The operation of an operationId, or of a method and path.
+        """Find the operation of an operationId, or of a method and path.
 
         Raises:
             ToolDefinitionError: there is none, or more than one.
@@ -97,7 +97,7 @@ class ApiDocument:
         raise wrong(f"there is no operation {name!r}; {hint}")
 
     def follow(self, value: Any, where: str) -> Json:
-        """A mapping, or the one that its `$ref` refers to.
+        """Return a mapping, or the one that its `$ref` refers to.
 
         Raises:
             ToolDefinitionError: it is no mapping, or refers to nothing, or in a circle.
@@ -110,7 +110,7 @@ class ApiDocument:
         raise wrong(f"{where} refers in a circle")
 
     def at(self, reference: Any) -> Any:
-        """What a reference refers to (RFC 6901).
+        """Return what a reference refers to (RFC 6901).
 
         Raises:
             ToolDefinitionError: it is none, or refers to nothing.
@@ -131,12 +131,12 @@ class ApiDocument:
 
 
 def wrong(message: str) -> ToolDefinitionError:
-    """What is wrong with a document."""
+    """Return what is wrong with a document."""
     return ToolDefinitionError(message, "document", "openapi")
 
 
 def mapping(value: Any, where: str) -> Json:
-    """A mapping, {} for nothing; raises ToolDefinitionError for anything else."""
+    """Return a mapping, {} for nothing; raises ToolDefinitionError for anything else."""
     if value is None:
         return {}
     if not isinstance(value, dict):
@@ -145,7 +145,7 @@ def mapping(value: Any, where: str) -> Json:
 
 
 def sequence(value: Any, where: str) -> list[Any]:
-    """A list, [] for nothing; raises ToolDefinitionError for anything else."""
+    """Return a list, [] for nothing; raises ToolDefinitionError for anything else."""
     if value is None:
         return []
     if not isinstance(value, list):

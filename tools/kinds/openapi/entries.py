@@ -21,7 +21,7 @@ JSON_TYPE = re.compile(r"application/(?:[\w.+-]+\+)?json\b", re.IGNORECASE)
 
 
 def entries(name: str, config: OpenApiTool, data: Any) -> dict[str, HttpTool]:
-    """The http entries that an openapi entry stands for, by the names of their tools.
+    """Return the http entries that an openapi entry stands for, by the names of their tools.
 
     Args:
         name: of the entry.
@@ -58,7 +58,7 @@ def entries(name: str, config: OpenApiTool, data: Any) -> dict[str, HttpTool]:
 
 
 def _words(operation: Operation) -> str:
-    """What an operation's tool is named after."""
+    """Return what an operation's tool is named after."""
     return operation.id or f"{operation.method.lower()}{operation.path}"
 
 
@@ -75,7 +75,7 @@ class _Parts:
     required: list[str] = field(default_factory=list)
 
     def argument(self, name: str, where: str) -> str:
-        """A new argument's name, as a place can have it."""
+        """Return a new argument's name, as a place can have it."""
         plain = NOT_IN_NAMES.sub("_", name).strip("_") or where
         plain = f"_{plain}" if plain[0] in "0123456789-" else plain
         while plain in self.properties:
@@ -116,7 +116,7 @@ def _entry(
 
 
 def _path(operation: Operation, places: Mapping[str, str]) -> str:
-    """The path with places for its parameters."""
+    """Return the path with places for its parameters."""
 
     def place(found: re.Match[str]) -> str:
         if found[1] not in places:
@@ -133,7 +133,7 @@ def _description(operation: Operation) -> str:
 
 
 def _parameters(document: ApiDocument, operation: Operation) -> Iterator[Json]:
-    """Each parameter once: that of the method in place of the path's."""
+    """Yield each parameter once: that of the method in place of the path's."""
     found: dict[tuple[str, str], Json] = {}
     for given in operation.parameters:
         parameter = document.follow(given, f"{operation.place}: a parameter")
@@ -175,7 +175,7 @@ def _add_parameter(
 
 
 def _cannot_be_sent(parameter: Json, schema: Any, schemas: Schemas) -> str:
-    """Why a parameter cannot be sent as the document wants it; "" if it can."""
+    """Return why a parameter cannot be sent as the document wants it; "" if it can."""
     where, style = parameter["in"], parameter.get("style")
     if where not in ("path", "query", "header"):
         return f"which is in a {where}"
@@ -192,7 +192,7 @@ def _cannot_be_sent(parameter: Json, schema: Any, schemas: Schemas) -> str:
 
 
 def _kinds(schema: Any, schemas: Schemas) -> set[str]:
-    """The JSON types that a schema names."""
+    """Return the JSON types that a schema names."""
     if not isinstance(schema, dict):
         return set()
     if isinstance(reference := schema.get("$ref"), str):

@@ -35,7 +35,7 @@ class Schemas:
         self._open: set[str] = set()
 
     def of(self, schema: Any, where: str) -> Any:
-        """A schema of the document.
+        """Return a schema of the document.
 
         Args:
             schema: as the document has it.
@@ -104,7 +104,7 @@ def _leave_out_read_only(schema: Json) -> None:
 
 
 def _of_version_30(given: Json, made: Json) -> Json:
-    """What OpenAPI 3.0 writes in another way than JSON Schema."""
+    """Return what OpenAPI 3.0 writes in another way than JSON Schema."""
     for key, limit in EXCLUSIVE.items():
         if isinstance(given.get(key), bool):
             del made[key]

@@ -110,7 +110,7 @@ class _Owner:
         self._lock = threading.Lock()
 
     def receive(self) -> Message | None:
-        """The next message; None at the end."""
+        """Receive the next message; None at the end."""
         head = self._requests.read(LENGTH.size)
         if len(head) < LENGTH.size:
             return None

@@ -20,7 +20,7 @@ MAX_IDLE = 2
 
 
 def isolated(tool: Tool, config: PythonTool, folder: Path) -> Tool:
-    """A Python tool, called in processes of its own.
+    """Return a Python tool, called in processes of its own.
 
     Args:
         tool: as `python_tool` made it.

@@ -79,7 +79,7 @@ _BY_NAME: dict[str, type[Message]] = {kind.__name__: kind for kind in get_args(M
 
 
 def encode(message: Message) -> bytes:
-    """A message as bytes.
+    """Encode a message as bytes.
 
     Raises:
         ValueError: it is longer than MAX_BYTES.
@@ -92,7 +92,7 @@ def encode(message: Message) -> bytes:
 
 
 def decode(body: bytes) -> Message:
-    """The message of a body.
+    """Decode the message of a body.
 
     Raises:
         ValueError: it has none.

@@ -33,7 +33,7 @@ class IsolatedProcess:
 
     @classmethod
     async def start(cls) -> "IsolatedProcess":
-        """A process; the first message to it is its setup."""
+        """Start a process; the first message to it is its setup."""
         return cls(
             await asyncio.create_subprocess_exec(
                 sys.executable,
@@ -54,7 +54,7 @@ class IsolatedProcess:
         return self._process.returncode is not None
 
     async def ask(self, message: Setup | Call, context: ToolContext) -> Reply:
-        """Its reply.
+        """Return the reply.
 
         Args:
             message: what it is asked.

@@ -22,7 +22,7 @@ REPLACING_KEYS = ("description", "timeout_seconds", "retries", "effect")
 
 
 def python_tool(name: str, config: PythonTool, folder: Path) -> Tool:
-    """The tool that an entry of tools.yaml describes.
+    """Return the tool that an entry of tools.yaml describes.
 
     What the entry says wins over what the function says.
 
@@ -60,7 +60,7 @@ def _as_tool(found: Any, reference: str) -> Tool:
 
 
 def _require_same_names(written: dict[str, Any], taken: dict[str, Any], function: str) -> None:
-    """A schema written by hand must name what the function takes, or every call would fail."""
+    """Check that a schema names what the function takes; else every call would fail."""
     names: dict[str, Any] = taken.get("properties", {})
     unknown = [name for name in written["properties"] if name not in names]
     if unknown:
@@ -73,7 +73,7 @@ def _require_same_names(written: dict[str, Any], taken: dict[str, Any], function
 
 
 def load_reference(reference: str, folder: Path) -> Any:
-    """The object that a reference names.
+    """Load the object that a reference names.
 
     Raises:
         ToolImportError: its module does not import, with the reason.
@@ -108,7 +108,10 @@ def load_reference(reference: str, folder: Path) -> Any:
 
 
 def _inside(folder: Path, place: str) -> Path:
-    """A file of tools; raises ToolDefinitionError where it, or what it links to, is elsewhere."""
+    """Return a file of tools.
+
+    Raises ToolDefinitionError where it, or what it links to, is elsewhere.
+    """
     path = (folder / place).resolve()
     others = os.environ.get(TOOL_FOLDERS, "").split(os.pathsep)
     allowed = [folder.resolve(), *(Path(other).resolve() for other in others if other)]

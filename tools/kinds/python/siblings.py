@@ -22,7 +22,7 @@ Files = dict[str, tuple[Path, bytes]]
 
 
 def package_of(file: Path, check: Check) -> str:
-    """The name of the package that a tool file is in; it is made if need be."""
+    """Return the name of the package that a tool file is in; it is made if need be."""
     folder = file.parent
     digest = hashlib.sha256(str(folder).encode())
     files = {one: one.read_bytes() for one in sorted(folder.glob("*.py")) if one.is_file()}
@@ -56,7 +56,7 @@ class _Finder(MetaPathFinder):
         path: Sequence[str] | None,  # of the import system
         target: ModuleType | None = None,
     ) -> ModuleSpec | None:
-        """The module of a name, if it is in one of the packages."""
+        """Find the module of a name, if it is in one of the packages."""
         package, _, name = fullname.rpartition(".")
         files, check = self._packages.get(package, ({}, None))
         if name not in files or check is None:
