@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from agents.errors import ModelError, ModelErrorCode
-from agents.model import Around, EmitModelEvent, Model, ModelReply, ModelRequest, Notice
+from agents.model import Around, EmitModelEvent, Model, ModelNotice, ModelReply, ModelRequest
 from tools.clock import Clock, rfc3339
 from tools.guards import Breaker, Outcome, RefusedError
 
@@ -49,7 +49,7 @@ class Breaking(Around):
             if has_opened:
                 limits = self.breaker.limits
                 text = f"{self.name} failed {limits.failures} times in a row; it is not asked for"
-                await emit(Notice("breaker_open", f"{text} {limits.open_seconds:g} s"))
+                await emit(ModelNotice("breaker_open", f"{text} {limits.open_seconds:g} s"))
 
     async def _admit(self, emit: EmitModelEvent) -> bool:
         """Wait until the model may be asked; whether it is asked to see whether it works again."""
@@ -69,5 +69,5 @@ class Breaking(Around):
                     is_waiting = True
                     until = rfc3339(self.clock.now() + timedelta(seconds=left))
                     text = f"{self.name} is waited for until {until}: {refused}{cause}"
-                    await emit(Notice("breaker_waiting", text))
+                    await emit(ModelNotice("breaker_waiting", text))
                 await self.clock.sleep(min(left, LOOK_SECONDS))

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from agents.config import CostLimits
 from agents.errors import ModelError
-from agents.model import Around, EmitModelEvent, Model, ModelReply, ModelRequest, Notice
+from agents.model import Around, EmitModelEvent, Model, ModelNotice, ModelReply, ModelRequest
 from tools.clock import Clock
 from tools.loops import PerLoop
 
@@ -142,4 +142,4 @@ class Budget(Around):
     async def _warn_once(self, key: str, message: str, emit: EmitModelEvent) -> None:
         if key not in self.usage.warned:
             self.usage.warned.add(key)
-            await emit(Notice("budget", message))
+            await emit(ModelNotice("budget", message))

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agents.model import RequestEnded, Usage
-from tools.calls import CallAsked, CallProgressed, CallRetried, ToolCall, ToolResult
+from tools.calls import CallProgressed, CallRetried, QuestionRaised, ToolCall, ToolResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ class ToolAsked:
     agent_id: str
     agent: str
     group: str | None
-    asked: CallAsked
+    asked: QuestionRaised
 
 
 @dataclass(frozen=True, slots=True)

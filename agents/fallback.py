@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from agents.errors import ModelError
-from agents.model import EmitModelEvent, Model, ModelReply, ModelRequest, Notice
+from agents.model import EmitModelEvent, Model, ModelNotice, ModelReply, ModelRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Fallback:
                 # a shorter request is tried first
                 raise
             first = error
-        await emit(Notice("model_backup", f"{first}; trying the backup {self.backup.name}"))
+        await emit(ModelNotice("model_backup", f"{first}; trying the backup {self.backup.name}"))
         try:
             return await self.backup.reply(request, emit)
         except ModelError as error:

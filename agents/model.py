@@ -127,14 +127,14 @@ class RequestEnded:
 
 
 @dataclass(frozen=True, slots=True)
-class Notice:
+class ModelNotice:
     """Something that the operator should know, such as the use of a backup."""
 
     code: str
     message: str
 
 
-ModelEvent = TextDelta | RequestEnded | Notice
+ModelEvent = TextDelta | RequestEnded | ModelNotice
 EmitModelEvent = Callable[[ModelEvent], Awaitable[None]]
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from agents.errors import ModelError
 from agents.model import Around, EmitModelEvent, Model, ModelReply, ModelRequest
-from tools.guards import Guard, RefusedError
+from tools.guards import RefusedError, ToolGuard
 
 # a place and a turn are waited for so long
 PATIENCE_SECONDS = 60.0
@@ -15,7 +15,7 @@ class Paced(Around):
     """Waits for a place and a turn of its provider before it asks `model`."""
 
     model: Model
-    guard: Guard
+    guard: ToolGuard
 
     async def reply(self, request: ModelRequest, emit: EmitModelEvent) -> ModelReply:
         """Answer, or raise ModelError: "rate_limited" where there was no place in time."""

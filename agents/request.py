@@ -42,7 +42,7 @@ def window_of(agent: Agent) -> int:
     return int(room / agent.token_ratios.of(agent.model.endpoints[0]))
 
 
-def prepare(
+def prepare_request(
     agent: Agent,
     history: Sequence[Message],
     context: Context,
@@ -69,10 +69,10 @@ def prepare(
     text = context_message(loaded.before, agent.escape_signals) if loaded.before else ""
     message = {"role": "user", "content": text}
     before = [ShownMessage(message, tokenizer=counted_by)] if text else []
-    past = [(one.position, show(agent, one.messages, context)) for one in loaded.past]
+    past = [(one.position, show_messages(agent, one.messages, context)) for one in loaded.past]
     fixed_tokens = system.tokens + sum(one.tokens for one in shown)
     plan = agent.context
-    parts = Parts(before, past, show(agent, history, context), counted_by)
+    parts = Parts(before, past, show_messages(agent, history, context), counted_by)
     fitted = fit(parts, window, plan.trim_percent, fixed_tokens, plan.history)
     request = ModelRequest(
         agent.id,
@@ -87,7 +87,9 @@ def prepare(
     return Prepared(request, fitted, fixed_tokens, loaded)
 
 
-def show(agent: Agent, messages: Sequence[Message], context: Context) -> list[ShownMessage]:
+def show_messages(
+    agent: Agent, messages: Sequence[Message], context: Context
+) -> list[ShownMessage]:
     """Return messages as an agent is shown them; each is made once."""
     out: list[ShownMessage] = []
     for message in messages:
@@ -105,7 +107,7 @@ def show(agent: Agent, messages: Sequence[Message], context: Context) -> list[Sh
     return out
 
 
-def shown_blocks(agent: Agent, prepared: Prepared) -> tuple[ShownBlock, ...]:
+def count_blocks(agent: Agent, prepared: Prepared) -> tuple[ShownBlock, ...]:
     """Return what of each block is in a request."""
     loaded, fitted = prepared.loaded, prepared.fitted
     out = [ShownBlock("text", name, tokens=tokens) for name, tokens in agent.context.texts]
@@ -139,9 +141,9 @@ def messages_through(
     agent: Agent, history: Sequence[Message], context: Context, left_out: int
 ) -> int:
     """Return up to which message the first `left_out` shown ones after the first reach."""
-    shown = len(show(agent, history[:1], context))
+    shown = len(show_messages(agent, history[:1], context))
     for place in range(1, len(history)):
         if shown > left_out:
             return place
-        shown += len(show(agent, history[place : place + 1], context))
+        shown += len(show_messages(agent, history[place : place + 1], context))
     return len(history)

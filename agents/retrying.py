@@ -4,7 +4,7 @@ import random
 from dataclasses import dataclass, replace
 
 from agents.errors import ModelError
-from agents.model import Around, EmitModelEvent, Model, ModelReply, ModelRequest, Notice
+from agents.model import Around, EmitModelEvent, Model, ModelNotice, ModelReply, ModelRequest
 from tools.clock import Clock
 from tools.retry import backoff_seconds
 
@@ -40,7 +40,7 @@ class Retrying(Around):
                     raise
                 if wait is None:
                     wait = self._backoff(attempt)
-                await emit(Notice("model_retry", f"{error}; trying again in {wait:.1f} s"))
+                await emit(ModelNotice("model_retry", f"{error}; trying again in {wait:.1f} s"))
                 await self.clock.sleep(wait)
         raise AssertionError("the last attempt returns or raises")
 

@@ -27,7 +27,7 @@ MAX_DEPTH = 32
 QUOTING = ">-*+`\"' \t"
 
 
-class Unreadable(Exception):
+class UnreadableCall(Exception):
     """The arguments cannot be read; the text says where."""
 
 
@@ -82,7 +82,7 @@ def find_calls(text: str, tools: Mapping[str, Mapping[str, Any]]) -> list[FoundC
         try:
             arguments = reader.arguments(tools[found[1]])
             position = reader.at
-        except Unreadable as reason:
+        except UnreadableCall as reason:
             error = f"the arguments of {found[1]} cannot be read: {reason}"
             position = found.end()
         call = ToolCall(f"text_{len(calls) + 1}", found[1], arguments, error)
@@ -113,7 +113,7 @@ class Reader:
         if self._space() == "{" and len(properties) != 1:
             try:
                 found = self.object()
-            except Unreadable:
+            except UnreadableCall:
                 found = None
             if found is not None and self._take(")"):
                 return found
@@ -123,7 +123,7 @@ class Reader:
     def object(self) -> dict[str, Any]:
         """Read an object, with either kind of quotes; raises Unreadable."""
         if not self._take("{"):
-            raise Unreadable("expected an object")
+            raise UnreadableCall("expected an object")
         return self._object(0)
 
     def arguments(self, properties: Mapping[str, Any]) -> dict[str, Any]:
@@ -138,11 +138,11 @@ class Reader:
                 name = parameters[position]
                 position += 1
             else:
-                raise Unreadable(
+                raise UnreadableCall(
                     f"it takes {len(parameters)} argument{'s' * (len(parameters) != 1)}"
                 )
             if name in out:
-                raise Unreadable(f"{name} is given twice")
+                raise UnreadableCall(f"{name} is given twice")
             out[name] = self._value(")", 0, as_text=is_text(properties.get(name)))
             self._separator(")")
         return out
@@ -164,7 +164,7 @@ class Reader:
         if found == ",":
             self.at += 1
         elif found != closing:
-            raise Unreadable(
+            raise UnreadableCall(
                 f"expected ',' or '{closing}', found {found!r}"
                 if found
                 else f"no closing '{closing}'"
@@ -172,10 +172,10 @@ class Reader:
 
     def _value(self, closing: str, depth: int, *, as_text: bool = False) -> Any:
         if depth > MAX_DEPTH:
-            raise Unreadable(f"nested more than {MAX_DEPTH} deep")
+            raise UnreadableCall(f"nested more than {MAX_DEPTH} deep")
         match self._space():
             case "":
-                raise Unreadable(f"no closing '{closing}'")
+                raise UnreadableCall(f"no closing '{closing}'")
             case '"' | "'" as quote:
                 return self._quoted(quote)
             case "[":
@@ -206,7 +206,7 @@ class Reader:
                 self.at += 1
                 char = ESCAPES.get(char, char if char in "\"'\\/" else "\\" + char)
             out.append(char)
-        raise Unreadable(f"no closing {quote}")
+        raise UnreadableCall(f"no closing {quote}")
 
     def _list(self, depth: int) -> list[Any]:
         out: list[Any] = []
@@ -221,7 +221,7 @@ class Reader:
             quote = self._space()
             key = self._quoted(quote) if quote in ("'", '"') else self._key()
             if not self._take(":"):
-                raise Unreadable(f"expected ':' after {key!r}")
+                raise UnreadableCall(f"expected ':' after {key!r}")
             out[key] = self._value("}", depth)
             self._separator("}")
         return out
@@ -229,7 +229,7 @@ class Reader:
     def _key(self) -> str:
         found = re.compile(r"[\w.-]+").match(self.text, self.at)
         if found is None:
-            raise Unreadable("expected a key")
+            raise UnreadableCall("expected a key")
         self.at = found.end()
         return found[0]
 
@@ -245,18 +245,18 @@ class Reader:
                 break
             elif char in CLOSING:
                 if len(open_brackets) >= MAX_DEPTH:
-                    raise Unreadable(f"nested more than {MAX_DEPTH} deep")
+                    raise UnreadableCall(f"nested more than {MAX_DEPTH} deep")
                 open_brackets.append(CLOSING[char])
             elif char == "\n":
                 if open_brackets:
-                    raise Unreadable(f"no closing '{open_brackets[-1]}' on this line")
+                    raise UnreadableCall(f"no closing '{open_brackets[-1]}' on this line")
                 break
             self.at += 1
         else:
-            raise Unreadable(f"no closing '{closing}'")
+            raise UnreadableCall(f"no closing '{closing}'")
         words = self.text[start : self.at].strip()
         if not words:
-            raise Unreadable("an argument is empty")
+            raise UnreadableCall("an argument is empty")
         return words
 
 

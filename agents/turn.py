@@ -9,7 +9,7 @@ from agents.agent import Agent
 from agents.call_names import with_own_name
 from agents.context.blocks import as_data, cut_to
 from agents.context.loaded import Context
-from agents.context.view import shown_lines, text_of
+from agents.context.view import lines_of_others, text_of
 from agents.errors import ModelError
 from agents.events import (
     AgentDelta,
@@ -28,24 +28,24 @@ from agents.events import (
     Warned,
 )
 from agents.messages import AgentMessage, CompactedMessage, Message
-from agents.model import ModelEvent, ModelReply, Notice, RequestEnded, TextDelta
-from agents.request import Prepared, messages_through, prepare, shown_blocks, window_of
+from agents.model import ModelEvent, ModelNotice, ModelReply, RequestEnded, TextDelta
+from agents.request import Prepared, count_blocks, messages_through, prepare_request, window_of
 from agents.stages import Stages
 from agents.text_calls import bare_lines, find_calls
 from agents.written.find import find_written_calls
 from tools.calls import (
-    CallAsked,
     CallEvent,
     CallProgressed,
     CallRetried,
     CallStarted,
     CallWarned,
+    QuestionRaised,
     ToolCall,
     ToolResult,
 )
-from tools.context import Caller
+from tools.context import CallOrigin
 from tools.executor import NO_REPLIES
-from tools.forms import Reply
+from tools.forms import FormReply
 
 # a request that is too long for its model is made again so often, with this part of it
 OVERFLOW_TRIES = 2
@@ -68,7 +68,7 @@ class Turn:
     # the group it speaks in, if any
     group: str | None
     # who makes its calls
-    caller: Caller
+    caller: CallOrigin
     emit: EmitAgentEvent
     # counts its time
     stages: Stages
@@ -129,7 +129,7 @@ class Turn:
         await self.emit(responded)
 
     async def act(
-        self, calls: Sequence[ToolCall], replies: Mapping[str, Reply] = NO_REPLIES
+        self, calls: Sequence[ToolCall], replies: Mapping[str, FormReply] = NO_REPLIES
     ) -> None:
         """Run calls of the agent's last answer and emit their results.
 
@@ -162,7 +162,9 @@ class Turn:
             size = prepared.tokens
             window = int(min(window, size) * OVERFLOW_PART)
             loaded = prepared.loaded
-            prepared = prepare(agent, history, self.context, loaded, found, window, stream=stream)
+            prepared = prepare_request(
+                agent, history, self.context, loaded, found, window, stream=stream
+            )
             if prepared.tokens >= size:
                 # what is left must stay
                 raise overflow
@@ -179,9 +181,11 @@ class Turn:
             started = clock.monotonic()
             loaded = await self.context.get()
             seconds = clock.monotonic() - started
-            prepared = prepare(agent, history, self.context, loaded, found, window, stream=stream)
+            prepared = prepare_request(
+                agent, history, self.context, loaded, found, window, stream=stream
+            )
             if prepared.fitted.own and await self._compact(history, prepared):
-                prepared = prepare(
+                prepared = prepare_request(
                     agent, history, self.context, loaded, found, window, stream=stream
                 )
         await self._tell_context(prepared, seconds)
@@ -198,7 +202,7 @@ class Turn:
         if late:
             limit = f"context.load_timeout_millis = {agent.context.load_timeout_seconds * 1000:g}"
             await self._warn("context_late", f"{', '.join(late)} took longer than {limit}")
-        window, blocks = agent.context.window_tokens, shown_blocks(agent, prepared)
+        window, blocks = agent.context.window_tokens, count_blocks(agent, prepared)
         tokens = prepared.tokens
         shown = ContextShown(agent.id, agent.name, self.group, window, tokens, blocks, seconds)
         await self.emit(shown)
@@ -264,7 +268,7 @@ class Turn:
         loaded = await self.context.get()
         past = [message for one in loaded.past for message in one.messages]
         before = [line for one in loaded.before for line in bare_lines(one.text)]
-        return [*before, *shown_lines([*past, *history], self.agent.id)]
+        return [*before, *lines_of_others([*past, *history], self.agent.id)]
 
     async def _with_own_ids(
         self, calls: tuple[ToolCall, ...], round: int, history: Sequence[Message]
@@ -304,7 +308,7 @@ class Turn:
                 await self.emit(AgentDelta(id_, name, group, text))
             case RequestEnded():
                 await self.emit(ModelCalled(id_, name, event))
-            case Notice(code, message):
+            case ModelNotice(code, message):
                 await self.emit(Warned(code, message, id_, name, group, retryable=True))
 
     async def _emit_call_event(self, event: CallEvent) -> None:
@@ -314,7 +318,7 @@ class Turn:
                 await self.emit(ToolStarted(id_, name, group, call, timeout_seconds, once))
             case CallRetried():
                 await self.emit(ToolRetried(id_, name, event))
-            case CallAsked():
+            case QuestionRaised():
                 await self.emit(ToolAsked(id_, name, group, event))
             case CallProgressed():
                 await self.emit(ToolProgressed(id_, name, group, event))

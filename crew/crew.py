@@ -20,7 +20,7 @@ from crew.assembly.models import require_provider
 from crew.assembly.tokenizers import make_tokenizers
 from crew.assembly.tools import make_tools, tool_limits
 from crew.config.checks.keys import check_keys
-from crew.config.checks.validate import validate
+from crew.config.checks.validate import validate_files
 from crew.config.crew_file import CrewConfig
 from crew.config.document import YamlPath
 from crew.config.environment import find_secrets, weak_secrets
@@ -124,7 +124,7 @@ class Recipe:
             sources.folder, self.guards, files.api_documents, files.locked, self.servers
         )
         tools, problems = make_tools(files, self.tools, maker, imports=imports)
-        found = [*files.problems, *problems, *validate(files, tools)]
+        found = [*files.problems, *problems, *validate_files(files, tools)]
         found += weak_secrets(files.secrets_read, files.texts.values())
         if self.provider is not None or not self.asks:
             # no agent's own is asked

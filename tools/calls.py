@@ -114,7 +114,7 @@ class CallWarned:
 
 
 @dataclass(frozen=True, slots=True)
-class CallAsked:
+class QuestionRaised:
     """The tool asks a person before it goes on: the call has no result yet."""
 
     call: ToolCall
@@ -123,5 +123,5 @@ class CallAsked:
     state: str | None
 
 
-CallEvent = CallStarted | CallRetried | CallProgressed | CallWarned | CallAsked | ToolResult
+CallEvent = CallStarted | CallRetried | CallProgressed | CallWarned | QuestionRaised | ToolResult
 EmitCallEvent = Callable[[CallEvent], Awaitable[None]]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tools.errors import PermanentError
-from tools.forms import Reply
+from tools.forms import FormReply
 
 # progress that is told, of one call
 MAX_PROGRESS = 200
@@ -20,7 +20,7 @@ FindSecret = Callable[[str], str]
 
 
 @dataclass(frozen=True, slots=True)
-class Caller:
+class CallOrigin:
     """Who makes a sequence of calls."""
 
     run_id: str = ""
@@ -73,7 +73,7 @@ class ToolContext:
         owner: str = "",
         monotonic: Callable[[], float] = time.monotonic,
         find_secret: FindSecret = find_no_secret,
-        reply: Reply | None = None,
+        reply: FormReply | None = None,
     ) -> None:
         """Of a call of which no attempt has begun.
 

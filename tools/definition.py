@@ -14,7 +14,7 @@ from tools.calls import MAX_OUTPUT_BYTES
 from tools.context import ToolContext
 from tools.errors import ToolError
 from tools.function import Function
-from tools.guards import Guard
+from tools.guards import ToolGuard
 from tools.schema import Signature
 
 Effect = Literal["read", "idempotent", "once"]
@@ -64,7 +64,7 @@ class Tool:
     entry_hash: str = ""
     max_output_bytes: int = MAX_OUTPUT_BYTES
     # None: it may be called at any time
-    guard: Guard | None = None
+    guard: ToolGuard | None = None
     reach: Reach = field(default_factory=Reach)
     # checked arguments -> the call as a person is shown it: method and URL, or argv
     show: Callable[[dict[str, Any]], str] | None = None
@@ -78,7 +78,7 @@ class Tool:
         """Whether a person is asked before some calls."""
         return self.approval is not None
 
-    def asks_about(self, arguments: dict[str, Any]) -> bool:
+    def needs_approval(self, arguments: dict[str, Any]) -> bool:
         """Return whether a person is asked about a call.
 
         Not about one that fails by its arguments.

@@ -9,7 +9,6 @@ from functools import partial
 
 from tools.calls import (
     MAX_OUTPUT_BYTES,
-    CallAsked,
     CallEvent,
     CallProgressed,
     CallRetried,
@@ -17,15 +16,16 @@ from tools.calls import (
     CallStatus,
     CallWarned,
     EmitCallEvent,
+    QuestionRaised,
     ToolCall,
     ToolResult,
 )
 from tools.clock import SYSTEM_CLOCK, Clock
-from tools.context import Caller, Facts, FindSecret, Progress, ToolContext, find_no_secret
+from tools.context import CallOrigin, Facts, FindSecret, Progress, ToolContext, find_no_secret
 from tools.deadline import Deadline, Limits
 from tools.definition import Tool
 from tools.errors import ArgumentsError, PermanentError, TemporaryError
-from tools.forms import FormsNeeded, Reply
+from tools.forms import FormReply, FormsNeeded
 from tools.guards import Outcome, RefusedError, outcome_of
 from tools.output import serialize_output
 from tools.retry import RETRIED, backoff_seconds, classify, describe_error
@@ -35,8 +35,8 @@ log = logging.getLogger(__name__)
 
 # Handlers that still run after their deadline; the event loop keeps only weak references to them.
 _abandoned: set["asyncio.Task[str]"] = set()
-NOBODY = Caller()
-NO_REPLIES: Mapping[str, Reply] = {}
+NOBODY = CallOrigin()
+NO_REPLIES: Mapping[str, FormReply] = {}
 
 
 class ToolExecutor:
@@ -56,8 +56,8 @@ class ToolExecutor:
         calls: Sequence[ToolCall],
         tools: Mapping[str, Tool],
         emit: EmitCallEvent,
-        caller: Caller = NOBODY,
-        replies: Mapping[str, Reply] = NO_REPLIES,
+        caller: CallOrigin = NOBODY,
+        replies: Mapping[str, FormReply] = NO_REPLIES,
     ) -> list[ToolResult]:
         """Run the calls of one answer and return their results in the same order.
 
@@ -89,8 +89,8 @@ class _Sequence:
         executor: ToolExecutor,
         tools: Mapping[str, Tool],
         emit: EmitCallEvent,
-        caller: Caller,
-        replies: Mapping[str, Reply],
+        caller: CallOrigin,
+        replies: Mapping[str, FormReply],
     ) -> None:
         self.limits, self.clock = executor.limits, executor.clock
         self.find_secret = executor.find_secret
@@ -103,7 +103,7 @@ class _Sequence:
         started = self.clock.monotonic()
         ended = await self._execute(call)
         if (asked := ended.asked) is not None:
-            await self.emit(CallAsked(call, asked.forms, asked.state))
+            await self.emit(QuestionRaised(call, asked.forms, asked.state))
             return None
         seconds = self.clock.monotonic() - started
         tool = self.tools.get(call.tool)

@@ -29,7 +29,7 @@ class Filled:
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class FormReply:
     """What a tool that has asked is given, when it is called again with the same arguments."""
 
     filled: tuple[Filled, ...]

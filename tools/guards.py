@@ -109,7 +109,7 @@ class Breaker:
 
 
 @dataclass(slots=True, eq=False)
-class Turn:
+class AdmittedCall:
     """Of one call, while it is made."""
 
     breaker: Breaker | None
@@ -124,7 +124,7 @@ class Turn:
 
 
 @dataclass(slots=True, eq=False)
-class Guard:
+class ToolGuard:
     """Of one tool."""
 
     clock: Clock
@@ -140,7 +140,7 @@ class Guard:
             self._places = PerLoop(partial(asyncio.Semaphore, limit))
 
     @asynccontextmanager
-    async def turn(self, seconds: float) -> AsyncIterator[Turn]:
+    async def turn(self, seconds: float) -> AsyncIterator[AdmittedCall]:
         """Wait for a place and a turn, at most so long; the place is kept as long as the block.
 
         `Turn.end` must be called in it.
@@ -157,7 +157,7 @@ class Guard:
             await self._take_place(places, seconds)
         try:
             await self._await_turn(ends_at)
-            yield Turn(self.breaker, self.breaker is not None and self.breaker.admit())
+            yield AdmittedCall(self.breaker, self.breaker is not None and self.breaker.admit())
         finally:
             if places is not None:
                 places.release()
@@ -191,9 +191,9 @@ class Guards:
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._by_name: dict[str, Guard] = {}
+        self._by_name: dict[str, ToolGuard] = {}
 
-    def of(self, name: str, limits: CallLimits | None, breaker: BreakerLimits | None) -> Guard:
+    def of(self, name: str, limits: CallLimits | None, breaker: BreakerLimits | None) -> ToolGuard:
         """Return a tool's guard: the one that it had, unless its limits have changed."""
         limits = limits or CallLimits()
         known = self._by_name.get(name)
@@ -201,7 +201,7 @@ class Guards:
         if known is not None and known.limits == limits and known_breaker == breaker:
             return known
         made = Breaker(breaker, self._clock) if breaker is not None else None
-        guard = self._by_name[name] = Guard(self._clock, limits, made)
+        guard = self._by_name[name] = ToolGuard(self._clock, limits, made)
         return guard
 
     @property

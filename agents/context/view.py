@@ -118,7 +118,7 @@ def _wire_call(call: ToolCall) -> dict[str, Any]:
     return {"id": call.id, "type": "function", "function": function}
 
 
-def shown_lines(history: Sequence[Message], agent_id: str) -> list[str]:
+def lines_of_others(history: Sequence[Message], agent_id: str) -> list[str]:
     """Return the lines of the conversation that others wrote, as `bare_lines` has them."""
     out: list[str] = []
     for message in history:

@@ -29,7 +29,7 @@ MAX_CONNECTIONS = 5000
 MAX_HEADER_BYTES = 2**16
 
 
-class Connections:
+class ModelConnections:
     """To one endpoint, kept open for all agents and runs."""
 
     def __init__(self, endpoint: Endpoint, secrets: Secrets) -> None:

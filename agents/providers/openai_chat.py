@@ -16,22 +16,22 @@ from agents.endpoint import Endpoint
 from agents.errors import ModelError
 from agents.model import (
     EmitModelEvent,
+    ModelNotice,
     ModelReply,
     ModelRequest,
-    Notice,
     RequestEnded,
     TextDelta,
     Usage,
 )
 from agents.providers.bodies import build_body
-from agents.providers.connections import Connections
+from agents.providers.connections import ModelConnections
 from agents.providers.lessons import learn
 from agents.providers.openai_reply import ReplyReader
 from agents.providers.refusals import Refusal, kind_of
 from agents.providers.server_events import (
     DONE,
     MAX_STREAM_BYTES,
-    Body,
+    BoundedBody,
     EventData,
     read_end,
     read_whole,
@@ -62,7 +62,7 @@ class Client:
             tables: what the process knows of the models of endpoints.
         """
         self.endpoint, self.clock, self.secrets, self.tables = endpoint, clock, secrets, tables
-        self.connections = Connections(endpoint, secrets)
+        self.connections = ModelConnections(endpoint, secrets)
         # as errors name it: without a password that may stand in the URL, and without a query
         url = urlsplit(endpoint.base_url)
         port = f":{url.port}" if url.port else ""
@@ -139,7 +139,7 @@ class OpenAIChat:
                     # another request has found it out meanwhile
                     continue
                 text = f"{self.name} at {self.client.place} {found[1]}"
-                await emit(Notice("endpoint_learned", text))
+                await emit(ModelNotice("endpoint_learned", text))
             except Exception as error:
                 raise self._model_error(error) from error
 
@@ -178,7 +178,7 @@ class OpenAIChat:
             has_native_calls=quirks.native_calls, has_written_calls=quirks.written_calls
         )
         if reader.cut:
-            await emit(Notice("answer_cut", f"{self.name}: {reader.cut}"))
+            await emit(ModelNotice("answer_cut", f"{self.name}: {reader.cut}"))
         if reply.usage.total_tokens == 0:
             reply = replace(reply, usage=_estimate(request, reply))
         return reply
@@ -228,7 +228,7 @@ async def _read_stream(
     response: aiohttp.ClientResponse, reader: ReplyReader, emit: EmitModelEvent
 ) -> None:
     """Read a streamed answer, up to [DONE] or its end."""
-    body, events, is_first = Body(response, MAX_STREAM_BYTES), EventData(), True
+    body, events, is_first = BoundedBody(response, MAX_STREAM_BYTES), EventData(), True
     while piece := await body.read():
         if is_first and piece.lstrip()[:1] in (b"{", b"<"):
             # a whole answer, an error or a page, whatever its type says

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agents.providers.surrogates import join_surrogates
-from agents.text_calls import Reader, Unreadable
+from agents.text_calls import Reader, UnreadableCall
 from tools.calls import ToolCall
 from tools.texts import map_texts
 
@@ -198,7 +198,7 @@ def _nearly(text: str, error: ValueError) -> Any:
     reader = Reader(stripped, 0)
     try:
         found = reader.object() if stripped.startswith("{") else None
-    except Unreadable:
+    except UnreadableCall:
         found = None
     if found is None or stripped[reader.at :].strip():
         raise error

@@ -35,7 +35,7 @@ def refuse_too_large(headers: Mapping[str, str]) -> None:
         raise _too_large("the answer", MAX_ANSWER_BYTES)
 
 
-class Body:
+class BoundedBody:
     """The body of an answer, bounded and decompressed."""
 
     def __init__(self, response: aiohttp.ClientResponse, limit: int) -> None:
@@ -110,7 +110,7 @@ class _Inflating:
 
 async def read_whole(response: aiohttp.ClientResponse) -> bytes:
     """Read the body of an answer; raises ModelError where it is too large."""
-    return await Body(response, MAX_ANSWER_BYTES).read_rest()
+    return await BoundedBody(response, MAX_ANSWER_BYTES).read_rest()
 
 
 async def read_end(response: aiohttp.ClientResponse, clock: Clock) -> None:

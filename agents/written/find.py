@@ -13,7 +13,7 @@ from agents.call_names import own_name
 from agents.text_calls import FoundCall, bare_lines
 from agents.written.forms import (
     Tools,
-    Written,
+    WrittenCall,
     calls_in_text,
     json_calls,
     parameter_value,
@@ -94,7 +94,7 @@ def find_written_calls(text: str, tools: Tools) -> list[FoundCall]:
     ]
 
 
-def _marked(text: str, tools: Tools) -> Iterator[Written]:
+def _marked(text: str, tools: Tools) -> Iterator[WrittenCall]:
     """Yield the calls between marks, outside of code fences."""
     plain = without_fences(text)
     for pattern in (DEEPSEEK, KIMI, HARMONY, ACTION):
@@ -115,7 +115,7 @@ def _marked(text: str, tools: Tools) -> Iterator[Written]:
             yield from calls_in_text(inner, tools)
 
 
-def _in_region(region: str, tools: Tools) -> Iterator[Written]:
+def _in_region(region: str, tools: Tools) -> Iterator[WrittenCall]:
     """Yield the calls between two marks, in whichever form they stand there."""
     named = list(NAMED.finditer(region))
     if named:
@@ -127,12 +127,12 @@ def _in_region(region: str, tools: Tools) -> Iterator[Written]:
         head = region.split("<arg_key>", 1)[0].strip()
         if (name := own_name(head, tools)) is not None:
             values = {key: parameter_value(value, tools[name].get(key)) for key, value in pairs}
-            yield Written(name, values, region)
+            yield WrittenCall(name, values, region)
         return
     yield from calls_in_text(region, tools)
 
 
-def _whole(text: str, tools: Tools) -> Iterator[Written]:
+def _whole(text: str, tools: Tools) -> Iterator[WrittenCall]:
     """Yield the calls of an answer that is nothing else."""
     body = unfenced(text).strip()
     if body.startswith(("{", "[")):
@@ -146,7 +146,7 @@ def _whole(text: str, tools: Tools) -> Iterator[Written]:
     yield from pythonic_calls(body, tools, whole=True)
 
 
-def _named(found: re.Match[str], tools: Tools) -> Iterator[Written]:
+def _named(found: re.Match[str], tools: Tools) -> Iterator[WrittenCall]:
     """Yield `<function=name>` with JSON or with parameters in it."""
     name = own_name(found["name"], tools)
     if name is None:
@@ -155,12 +155,12 @@ def _named(found: re.Match[str], tools: Tools) -> Iterator[Written]:
     pairs = PARAMETER.findall(body)
     if pairs:
         values = {key: parameter_value(value, tools[name].get(key)) for key, value in pairs}
-        yield Written(name, values, found[0])
+        yield WrittenCall(name, values, found[0])
     else:
         yield with_arguments(name, body, found[0])
 
 
-def _headed(head: str, body: str, tools: Tools) -> Iterator[Written]:
+def _headed(head: str, body: str, tools: Tools) -> Iterator[WrittenCall]:
     """Yield a name, or `function` with the name below, before the arguments."""
     name = own_name(head, tools)
     if name is None:

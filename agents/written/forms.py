@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from agents.call_names import own_name
-from agents.text_calls import Reader, Unreadable
+from agents.text_calls import Reader, UnreadableCall
 from agents.written.regions import unfenced
 
 Tools = Mapping[str, Mapping[str, Any]]
@@ -22,7 +22,7 @@ DECODER = json.JSONDecoder(strict=False)
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WrittenCall:
     """A call as it is written: its name, its arguments or why they cannot be read."""
 
     name: str
@@ -31,7 +31,7 @@ class Written:
     error: str | None = None
 
 
-def calls_in_text(text: str, tools: Tools) -> Iterator[Written]:
+def calls_in_text(text: str, tools: Tools) -> Iterator[WrittenCall]:
     """Yield calls as JSON, one behind the other, as `name{...}`, or as `name(a=1)`."""
     body = unfenced(text).strip().removeprefix("call:").strip()
     found = list(json_calls(body, tools))
@@ -43,12 +43,12 @@ def calls_in_text(text: str, tools: Tools) -> Iterator[Written]:
         yield from pythonic_calls(body, tools)
 
 
-def json_calls(text: str, tools: Tools, *, whole: bool = False) -> Iterator[Written]:
+def json_calls(text: str, tools: Tools, *, whole: bool = False) -> Iterator[WrittenCall]:
     """Yield calls that are JSON, one document behind the other.
 
     Nothing where any is something else.
     """
-    calls: list[Written] = []
+    calls: list[WrittenCall] = []
     at = 0
     while at < len(text):
         try:
@@ -77,11 +77,11 @@ def _loose_object(text: str, at: int) -> tuple[Any, int]:
     reader = Reader(text, at)
     try:
         return (reader.object(), reader.at) if text[at : at + 1] == "{" else (None, at)
-    except Unreadable:
+    except UnreadableCall:
         return None, at
 
 
-def _calls_in(document: Any, text: str, tools: Tools) -> list[Written] | None:
+def _calls_in(document: Any, text: str, tools: Tools) -> list[WrittenCall] | None:
     """Return the calls that a JSON document is.
 
     None where it is none, or of a tool of somebody else.
@@ -94,7 +94,7 @@ def _calls_in(document: Any, text: str, tools: Tools) -> list[Written] | None:
     return _calls_of_object(document, text, tools) if isinstance(document, dict) else None
 
 
-def _calls_of_object(document: dict[str, Any], text: str, tools: Tools) -> list[Written] | None:
+def _calls_of_object(document: dict[str, Any], text: str, tools: Tools) -> list[WrittenCall] | None:
     function, is_named = document.get("function"), _first(document, NAME_KEYS) is not None
     if isinstance(function, dict) and (document.get("type") == "function" or not is_named):
         return _calls_in(function, text, tools)
@@ -106,7 +106,7 @@ def _calls_of_object(document: dict[str, Any], text: str, tools: Tools) -> list[
     return _call_of(document, text, tools)
 
 
-def _call_of(document: dict[str, Any], text: str, tools: Tools) -> list[Written] | None:
+def _call_of(document: dict[str, Any], text: str, tools: Tools) -> list[WrittenCall] | None:
     given = _first(document, NAME_KEYS)
     name = own_name(document[given], tools) if given and isinstance(document[given], str) else None
     if name is None:
@@ -120,21 +120,21 @@ def _call_of(document: dict[str, Any], text: str, tools: Tools) -> list[Written]
         return [with_arguments(name, arguments, text)]
     if not isinstance(arguments, dict | None):
         return None
-    return [Written(name, arguments or {}, text)]
+    return [WrittenCall(name, arguments or {}, text)]
 
 
 def _first(document: Mapping[str, Any], keys: tuple[str, ...]) -> str | None:
     return next((key for key in keys if key in document), None)
 
 
-def pythonic_calls(text: str, tools: Tools, *, whole: bool = False) -> Iterator[Written]:
+def pythonic_calls(text: str, tools: Tools, *, whole: bool = False) -> Iterator[WrittenCall]:
     """Find `name(a=1)`, `[name(a=1), other()]`, `name({"a": 1})`, `print(name(a=1))`."""
     body = text.strip()
     if body.startswith("print(") and body.endswith(")"):
         body = body[6:-1]
     if body.startswith("[") and body.endswith("]"):
         body = body[1:-1]
-    calls: list[Written] = []
+    calls: list[WrittenCall] = []
     opening = re.compile(r"\s*([\w.:-]+?)(?:\.call)?\s*\(")
     at = 0
     while found := opening.match(body, at):
@@ -145,11 +145,11 @@ def pythonic_calls(text: str, tools: Tools, *, whole: bool = False) -> Iterator[
         error, arguments = None, {}
         try:
             arguments = reader.call_arguments(tools[name])
-        except Unreadable as reason:
+        except UnreadableCall as reason:
             if whole:
                 return
             error = f"the arguments of {name} cannot be read: {reason}"
-        calls.append(Written(name, arguments, body[found.start() : reader.at], error))
+        calls.append(WrittenCall(name, arguments, body[found.start() : reader.at], error))
         if error is not None:
             break
         at = reader.at
@@ -160,7 +160,7 @@ def pythonic_calls(text: str, tools: Tools, *, whole: bool = False) -> Iterator[
     yield from calls
 
 
-def _name_and_object(body: str, found: re.Match[str], tools: Tools) -> Iterator[Written]:
+def _name_and_object(body: str, found: re.Match[str], tools: Tools) -> Iterator[WrittenCall]:
     """Yield `name{...}name{...}`, as newer Mistral models write."""
     at: int = 0
     match: re.Match[str] | None = found
@@ -173,25 +173,25 @@ def _name_and_object(body: str, found: re.Match[str], tools: Tools) -> Iterator[
                 yield with_arguments(name, body[match.end() :], body)
             return
         if name is not None and isinstance(arguments, dict):
-            yield Written(name, arguments, body[match.start() : at])
+            yield WrittenCall(name, arguments, body[match.start() : at])
         match = MISTRAL.match(body, at)
 
 
-def with_arguments(name: str, text: str, whole: str) -> Written:
+def with_arguments(name: str, text: str, whole: str) -> WrittenCall:
     """Return a call with arguments that are a JSON object, or nearly."""
     body = unfenced(text).strip()
     if not body:
-        return Written(name, {}, whole)
+        return WrittenCall(name, {}, whole)
     try:
         arguments = DECODER.decode(body)
     except ValueError as error:
         arguments, end = _loose_object(body, 0)
         if arguments is None or body[end:].strip():
             reason = f"the arguments of {name} cannot be read: {error}"
-            return Written(name, {}, whole, reason)
+            return WrittenCall(name, {}, whole, reason)
     if not isinstance(arguments, dict):
-        return Written(name, {}, whole, f"the arguments of {name} are no JSON object")
-    return Written(name, arguments, whole)
+        return WrittenCall(name, {}, whole, f"the arguments of {name} are no JSON object")
+    return WrittenCall(name, arguments, whole)
 
 
 def parameter_value(text: str, schema: Any) -> Any:

@@ -7,9 +7,9 @@ from agents.config import AgentConfig, ModelConfig
 from agents.errors import ProviderError
 from agents.fallback import Fallback
 from agents.model import Model
+from agents.offline import OfflineModel
 from agents.places import Limited
 from agents.providers.catalog import BUILTIN_PROVIDERS, Catalog
-from agents.unasked import Unasked
 from crew.assembly.given import Given
 from crew.config.models import ChosenModel
 from tools.suggest import nearest
@@ -46,7 +46,7 @@ def make_model(
     """
     primary, *backups = (one.config for one in chosen)
     if not given.asks:
-        return Unasked(primary.provider, primary.model)
+        return OfflineModel(primary.provider, primary.model)
     if given.provider is not None:
         model = catalog.model(ModelConfig(model=primary.model, provider=given.provider))
     elif backups:

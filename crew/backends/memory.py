@@ -33,10 +33,10 @@ from crew.journal.rows import (
     Opened,
     Page,
     PurgeAges,
-    Reach,
     Record,
     RunRow,
     StatusDiffers,
+    StoredReach,
     Write,
 )
 from crew.journal.watch import Watch
@@ -229,14 +229,14 @@ class MemoryStore:
         }
         return touched
 
-    async def reach(self) -> Reach:
+    async def reach(self) -> StoredReach:
         """See Purging."""
         ended = [row for row in self._rows.values() if row.ended_at is not None]
         with_events = [row.ended_at or "" for row in ended if self._records[row.run_id]]
         size = sum(one.size for records in self._records.values() for one in records)
         events = min(with_events, default=None)
         runs = min((row.ended_at or "" for row in ended), default=None)
-        return Reach(size, events, runs)
+        return StoredReach(size, events, runs)
 
     async def oldest_end(self, count: int, *, with_events: bool) -> str | None:
         """See Purging."""

@@ -14,7 +14,7 @@ from pydantic_core import ErrorDetails
 from agents.config import ALIASES
 from crew.config.document import Document, YamlPath
 from crew.config.problems import Problem
-from crew.config.shapes import fields_at, inside, model_of, placed_elsewhere
+from crew.config.shapes import fields_at, find_shape, inside, placed_elsewhere
 from tools.yaml_shape import BETWEEN_KEYS, Shape
 
 # of one file; nobody reads more, and a hostile one has tens of thousands
@@ -62,7 +62,7 @@ S = TypeVar("S", bound=Shape)
 
 
 @dataclass(slots=True)
-class Bound(Generic[S]):
+class BoundDocument(Generic[S]):
     """A document as a shape."""
 
     # None where nothing can be used
@@ -72,7 +72,7 @@ class Bound(Generic[S]):
     changed: set[YamlPath] = field(default_factory=set)
 
 
-def bind(document: Document, kind: type[S], placeholders: Mapping[str, Any]) -> Bound[S]:
+def bind(document: Document, kind: type[S], placeholders: Mapping[str, Any]) -> BoundDocument[S]:
     """Bind the document as a `kind`, as far as it is right.
 
     Args:
@@ -81,7 +81,7 @@ def bind(document: Document, kind: type[S], placeholders: Mapping[str, Any]) -> 
         placeholders: values for required keys at the top that are missing or wrong, so that the
             rest can be checked.
     """
-    bound = Bound[S]()
+    bound = BoundDocument[S]()
     data = document.data
     if data is None:
         return bound
@@ -311,7 +311,7 @@ def ignored_keys(document: Document, kind: type[Shape]) -> list[Problem]:
 
 
 def _ignored(document: Document, data: Any, kind: Any, path: YamlPath) -> Iterator[Problem]:
-    model = model_of(kind, data)
+    model = find_shape(kind, data)
     if isinstance(data, dict):
         for key, value in data.items():
             if model is not None and key in model.ignored:

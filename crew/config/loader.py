@@ -8,7 +8,7 @@ from typing import Any
 from agents.config import AgentConfig
 from agents.context.shape import TextBlockConfig
 from agents.providers.scripted import SCRIPT_FILE, Script
-from crew.config.binding import Bound, S, bind, ignored_keys
+from crew.config.binding import BoundDocument, S, bind, ignored_keys
 from crew.config.crew_file import CrewConfig
 from crew.config.data_files import read_data
 from crew.config.document import Document, YamlPath
@@ -166,7 +166,7 @@ def _bind(
     """
     unset = fill_environment(document, variables, environment, files.secrets, files.secrets_read)
     ignored = ignored_keys(document, kind)
-    bound: Bound[S] = bind(document, kind, placeholders)
+    bound: BoundDocument[S] = bind(document, kind, placeholders)
     # what a missing variable leaves behind is no second mistake
     places = {(problem.line, problem.column) for problem in unset}
     problems = [one for one in bound.problems if (one.line, one.column) not in places]

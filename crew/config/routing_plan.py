@@ -42,7 +42,7 @@ def routing_of(files: CrewFiles, tools: Mapping[str, object]) -> Routing:
     assert crew is not None, "only crews that were read have a routing"
     behaviors, listed = crew.routing.agent_behaviors, frozenset(crew.agents)
     agents = [agent for agent in files.agents.values() if agent.id in listed]
-    asks = [agent.id for agent in agents if asks_for_approval(files, agent.id, tools)]
+    asks = [agent.id for agent in agents if has_approvals(files, agent.id, tools)]
     wait_seconds = {name: one.wait_timeout_seconds for name, one in behaviors.items()}
     return Routing(
         agents=tuple(crew.agents),
@@ -63,7 +63,7 @@ def routing_of(files: CrewFiles, tools: Mapping[str, object]) -> Routing:
     )
 
 
-def asks_for_approval(files: CrewFiles, agent_id: str, tools: Mapping[str, object]) -> bool:
+def has_approvals(files: CrewFiles, agent_id: str, tools: Mapping[str, object]) -> bool:
     """Return whether an agent has a tool whose calls a person must approve."""
     names = files.agents[agent_id].tools
     return any(getattr(tools.get(name), "requires_approval", None) for name in names)

@@ -17,7 +17,7 @@ OTHER_FILE: dict[type[Shape], type[Shape]] = {CrewConfig: AgentConfig, AgentConf
 
 def inside(kind: Any, part: str | int, value: Any = None) -> Any:
     """Return the type of what is in a value of a type."""
-    model = model_of(kind, value)
+    model = find_shape(kind, value)
     if model is not None and _item_of(kind, part) is None:
         field = model.model_fields.get(str(part))
         return field.annotation if field else None
@@ -32,15 +32,15 @@ def _item_of(kind: Any, part: str | int) -> Any:
     return None
 
 
-def models_of(kind: Any) -> list[type[Shape]]:
+def find_shapes(kind: Any) -> list[type[Shape]]:
     """Return the shapes among the options of a type."""
     options = _options(kind)
     return [one for one in options if isinstance(one, type) and issubclass(one, Shape)]
 
 
-def model_of(kind: Any, value: Any = None) -> type[Shape] | None:
+def find_shape(kind: Any, value: Any = None) -> type[Shape] | None:
     """Return the shape of a value of a type; of several, the one that the value's `kind` names."""
-    models = models_of(kind)
+    models = find_shapes(kind)
     if len(models) < 2:
         return models[0] if models else None
     named = value.get("kind") if isinstance(value, dict) else None
@@ -77,7 +77,7 @@ def fields_at(
 
     Known, without effect, and words of other frameworks.
     """
-    model = model_of(*_at(kind, path, data))
+    model = find_shape(*_at(kind, path, data))
     if model is None:
         return [], frozenset(), {}
     known = [field.alias or name for name, field in model.model_fields.items()]
@@ -107,14 +107,14 @@ def placed_elsewhere(kind: type[Shape], path: YamlPath, data: Any) -> str | None
 def _below(kind: Any, path: YamlPath, data: Any) -> list[str]:
     """Return the shapes directly in the mapping at a path, as dotted paths from the top."""
     dotted = ".".join(str(part) for part in path)
-    model = model_of(*_at(kind, path, data))
+    model = find_shape(*_at(kind, path, data))
     names = model.model_fields if model is not None else ()
     return [f"{dotted}.{name}" if dotted else name for name in names]
 
 
 def places(kind: Any, dotted: str) -> Iterator[tuple[str, type[Shape]]]:
     """Yield every shape in a type, with its dotted path from the top."""
-    for model in models_of(kind):
+    for model in find_shapes(kind):
         yield dotted, model
         for name, field in model.model_fields.items():
             place = f"{dotted}.{name}" if dotted else name

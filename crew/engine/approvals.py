@@ -11,7 +11,7 @@ from crew.journal.branches import Branch
 from crew.journal.decided import ApprovedCall, decision_on, is_made
 from crew.journal.grants import GRANT_DAYS, Grant
 from crew.journal.query import Answer, Decision
-from crew.journal.questions import Approval, AskedCall, Question, UnknownOutcome
+from crew.journal.questions import Approval, PendingCall, Question, UnknownOutcome
 from crew.journal.state import RunState, call_key
 from tools.approval import ApprovalRule
 from tools.calls import CallStatus, ToolCall, ToolResult
@@ -55,21 +55,21 @@ def find_question(
         (agent, call) for branch, agent, call in undecided if branch.started_calls.get(call.id)
     ]
     if unknown:
-        shown = [shown_call(agent, call, secrets) for agent, call in unknown]
+        shown = [pending_call(agent, call, secrets) for agent, call in unknown]
         asked = tuple(replace(one, may=UnknownOutcome.usual) for one in shown)
         return unknown[0][0], UnknownOutcome(asked)
-    needed = [(agent, call) for _, agent, call in undecided if is_asked(call, agent, state)]
+    needed = [(agent, call) for _, agent, call in undecided if needs_approval(call, agent, state)]
     if needed:
         asked = tuple(_for_approval(agent, call, secrets) for agent, call in needed)
         return needed[0][0], Approval(asked)
     return None
 
 
-def shown_call(agent: Agent, call: ToolCall, secrets: Secrets) -> AskedCall:
+def pending_call(agent: Agent, call: ToolCall, secrets: Secrets) -> PendingCall:
     """Return a call as a person is shown it, without what the person may do."""
     tool = agent.tools.get(call.tool)
     if tool is None:
-        return AskedCall(agent.id, call)
+        return PendingCall(agent.id, call)
     shown = json.dumps([tool.definition, call.arguments], sort_keys=True)
     where = ""
     if tool.show is not None:
@@ -78,7 +78,7 @@ def shown_call(agent: Agent, call: ToolCall, secrets: Secrets) -> AskedCall:
         except ToolError:
             # what cannot be shown will not be made either: the call says why
             where = ""
-    return AskedCall(
+    return PendingCall(
         agent.id,
         call,
         hashlib.sha256(shown.encode()).hexdigest(),
@@ -90,29 +90,29 @@ def shown_call(agent: Agent, call: ToolCall, secrets: Secrets) -> AskedCall:
     )
 
 
-def _for_approval(agent: Agent, call: ToolCall, secrets: Secrets) -> AskedCall:
+def _for_approval(agent: Agent, call: ToolCall, secrets: Secrets) -> PendingCall:
     rule = agent.tools[call.tool].approval or ApprovalRule()
-    return replace(shown_call(agent, call, secrets), may=rule.may, remember=rule.remember)
+    return replace(pending_call(agent, call, secrets), may=rule.may, remember=rule.remember)
 
 
-def is_asked(call: ToolCall, agent: Agent, state: RunState) -> bool:
+def needs_approval(call: ToolCall, agent: Agent, state: RunState) -> bool:
     """Return whether a person is asked about a call."""
     tool = agent.tools.get(call.tool)
     if call.argument_error is not None or tool is None or tool.approval is None:
         return False
     if (tool.name, tool.definition) in state.remembered:
         return False
-    return tool.asks_about(call.arguments)
+    return tool.needs_approval(call.arguments)
 
 
-def unasked_denials(branch: Branch, agent: Agent, state: RunState) -> list[ToolResult]:
+def repeated_denials(branch: Branch, agent: Agent, state: RunState) -> list[ToolResult]:
     """Return the results of calls that a person has refused too often, with equal arguments."""
     if not state.denials:
         return []
     refused = [
         call
         for call in branch.open_calls
-        if is_asked(call, agent, state) and state.denials[call_key(call)] >= MAX_DENIALS
+        if needs_approval(call, agent, state) and state.denials[call_key(call)] >= MAX_DENIALS
     ]
     text = f"Denied: a person has refused this call {MAX_DENIALS} times; do something else"
     return [ToolResult.of(call, "denied", text) for call in refused]
@@ -148,15 +148,17 @@ def grants_of(
     return made
 
 
-def may_be_granted(call: ToolCall, agent: Agent, state: RunState) -> Tool | None:
+def find_grantable(call: ToolCall, agent: Agent, state: RunState) -> Tool | None:
     """Return the tool of a call that a grant may approve, where a person would be asked else."""
     tool = agent.tools.get(call.tool)
     if tool is None or tool.approval is None or "always" not in tool.approval.remember:
         return None
-    return tool if is_asked(call, agent, state) else None
+    return tool if needs_approval(call, agent, state) else None
 
 
-def unasked_call(call: ToolCall, branch: Branch, agent: Agent, state: RunState) -> ApprovedCall:
+def call_without_question(
+    call: ToolCall, branch: Branch, agent: Agent, state: RunState
+) -> ApprovedCall:
     """Return a call that nobody is asked about now."""
     tool = agent.tools.get(call.tool)
     by = None
@@ -211,7 +213,7 @@ def results_of_answer(
 
 
 def _result_of(
-    asked: AskedCall, question: Question, answer: Answer, expired: bool
+    asked: PendingCall, question: Question, answer: Answer, expired: bool
 ) -> ToolResult | None:
     """Return what a person's answer makes of one call; None: it is made."""
     if is_made(asked, question, answer):

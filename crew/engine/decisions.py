@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 
 from crew.engine.approvals import Agents
-from crew.engine.inquiries import wrong_content
+from crew.engine.form_questions import wrong_content
 from crew.journal.grants import fits
 from crew.journal.query import Answer, CallDecision
-from crew.journal.questions import AskedCall, Inquiry, Question
+from crew.journal.questions import Inquiry, PendingCall, Question
 
 
 def wrong_decision(answer: Answer, question: Question | None, agents: Agents) -> str | None:
@@ -63,7 +63,7 @@ def _wrong_decisions(
     return None
 
 
-def _unfit(one: CallDecision, asked: AskedCall, question: Question, agents: Agents) -> str | None:
+def _unfit(one: CallDecision, asked: PendingCall, question: Question, agents: Agents) -> str | None:
     """Return why a decision may not be made on a call."""
     about, may = f"the call {one.call_id}", asked.may or question.usual
     if one.decision not in may:
@@ -87,7 +87,7 @@ def _unfit(one: CallDecision, asked: AskedCall, question: Question, agents: Agen
     return _wrong_edit(one, asked, agents)
 
 
-def _wrong_patterns(one: CallDecision, asked: AskedCall) -> str | None:
+def _wrong_patterns(one: CallDecision, asked: PendingCall) -> str | None:
     """Return why no calls can be approved by these globs."""
     if not one.patterns:
         return None
@@ -102,7 +102,7 @@ def _wrong_patterns(one: CallDecision, asked: AskedCall) -> str | None:
     return None
 
 
-def _wrong_edit(one: CallDecision, asked: AskedCall, agents: Agents) -> str | None:
+def _wrong_edit(one: CallDecision, asked: PendingCall, agents: Agents) -> str | None:
     """Return why a call cannot be made with other arguments."""
     agent = agents.get(asked.agent_id)
     tool = agent.tools.get(asked.call.tool) if agent is not None else None

@@ -11,7 +11,7 @@ from agents.events import (
     ToolReturned,
     ToolStarted,
 )
-from crew.engine.asking import Asking
+from crew.engine.questions import Questions
 from crew.journal.events import Event, StoredEvent
 from crew.journal.rows import RunRow
 from crew.journal.state import RunState
@@ -36,15 +36,15 @@ class Recorder:
 class Emitter:
     """What becomes of each event of one run's agents."""
 
-    def __init__(self, record: Recorder, asking: Asking, *, stream: bool) -> None:
+    def __init__(self, record: Recorder, questions: Questions, *, stream: bool) -> None:
         """Of a run.
 
         Args:
             record: records what is stored.
-            asking: knows what a person has decided on calls.
+            questions: knows what a person has decided on calls.
             stream: text is published as it is written.
         """
-        self._record, self._asking, self._stream = record, asking, stream
+        self._record, self._questions, self._stream = record, questions, stream
 
     async def __call__(self, event: Event) -> None:
         """Record an event and go on by it.
@@ -60,16 +60,16 @@ class Emitter:
             case AgentDelta() | AgentFailed() | ModelCalled() | ToolRetried() | ToolProgressed():
                 journal.publish_ephemeral(event)
             case ToolAsked():
-                self._asking.hear(event)
+                self._questions.add_question(event)
             case ToolStarted(once=False) if self._record.state.has_started(event):
                 # made again after a crash: its start was published already. One that must not
                 # be made twice is made again only by a person's word, as a new act
                 pass
             case ToolStarted():
-                self._record(self._asking.with_approval(event))
+                self._record(self._questions.with_approval(event))
                 await journal.settled()
             case ToolReturned():
-                self._record(self._asking.with_approval(event))
+                self._record(self._questions.with_approval(event))
             case AgentStarted():
                 self._record(event)
                 if self._stream or journal.backlog > MAX_BACKLOG:

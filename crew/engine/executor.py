@@ -9,13 +9,13 @@ from agents.events import Warned
 from agents.stages import Stages
 from agents.turn import Turn
 from crew.crew import Crew
-from crew.engine.asking import Asked, Asking, Overdue, act
 from crew.engine.context import Contexts
 from crew.engine.crashes import crash
 from crew.engine.emitting import Emitter, Recorder
 from crew.engine.endings import cut_off, ended_exchange, ended_row
 from crew.engine.groups import GroupFailed, GroupRunner
 from crew.engine.masking import MaskedEvents
+from crew.engine.questions import OpenQuestion, Overdue, Questions, act
 from crew.journal.branches import Branch
 from crew.journal.events import (
     SYSTEM,
@@ -35,7 +35,7 @@ from crew.journal.writer import Journal
 from crew.routing.decisions import decide, decide_group, decide_unanswered, deciding_member
 from crew.routing.steps import Finish, Fork, Handoff, NextStep, Pause, Reason
 from tools.clock import rfc3339
-from tools.context import Caller
+from tools.context import CallOrigin
 
 
 class CrewExecutor:
@@ -66,8 +66,8 @@ class CrewExecutor:
         self._stages = Stages(crew.clock, state.stages)
         self._contexts = Contexts(state, journal.outlets.store, crew.clock)
         self._record = Recorder(journal, state)
-        self._asking = Asking(crew, state, journal.outlets.store, row.owner, self._record)
-        emit = Emitter(self._record, self._asking, stream=stream)
+        self._questions = Questions(crew, state, journal.outlets.store, row.owner, self._record)
+        emit = Emitter(self._record, self._questions, stream=stream)
         self._told = MaskedEvents(crew.secrets, emit)
 
     async def run(self) -> RunRow:
@@ -81,7 +81,7 @@ class CrewExecutor:
         timeout = self.crew.clock.timeout(max(0.0, limit - used))
         try:
             async with timeout:
-                await self._asking.tell_answer()
+                await self._questions.apply_answer()
                 if self.state.status == "running":
                     self._end_if_it_crashes()
                 while self.state.status == "running":
@@ -135,7 +135,7 @@ class CrewExecutor:
         elif main.agent_id in routing.groups:
             await self._run_group()
         elif main.calls:
-            if not await self._ask([main]) and (calls := await self._asking.calls_to_make(main)):
+            if not await self._ask([main]) and (calls := await self._questions.calls_to_make(main)):
                 await act(self._turn(main.agent_id), calls)
         elif state.expired:
             self._follow(decide_unanswered(routing, main.agent_id))
@@ -153,7 +153,7 @@ class CrewExecutor:
     def _turn(self, agent_id: str, group: str | None = None) -> Turn:
         """Return a turn of an agent, in a group or by itself."""
         row = self.row
-        caller = Caller(row.run_id, agent_id, row.user_id or row.owner, group, row.owner)
+        caller = CallOrigin(row.run_id, agent_id, row.user_id or row.owner, group, row.owner)
         agent = self.crew.agents[agent_id]
         context = self._contexts.of(agent, group)
         return Turn(agent, group, caller, self._told, self._stages, context)
@@ -166,14 +166,14 @@ class CrewExecutor:
             return
         group = self.crew.routing.groups[state.main.agent_id]
         runner = GroupRunner(
-            self.crew, group, state, self._asking, self._told, self._turn, stream=self.stream
+            self.crew, group, state, self._questions, self._told, self._turn, stream=self.stream
         )
         await runner.run()
 
     async def _ask(self, branches: Sequence[Branch]) -> bool:
         """Pause, or fail, if a person has to decide on calls first; return whether it did."""
-        match await self._asking.ask(branches):
-            case Asked(agent, question, until):
+        match await self._questions.find_open(branches):
+            case OpenQuestion(agent, question, until):
                 self._pause(agent, question, until)
             case Overdue(message):
                 self._fail("timeout", "no_approval", message)
@@ -189,7 +189,7 @@ class CrewExecutor:
             case Fork(group, reason):
                 self._hand_off(group.name, reason)
             case Pause(agent_id):
-                self._pause(self.crew.agents[agent_id], None, self._asking.until(agent_id))
+                self._pause(self.crew.agents[agent_id], None, self._questions.until(agent_id))
             case Finish(reason, agent_id, decided):
                 answer = state.last_answer
                 if state.group is not None and decided:

@@ -11,8 +11,8 @@ from agents.events import Warned
 from agents.marks import quote_member_marks
 from agents.turn import Turn
 from crew.crew import Crew
-from crew.engine.asking import Asking, act
 from crew.engine.endings import cut_off
+from crew.engine.questions import Questions, act
 from crew.journal.branches import Branch
 from crew.journal.events import Event, ParallelEnded, ParallelStarted
 from crew.journal.state import RunState
@@ -36,7 +36,7 @@ class GroupRunner:
         crew: Crew,
         group: Group,
         state: RunState,
-        asking: Asking,
+        questions: Questions,
         emit: Callable[[Event], Awaitable[None]],
         turn: Callable[[str, str], Turn],
         *,
@@ -48,12 +48,12 @@ class GroupRunner:
             crew: the run's.
             group: the one that was entered.
             state: of the run.
-            asking: what a person decides before calls are made.
+            questions: what a person decides before calls are made.
             emit: gets the group's events.
             turn: makes a turn of an agent in a group.
             stream: emit text as it is written.
         """
-        self.crew, self.group, self.state, self.asking = crew, group, state, asking
+        self.crew, self.group, self.state, self.questions = crew, group, state, questions
         self.emit, self.turn, self.stream = emit, turn, stream
 
     async def run(self) -> None:
@@ -113,7 +113,7 @@ class GroupRunner:
         """Return a member's next step; whether it was taken, or a person has to decide first."""
         max_rounds = self.crew.limits.max_rounds
         if branch.calls:
-            calls = await self.asking.calls_to_make(branch)
+            calls = await self.questions.calls_to_make(branch)
             if calls is None:
                 return False
             await act(turn, calls)

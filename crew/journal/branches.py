@@ -6,10 +6,10 @@ from agents.events import AgentResponded, AgentStarted, Compacted, ToolStarted
 from agents.messages import AgentMessage, CompactedMessage, Message, ToolMessage, ToolOutput
 from crew.journal.decided import ApprovedCall, decision_on, is_made
 from crew.journal.query import Answer
-from crew.journal.questions import Approval, AskedCall, Question
+from crew.journal.questions import Approval, PendingCall, Question
 from tools.calls import ToolCall, ToolResult
 from tools.deadline import Limits
-from tools.forms import Reply
+from tools.forms import FormReply
 from tools.output import truncate_outputs
 
 
@@ -103,7 +103,7 @@ class Branch:
                 self.started_calls[asked.call.id] = True
 
     def _as_decided(
-        self, call: ToolCall, asked: AskedCall, question: Question, answer: Answer
+        self, call: ToolCall, asked: PendingCall, question: Question, answer: Answer
     ) -> ApprovedCall:
         if not isinstance(question, Approval):
             return self.again(call)
@@ -112,7 +112,7 @@ class Branch:
             return ApprovedCall(call, answer.by, call.id in self.edited_calls)
         return ApprovedCall(replace(call, arguments=given), answer.by, edited=True)
 
-    def again(self, call: ToolCall, reply: Reply | None = None) -> ApprovedCall:
+    def again(self, call: ToolCall, reply: FormReply | None = None) -> ApprovedCall:
         """Return a call that was made before, as it was approved then."""
         by, grant = self.approved_by.get(call.id, (None, ""))
         return ApprovedCall(call, by, call.id in self.edited_calls, grant, reply)

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from crew.journal.query import Answer, CallDecision
-from crew.journal.questions import AskedCall, Inquiry, Question
+from crew.journal.questions import Inquiry, PendingCall, Question
 from tools.calls import ToolCall
-from tools.forms import Reply
+from tools.forms import FormReply
 from tools.schema import JsonSchema
 
 
@@ -22,7 +22,7 @@ class ApprovedCall:
     # the grant by which nobody was asked
     grant: str = ""
     # what a person has said to what its tool asked
-    reply: Reply | None = None
+    reply: FormReply | None = None
 
     @property
     def concerns_a_person(self) -> bool:
@@ -30,7 +30,7 @@ class ApprovedCall:
         return self.by is not None or self.edited or bool(self.grant)
 
 
-def decision_on(asked: AskedCall, question: Question, answer: Answer) -> CallDecision:
+def decision_on(asked: PendingCall, question: Question, answer: Answer) -> CallDecision:
     """Return what an answer says on a call: by itself, or as on all; words alone are a no."""
     for one in answer.decisions:
         if asked.is_meant(one):
@@ -39,7 +39,7 @@ def decision_on(asked: AskedCall, question: Question, answer: Answer) -> CallDec
     return CallDecision(asked.call.id, decision, reason=answer.text, result=answer.result)
 
 
-def is_made(asked: AskedCall, question: Question, answer: Answer) -> bool:
+def is_made(asked: PendingCall, question: Question, answer: Answer) -> bool:
     """Return whether an answer wants a call to be made."""
     return decision_on(asked, question, answer).decision == question.made_by
 

@@ -30,7 +30,7 @@ from crew.journal.events import (
     Unplayable,
 )
 from crew.journal.query import CallDecision
-from crew.journal.questions import AskedCall, Inquiry
+from crew.journal.questions import Inquiry, PendingCall
 from tools.calls import ToolCall
 from tools.forms import Form
 
@@ -183,7 +183,7 @@ def _parallel_ended(event: ParallelEnded) -> Envelope:
     return Envelope("parallel_end", SYSTEM, event.group, None, metadata)
 
 
-def _asked(one: AskedCall) -> dict[str, Any]:
+def _asked(one: PendingCall) -> dict[str, Any]:
     return {
         **_call(one.call),
         "agent_id": one.agent_id,
@@ -197,7 +197,7 @@ def _asked(one: AskedCall) -> dict[str, Any]:
     }
 
 
-def _form(call: AskedCall, form: Form) -> dict[str, Any]:
+def _form(call: PendingCall, form: Form) -> dict[str, Any]:
     document = {"call_id": call.call.id, "message": form.message, "schema": form.schema}
     return {**document, "url": form.url} if form.url else document
 

@@ -48,7 +48,7 @@ class Outbox(Protocol):
         ...
 
 
-def make_none(event: Event, row: RunRow, seq: int, at: str) -> Sequence[Notice]:
+def make_no_notices(event: Event, row: RunRow, seq: int, at: str) -> Sequence[Notice]:
     """Return no notices."""
     return ()
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from crew.journal.events import Event
-from crew.journal.notices import MakeNotices, make_none
+from crew.journal.notices import MakeNotices, make_no_notices
 from crew.journal.store import RunStore
 from crew.journal.wire import RunEvent
 from tools.clock import Clock
@@ -34,4 +34,4 @@ class Outlets:
     clock: Clock
     listeners: tuple[Listener, ...] = ()
     # what others are told of an event that changes a run's row
-    notices: MakeNotices = make_none
+    notices: MakeNotices = make_no_notices

@@ -11,7 +11,7 @@ from tools.forms import Filled, Form
 
 
 @dataclass(frozen=True, slots=True)
-class AskedCall:
+class PendingCall:
     """A call that a person decides on, and the agent that made it."""
 
     agent_id: str
@@ -41,10 +41,10 @@ class AskedCall:
 
 
 @dataclass(frozen=True, slots=True)
-class AskingCall:
+class FormCall:
     """A call whose tool asks a person before it goes on, one form after the other."""
 
-    asked: AskedCall
+    asked: PendingCall
     forms: tuple[Form, ...]
     # what the tool wants back
     state: str | None
@@ -56,7 +56,7 @@ class AskingCall:
 class Approval:
     """Why the run is paused: these calls need a person's approval."""
 
-    calls: tuple[AskedCall, ...]
+    calls: tuple[PendingCall, ...]
     kind: Literal["approval"] = "approval"
     # where a call does not say what the person may do
     usual: ClassVar[tuple[str, ...]] = ("approve", "deny")
@@ -65,7 +65,7 @@ class Approval:
     refusal: ClassVar[Decision] = "deny"
 
     @property
-    def involved(self) -> tuple[AskedCall, ...]:
+    def involved(self) -> tuple[PendingCall, ...]:
         """The calls that wait for the answer."""
         return self.calls
 
@@ -77,14 +77,14 @@ class UnknownOutcome:
     Whether they acted is not known, so they are not made again without a person's word.
     """
 
-    calls: tuple[AskedCall, ...]
+    calls: tuple[PendingCall, ...]
     kind: Literal["unknown_outcome"] = "unknown_outcome"
     usual: ClassVar[tuple[str, ...]] = ("retry", "skip", "done")
     made_by: ClassVar[Decision] = "retry"
     refusal: ClassVar[Decision] = "skip"
 
     @property
-    def involved(self) -> tuple[AskedCall, ...]:
+    def involved(self) -> tuple[PendingCall, ...]:
         """The calls that wait for the answer."""
         return self.calls
 
@@ -93,14 +93,14 @@ class UnknownOutcome:
 class Inquiry:
     """Why the run is paused: tools ask a person before they go on, one form at a time."""
 
-    waiting: tuple[AskingCall, ...]
+    waiting: tuple[FormCall, ...]
     kind: Literal["form"] = "form"
     usual: ClassVar[tuple[str, ...]] = ("approve", "deny")
     made_by: ClassVar[Decision] = "approve"
     refusal: ClassVar[Decision] = "deny"
 
     @property
-    def current(self) -> tuple[AskedCall, Form] | None:
+    def current(self) -> tuple[PendingCall, Form] | None:
         """The form that is asked now, and whose it is; None: all are filled in."""
         for one in self.waiting:
             if len(one.filled) < len(one.forms):
@@ -108,12 +108,12 @@ class Inquiry:
         return None
 
     @property
-    def calls(self) -> tuple[AskedCall, ...]:
+    def calls(self) -> tuple[PendingCall, ...]:
         """The call that is asked about now."""
         return (self.current[0],) if self.current is not None else ()
 
     @property
-    def involved(self) -> tuple[AskedCall, ...]:
+    def involved(self) -> tuple[PendingCall, ...]:
         """The calls that wait for the answers."""
         return tuple(one.asked for one in self.waiting)
 

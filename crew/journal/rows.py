@@ -272,7 +272,7 @@ NOTHING_OLD = PurgeAges("", 10**12, "", "")
 
 
 @dataclass(frozen=True, slots=True)
-class Reach:
+class StoredReach:
     """How much a store has, and how far back. Times are RFC 3339, UTC; None: it has none."""
 
     # of SQLite all that is in use; of PostgreSQL about what runs have stored

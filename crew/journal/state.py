@@ -46,7 +46,7 @@ from crew.journal.questions import Inquiry, Question, UnknownOutcome
 from crew.journal.said import Said, answered, asked
 from tools.calls import ToolCall
 from tools.deadline import Limits
-from tools.forms import Reply
+from tools.forms import FormReply
 from tools.search import FOUND, MAX_FOUND, TOOL_SEARCH
 
 # The codes of the warning by which a member of a group fails.
@@ -300,7 +300,7 @@ class RunState:
             for branch in self.branches:
                 for call in branch.open_calls:
                     if (branch.agent_id, call.id) == (one.asked.agent_id, one.asked.call.id):
-                        reply = Reply(one.filled, one.state)
+                        reply = FormReply(one.filled, one.state)
                         branch.decided[call.id] = branch.again(call, reply)
 
     def _remember(self, answer: Answer) -> None:

@@ -26,8 +26,8 @@ from crew.journal.rows import (
     Opened,
     Page,
     PurgeAges,
-    Reach,
     RunRow,
+    StoredReach,
     Write,
 )
 from crew.journal.schedules import ScheduleLog
@@ -163,7 +163,7 @@ class Purging(Protocol):
         """
         ...
 
-    async def reach(self) -> "Reach":
+    async def reach(self) -> "StoredReach":
         """Return how much there is, and how far back it goes."""
         ...
 
@@ -231,7 +231,7 @@ class Cluster(Protocol):
         ...
 
 
-class Health(Protocol):
+class StoreHealth(Protocol):
     """Whether the store can be written."""
 
     @property
@@ -248,7 +248,7 @@ class Health(Protocol):
         ...
 
 
-class RunStore(RunLog, Cancellations, RevisionStore, Purging, Cluster, Health, Protocol):
+class RunStore(RunLog, Cancellations, RevisionStore, Purging, Cluster, StoreHealth, Protocol):
     """All roles together. Methods raise StoreError; what was not written then is not there."""
 
     @property

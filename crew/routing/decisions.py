@@ -2,7 +2,7 @@
 
 from collections.abc import Container, Mapping, Sequence
 
-from crew.routing.rules import Route, Routing, Way, first_way
+from crew.routing.rules import Route, Routing, Transition, first_transition
 from crew.routing.steps import (
     EndReason,
     Finish,
@@ -33,7 +33,7 @@ def decide(routing: Routing, agent_id: str, words: str, spoken: Container[str]) 
         spoken: agents that have spoken since the last answer of a person, this one included.
     """
     found = routing.find_routes(agent_id, words)
-    way = first_way(routing.rules[agent_id], found, spoken)
+    way = first_transition(routing.rules[agent_id], found, spoken)
     if way.kind == "pause":
         return Pause(agent_id)
     return _follow(routing, way, agent_id, found)
@@ -71,11 +71,11 @@ def decide_group(
     member = deciding_member(routing, group, answers)
     if member is not None:
         route = next(route for route in found[member] if route.target is not None)
-        return _follow(routing, Way("signal", route.target, route), member, found[member])
+        return _follow(routing, Transition("signal", route.target, route), member, found[member])
     for member in group.agents:
         if found[member]:
             return Finish("signal", member)
-    way = first_way(routing.rules_after_group(origin), (), spoken)
+    way = first_transition(routing.rules_after_group(origin), (), spoken)
     step = _follow(routing, way, origin, ())
     if isinstance(step, Finish):
         return Finish(step.reason, origin, decided=False)
@@ -100,7 +100,7 @@ def deciding_member(routing: Routing, group: Group, answers: Mapping[str, str]) 
     return None
 
 
-def _follow(routing: Routing, way: Way, agent_id: str, found: Sequence[Route]) -> NextStep:
+def _follow(routing: Routing, way: Transition, agent_id: str, found: Sequence[Route]) -> NextStep:
     if way.target is None:
         reasons: dict[str, EndReason] = {"signal": "signal", "terminal": "terminal"}
         return Finish(reasons.get(way.kind, "no_next_agent"), agent_id)

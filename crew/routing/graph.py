@@ -7,7 +7,7 @@ from typing import Literal
 import networkx as nx
 
 from crew.routing.exploration import Exploration, explore
-from crew.routing.rules import OrderRule, Routing, Rule, Way, winnable_in_group
+from crew.routing.rules import OrderRule, Routing, Rule, Transition, winnable_in_group
 from crew.routing.steps import Group
 
 END = "(end)"
@@ -185,7 +185,7 @@ def _edges_of_rules(
             return
 
 
-def _edge_of_way(source: str, way: Way) -> Iterator[Edge]:
+def _edge_of_way(source: str, way: Transition) -> Iterator[Edge]:
     match way.kind:
         case "pause":
             return

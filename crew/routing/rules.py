@@ -33,7 +33,7 @@ class Route:
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class Transition:
     """Where a rule leads: to an agent or a group, to the end (None), or to a pause."""
 
     kind: WayKind
@@ -50,14 +50,14 @@ class SignalRule:
     conditional: ClassVar[bool] = True
     after_group: ClassVar[bool] = False
 
-    def apply(self, found: Sequence[Route], spoken: Container[str]) -> Way | None:
+    def apply(self, found: Sequence[Route], spoken: Container[str]) -> Transition | None:
         """See Rule."""
-        return Way("signal", found[0].target, found[0]) if found else None
+        return Transition("signal", found[0].target, found[0]) if found else None
 
-    def ways(self, spoken: Container[str]) -> Iterator[Way]:
+    def ways(self, spoken: Container[str]) -> Iterator[Transition]:
         """See Rule."""
         for route in winnable(self.routes):
-            yield Way("signal", route.target, route)
+            yield Transition("signal", route.target, route)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,16 +65,16 @@ class FixedRule:
     """Leads to one place, whatever the answer."""
 
     key: RuleKey
-    way: Way
+    way: Transition
     # it also decides after a group that this agent started
     after_group: bool = True
     conditional: ClassVar[bool] = False
 
-    def apply(self, found: Sequence[Route], spoken: Container[str]) -> Way | None:
+    def apply(self, found: Sequence[Route], spoken: Container[str]) -> Transition | None:
         """See Rule."""
         return self.way
 
-    def ways(self, spoken: Container[str]) -> Iterator[Way]:
+    def ways(self, spoken: Container[str]) -> Iterator[Transition]:
         """See Rule."""
         yield self.way
 
@@ -90,15 +90,15 @@ class OrderRule:
     conditional: ClassVar[bool] = True
     after_group: ClassVar[bool] = True
 
-    def apply(self, found: Sequence[Route], spoken: Container[str]) -> Way | None:
+    def apply(self, found: Sequence[Route], spoken: Container[str]) -> Transition | None:
         """See Rule."""
         return next(self.ways(spoken), None)
 
-    def ways(self, spoken: Container[str]) -> Iterator[Way]:
+    def ways(self, spoken: Container[str]) -> Iterator[Transition]:
         """See Rule."""
         for place in range(self.place, len(self.agents)):
             if self.agents[place] not in spoken:
-                yield Way("order", self.agents[place])
+                yield Transition("order", self.agents[place])
                 return
 
 
@@ -163,24 +163,26 @@ def _rules(routing: Routing, agent: str, place: int) -> Iterator[Rule]:
     if routes:
         yield SignalRule(routes)
     if agent in routing.waits:
-        yield FixedRule("wait_for_signal", Way("pause"), after_group=False)
+        yield FixedRule("wait_for_signal", Transition("pause"), after_group=False)
     if agent in routing.terminal:
-        yield FixedRule("is_terminal", Way("terminal"), after_group=False)
+        yield FixedRule("is_terminal", Transition("terminal"), after_group=False)
     if agent in routing.defaults:
-        yield FixedRule("defaults", Way("default", routing.defaults[agent]))
+        yield FixedRule("defaults", Transition("default", routing.defaults[agent]))
     others = [target for target in targets or () if target != agent]
     if others:
-        yield FixedRule("handoff_targets", Way("handoff_target", others[0]))
+        yield FixedRule("handoff_targets", Transition("handoff_target", others[0]))
     elif targets is not None:
         # a list of only itself counts as empty, and an empty one as: nowhere
-        yield FixedRule("handoff_targets", Way("end"))
+        yield FixedRule("handoff_targets", Transition("end"))
     if agent in routing.no_auto_route:
-        yield FixedRule("auto_route", Way("end"))
+        yield FixedRule("auto_route", Transition("end"))
     yield OrderRule(routing.agents, place + 1)
-    yield FixedRule("", Way("end"))
+    yield FixedRule("", Transition("end"))
 
 
-def first_way(rules: Sequence[Rule], found: Sequence[Route], spoken: Container[str]) -> Way:
+def first_transition(
+    rules: Sequence[Rule], found: Sequence[Route], spoken: Container[str]
+) -> Transition:
     """Return the way that the first applicable rule leads."""
     for rule in rules:
         if (way := rule.apply(found, spoken)) is not None:

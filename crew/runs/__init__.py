@@ -1,7 +1,7 @@
 """All runs of a crew: start, resume, follow, cancel, recover, purge.
 
 Modules, in reading order: `runs` (the facade), `starter` (segments start), `resuming` (what a
-paused run goes on with), `asked` (for whom),
+paused run goes on with), `request` (for whom),
 `exchanges` (runs of conversations), `conversations` (begun, named, deleted), `chores` (what helpers
 do after runs), `room` (for one more), `forks` (copies that go on by themselves), `claims` (runs
 that nobody plays), `declined` (those that this process cannot play), `cancellation`, `factory`

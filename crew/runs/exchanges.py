@@ -8,7 +8,6 @@ from crew.journal.conversations import MAX_TITLE, owner_of
 from crew.journal.events import InConversation
 from crew.journal.exchanges import ExchangeStart
 from crew.journal.query import Answer, Query
-from crew.runs.asked import Asked
 from crew.runs.errors import (
     ConversationAsks,
     ConversationBusy,
@@ -18,6 +17,7 @@ from crew.runs.errors import (
     key_taken,
 )
 from crew.runs.factory import RunFactory
+from crew.runs.request import RunRequest
 from crew.runs.run import Run
 from crew.runs.starter import RunStarter
 
@@ -32,12 +32,12 @@ class ExchangeStarter:
         self.factory, self.starter, self.store = factory, starter, factory.store
         self._locks: WeakValueDictionary[tuple[str, str], asyncio.Lock] = WeakValueDictionary()
 
-    async def start(self, query: Query, asked: Asked) -> Run:
+    async def start(self, query: Query, asked: RunRequest) -> Run:
         """Start a run of a conversation. See `Runs.start`."""
         # what is started is done, even if the caller goes away meanwhile
         return await asyncio.shield(asyncio.ensure_future(self._start(query, asked)))
 
-    async def _start(self, query: Query, asked: Asked) -> Run:
+    async def _start(self, query: Query, asked: RunRequest) -> Run:
         settings = self.factory.revisions.current.config.conversations
         if settings is None:
             raise NoConversations
@@ -58,7 +58,7 @@ class ExchangeStarter:
                     continue
         raise ConversationBusy(None)
 
-    async def _answer(self, run_id: str, answer: Answer, asked: Asked) -> Run | None:
+    async def _answer(self, run_id: str, answer: Answer, asked: RunRequest) -> Run | None:
         """Answer the conversation's run, if it is paused on words; None if it is at work."""
         row = await self.store.row(run_id)
         if row is None or row.status != "paused":
@@ -76,7 +76,7 @@ class ExchangeStarter:
             return None
 
     async def _begin(
-        self, query: Query, number: int, settings: ConversationsConfig, asked: Asked
+        self, query: Query, number: int, settings: ConversationsConfig, asked: RunRequest
     ) -> Run:
         of = InConversation(query.conversation_id, number)
         run, event, row = await self.starter.prepare(query, asked, of)

@@ -9,9 +9,9 @@ from crew.journal.replay import apply_records, read_event
 from crew.journal.rows import PAGE, IdempotencyRecord, KeyTaken, Record, RunRow, Write
 from crew.journal.state import RunState
 from crew.journal.wire import record_of_run
-from crew.runs.asked import Asked
 from crew.runs.errors import Draining, NotForkable, UnknownRun, key_taken
 from crew.runs.factory import RunFactory
+from crew.runs.request import RunRequest
 from crew.runs.run import new_run_id
 from crew.runs.starter import RunStarter
 from tools.clock import rfc3339
@@ -30,7 +30,7 @@ class RunForker:
         self,
         run_id: str,
         after: int,
-        asked: Asked,
+        asked: RunRequest,
         max_priority: int,
     ) -> str:
         """Begin a run with a copy of another one's events; its id. See `Runs.fork`."""
@@ -61,7 +61,7 @@ class RunForker:
         await asyncio.shield(asyncio.ensure_future(beginning))
         return begun.run_id
 
-    async def _begin(self, copy: Write, run_id: str, asked: Asked) -> None:
+    async def _begin(self, copy: Write, run_id: str, asked: RunRequest) -> None:
         count, key = len(copy.records), asked.key
         if asked.entry is not None:
             copy = replace(copy, entry=replace(asked.entry, run_id=copy.run_id))
@@ -72,7 +72,7 @@ class RunForker:
         if isinstance(result, KeyTaken):
             assert key is not None, "only a write with a key is refused for it"
             raise key_taken(key, result.record)
-        await self.starter.go_on(copy.run_id, Asked(asked.request_id), f"{run_id}:{count}")
+        await self.starter.go_on(copy.run_id, RunRequest(asked.request_id), f"{run_id}:{count}")
 
     async def _records(self, run_id: str, after: int) -> list[Record]:
         """Return the events up to and with number `after`; all of them must be kept."""

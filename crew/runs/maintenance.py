@@ -143,7 +143,7 @@ async def purge_batch(runs: Runs, retention: Retention) -> bool:
         rfc3339(revisions_before),
     )
     # the current revision may be purged while no run needs it
-    runs.revisions.forget_kept()
+    runs.revisions.forget_files()
     audit_before = rfc3339(now - timedelta(days=retention.audit_days))
     await runs.store.grants.purge(rfc3339(now))
     # of channels that there are no more; others are given up by whoever sends them

@@ -40,7 +40,7 @@ class Revisions:
             await self.store.keep_revision(crew.revision, crew.sources.to_json(), now)
             self._kept.add(crew.revision)
 
-    def forget_kept(self) -> None:
+    def forget_files(self) -> None:
         """Store the files again with the next run: old revisions are purged."""
         self._kept.clear()
 

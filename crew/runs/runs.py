@@ -9,13 +9,12 @@ from crew.config.errors import LostConfiguration
 from crew.crew import Crew
 from crew.journal.audit import AuditEntry
 from crew.journal.events import CancelReason, Event
-from crew.journal.notices import make_none, notices_of
+from crew.journal.notices import make_no_notices, notices_of
 from crew.journal.outlets import Listener, Outlets
 from crew.journal.query import API, MAX_PRIORITY, Answer, IdempotencyKey, Query, Source
 from crew.journal.rows import Capacity, Notice, Opened, RunRow
 from crew.journal.store import RunStore
 from crew.journal.wire import RunEvent
-from crew.runs.asked import Asked
 from crew.runs.cancellation import RunCanceller
 from crew.runs.capacity import Slots, capacity_of
 from crew.runs.claims import RunClaimer
@@ -26,6 +25,7 @@ from crew.runs.forks import RunForker
 from crew.runs.live import LiveRuns
 from crew.runs.queue import Queue
 from crew.runs.reader import RunReader
+from crew.runs.request import RunRequest
 from crew.runs.revisions import Revisions
 from crew.runs.run import Run
 from crew.runs.starter import RunStarter
@@ -60,7 +60,7 @@ class Runs:
         self.store, self.queue, self.listeners = store, queue, listeners
         self.live = LiveRuns(store, crew.clock)
         self.revisions = Revisions(crew, store)
-        notices = self._notices if tells else make_none
+        notices = self._notices if tells else make_no_notices
         outlets = Outlets(store, crew.clock, listeners, notices)
         self.slots = Slots(Capacity())
         factory = RunFactory(outlets, self.live, self.revisions, self.slots, queue)
@@ -152,7 +152,7 @@ class Runs:
             Draining, StoreError, UnknownAgent, AlreadyStarted, KeyReused, TooManyWait
             NoConversations, ConversationBusy, ConversationAsks, ConversationFull, TooManyQueued
         """
-        asked = Asked(request_id, key, owner, by, may_answer, entry, source)
+        asked = RunRequest(request_id, key, owner, by, may_answer, entry, source)
         if query.conversation_id:
             return await self._exchanges.start(query, asked)
         return await self._starter.start(query, asked)
@@ -182,7 +182,7 @@ class Runs:
             ChangedCall
             LostConfiguration: what it was started with makes no crew here any more.
         """
-        asked = Asked(request_id, key, entry=entry)
+        asked = RunRequest(request_id, key, entry=entry)
         return await self._starter.resume(run_id, answer, asked, may_decide=may_decide)
 
     async def expire(self, row: RunRow) -> None:
@@ -219,7 +219,7 @@ class Runs:
             UnknownRun, NotRetryable, Draining, StoreError, TooManyWait
             LostConfiguration: what it was started with makes no crew here any more.
         """
-        return await self._starter.retry(run_id, Asked(request_id, entry=entry))
+        return await self._starter.retry(run_id, RunRequest(request_id, entry=entry))
 
     async def fork(
         self,
@@ -254,7 +254,7 @@ class Runs:
             UnknownRun, NotForkable, Draining, StoreError, AlreadyStarted, KeyReused, TooManyWait
             LostConfiguration: what it was started with makes no crew here any more.
         """
-        asked = Asked(request_id, key, owner, entry=entry)
+        asked = RunRequest(request_id, key, owner, entry=entry)
         return await self._forker.fork(run_id, after, asked, max_priority)
 
     async def find_left(self) -> None:

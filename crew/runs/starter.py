@@ -29,7 +29,6 @@ from crew.journal.rows import (
     StatusDiffers,
 )
 from crew.journal.state import RunState
-from crew.runs.asked import Asked
 from crew.runs.errors import (
     AlreadyStarted,
     AnsweredTooLate,
@@ -46,6 +45,7 @@ from crew.runs.errors import (
     key_taken,
 )
 from crew.runs.factory import RunFactory
+from crew.runs.request import RunRequest
 from crew.runs.resuming import is_over, no_answer, resumed_event
 from crew.runs.room import Room
 from crew.runs.run import Run, new_run_id
@@ -60,7 +60,7 @@ class RunStarter:
         self.revisions, self.queue = factory.revisions, factory.queue
         self.room = Room(factory)
 
-    async def start(self, query: Query, asked: Asked) -> Run:
+    async def start(self, query: Query, asked: RunRequest) -> Run:
         """Start a run; it is stored when this returns. See `Runs.start`."""
         starting = self._start(query, asked)
         if asked.key is None:
@@ -68,7 +68,7 @@ class RunStarter:
         # what is started under a key is played, even if the caller goes away meanwhile
         return await asyncio.shield(asyncio.ensure_future(starting))
 
-    async def _start(self, query: Query, asked: Asked) -> Run:
+    async def _start(self, query: Query, asked: RunRequest) -> Run:
         run, event, row = await self.prepare(query, asked)
         if asked.key is not None or self.queue is not None:
             await self.begin(run, event, row, None, asked.key)
@@ -80,7 +80,7 @@ class RunStarter:
         return run
 
     async def prepare(
-        self, query: Query, asked: Asked, conversation: InConversation = NO_CONVERSATION
+        self, query: Query, asked: RunRequest, conversation: InConversation = NO_CONVERSATION
     ) -> tuple[Run, RunStarted, RunRow]:
         """Prepare a run that is not stored yet, its first event and its row.
 
@@ -135,7 +135,7 @@ class RunStarter:
             raise
 
     async def resume(
-        self, run_id: str, answer: Answer, asked: Asked, *, may_decide: bool = True
+        self, run_id: str, answer: Answer, asked: RunRequest, *, may_decide: bool = True
     ) -> Run:
         """Resume a paused run; the first answer wins. See `Runs.resume`."""
         resuming = self._resume_locked(run_id, answer, asked, may_decide=may_decide)
@@ -144,21 +144,21 @@ class RunStarter:
 
     async def expire(self, row: RunRow) -> None:
         """Resume a paused run that nobody has answered in time; nothing if somebody has."""
-        asked = Asked(row.request_id)
+        asked = RunRequest(row.request_id)
         resuming = self._resume_locked(row.run_id, no_answer(row), asked, expired=True)
         with contextlib.suppress(NotPaused, UnknownRun):
             await asyncio.shield(asyncio.ensure_future(resuming))
 
     async def end_paused(self, run_id: str, request_id: str, reason: CancelReason) -> Run:
         """Resume a paused run only to end it; it needs no crew of its own."""
-        return await self._resume_locked(run_id, Answer(), Asked(request_id), ends=reason)
+        return await self._resume_locked(run_id, Answer(), RunRequest(request_id), ends=reason)
 
-    async def retry(self, run_id: str, asked: Asked) -> Run:
+    async def retry(self, run_id: str, asked: RunRequest) -> Run:
         """Go on with a failed run at the step that failed. See `Runs.retry`."""
         # what is started is done, even if the caller goes away meanwhile
         return await asyncio.shield(asyncio.ensure_future(self.go_on(run_id, asked)))
 
-    async def go_on(self, run_id: str, asked: Asked, forked_from: str = "") -> Run:
+    async def go_on(self, run_id: str, asked: RunRequest, forked_from: str = "") -> Run:
         """Go on with a failed run, or with a copy of "RUN:N"; raises what `Runs.retry` does."""
         async with self.factory.lock(run_id):
             opened = await self._opened(run_id)
@@ -198,7 +198,7 @@ class RunStarter:
         self,
         run_id: str,
         answer: Answer,
-        asked: Asked,
+        asked: RunRequest,
         *,
         expired: bool = False,
         ends: CancelReason | None = None,
@@ -214,7 +214,7 @@ class RunStarter:
             late = not expired and ends is None and is_over(row, self.store.now())
             if late:
                 # the deadline holds whoever looks first
-                answer, asked, expired = no_answer(row), Asked(row.request_id), True
+                answer, asked, expired = no_answer(row), RunRequest(row.request_id), True
             is_answer = not expired and ends is None
             wrong = wrong_decision(answer, state.question, crew.agents) if is_answer else None
             if state.question is not None and not may_decide and is_answer:

@@ -4,7 +4,7 @@ import logging
 import math
 from dataclasses import replace
 
-from crew.journal.rows import NOTHING_OLD, PurgeAges, Reach
+from crew.journal.rows import NOTHING_OLD, PurgeAges, StoredReach
 from crew.runs.runs import Runs
 
 log = logging.getLogger(__name__)
@@ -86,7 +86,7 @@ async def _oldest(runs: Runs, count: int) -> PurgeAges | None:
     return None if before is None else replace(NOTHING_OLD, runs_before=before)
 
 
-def reach_text(reach: Reach) -> str:
+def reach_text(reach: StoredReach) -> str:
     """Return how far back a store reaches, for people."""
     kinds = {
         "events": reach.events_since,

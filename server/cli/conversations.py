@@ -15,7 +15,7 @@ from crew.runs.conversations import all_exchanges, as_markdown
 from server.cli.audit import record
 from server.cli.exits import HERE, Exit, Folder, fail, say_none
 from server.cli.opening import open_to_look
-from server.http.responses import exported_conversation, listed_conversation
+from server.http.responses import describe_listed_conversation, export_document
 from tools.texts import visible, visible_json
 
 FORMATS = ("json", "md")
@@ -117,7 +117,7 @@ async def _read(
             fail(f"there is no conversation {conversation_id}")
         found = await all_exchanges(store, owner, conversation_id)
         summary = await log.summary(owner, conversation_id)
-        return known, found, exported_conversation(known, found, summary)
+        return known, found, export_document(known, found, summary)
     finally:
         await store.aclose()
 
@@ -162,6 +162,6 @@ def _show(
 
 def _line(one: Conversation, *, as_document: bool) -> str:
     if as_document:
-        return visible_json(to_json(listed_conversation(one)).decode())
+        return visible_json(to_json(describe_listed_conversation(one)).decode())
     count = f"{one.exchanges} exchange{'s' * (one.exchanges != 1)}"
     return visible(f"{one.conversation_id}  {one.used_at}  {count:>14}  {one.title}")

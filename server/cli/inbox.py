@@ -20,7 +20,7 @@ from server.cli.hints import answer_commands
 from server.cli.opening import open_to_look
 from server.cli.remote import Remote, Server, show_inbox
 from server.cli.stored import print_waiting
-from server.http.responses import waiting_run
+from server.http.responses import describe_waiting_run
 from tools.clock import SYSTEM_CLOCK
 from tools.texts import visible_json
 
@@ -61,7 +61,11 @@ async def _show(store: RunStore, folder: Path, *, as_document: bool) -> int:
                 count += 1
                 pause = await reader.pause_of(row)
                 if as_document:
-                    print(visible_json(json.dumps(waiting_run(row, pause), ensure_ascii=False)))
+                    print(
+                        visible_json(
+                            json.dumps(describe_waiting_run(row, pause), ensure_ascii=False)
+                        )
+                    )
                 elif pause is not None:
                     _print(console, folder, row, pause)
             after = rows[-1].run_id

@@ -10,7 +10,7 @@ from typing import Any
 from agents.config import FLAT_COST_KEYS, AgentConfig
 from agents.providers.scripted import Script
 from crew.config.crew_file import CrewConfig
-from crew.config.shapes import inside, model_of, models_of
+from crew.config.shapes import find_shape, find_shapes, inside
 from crew.config.yaml_reader import read
 from tools.config import ToolsFile
 from tools.yaml_shape import Shape, resolve
@@ -60,7 +60,7 @@ def _aliases(model: type[Shape]) -> dict[str, str]:
 
 def _all_shapes(kind: Any) -> Iterator[type[Shape]]:
     """Yield a shape and the shapes of its fields, at any depth."""
-    for model in models_of(kind):
+    for model in find_shapes(kind):
         yield model
         for name in model.model_fields:
             yield from _all_shapes(inside(model, name))
@@ -93,7 +93,7 @@ def _examples(kind: str) -> Iterator[tuple[type[Shape], str, Any]]:
 
 
 def _values(data: Any, kind: Any) -> Iterator[tuple[type[Shape], str, Any]]:
-    model = model_of(kind, data)
+    model = find_shape(kind, data)
     if isinstance(data, dict):
         for key, value in data.items():
             if model is not None and (key in model.model_fields or key in _aliases(model)):

@@ -61,7 +61,7 @@ def serve(
         shown = f"[{host}]" if ":" in host else host
         link = f"http://{shown}:{settings.port}/?token={made}"
         print(f"open {link}", file=sys.stderr)
-    process.serve(http.build_server(crew, database, settings, watch), settings, listener)
+    process.run_server(http.build_server(crew, database, settings, watch), settings, listener)
 
 
 def worker(
@@ -94,7 +94,7 @@ def worker(
     database = open_for(crew, settings, folder)
     (process_worker,) = _import_web("process.worker")
     application = process_worker.build_worker(crew, database, settings, at_once)
-    process.serve(application, settings, listener)
+    process.run_server(application, settings, listener)
 
 
 def _import_web(*names: str) -> list[ModuleType]:

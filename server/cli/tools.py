@@ -20,9 +20,9 @@ from server.cli.api_file import ApiFile
 from server.cli.exits import HERE, Exit, Folder, fail
 from server.cli.lock import write_lock
 from server.cli.opening import load
-from server.http.responses import described_tool, tools_of
-from tools.calls import CallAsked, CallEvent, CallProgressed, ToolCall, ToolResult
-from tools.context import Caller
+from server.http.responses import describe_tool, tools_of
+from tools.calls import CallEvent, CallProgressed, QuestionRaised, ToolCall, ToolResult
+from tools.context import CallOrigin
 from tools.definition import Tool
 from tools.errors import ToolDefinitionError, ToolError
 from tools.executor import ToolExecutor
@@ -68,7 +68,7 @@ def show(
         write_lock(folder)
     crew = load(folder, None, asks=False)
     for tool, agents in tools_of(crew):
-        document = described_tool(tool, agents)
+        document = describe_tool(tool, agents)
         if as_document:
             print(visible_json(to_json(document).decode()))
         else:
@@ -157,7 +157,7 @@ def call(
         hint = f"did you mean {near!r}?" if near else f"the tools are: {', '.join(known)}"
         fail(f"there is no tool {name!r}; {hint}", Exit.USAGE)
     arguments = dict(_argument(text, tool) for text in given or ())
-    if not yes and tool.asks_about(arguments):
+    if not yes and tool.needs_approval(arguments):
         _ask(crew, tool, arguments)
     result = asyncio.run(_call(crew, tool, arguments))
     if as_document:
@@ -198,7 +198,7 @@ def _ask(crew: Crew, tool: Tool, arguments: dict[str, Any]) -> None:
 
 async def _call(crew: Crew, tool: Tool, arguments: dict[str, Any]) -> ToolResult:
     executor = ToolExecutor(crew.tool_limits, crew.clock, crew.recipe.find_secret)
-    caller = Caller(run_id=f"by-hand-{crew.clock.now():%Y%m%d%H%M%S%f}", user=BY_HAND)
+    caller = CallOrigin(run_id=f"by-hand-{crew.clock.now():%Y%m%d%H%M%S%f}", user=BY_HAND)
     try:
         calls = [ToolCall("1", tool.name, arguments)]
         results = await executor.run(calls, {tool.name: tool}, _show_progress, caller)
@@ -210,7 +210,7 @@ async def _call(crew: Crew, tool: Tool, arguments: dict[str, Any]) -> ToolResult
 
 
 async def _show_progress(event: CallEvent) -> None:
-    if isinstance(event, CallAsked):
+    if isinstance(event, QuestionRaised):
         for form in event.forms:
             print(visible(f"the tool asks: {form.message} {form.url}".rstrip()), file=sys.stderr)
     if isinstance(event, CallProgressed):

@@ -26,14 +26,14 @@ from crew.runs.reload import Reloader
 from server.errors import SettingsError
 from server.http import session
 from server.http.access import RequestIds
-from server.http.door import Door
+from server.http.authenticator import Authenticator
 from server.http.endpoints import conversations, grants, health, hooks, lists, runs, tickets
 from server.http.endpoints import crew as crew_endpoints
 from server.http.errors import EXCEPTION_HANDLERS
-from server.http.guard import Guard
+from server.http.guard import AccessGuard
 from server.http.openapi import document as openapi
 from server.http.overload import Admission, Overload
-from server.http.pace import Limits
+from server.http.pace import RateLimits
 from server.http.rights import needing, require
 from server.http.services import Services
 from server.identity import Oidc
@@ -175,16 +175,18 @@ def build_app(
         )
         middleware.append(cors)
     oidc = Oidc(settings.oidc) if settings.oidc is not None else None
-    door = Door(settings.tokens, oidc, services.metrics.refused, services.auditor)
-    limits = Limits(settings, services.metrics.refused)
-    middleware.append(Middleware(Guard, settings=settings, door=door, limits=limits))
+    authenticator = Authenticator(settings.tokens, oidc, services.metrics.refused, services.auditor)
+    limits = RateLimits(settings, services.metrics.refused)
+    middleware.append(
+        Middleware(AccessGuard, settings=settings, authenticator=authenticator, limits=limits)
+    )
     app = Starlette(
         routes=routes,
         middleware=middleware,
         exception_handlers=EXCEPTION_HANDLERS,
         lifespan=lifespan,
     )
-    app.state.door, app.state.limits = door, limits
+    app.state.authenticator, app.state.limits = authenticator, limits
     app.state.refused = services.metrics.refused
     # a redirect would repeat what a query says
     app.router.redirect_slashes = False
@@ -213,29 +215,31 @@ def _routes() -> list[Route | Mount]:
     thread = f"{API}/conversations/{{conversation_id}}"
     return [
         *(Route(path, _console) for path in PAGES),
-        Route(session.SESSION, session.begin, methods=["POST"]),
+        Route(session.SESSION, session.begin_session, methods=["POST"]),
         # those that start or answer look at the scope themselves
         Route(f"{API}/stream", runs.stream, methods=["GET", "POST"]),
-        Route(f"{API}/run", runs.run, methods=["POST"]),
-        Route(API, needing("read", crew_endpoints.show)),
+        Route(f"{API}/run", runs.run_to_end, methods=["POST"]),
+        Route(API, needing("read", crew_endpoints.show_crew)),
         Route(f"{API}/reload", needing("admin", crew_endpoints.reload), methods=["POST"]),
         Route(f"{API}/tickets", tickets.make, methods=["POST"]),
-        Route(f"{API}/inbox", needing("read", lists.inbox)),
+        Route(f"{API}/inbox", needing("read", lists.list_inbox)),
         Route(f"{API}/runs", _runs, methods=["GET", "POST"]),
-        Route(run, needing("read", runs.show)),
+        Route(run, needing("read", runs.show_run)),
         Route(f"{run}/events", needing("read", runs.events)),
-        Route(f"{run}/resume", needing("answer", runs.resume), methods=["POST"]),
-        Route(f"{run}/cancel", needing("run", runs.cancel), methods=["POST"]),
-        Route(f"{run}/retry", needing("run", runs.retry), methods=["POST"]),
-        Route(f"{run}/fork", needing("run", runs.fork), methods=["POST"]),
-        Route(f"{API}/conversations", conversations.collection, methods=["GET", "POST"]),
-        Route(thread, conversations.one, methods=["GET", "PATCH", "DELETE"]),
-        Route(f"{thread}/fork", needing("run", conversations.fork), methods=["POST"]),
-        Route(f"{thread}/export", needing("read", conversations.export)),
+        Route(f"{run}/resume", needing("answer", runs.resume_run), methods=["POST"]),
+        Route(f"{run}/cancel", needing("run", runs.cancel_run), methods=["POST"]),
+        Route(f"{run}/retry", needing("run", runs.retry_run), methods=["POST"]),
+        Route(f"{run}/fork", needing("run", runs.fork_run), methods=["POST"]),
+        Route(f"{API}/conversations", conversations.handle_conversations, methods=["GET", "POST"]),
+        Route(thread, conversations.handle_conversation, methods=["GET", "PATCH", "DELETE"]),
+        Route(f"{thread}/fork", needing("run", conversations.fork_conversation), methods=["POST"]),
+        Route(f"{thread}/export", needing("read", conversations.export_conversation)),
         Route(f"{API}/hooks/{{name}}", needing("hook", hooks.receive), methods=["POST"]),
-        Route(f"{API}/grants", needing("answer", grants.listing)),
-        Route(f"{API}/grants/{{grant_id}}", needing("answer", grants.revoke), methods=["DELETE"]),
-        Route("/openapi.json", needing("read", openapi.show)),
+        Route(f"{API}/grants", needing("answer", grants.list_grants)),
+        Route(
+            f"{API}/grants/{{grant_id}}", needing("answer", grants.revoke_grant), methods=["DELETE"]
+        ),
+        Route("/openapi.json", needing("read", openapi.show_document)),
         *probe_routes(),
         Mount("/console", StaticFiles(directory=CONSOLE)),
     ]
@@ -258,9 +262,9 @@ async def _runs(request: Request) -> Response:
     POST takes a StartBody, and may have an `Idempotency-Key`.
     """
     if request.method == "POST":
-        return await runs.start(request)
+        return await runs.start_run(request)
     require(request, "read")
-    return await lists.listing(request)
+    return await lists.list_runs(request)
 
 
 async def _console(request: Request) -> Response:

@@ -12,10 +12,10 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from server.http.auditor import address_of
-from server.http.door import Door
+from server.http.authenticator import Authenticator
 from server.http.errors import HttpProblem, ProblemResponse
 from server.http.hooks import TRY_AGAIN
-from server.http.pace import Limits
+from server.http.pace import RateLimits
 from server.http.session import COOKIE, SESSION, ask_for_token, open_session
 from server.http.tickets import read_ticket
 from server.settings import ServerSettings
@@ -39,11 +39,22 @@ UNAUTHORIZED = (
 )
 
 
-class Guard:
+class AccessGuard:
     """Refuses foreign host names, pages of other sites, and clients without a token."""
 
-    def __init__(self, app: ASGIApp, settings: ServerSettings, door: Door, limits: Limits) -> None:
-        self.app, self.settings, self.door, self.limits = app, settings, door, limits
+    def __init__(
+        self,
+        app: ASGIApp,
+        settings: ServerSettings,
+        authenticator: Authenticator,
+        limits: RateLimits,
+    ) -> None:
+        self.app, self.settings, self.authenticator, self.limits = (
+            app,
+            settings,
+            authenticator,
+            limits,
+        )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on, or answer it."""
@@ -71,7 +82,7 @@ class Guard:
             detail = f"Host: {host[1]!r} is not a name of this server"
             raise HttpProblem(421, f"{detail}; CREW_ALLOWED_HOSTS can allow it")
         if path.startswith(GUARDED) and not self._is_same_site(headers):
-            self.door.refused.labels("origin").inc()
+            self.authenticator.refused.labels("origin").inc()
             detail = "Origin: this page may not call the API; CREW_CORS_ORIGINS can allow it"
             raise HttpProblem(403, detail)
         if path == STREAM and headers.get("sec-fetch-mode") == "navigate":
@@ -82,7 +93,7 @@ class Guard:
     def _is_own_name(self, host: str, path: str) -> bool:
         hosts = self.settings.hosts
         # a probe or a scraper calls by any address: the answer says nothing, or needs a token
-        needs_token = self.door.tokens.are_needed
+        needs_token = self.authenticator.tokens.are_needed
         by_address = path in PROBES or (path == "/metrics" and needs_token)
         return hosts is None or by_address or host.strip("[]").lower() in hosts
 
@@ -100,16 +111,16 @@ class Guard:
         ticket = parameters.get("ticket") if STREAMS.fullmatch(path) else None
         if ticket is not None:
             # a caller with a token of its own has no more by it
-            self.door.check(request)
+            self.authenticator.check(request)
             comes_back = "last-event-id" in request.headers
-            caller = read_ticket(self.door.tokens, ticket, comes_back=comes_back)
+            caller = read_ticket(self.authenticator.tokens, ticket, comes_back=comes_back)
             if caller is None:
-                self.door.count_wrong(request)
+                self.authenticator.count_wrong(request)
                 raise HttpProblem(401, "ticket: is none of this server's, or too old")
             self._let_in(request, caller, None)
             return None
-        if not self.door.tokens.are_needed:
-            token: Token = self.door.tokens.nobody
+        if not self.authenticator.tokens.are_needed:
+            token: Token = self.authenticator.tokens.nobody
             self._let_in(request, token.caller, token)
             return None
         identity, peer = self.settings.identity, request.scope.get(PEER, "")
@@ -119,7 +130,7 @@ class Guard:
             return None
         in_link = parameters.get("token") if path == CONSOLE else None
         shown = in_link or _shown(request)
-        found = await self.door.show(shown, request) if shown else None
+        found = await self.authenticator.show(shown, request) if shown else None
         if found is not None and in_link:
             return open_session(in_link, is_secure=request.scope["scheme"] == "https")
         if found is not None:

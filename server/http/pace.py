@@ -37,7 +37,7 @@ class Pace:
             self._until.popitem(last=False)
 
 
-class Limits:
+class RateLimits:
     """Requests of each token and address, and open streams of each token."""
 
     def __init__(self, settings: ServerSettings, refused: RefusedCounter) -> None:

@@ -48,7 +48,7 @@ class JsonResponse(Response):
         return to_json(content)
 
 
-def listed_run(row: RunRow) -> dict[str, Any]:
+def describe_listed_run(row: RunRow) -> dict[str, Any]:
     """Return a run, as lists show it."""
     return {
         **{key: getattr(row, key) for key in RUN_KEYS},
@@ -57,7 +57,7 @@ def listed_run(row: RunRow) -> dict[str, Any]:
     }
 
 
-def waiting_run(row: RunRow, pause: RunEvent | None) -> dict[str, Any]:
+def describe_waiting_run(row: RunRow, pause: RunEvent | None) -> dict[str, Any]:
     """Return a run with what it asks a person: what its `pause` event has.
 
     None where it asks nothing.
@@ -65,13 +65,13 @@ def waiting_run(row: RunRow, pause: RunEvent | None) -> dict[str, Any]:
     waiting = None
     if pause is not None:
         waiting = {**pause.metadata, "agent": pause.agent, "since": pause.timestamp}
-    return {**listed_run(row), "waiting": waiting}
+    return {**describe_listed_run(row), "waiting": waiting}
 
 
-def whole_run(row: RunRow, pause: RunEvent | None) -> dict[str, Any]:
+def describe_run(row: RunRow, pause: RunEvent | None) -> dict[str, Any]:
     """Return a run with its result, and what it asks a person."""
     return {
-        **waiting_run(row, pause),
+        **describe_waiting_run(row, pause),
         **result_of(row),
         "crew": row.crew,
         "request_id": row.request_id,
@@ -82,7 +82,7 @@ def whole_run(row: RunRow, pause: RunEvent | None) -> dict[str, Any]:
     }
 
 
-def whole_crew(crew: Crew, *, prompts: bool) -> dict[str, Any]:
+def describe_crew(crew: Crew, *, prompts: bool) -> dict[str, Any]:
     """Return the crew without its secrets; `prompts`: with its prompts."""
     config, routing = crew.config, crew.routing
     groups = {}
@@ -115,7 +115,7 @@ def whole_crew(crew: Crew, *, prompts: bool) -> dict[str, Any]:
         ),
         "schedules": {name: one.model_dump() for name, one in config.schedules.items()},
         "warnings": [warning(problem) for problem in crew.warnings],
-        "tools": [described_tool(tool, agents) for tool, agents in tools_of(crew)],
+        "tools": [describe_tool(tool, agents) for tool, agents in tools_of(crew)],
         "providers": _providers(crew),
     }
 
@@ -202,7 +202,7 @@ def tools_of(crew: Crew) -> list[tuple[Tool, list[str]]]:
     return [(tool, users.get(name, [])) for name, tool in found.items()]
 
 
-def described_tool(tool: Tool, agents: list[str]) -> dict[str, Any]:
+def describe_tool(tool: Tool, agents: list[str]) -> dict[str, Any]:
     """Return what a tool is and may do, as JSON."""
     reach = tool.reach
     return {
@@ -272,7 +272,7 @@ def accepted(run_id: str, headers: Mapping[str, str] | None = None) -> Response:
     return JsonResponse(address, 202, headers=headers)
 
 
-def listed_conversation(one: Conversation) -> dict[str, Any]:
+def describe_listed_conversation(one: Conversation) -> dict[str, Any]:
     """Return a conversation, as lists show it."""
     return {
         "conversation_id": one.conversation_id,
@@ -285,16 +285,20 @@ def listed_conversation(one: Conversation) -> dict[str, Any]:
     }
 
 
-def whole_conversation(one: Conversation) -> dict[str, Any]:
+def describe_conversation(one: Conversation) -> dict[str, Any]:
     """Return a conversation, without its exchanges."""
     user_id = one.owner.partition(":")[2]
-    document = {**listed_conversation(one), "metadata": one.metadata, "user_id": user_id or None}
+    document = {
+        **describe_listed_conversation(one),
+        "metadata": one.metadata,
+        "user_id": user_id or None,
+    }
     # `exchanges` are themselves there
     document["exchange_count"] = document.pop("exchanges")
     return document
 
 
-def shown_exchange(one: Exchange) -> dict[str, Any]:
+def describe_exchange(one: Exchange) -> dict[str, Any]:
     """Return one run of a conversation."""
     return {
         "exchange": one.number,
@@ -320,7 +324,7 @@ def _shown_part(one: Said) -> dict[str, Any]:
     }
 
 
-def shown_summary(one: Summary) -> dict[str, Any]:
+def describe_summary(one: Summary) -> dict[str, Any]:
     """Return what older exchanges come to."""
     facts = [{"text": f.text, "quote": f.quote, "exchange": f.exchange} for f in one.facts]
     return {
@@ -332,12 +336,12 @@ def shown_summary(one: Summary) -> dict[str, Any]:
     }
 
 
-def exported_conversation(
+def export_document(
     conversation: Conversation, exchanges: Sequence[Exchange], summary: Summary | None
 ) -> dict[str, Any]:
     """Return a conversation with exchanges of it."""
     return {
-        **whole_conversation(conversation),
-        "exchanges": [shown_exchange(one) for one in exchanges],
-        "summary": shown_summary(summary) if summary is not None else None,
+        **describe_conversation(conversation),
+        "exchanges": [describe_exchange(one) for one in exchanges],
+        "summary": describe_summary(summary) if summary is not None else None,
     }

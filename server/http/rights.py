@@ -11,7 +11,7 @@ from crew.journal.query import user_id_error
 from crew.journal.rows import RunRow
 from crew.runs.errors import UnknownRun
 from server.http.errors import HttpProblem, bad_request
-from server.http.pace import Limits
+from server.http.pace import RateLimits
 from server.http.services import services_of
 from server.tokens import Caller, Scope
 
@@ -27,9 +27,9 @@ def caller_of(request: Request) -> Caller:
     return caller
 
 
-def limits_of(request: Request) -> Limits:
+def token_limits(request: Request) -> RateLimits:
     """Return how much each token may ask."""
-    limits: Limits = request.app.state.limits
+    limits: RateLimits = request.app.state.limits
     return limits
 
 

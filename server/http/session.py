@@ -9,7 +9,7 @@ from urllib.parse import parse_qs
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from server.http.door import Door
+from server.http.authenticator import Authenticator
 from server.http.errors import client_left
 
 SESSION = "/session"
@@ -71,7 +71,7 @@ def open_session(secret: str, path: str = "/", *, is_secure: bool) -> Response:
     return answer
 
 
-async def begin(request: Request) -> Response:
+async def begin_session(request: Request) -> Response:
     """Answer POST /session: show a token in a form; the console follows."""
     content = bytearray()
     try:
@@ -84,7 +84,7 @@ async def begin(request: Request) -> Response:
     # the page's own two fields; what separates fields is not in a token
     fields = parse_qs("&".join(content.decode("latin-1").split("&")[:2]))
     given, path = (fields.get(name, [""])[0].strip() for name in ("token", "next"))
-    door: Door = request.app.state.door
-    if await door.show(given, request) is None:
+    authenticator: Authenticator = request.app.state.authenticator
+    if await authenticator.show(given, request) is None:
         return ask_for_token("This is none of the server's tokens.", path)
     return open_session(given, path, is_secure=request.url.scheme == "https")

@@ -58,7 +58,7 @@ LOG_SECONDS = 60.0
 HEADERS = "".join(f"{name.lower()}: {value}\r\n" for name, value in POLICY.items())
 
 
-class Connections:
+class OpenConnections:
     """How many there are."""
 
     def __init__(self, settings: ServerSettings, open_files: int, refused: Count) -> None:
@@ -137,13 +137,13 @@ def bounded(settings: ServerSettings, refused: Count) -> Callable[..., "BoundedP
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft < hard:
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-    return partial(BoundedProtocol, Connections(settings, hard, refused))
+    return partial(BoundedProtocol, OpenConnections(settings, hard, refused))
 
 
 class BoundedProtocol(HttpToolsProtocol):
     """One connection."""
 
-    def __init__(self, all_connections: Connections, *args: Any, **options: Any) -> None:
+    def __init__(self, all_connections: OpenConnections, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self.all_connections = all_connections
         self._address = ""

@@ -39,7 +39,7 @@ BACKLOG = 2048
 YOUNG_OBJECTS = 20_000
 
 
-class Server(uvicorn.Server):
+class DrainingServer(uvicorn.Server):
     """uvicorn, but the first signal drains, while it still answers (503), and only then stops."""
 
     def __init__(self, app: Starlette, settings: ServerSettings) -> None:
@@ -158,6 +158,6 @@ def listen(settings: ServerSettings) -> socket.socket:
     return listener
 
 
-def serve(app: Starlette, settings: ServerSettings, listener: socket.socket) -> None:
+def run_server(app: Starlette, settings: ServerSettings, listener: socket.socket) -> None:
     """Serve until a signal ends it."""
-    Server(app, settings).run(sockets=[listener])
+    DrainingServer(app, settings).run(sockets=[listener])

@@ -48,7 +48,7 @@ PLAIN = frozenset(logging.makeLogRecord({}).__dict__) | {
 }
 
 
-class Context(logging.Filter):
+class LogContext(logging.Filter):
     """Puts `request_id` and `run_id` on every record."""
 
     def filter(self, record: logging.LogRecord) -> bool:
@@ -118,7 +118,7 @@ def set_up_logging(settings: ServerSettings, secrets: Secrets) -> None:
         {
             "version": 1,
             "disable_existing_loggers": False,
-            "filters": {"context": {"()": Context}},
+            "filters": {"context": {"()": LogContext}},
             "formatters": {"line": {"()": Masked, "formatter": formatter(), "secrets": secrets}},
             "handlers": {
                 "stderr": {

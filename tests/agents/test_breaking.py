@@ -10,7 +10,7 @@ from agents import Model, ModelError, ModelReply, ModelRequest
 from agents.breaking import Breaking
 from agents.errors import ModelErrorCode
 from agents.fallback import Fallback
-from agents.model import EmitModelEvent, ModelEvent, Notice
+from agents.model import EmitModelEvent, ModelEvent, ModelNotice
 from agents.pacing import Paced
 from crew import MemoryStore, Query, Runs, load_crew
 from tests.support.crews import write_crew
@@ -86,7 +86,7 @@ async def test_the_backup_is_asked_at_once():
     model, events = Fallback(guarded, Near()), list[ModelEvent]()
     assert [await ask(model, events) for _ in range(5)] == ["near"] * 5
     assert provider.asked == 3
-    assert [one.code for one in events if isinstance(one, Notice)].count("breaker_open") == 1
+    assert [one.code for one in events if isinstance(one, ModelNotice)].count("breaker_open") == 1
     clock.call_later(30, lambda: None)
     clock.advance()
     assert [await ask(model) for _ in range(2)] == ["near"] * 2

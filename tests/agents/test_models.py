@@ -13,7 +13,7 @@ from agents.endpoint import ProviderConfig
 from agents.errors import ProviderError
 from agents.fallback import Fallback
 from agents.messages import ToolOutput
-from agents.model import EmitModelEvent, ModelEvent, Notice, ShownMessage, TextDelta
+from agents.model import EmitModelEvent, ModelEvent, ModelNotice, ShownMessage, TextDelta
 from agents.providers.catalog import Catalog
 from agents.providers.scripted import Script, Scripted
 from agents.tokens import TokenRatios
@@ -152,7 +152,7 @@ async def test_the_backup_speaks_when_the_primary_has_failed_for_good():
     good = scripted({"say": "backup"})
     reply, received = await ask(Fallback(bad, good), user("x"))
     assert reply.content == "backup"
-    assert [event.code for event in received if isinstance(event, Notice)] == ["model_backup"]
+    assert [event.code for event in received if isinstance(event, ModelNotice)] == ["model_backup"]
     with pytest.raises(ModelError, match=r"m: .*refused; backup: m: .*timeout"):
         await ask(Fallback(bad, scripted({"fail": "timeout"})), user("x"))
 
@@ -200,11 +200,15 @@ async def test_limits_block_or_warn(limits: dict[str, Any], calls: int):
         event for _ in range(calls + 3) for event in (await ask(warning, user("x" * 40)))[1]
     ]
     assert (
-        sum("over cost_limits" in event.message for event in received if isinstance(event, Notice))
+        sum(
+            "over cost_limits" in event.message
+            for event in received
+            if isinstance(event, ModelNotice)
+        )
         == 1
     )
     assert sum(
-        "alert_threshold" in event.message for event in received if isinstance(event, Notice)
+        "alert_threshold" in event.message for event in received if isinstance(event, ModelNotice)
     ) == (calls > 0)
 
 

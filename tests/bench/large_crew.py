@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 from agents.config import AgentConfig
-from crew.config.checks.validate import validate
+from crew.config.checks.validate import validate_files
 from crew.config.crew_file import CrewConfig
 from crew.config.document import Document
 from crew.config.loader import CrewFiles
@@ -68,7 +68,7 @@ def main() -> None:
     """Print both."""
     files = made(AGENTS, SIGNALS)
     before, began = memory_mb(), time.perf_counter()
-    problems = validate(files, Toolbox(dict(BUILTIN_TOOLS)))
+    problems = validate_files(files, Toolbox(dict(BUILTIN_TOOLS)))
     seconds = time.perf_counter() - began
     print(
         f"{AGENTS:,} agents, {SIGNALS:,} signals: all checks {seconds:.2f} s, {len(problems):,} problems"
@@ -82,7 +82,7 @@ def main() -> None:
     for small in (AGENTS // 4, AGENTS // 2):
         few = made(small, SIGNALS * small // AGENTS)
         began = time.perf_counter()
-        validate(few, Toolbox(dict(BUILTIN_TOOLS)))
+        validate_files(few, Toolbox(dict(BUILTIN_TOOLS)))
         print(
             f"{small:,} agents, {SIGNALS * small // AGENTS:,} signals: {time.perf_counter() - began:.2f} s"
         )

@@ -15,7 +15,7 @@ import pytest
 from agents import AgentMessage, Message, UserMessage
 from agents.context.loaded import NOTHING, Context
 from agents.events import AgentDelta, AgentStarted
-from agents.request import prepare, window_of
+from agents.request import prepare_request, window_of
 from agents.text_calls import find_calls
 from agents.tokens import count_tokens
 from crew import Crew, MemoryStore, SqliteStore, load_crew
@@ -80,7 +80,7 @@ def test_a_request_of_a_history(benchmark: Benchmark, tmp_path: Path, messages: 
     history: list[Message] = [UserMessage("hi")]
     history += [AgentMessage("b", "Bob", f"{n}: is it up?") for n in range(messages)]
     context, window = Context(), window_of(agent)
-    benchmark(prepare, agent, history, context, NOTHING, (), window, stream=False)
+    benchmark(prepare_request, agent, history, context, NOTHING, (), window, stream=False)
 
 
 @pytest.mark.parametrize("kind", ["memory", "sqlite"])

@@ -208,7 +208,7 @@ MUTANTS = (
     ),
     own(
         "grants for other calls",
-        "crew/engine/asking.py",
+        "crew/engine/questions.py",
         "if grant.covers(agent.id, definition, call.arguments):",
         "if True:",
         "crew/engine/test_grants.py",

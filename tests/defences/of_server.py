@@ -96,7 +96,7 @@ MUTANTS = (
     ),
     own(
         "wrong tokens at any pace",
-        "server/http/door.py",
+        "server/http/authenticator.py",
         "        if late > 0:\n",
         "        if False:\n",
         "end_to_end/test_who_may.py",

@@ -88,10 +88,10 @@ MUTANTS = (
         "an intent that is not awaited",
         "crew/engine/emitting.py",
         "            case ToolStarted():\n"
-        "                self._record(self._asking.with_approval(event))\n"
+        "                self._record(self._questions.with_approval(event))\n"
         "                await journal.settled()",
         "            case ToolStarted():\n"
-        "                self._record(self._asking.with_approval(event))",
+        "                self._record(self._questions.with_approval(event))",
     ),
     Mutant(
         "an intent that is forgotten",

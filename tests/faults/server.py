@@ -23,7 +23,7 @@ from crew.database import CONNECTIONS, Database
 from crew.journal.errors import StoreError
 from crew.journal.rows import AppendResult, Write
 from server.http.app import build_server
-from server.process.serve import Server, listen
+from server.process.serve import DrainingServer, listen
 from server.process.worker import build_worker
 from server.settings import ServerSettings
 from server.telemetry.logs import set_up_logging
@@ -60,7 +60,7 @@ class CrashingPostgres(PostgresStore):
         return await _slowly(super()._append(write))
 
 
-class MarkingServer(Server):
+class MarkingServer(DrainingServer):
     """Writes a file once it serves: before that, a signal ends it as it ends any program."""
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:

@@ -13,8 +13,8 @@ from typing import Any
 from server.cli.samples import sample_arguments
 from tests.support.made_tools import MadeTool, tools_of
 from tools import ToolCall, ToolExecutor
-from tools.calls import CallAsked, CallEvent
-from tools.forms import Filled, Reply
+from tools.calls import CallEvent, QuestionRaised
+from tools.forms import Filled, FormReply
 
 # a schema that refers to another host: such a tool is refused at load, unless it is left out
 REFUSED = "lookup_user"
@@ -25,12 +25,12 @@ MAX_QUESTIONS = 5
 
 async def call(made: MadeTool, arguments: dict[str, Any]) -> None:
     """Make a call, and answer what its tool asks."""
-    executor, replies = ToolExecutor(made.limits), dict[str, Reply]()
+    executor, replies = ToolExecutor(made.limits), dict[str, FormReply]()
     for _ in range(MAX_QUESTIONS):
-        asked: list[CallAsked] = []
+        asked: list[QuestionRaised] = []
 
-        async def hear(event: CallEvent, asked: list[CallAsked] = asked) -> None:
-            if isinstance(event, CallAsked):
+        async def hear(event: CallEvent, asked: list[QuestionRaised] = asked) -> None:
+            if isinstance(event, QuestionRaised):
                 asked.append(event)
 
         tools = {made.tool.name: made.tool}
@@ -47,7 +47,7 @@ async def call(made: MadeTool, arguments: dict[str, Any]) -> None:
             )
             for form in asked[0].forms
         )
-        replies = {"1": Reply(filled, asked[0].state)}
+        replies = {"1": FormReply(filled, asked[0].state)}
 
 
 async def main(url: str) -> None:

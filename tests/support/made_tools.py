@@ -12,7 +12,7 @@ from tools import Tool, ToolCall, ToolExecutor, ToolResult
 from tools.calls import CallEvent
 from tools.clock import SYSTEM_CLOCK, Clock
 from tools.config import ToolConfig
-from tools.context import Caller
+from tools.context import CallOrigin
 from tools.deadline import Limits
 from tools.guards import Guards
 from tools.kinds import ToolMaker
@@ -20,7 +20,7 @@ from tools.kinds.mcp.servers import Servers
 from tools.toolbox import ToolSet
 
 PATIENT = Limits(sequence_seconds=50, tool_seconds=20, backoff_min_seconds=0.001)
-CALLER = Caller("run1", "agent1", "ann")
+CALLER = CallOrigin("run1", "agent1", "ann")
 _entry: TypeAdapter[ToolConfig] = TypeAdapter(ToolConfig)
 
 

@@ -15,7 +15,7 @@ from tools.clock import Clock
 from tools.deadline import Limits
 from tools.definition import tool_from
 from tools.function import Function
-from tools.guards import BreakerLimits, CallLimits, Guard, Guards, RefusedError
+from tools.guards import BreakerLimits, CallLimits, Guards, RefusedError, ToolGuard
 
 LONG = Limits(sequence_seconds=1000, tool_seconds=100)
 
@@ -239,7 +239,7 @@ def test_a_guard_outlives_a_reload():
     assert guards.of("U", CallLimits(2), BreakerLimits()) is not first
     assert guards.of("T", CallLimits(3), BreakerLimits()) is not first
     assert guards.open == {"T": False, "U": False}
-    assert isinstance(first, Guard)
+    assert isinstance(first, ToolGuard)
 
 
 async def test_retries_take_turns_too():

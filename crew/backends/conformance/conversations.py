@@ -35,7 +35,7 @@ def ended(run_id: str, number: int, answer: str = "a", rules: ChoreRules = EACH)
     return ExchangeEnd(OWNER, ID, one, bool(answer), rules)
 
 
-async def begin(
+async def begin_conversation(
     store: RunStore,
     run_id: str,
     exchange: ExchangeStart,
@@ -51,7 +51,7 @@ async def begin(
     return await store.append(Write(run_id, records, row, expected, record, exchange=exchange))
 
 
-async def go_on(
+async def continue_run(
     store: RunStore,
     run_id: str,
     exchange: ExchangeEnd,
@@ -78,20 +78,20 @@ async def go_on(
     return result
 
 
-async def play(store: RunStore, run_id: str, number: int, answer: str = "a") -> None:
+async def play_exchange(store: RunStore, run_id: str, number: int, answer: str = "a") -> None:
     """Run one exchange, from its start to its end."""
-    result = await begin(store, run_id, start(run_id, number))
+    result = await begin_conversation(store, run_id, start(run_id, number))
     assert isinstance(result, Appended), result
-    await go_on(store, run_id, ended(run_id, number, answer))
+    await continue_run(store, run_id, ended(run_id, number, answer))
 
 
 async def one_run_at_a_time_is_an_exchange(store: RunStore) -> None:
     """Check that a second start is refused and leaves nothing; so is a number that is taken."""
     log = store.conversations
     assert await log.get(OWNER, ID) is None
-    first = await begin(store, "r1", start("r1", 1))
+    first = await begin_conversation(store, "r1", start("r1", 1))
     assert first == Appended(1), first
-    refused = await begin(store, "r2", start("r2", 2), key="k")
+    refused = await begin_conversation(store, "r2", start("r2", 2), key="k")
     assert refused == Refused("busy", "r1"), refused
     assert await store.row("r2") is None
     assert await store.idempotency_record("k") is None
@@ -99,10 +99,10 @@ async def one_run_at_a_time_is_an_exchange(store: RunStore) -> None:
     assert known is not None
     assert (known.busy, known.started, known.exchanges) == ("r1", 1, 0), known
     assert (known.title, known.titled_by) == ("the title", "query"), known
-    await go_on(store, "r1", ended("r1", 1))
-    moved = await begin(store, "r3", start("r3", 1))
+    await continue_run(store, "r1", ended("r1", 1))
+    moved = await begin_conversation(store, "r3", start("r3", 1))
     assert moved == Refused("moved", "r1"), moved
-    full = await begin(store, "r3", start("r3", 2, max_exchanges=1))
+    full = await begin_conversation(store, "r3", start("r3", 2, max_exchanges=1))
     assert full == Refused("full"), full
     known = await log.get(OWNER, ID)
     assert known is not None
@@ -114,7 +114,7 @@ async def exchanges_are_read_in_order(store: RunStore) -> None:
     """Check pages of all exchanges, and of those that models are shown, without failed ones."""
     log = store.conversations
     for number, answer in enumerate(("a", "", "c", "d"), 1):
-        await play(store, f"r{number}", number, answer)
+        await play_exchange(store, f"r{number}", number, answer)
     found = await log.exchanges(OWNER, ID, 1, 2)
     assert [(one.number, one.position) for one in found] == [(2, None), (3, 2)], found
     shown = await log.shown(OWNER, ID, 1, transcripts=True)
@@ -128,17 +128,19 @@ async def exchanges_are_read_in_order(store: RunStore) -> None:
 async def runs_wait_for_their_turn(store: RunStore) -> None:
     """Check that ten wait at most, and that the oldest goes on when the one at work has ended."""
     log = store.conversations
-    await begin(store, "r1", start("r1", 1))
+    await begin_conversation(store, "r1", start("r1", 1))
     for number in range(2, 12):
-        waits = await begin(store, f"r{number}", start(f"r{number}", number, may_wait=True))
+        waits = await begin_conversation(
+            store, f"r{number}", start(f"r{number}", number, may_wait=True)
+        )
         assert waits == Appended(1, waits=True), waits
-    refused = await begin(store, "r12", start("r12", 12, may_wait=True))
+    refused = await begin_conversation(store, "r12", start("r12", 12, may_wait=True))
     assert refused == Refused("waiting", "r1"), refused
     assert await log.waiting(["r1", "r2", "r3", "r12"]) == {"r2", "r3"}
     # one that is ended while it waits
-    cancelled = await go_on(store, "r2", ended("r2", 2, ""))
+    cancelled = await continue_run(store, "r2", ended("r2", 2, ""))
     assert cancelled.next_run is None, cancelled
-    promoted = await go_on(store, "r1", ended("r1", 1))
+    promoted = await continue_run(store, "r1", ended("r1", 1))
     assert promoted.next_run == "r3", promoted
     known = await log.get(OWNER, ID)
     assert known is not None
@@ -149,12 +151,12 @@ async def runs_wait_for_their_turn(store: RunStore) -> None:
 async def a_retried_run_is_the_same_exchange(store: RunStore) -> None:
     """Check that a retry replaces its exchange, if no other one came since."""
     log = store.conversations
-    await play(store, "r1", 1)
-    await play(store, "r2", 2, "")
+    await play_exchange(store, "r1", 1)
+    await play_exchange(store, "r2", 2, "")
     again = start("r2", 2, again=True)
-    result = await begin(store, "r2", again, first=3, expected="failed")
+    result = await begin_conversation(store, "r2", again, first=3, expected="failed")
     assert isinstance(result, Appended), result
-    await go_on(store, "r2", ended("r2", 2, "b"), first=4, epoch=result.epoch)
+    await continue_run(store, "r2", ended("r2", 2, "b"), first=4, epoch=result.epoch)
     found = await log.exchanges(OWNER, ID)
     assert [(one.number, one.answer, one.position) for one in found] == [(1, "a", 1), (2, "b", 2)]
     known = await log.get(OWNER, ID)
@@ -164,8 +166,8 @@ async def a_retried_run_is_the_same_exchange(store: RunStore) -> None:
 
 async def a_key_starts_one_exchange(store: RunStore) -> None:
     """Check that the same request again starts none, and finds the first."""
-    await begin(store, "r1", start("r1", 1), key="k")
-    again = await begin(store, "r2", start("r2", 2), key="k")
+    await begin_conversation(store, "r1", start("r1", 1), key="k")
+    again = await begin_conversation(store, "r2", start("r2", 2), key="k")
     assert isinstance(again, KeyTaken), again
     assert again.record.run_id == "r1"
 
@@ -201,8 +203,8 @@ async def any_character_is_kept_and_searched(store: RunStore) -> None:
     log = store.conversations
     title, metadata = "\\u0000 y \0", {"a\0": "\0\\\0"}
     assert await log.create(Conversation(OWNER, ID, AT, AT, title, metadata=metadata))
-    await begin(store, "r1", start("r1", 1))
-    await go_on(store, "r1", ended("r1", 1, "b\0c"))
+    await begin_conversation(store, "r1", start("r1", 1))
+    await continue_run(store, "r1", ended("r1", 1, "b\0c"))
     assert [one.conversation_id for one in await log.listed(OWNER, text="\\u0000 Y")] == [ID]
     assert await log.listed(OWNER, text="z\0") == []
     known, row = await log.get(OWNER, ID), await store.row("r1")
@@ -216,7 +218,7 @@ async def summaries_are_kept_in_versions(store: RunStore) -> None:
     """Check that only the next version is taken, and that five stay."""
     log = store.conversations
     for number in range(1, 8):
-        await play(store, f"r{number}", number)
+        await play_exchange(store, f"r{number}", number)
     # of another conversation that had this id, or of more than there is
     assert not await log.add_summary(OWNER, ID, Summary(1, 1, "s", (), AT), "2025")
     assert not await log.add_summary(OWNER, ID, Summary(1, 8, "s", (), AT), AT)
@@ -243,7 +245,7 @@ async def conversations_are_forked(store: RunStore) -> None:
     """Check that a fork has the exchanges up to a number, and their summary."""
     log = store.conversations
     for number in range(1, 5):
-        await play(store, f"r{number}", number)
+        await play_exchange(store, f"r{number}", number)
     for version, through in ((1, 1), (2, 3)):
         await log.add_summary(OWNER, ID, Summary(version, through, f"s{version}", (), AT), AT)
     copy = Conversation(OWNER, "c2", AT, AT)
@@ -263,10 +265,10 @@ async def conversations_are_forked(store: RunStore) -> None:
 async def a_deleted_conversation_leaves_nothing(store: RunStore) -> None:
     """Check that a deletion leaves no rows, and is refused while a run is at work."""
     log = store.conversations
-    await begin(store, "r1", start("r1", 1), key="k")
+    await begin_conversation(store, "r1", start("r1", 1), key="k")
     assert await log.delete(OWNER, ID) == "busy"
     notice = Notice("r1:2:c", "c", "done", AT, "crew", "r1", 2, "completed", None, None, "q", "t")
-    await go_on(store, "r1", ended("r1", 1), notices=(notice,))
+    await continue_run(store, "r1", ended("r1", 1), notices=(notice,))
     await log.add_summary(OWNER, ID, Summary(1, 1, "s", (), AT), AT)
     assert await log.delete("user:eve", ID) == "none"
     assert await log.delete(OWNER, ID) == "deleted"
@@ -279,16 +281,16 @@ async def a_deleted_conversation_leaves_nothing(store: RunStore) -> None:
     assert await log.summary(OWNER, ID) is None
     assert await store.chores.counts() == {}
     # a conversation of the same id begins anew
-    await play(store, "r2", 1)
+    await play_exchange(store, "r2", 1)
     assert [one.run_id for one in await log.exchanges(OWNER, ID)] == ["r2"]
 
 
 async def chores_wait_until_they_are_done(store: RunStore) -> None:
     """Check that ends of runs make chores once, and that one worker at a time has each."""
     chores, later = store.chores, "2027-01-01T00:00:00.000Z"
-    await play(store, "r1", 1)
+    await play_exchange(store, "r1", 1)
     assert await chores.counts() == {"title": 1}
-    await play(store, "r2", 2)
+    await play_exchange(store, "r2", 2)
     assert await chores.counts() == {"title": 1, "summary": 1}
     taken = await chores.take(AT, later, 5)
     assert sorted(one.kind for one in taken) == ["summary", "title"], taken
@@ -297,7 +299,7 @@ async def chores_wait_until_they_are_done(store: RunStore) -> None:
     title = next(one for one in taken if one.kind == "title")
     summary = next(one for one in taken if one.kind == "summary")
     # it is under way: what makes it necessary again changes nothing
-    await play(store, "r3", 3)
+    await play_exchange(store, "r3", 3)
     assert await chores.take(AT, later, 5) == []
     await chores.postpone(title, AT)
     (again,) = await chores.take(AT, later, 5)
@@ -320,10 +322,10 @@ async def chores_wait_until_they_are_done(store: RunStore) -> None:
 async def a_run_that_is_over_keeps_no_conversation_busy(store: RunStore) -> None:
     """Check it also for runs that an older version has ended, which writes no exchange."""
     log = store.conversations
-    await begin(store, "r1", start("r1", 1))
+    await begin_conversation(store, "r1", start("r1", 1))
     over = sample_row("r1", "completed", user_id="ann", conversation_id=ID, ended_at=AT)
     await store.append(Write("r1", sample_records(2, 2), over, epoch=1))
-    assert await begin(store, "r2", start("r2", 2)) == Appended(1)
+    assert await begin_conversation(store, "r2", start("r2", 2)) == Appended(1)
     over = replace(over, run_id="r2")
     await store.append(Write("r2", sample_records(2, 2), over, epoch=1))
     assert await log.delete(OWNER, ID, "2000") == "busy"

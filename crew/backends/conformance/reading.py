@@ -7,7 +7,7 @@ from crew.backends.conformance.samples import (
     DAY,
     LOOK_SECONDS,
     PATIENCE_SECONDS,
-    begin,
+    begin_run,
     epoch_of,
     run_ids,
     sample_records,
@@ -31,7 +31,7 @@ from crew.journal.store import RunStore
 
 async def what_is_written_is_read(store: RunStore) -> None:
     """Check that rows are read whole, and events in order and in pages."""
-    epoch = await begin(store, "r1", events=3)
+    epoch = await begin_run(store, "r1", events=3)
     await store.append(Write("r1", sample_records(4, 7), epoch=epoch))
     assert await store.row("r1") == sample_row("r1")
     assert await store.row("none") is None
@@ -45,7 +45,7 @@ async def what_is_written_is_read(store: RunStore) -> None:
 
 async def an_abandoned_write_is_written(store: RunStore) -> None:
     """Check that a write is done even if its caller is cancelled."""
-    writing = asyncio.create_task(begin(store, "r1", events=2))
+    writing = asyncio.create_task(begin_run(store, "r1", events=2))
     await asyncio.sleep(0)
     writing.cancel()
     async with asyncio.timeout(PATIENCE_SECONDS):
@@ -56,7 +56,7 @@ async def an_abandoned_write_is_written(store: RunStore) -> None:
 
 async def a_status_is_compared_and_swapped(store: RunStore) -> None:
     """Check that a wrong expectation writes nothing, and that of many at once one wins."""
-    await begin(store, "r1", status="paused")
+    await begin_run(store, "r1", status="paused")
     wrong = Write("r1", sample_records(2, 2), sample_row("r1"), expected="running")
     assert await store.append(wrong) == StatusDiffers("paused")
     unknown = Write("none", sample_records(1, 1), sample_row("none"), expected="paused")
@@ -71,7 +71,7 @@ async def a_status_is_compared_and_swapped(store: RunStore) -> None:
 
 async def a_number_is_given_once(store: RunStore) -> None:
     """Check that writing an event again fails and changes nothing."""
-    await begin(store, "r1", events=2)
+    await begin_run(store, "r1", events=2)
     again = Write("r1", sample_records(2, 3), sample_row("r1", "failed"))
     writes = [store.append(again)]
     for n in range(5):
@@ -86,8 +86,8 @@ async def a_number_is_given_once(store: RunStore) -> None:
 
 async def an_event_joins_on(store: RunStore) -> None:
     """Check that nothing is written where the event before it is gone."""
-    epoch = await begin(store, "r1", events=2)
-    paused = await begin(store, "r2", status="paused")
+    epoch = await begin_run(store, "r1", events=2)
+    paused = await begin_run(store, "r2", status="paused")
     writes = [
         Write("r1", sample_records(4, 5), epoch=epoch),
         Write("r1", sample_records(4, 4), sample_row("r1", "completed"), epoch=epoch),
@@ -125,7 +125,7 @@ async def rows_are_found_in_whatever_case(store: RunStore) -> None:
         "40 µs of τῳ": ("40 \u03bcS", "\u039c", "ΤΩΙ"),
     }
     for n, query in enumerate(known):
-        await begin(store, f"r{n}", query=query)
+        await begin_run(store, f"r{n}", query=query)
     for n, texts in enumerate(known.values()):
         for text in texts:
             found = await store.rows(RunFilter(text=text))
@@ -138,7 +138,7 @@ async def rows_are_found_by_what_they_have(store: RunStore) -> None:
     for n, query in enumerate(queries):
         more: dict[str, Any] = {"query": query, "agent_id": f"a{n % 2}"}
         more |= {"started_at": DAY.format(n + 1), "source": "schedule" if n == 1 else "api"}
-        await begin(store, f"r{n}", status="paused", **more)
+        await begin_run(store, f"r{n}", status="paused", **more)
 
     async def found(wanted: RunFilter, **page: Any) -> list[str]:
         return [row.run_id for row in await store.rows(wanted, **page)]
@@ -160,7 +160,7 @@ async def rows_are_listed_newest_first(store: RunStore) -> None:
     """Check lists by status and in pages, and counts."""
     epochs = {}
     for n in range(5):
-        epochs[n] = await begin(store, f"r{n}", status="paused" if n % 2 else "running")
+        epochs[n] = await begin_run(store, f"r{n}", status="paused" if n % 2 else "running")
     assert await run_ids(store) == ["r4", "r3", "r2", "r1", "r0"]
     page = await store.rows(limit=2, after="r3")
     assert [row.run_id for row in page] == ["r2", "r1"]
@@ -191,7 +191,7 @@ async def a_key_starts_one_thing(store: RunStore) -> None:
 
 async def a_refused_write_keeps_no_key(store: RunStore) -> None:
     """Check that a write that is refused for its status leaves its key free."""
-    await begin(store, "r1")
+    await begin_run(store, "r1")
     record = IdempotencyRecord("key", "print", "r1", 1)
     write = Write("r1", sample_records(2, 2), sample_row("r1"), "paused", record)
     assert await store.append(write) == StatusDiffers("running")
@@ -218,7 +218,7 @@ async def large_events_come_in_small_pages(store: RunStore) -> None:
 
 async def a_page_says_whether_it_is_the_last(store: RunStore) -> None:
     """Check it, but for a page with exactly as many events as were requested."""
-    await begin(store, "r1")
+    await begin_run(store, "r1")
     await store.append(Write("r1", sample_records(2, 5), epoch=1))
     pages = [await store.records("r1", after, 2) for after in (0, 2, 3, 4, 5)]
     lasts = [([one.seq for one in page], page.is_last) for page in pages]
@@ -231,7 +231,7 @@ async def lists_have_short_answers(store: RunStore) -> None:
     """Check that lists have the beginning of an answer, and the run's own row the whole."""
     answer = "đ" * MAX_LISTED_BYTES
     for run_id, text in (("r1", answer), ("r2", "short"), ("r3", None)):
-        await begin(store, run_id, status="completed", answer=text)
+        await begin_run(store, run_id, status="completed", answer=text)
     r3, r2, r1 = await store.rows()
     assert (r3.answer, r2.answer) == (None, "short")
     assert r1.answer is not None

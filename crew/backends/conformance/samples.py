@@ -31,7 +31,7 @@ def sample_records(first: int, last: int) -> list[Record]:
     ]
 
 
-async def begin(
+async def begin_run(
     store: RunStore, run_id: str, events: int = 1, status: RunStatus = "running", **more: object
 ) -> int:
     """Write a new run with so many events; its epoch."""

@@ -7,7 +7,7 @@ from datetime import timedelta
 from crew.backends.conformance.samples import (
     DAY,
     PATIENCE_SECONDS,
-    begin,
+    begin_run,
     epoch_of,
     is_lost,
     run_ids,
@@ -39,8 +39,8 @@ async def pauses_become_due(store: RunStore) -> None:
     hours = {"r3": -1, "r1": -3, "r2": -2, "later": 1}
     until = {name: rfc3339(store.now() + timedelta(hours=n)) for name, n in hours.items()}
     for run_id, moment in until.items():
-        await begin(store, run_id, status="paused", paused_until=moment)
-    await begin(store, "for ever", status="paused")
+        await begin_run(store, run_id, status="paused", paused_until=moment)
+    await begin_run(store, "for ever", status="paused")
     assert await due(store, 2, 0.0) == ["r1", "r2"]
     assert await due(store, 1) == ["r1"]
     taken = await asyncio.gather(*(due(store, 1) for _ in range(4)))
@@ -96,8 +96,8 @@ async def what_is_old_is_purged(store: RunStore) -> None:
         row = sample_row(run_id, "completed", ended_at=ended_at, last_seq=10, revision=revision)
         record = IdempotencyRecord(f"key-{run_id}", "x", run_id, 0)
         await store.append(Write(run_id, sample_records(1, 10), row, None, record))
-    await begin(store, "running", events=10, last_seq=10)
-    await begin(store, "paused", events=10, status="paused", last_seq=10)
+    await begin_run(store, "running", events=10, last_seq=10)
+    await begin_run(store, "paused", events=10, status="paused", last_seq=10)
     ages = PurgeAges(DAY.format(8), 4, DAY.format(3), DAY.format(1))
     assert await store.purge(ages, limit=1) > 0
     # several at once, as processes that share a store do
@@ -113,7 +113,7 @@ async def what_is_old_is_purged(store: RunStore) -> None:
     for run_id in ("running", "paused"):
         assert len(await store.records(run_id)) == 10
     # SQLite finds runs with more than 1,000 events by an index of their own
-    await begin(store, "long", 2500, "completed", ended_at=DAY.format(9), last_seq=2500)
+    await begin_run(store, "long", 2500, "completed", ended_at=DAY.format(9), last_seq=2500)
     await store.purge(replace(ages, max_events=1500))
     assert await store.records("long", limit=1) == sample_records(1001, 1001)
     # a run goes with the events that it still has
@@ -128,8 +128,8 @@ async def the_oldest_are_known(store: RunStore) -> None:
     assert await store.oldest_end(2, with_events=False) is None
     for day in (5, 3, 4):
         more = {"ended_at": DAY.format(day), "last_seq": 2, "stored_bytes": 900}
-        await begin(store, f"r{day}", 2, "completed", revision=f"rev{day % 2}", **more)
-    await begin(store, "paused", status="paused")
+        await begin_run(store, f"r{day}", 2, "completed", revision=f"rev{day % 2}", **more)
+    await begin_run(store, "paused", status="paused")
     before = replace(NOTHING_OLD, events_before=await store.oldest_end(1, with_events=True) or "")
     assert await store.purge(before) == 1
     found = await store.reach()
@@ -149,12 +149,12 @@ async def revisions_are_kept_while_needed(store: RunStore) -> None:
     revisions = ("rev", "unused", "fresh", "paused", "running")
     for revision in revisions:
         await store.keep_revision(revision, files, DAY.format(9 if revision == "fresh" else 1))
-    await begin(store, "r2", status="paused", revision="paused")
-    await begin(store, "r3", status="running", revision="running")
+    await begin_run(store, "r2", status="paused", revision="paused")
+    await begin_run(store, "r3", status="running", revision="running")
     await store.keep_revision("rev", files, DAY.format(2))
     assert await store.revision("rev") == files
     assert await store.revision("none") is None
-    await begin(store, "r1", status="completed", ended_at=DAY.format(4))
+    await begin_run(store, "r1", status="completed", ended_at=DAY.format(4))
     await store.purge(PurgeAges(DAY.format(1), 10, DAY.format(1), DAY.format(5)))
     kept = [await store.revision(one) for one in revisions]
     assert kept == [files, None, files, files, files]
@@ -167,7 +167,7 @@ async def revisions_are_kept_while_needed(store: RunStore) -> None:
 
 async def the_store_says_whether_it_can_be_written(store: RunStore) -> None:
     """Check that a probe writes, and changes nothing."""
-    await begin(store, "r1")
+    await begin_run(store, "r1")
     await store.probe()
     assert store.failing is None
     assert await run_ids(store) == ["r1"]
@@ -188,7 +188,7 @@ async def a_watch_is_notified(store: RunStore) -> None:
     Of a run's beginning nobody need be: who looks for it finds it. What was stored comes with the
     notice, or is read.
     """
-    await begin(store, "r1")
+    await begin_run(store, "r1")
     second, third, fourth = sample_records(2, 4)
     third = replace(third, public=third.public.replace('"3"', '"x\u2028\u0085\u1ea1"'))
     fourth = replace(fourth, public=fourth.public.replace('"4"', f'"{"x" * 10_000}"'))
@@ -220,7 +220,7 @@ async def a_watch_is_notified(store: RunStore) -> None:
 
 async def where_runs_are_is_known(store: RunStore) -> None:
     """Check status and newest event of many runs at once, also where the events are purged."""
-    await begin(store, "r1", events=3)
+    await begin_run(store, "r1", events=3)
     ended = sample_row("r2", "completed", ended_at=DAY.format(1), last_seq=2)
     await store.append(Write("r2", sample_records(1, 2), ended))
     wanted = {"r1": Newest("running", 3), "r2": Newest("completed", 2)}
@@ -300,7 +300,7 @@ async def notices_are_kept_until_they_are_sent(store: RunStore) -> None:
         for n, to in ((3, "chat"), (2, "chat"), (2, "mail"))
         for rest in (("terminal", "a", "què?", "hallo", DAY.format(9)),)
     ]
-    epoch = await begin(store, "r1")
+    epoch = await begin_run(store, "r1")
     claimed = await store.claim("r1")
     assert claimed is not None
     assert await is_lost(store, Write("r1", sample_records(2, 2), epoch=epoch, notices=made))

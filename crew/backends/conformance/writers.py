@@ -4,7 +4,7 @@ import asyncio
 
 from crew.backends.conformance.samples import (
     DAY,
-    begin,
+    begin_run,
     epoch_of,
     is_lost,
     sample_records,
@@ -16,7 +16,7 @@ from crew.journal.store import RunStore
 
 async def a_former_writer_is_refused(store: RunStore) -> None:
     """Check that a former writer's events and row are refused, and that of many claims one wins."""
-    first = await begin(store, "r1", events=2)
+    first = await begin_run(store, "r1", events=2)
     assert await epoch_of(store, Write("r1", sample_records(3, 3), epoch=first)) == first
     claim = await store.claim("r1")
     assert claim is not None
@@ -32,7 +32,7 @@ async def a_former_writer_is_refused(store: RunStore) -> None:
 
 async def only_running_runs_are_claimed(store: RunStore) -> None:
     """Check that paused and ended runs are not claimed, and that an answer takes over a run."""
-    paused = await begin(store, "r1", status="paused")
+    paused = await begin_run(store, "r1", status="paused")
     assert await store.claim("r1") is None
     assert await store.claim("none") is None
     answer = Write("r1", sample_records(2, 2), sample_row("r1"), "paused")
@@ -56,8 +56,8 @@ async def claimed(store: RunStore, run_id: str) -> tuple[int, int]:
 
 async def claims_without_progress_are_counted(store: RunStore) -> None:
     """Check that an event resets the count, and that a released claim does not count."""
-    epoch = await begin(store, "r1")
-    await begin(store, "r2")
+    epoch = await begin_run(store, "r1")
+    await begin_run(store, "r2")
     assert await store.claims(["r1", "r2", "none"]) == {}
     first = epoch
     for number in (1, 2, 3):
@@ -75,8 +75,8 @@ async def claims_without_progress_are_counted(store: RunStore) -> None:
 
 async def cancellations_are_kept(store: RunStore) -> None:
     """Check that a cancellation is kept until the run has ended."""
-    epoch = await begin(store, "r1")
-    await begin(store, "r2")
+    epoch = await begin_run(store, "r1")
+    await begin_run(store, "r2")
     for name in ("r1", "none"):
         await store.request_cancellation(name, "cancelled")
     assert await store.cancellations() == [Cancellation(sample_row("r1"), "cancelled")]
@@ -92,7 +92,7 @@ async def cancellations_are_kept(store: RunStore) -> None:
 
 async def a_retried_run_is_not_cancelled(store: RunStore) -> None:
     """Check that a cancellation of the failed segment does not end the next one."""
-    epoch = await begin(store, "r1")
+    epoch = await begin_run(store, "r1")
     await store.request_cancellation("r1", "cancelled")
     failed = sample_row("r1", "failed", ended_at=DAY.format(1))
     await store.append(Write("r1", sample_records(2, 2), failed, epoch=epoch))

@@ -33,7 +33,7 @@ POOLER_ERRORS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Address:
+class DatabaseAddress:
     """Of a database."""
 
     # as asyncpg takes it
@@ -45,7 +45,7 @@ class Address:
     prepares: bool = True
 
     @classmethod
-    def of(cls, url: str) -> "Address":
+    def of(cls, url: str) -> "DatabaseAddress":
         """Read a URL.
 
         Raises:

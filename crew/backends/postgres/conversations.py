@@ -8,7 +8,7 @@ from pydantic import TypeAdapter
 
 from crew.backends.postgres.chores import insert_chores
 from crew.backends.postgres.server import Connection, PostgresServer
-from crew.backends.postgres.texts import as_json, as_text
+from crew.backends.postgres.texts import column_json, column_text
 from crew.journal.conversations import (
     KEPT_SUMMARIES,
     Conversation,
@@ -133,13 +133,13 @@ async def _freed(connection: Connection, known: Conversation | None) -> Conversa
 
 
 def _columns(one: Conversation) -> tuple[object, ...]:
-    document = as_json(CONVERSATION.dump_json(one))
+    document = column_json(CONVERSATION.dump_json(one))
     return (one.owner, one.conversation_id, one.used_at, one.busy, document)
 
 
 async def _set_exchange(connection: Connection, place: tuple[str, str], one: Exchange) -> None:
-    document = as_json(EXCHANGE.dump_json(one, exclude={"transcript"}))
-    values = (one.number, one.position, document, as_text(one.transcript))
+    document = column_json(EXCHANGE.dump_json(one, exclude={"transcript"}))
+    values = (one.number, one.position, document, column_text(one.transcript))
     await connection.execute(SET_EXCHANGE, *place, *values)
 
 
@@ -172,7 +172,7 @@ class PostgresConversations:
         text: str | None = None,
     ) -> list[Conversation]:
         """See ConversationLog."""
-        sought = as_text(text) if text is not None else None
+        sought = column_text(text) if text is not None else None
         values = (owner, *(after or (None, None)), sought, limit)
         async with self._server.connection() as connection:
             found = await connection.fetch(LISTED, *values)

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from crew.backends.postgres.address import PARAMETER, POOLER, Address
+from crew.backends.postgres.address import PARAMETER, POOLER, DatabaseAddress
 from crew.backends.postgres.server import Connection
 from crew.journal.rows import Finding
 
@@ -39,7 +39,7 @@ class ServerState:
     backends: frozenset[int]
 
 
-async def read_state(connection: Connection, address: Address) -> ServerState:
+async def read_state(connection: Connection, address: DatabaseAddress) -> ServerState:
     """Ask a server."""
     settings = {one["name"]: one["setting"] for one in await connection.fetch(READ)}
     backends = [await connection.fetchval("SELECT pg_backend_pid()") for _ in range(ASKED)]

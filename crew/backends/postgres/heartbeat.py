@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from crew.backends.postgres.address import Address
+from crew.backends.postgres.address import DatabaseAddress
 from crew.backends.postgres.queue_statements import HEARTBEAT_STATEMENTS
 from tools.running import notified
 
@@ -44,7 +44,7 @@ class HeartbeatSettings:
     @classmethod
     def of(cls, url: str, stall_seconds: float, log_format: str) -> "HeartbeatSettings":
         """Make the settings for the worker of a database."""
-        address = Address.of(url)
+        address = DatabaseAddress.of(url)
         options = address.options("crew heartbeat")
         return cls(address.url, options, HEARTBEAT_STATEMENTS, stall_seconds, log_format)
 

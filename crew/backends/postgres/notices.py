@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 import asyncpg
 
-from crew.backends.postgres.address import Address
+from crew.backends.postgres.address import DatabaseAddress
 from crew.journal.errors import StoreError
 from crew.journal.watch import Watch, Written
 from tools.clock import Clock
@@ -40,7 +40,7 @@ Send = Callable[[list[tuple[str, str]]], Awaitable[None]]
 class Notices:
     """Sends notices in batches, and listens over one connection for all who watch here."""
 
-    def __init__(self, address: Address, send: Send, clock: Clock) -> None:
+    def __init__(self, address: DatabaseAddress, send: Send, clock: Clock) -> None:
         self.address, self.clock = address, clock
         self._send = send
         self._watches: defaultdict[str, set[Watch]] = defaultdict(set)

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 import asyncpg
 from procrastinate.schema import SchemaManager
 
-from crew.backends.postgres.address import Address, without_secrets
+from crew.backends.postgres.address import DatabaseAddress, without_secrets
 from crew.backends.postgres.notices import FAILURES, TIMEOUT_SECONDS
 from crew.backends.postgres.server import Connection
 from crew.backends.postgres.shared_time import SharedTime
@@ -130,7 +130,7 @@ async def _migrating(url: str) -> AsyncIterator[Connection]:
 @asynccontextmanager
 async def _connected(url: str) -> AsyncIterator[Connection]:
     """Yield a connection by itself; failures are raised as StoreError."""
-    address = Address.of(url)
+    address = DatabaseAddress.of(url)
     name = address.name
     try:
         if not urlsplit(url).path.strip("/"):

@@ -8,7 +8,7 @@ from typing import Any
 
 import asyncpg
 
-from crew.backends.postgres.address import Address
+from crew.backends.postgres.address import DatabaseAddress
 from crew.backends.postgres.notices import FAILURES, TIMEOUT_SECONDS, Notices
 from crew.backends.postgres.shared_time import SharedTime
 from crew.journal.errors import StoreError, StoreUnavailable
@@ -46,7 +46,7 @@ class PostgresServer:
             of_queue: a crash of the server may lose its last commits; see `address`.
         """
         self.of_queue = of_queue
-        self.address, self.connections, self.time = Address.of(url), connections, time
+        self.address, self.connections, self.time = DatabaseAddress.of(url), connections, time
         # why the newest use failed; None once something was written
         self.failing: str | None = None
         self._opening = asyncio.Lock()

@@ -40,7 +40,12 @@ from crew.backends.postgres.statements import (
     STORED_BYTES,
     SURPLUS_EVENTS,
 )
-from crew.backends.postgres.writing import begin, go_on, idempotency_record, is_written
+from crew.backends.postgres.writing import (
+    append_events,
+    begin_segment,
+    idempotency_record,
+    is_written,
+)
 from crew.journal.errors import StoreError
 from crew.journal.events import CancelReason, RunStatus
 from crew.journal.listing import ALL_RUNS, RunFilter, listed_answer
@@ -57,8 +62,8 @@ from crew.journal.rows import (
     Opened,
     Page,
     PurgeAges,
-    Reach,
     RunRow,
+    StoredReach,
     Write,
 )
 from crew.journal.watch import Watch
@@ -111,9 +116,9 @@ class PostgresStore:
             # after an error its transaction, if it has one, can only end
             with suppress(asyncpg.UniqueViolationError):
                 if write.epoch is None:
-                    result = await begin(connection, write)
+                    result = await begin_segment(connection, write)
                 else:
-                    result = await go_on(connection, write, write.epoch)
+                    result = await append_events(connection, write, write.epoch)
         if result is None:
             result = await self._written_before(write)
         # of a new run nobody knows yet
@@ -243,11 +248,11 @@ class PostgresStore:
             await connection.execute(OLD_REVISIONS, ages.revisions_before)
         return len(gone) + len(old)
 
-    async def reach(self) -> Reach:
+    async def reach(self) -> StoredReach:
         """See Purging."""
         async with self.server.connection() as connection:
             found = await connection.fetch(REACH)
-        return Reach(*found[0])
+        return StoredReach(*found[0])
 
     async def oldest_end(self, count: int, *, with_events: bool) -> str | None:
         """See Purging."""

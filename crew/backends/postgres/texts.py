@@ -7,11 +7,11 @@ NUL, REPLACEMENT = "\0", "\ufffd"
 ESCAPED_NUL = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")
 
 
-def as_text(text: str) -> str:
+def column_text(text: str) -> str:
     """Return a text for a column, or to search for."""
     return text.replace(NUL, REPLACEMENT)
 
 
-def as_json(document: bytes) -> str:
+def column_json(document: bytes) -> str:
     """Return a document of which the database reads parts."""
     return ESCAPED_NUL.sub(rf"\1{REPLACEMENT}", document.decode())

@@ -18,7 +18,7 @@ from crew.backends.postgres.statements import (
     KEEP_KEY,
     PLACE,
 )
-from crew.backends.postgres.texts import as_text
+from crew.backends.postgres.texts import column_text
 from crew.journal.conversations import owner_of
 from crew.journal.errors import LostEvents, LostRun
 from crew.journal.exchanges import ExchangeEnd, ExchangeStart, Refused
@@ -35,7 +35,7 @@ from crew.journal.rows import (
 )
 
 
-async def go_on(connection: Connection, write: Write, epoch: int) -> Appended:
+async def append_events(connection: Connection, write: Write, epoch: int) -> Appended:
     """Return what a run's writer adds: one statement, so that it takes one trip to the server."""
     assert write.entry is None, "who began a segment is kept with its first write"
     if not write.notices and write.exchange is None:
@@ -64,7 +64,7 @@ async def _add(connection: Connection, write: Write, epoch: int) -> Appended:
     return Appended(epoch)
 
 
-async def begin(connection: Connection, write: Write) -> AppendResult:
+async def begin_segment(connection: Connection, write: Write) -> AppendResult:
     """Return the first write of a segment."""
     assert write.row is not None, "a segment begins with its row"
     epoch = FIRST_EPOCH
@@ -139,6 +139,6 @@ def _record_columns(write: Write) -> tuple[list[int], list[str], list[str]]:
 
 def _row_columns(row: RunRow) -> tuple[object, ...]:
     row_json = ROW.dump_json(row, exclude={"answer"}).decode()
-    answer = as_text(row.answer) if row.answer is not None else None
+    answer = column_text(row.answer) if row.answer is not None else None
     ends = (row.ended_at, row.paused_until, row.last_seq, answer, row.stored_bytes)
     return (row.status, row_json, row.revision, *ends)

@@ -2,7 +2,7 @@
 
 import sqlite3
 
-from crew.journal.rows import PurgeAges, Reach
+from crew.journal.rows import PurgeAges, StoredReach
 
 # The index of ended runs begins with their revision, so each of these is looked up by itself: with
 # 30,000 of them a purge takes 0.1 s, whatever the number of runs is.
@@ -64,7 +64,7 @@ ORDER BY ended_at LIMIT ?
 """
 
 
-def reach(connection: sqlite3.Connection) -> Reach:
+def reach(connection: sqlite3.Connection) -> StoredReach:
     """Return how much there is, and how far back. See Purging."""
     (size,) = connection.execute(SIZE).fetchone()
     ends = [_oldest_ends(connection, 1, has_events=flag)[:1] for flag in (True, False)]
@@ -72,7 +72,7 @@ def reach(connection: sqlite3.Connection) -> Reach:
     used = connection.execute("SELECT min(used_at) FROM conversations").fetchone()[0]
     audit = connection.execute("SELECT min(at) FROM audit").fetchone()[0]
     runs = min(filter(None, (events, others)), default=None)
-    return Reach(int(size), events, runs, used, audit)
+    return StoredReach(int(size), events, runs, used, audit)
 
 
 def oldest_end(connection: sqlite3.Connection, count: int, *, with_events: bool) -> str | None:

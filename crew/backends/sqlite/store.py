@@ -40,9 +40,9 @@ from crew.journal.rows import (
     Opened,
     Page,
     PurgeAges,
-    Reach,
     Record,
     RunRow,
+    StoredReach,
     Write,
 )
 from crew.journal.watch import Watch
@@ -219,7 +219,7 @@ class SqliteStore:
         """See Purging."""
         return await self._file.do(lambda c: purge(c, ages, limit), writes=True)
 
-    async def reach(self) -> Reach:
+    async def reach(self) -> StoredReach:
         """See Purging."""
         return await self._file.do(reach)
 

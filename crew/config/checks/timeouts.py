@@ -16,7 +16,7 @@ TIMEOUT = "timeout_seconds"
 
 
 @dataclass(frozen=True, slots=True)
-class Bound:
+class TimeoutBound:
     """What a timeout of the settings ends, and after how many seconds."""
 
     setting: str
@@ -36,8 +36,8 @@ def check_timeouts(files: CrewFiles, crew: CrewConfig) -> Iterator[Problem]:
     if not files.is_whole(CREW_FILE, "settings"):
         return
     settings, document = crew.settings, files.crew_document
-    run = Bound(TIMEOUT, "the run", settings.timeout_seconds)
-    calls = Bound(
+    run = TimeoutBound(TIMEOUT, "the run", settings.timeout_seconds)
+    calls = TimeoutBound(
         "tool_result_timeout_seconds",
         "all calls of an answer",
         settings.tool_result_timeout_seconds,

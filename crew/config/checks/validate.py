@@ -20,7 +20,7 @@ from crew.routing.graph import RoutingGraph
 from tools.toolbox import Toolbox
 
 
-def validate(files: CrewFiles, tools: Toolbox) -> list[Problem]:
+def validate_files(files: CrewFiles, tools: Toolbox) -> list[Problem]:
     """Return the problems between the files, beside those in each (`files.problems`).
 
     Args:

@@ -6,7 +6,7 @@ from typing import Any
 
 from server.cli.imports.foreign import Foreign, Part
 from server.cli.imports.models import Meant
-from server.cli.imports.servers import Servers
+from server.cli.imports.servers import ImportedServers
 from server.cli.starter import Files, Made, to_yaml
 from tools.errors import ToolDefinitionError
 from tools.kinds.mcp.lock import LOCK_FILE, to_lock
@@ -31,12 +31,12 @@ class Draft:
     behaviors: dict[str, dict[str, Any]] = field(default_factory=dict)
     groups: dict[str, dict[str, Any]] = field(default_factory=dict)
     providers: dict[str, Any] = field(default_factory=dict)
-    servers: Servers = field(init=False)
+    servers: ImportedServers = field(init=False)
     # where each agent stands
     places: dict[str, tuple[Foreign, tuple[str | int, ...]]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.servers = Servers(self.folder)
+        self.servers = ImportedServers(self.folder)
 
     def add(self, id_: str, keys: dict[str, Any], foreign: Foreign, *path: str | int) -> None:
         """Add an agent that stands at a place of a file."""

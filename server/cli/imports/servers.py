@@ -34,7 +34,7 @@ LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
 @dataclass(slots=True)
-class Servers:
+class ImportedServers:
     """The servers that were found: their entries, and what they say of their tools."""
 
     folder: Path
@@ -167,7 +167,7 @@ def _secret_argument(before: str, text: str) -> tuple[str, str]:
 
 
 def servers_of(
-    foreign: Foreign, servers: Servers, path: YamlPath, given: Any
+    foreign: Foreign, servers: ImportedServers, path: YamlPath, given: Any
 ) -> Iterator[tuple[str, str | None]]:
     """Yield each server of a mapping, by its name there, with its name in tools.yaml."""
     for name, one in (given or {}).items():

@@ -15,9 +15,9 @@ from server.http.parameters import parse_flag, parse_parameters
 from server.http.requests import parse_body
 from server.http.responses import (
     JsonResponse,
-    exported_conversation,
-    listed_conversation,
-    whole_conversation,
+    describe_conversation,
+    describe_listed_conversation,
+    export_document,
 )
 from server.http.rights import ID, require, user_of
 from server.http.services import services_of
@@ -29,7 +29,7 @@ USER = frozenset({"user_id"})
 CURSOR = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,6})?Z)~([A-Za-z0-9_-]{1,128})")
 
 
-async def collection(request: Request) -> Response:
+async def handle_conversations(request: Request) -> Response:
     """Answer GET, POST /api/crew/conversations: those of a user, last used first.
 
     Or begin one: 201.
@@ -56,11 +56,11 @@ async def collection(request: Request) -> Response:
     if len(found) > limit:
         following = f"{page[-1].used_at}~{page[-1].conversation_id}"
     return JsonResponse(
-        {"conversations": [listed_conversation(one) for one in page], "next": following}
+        {"conversations": [describe_listed_conversation(one) for one in page], "next": following}
     )
 
 
-async def one(request: Request) -> Response:
+async def handle_conversation(request: Request) -> Response:
     """Answer GET, PATCH, DELETE /api/crew/conversations/{id}: with its exchanges; named.
 
     Deleted: 204.
@@ -91,7 +91,7 @@ async def _show(request: Request) -> Response:
     summary = await conversations.summary(user_id, id_)
     page = found[:limit]
     following = page[-1].number if len(found) > limit else None
-    return JsonResponse({**exported_conversation(known, page, summary), "next": following})
+    return JsonResponse({**export_document(known, page, summary), "next": following})
 
 
 async def _change(request: Request) -> Response:
@@ -100,7 +100,7 @@ async def _change(request: Request) -> Response:
     body = await parse_body(request, services_of(request).settings, ChangeBody)
     user_id = user_of(request, body.user_id)
     changed = await conversations.change(user_id, id_, body.title, body.metadata)
-    return JsonResponse(whole_conversation(changed))
+    return JsonResponse(describe_conversation(changed))
 
 
 async def _delete(request: Request) -> Response:
@@ -114,7 +114,7 @@ async def _delete(request: Request) -> Response:
     return Response(status_code=204)
 
 
-async def fork(request: Request) -> Response:
+async def fork_conversation(request: Request) -> Response:
     """Answer POST /api/crew/conversations/{id}/fork: another one with its first exchanges; 201.
 
     Takes a ForkConversationBody. To ask an exchange again, fork before it.
@@ -129,7 +129,7 @@ async def fork(request: Request) -> Response:
     return JsonResponse(answer, 201, headers={"Location": url})
 
 
-async def export(request: Request) -> Response:
+async def export_conversation(request: Request) -> Response:
     """Answer GET /api/crew/conversations/{id}/export: all of it.
 
     `format` is json (default) or md.
@@ -142,7 +142,7 @@ async def export(request: Request) -> Response:
     match given.get("format", "json"):
         case "json":
             summary = await conversations.summary(user_id, id_)
-            return JsonResponse(exported_conversation(known, exchanges, summary))
+            return JsonResponse(export_document(known, exchanges, summary))
         case "md":
             text = as_markdown(known, exchanges)
             return Response(text, media_type="text/markdown; charset=utf-8")

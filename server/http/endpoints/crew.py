@@ -6,12 +6,12 @@ from starlette.responses import Response
 from server.http.errors import HttpProblem
 from server.http.parameters import parse_flag, parse_parameters
 from server.http.requests import require_no_body
-from server.http.responses import JsonResponse, warning, whole_crew
+from server.http.responses import JsonResponse, describe_crew, warning
 from server.http.services import services_of
 from tools.texts import map_texts
 
 
-async def show(request: Request) -> Response:
+async def show_crew(request: Request) -> Response:
     """Answer GET /api/crew: the crew: its agents, routing and limits, and the state of its files.
 
     With `prompts=1` the prompts too, where `settings.show_prompts` is true.
@@ -22,7 +22,7 @@ async def show(request: Request) -> Response:
         text = "settings.show_prompts is false"
         raise HttpProblem(403, f"prompts: {text}", [("prompts", text)])
     crew = services.runs.crew
-    document = {**whole_crew(crew, prompts=prompts), "config": services.reloader.details()}
+    document = {**describe_crew(crew, prompts=prompts), "config": services.reloader.details()}
     # a description in tools.yaml may be read from the environment
     return JsonResponse(map_texts(document, crew.secrets.mask))
 

@@ -14,13 +14,13 @@ from server.http.services import services_of
 from tools.clock import rfc3339
 
 
-async def listing(request: Request) -> Response:
+async def list_grants(request: Request) -> Response:
     """Answer GET /api/crew/grants: the approvals that outlive their run, newest first."""
     parse_parameters(request, frozenset())
     return JsonResponse({"grants": [asdict(one) for one in await _own(request)]})
 
 
-async def revoke(request: Request) -> Response:
+async def revoke_grant(request: Request) -> Response:
     """Answer DELETE /api/crew/grants/{id}: end one; 204."""
     services, grant_id = services_of(request), request.path_params["grant_id"]
     if grant_id not in [one.id for one in await _own(request)]:

@@ -16,7 +16,7 @@ from crew.journal.rows import RunRow
 from server.http.bodies import TIME
 from server.http.errors import bad_request
 from server.http.parameters import parse_parameters
-from server.http.responses import JsonResponse, listed_run, waiting_run
+from server.http.responses import JsonResponse, describe_listed_run, describe_waiting_run
 from server.http.rights import ID, caller_of, own_run
 from server.http.services import services_of
 
@@ -29,14 +29,14 @@ FILTER_PARAMETERS = frozenset({"status", "agent_id", "source", "text", *TIME_PAR
 MAX_TEXT = 200
 
 
-async def listing(request: Request) -> Response:
+async def list_runs(request: Request) -> Response:
     """List runs, newest first: a page of those that a request wants."""
     given = parse_parameters(request, PAGE_PARAMETERS | FILTER_PARAMETERS)
     page, following = await _page(request, given, _filter(request, given), MAX_LISTED)
-    return JsonResponse({"runs": [listed_run(row) for row in page], "next": following})
+    return JsonResponse({"runs": [describe_listed_run(row) for row in page], "next": following})
 
 
-async def inbox(request: Request) -> Response:
+async def list_inbox(request: Request) -> Response:
     """Answer GET /api/crew/inbox: runs that wait for a person, oldest first, with what they ask.
 
     Takes `limit` (50; 100 at most) and `after` (a run_id; the `next` of the page before).
@@ -46,7 +46,7 @@ async def inbox(request: Request) -> Response:
     page, following = await _page(request, given, wanted, MAX_INBOX, oldest_first=True)
     runs = services_of(request).runs
     pauses = await asyncio.gather(*(runs.pause_of(row) for row in page))
-    found = [waiting_run(row, pause) for row, pause in zip(page, pauses, strict=True)]
+    found = [describe_waiting_run(row, pause) for row, pause in zip(page, pauses, strict=True)]
     return JsonResponse({"runs": found, "next": following})
 
 

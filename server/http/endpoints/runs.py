@@ -32,10 +32,10 @@ from server.http.requests import (
 from server.http.responses import (
     JsonResponse,
     accepted,
+    describe_run,
     run_address,
-    whole_run,
 )
-from server.http.rights import caller_of, limits_of, own_run, require
+from server.http.rights import caller_of, own_run, require, token_limits
 from server.http.services import Services, services_of
 from server.http.sse import EventStream, cannot_read
 
@@ -78,7 +78,7 @@ async def stream(request: Request) -> EventStream | Response:
         await _own_stream(request, followed)
         deltas = parse_flag(request.query_params, "deltas")
         return _event_stream(request, followed, 0, deltas=deltas)
-    limits_of(request).check_stream(caller_of(request).name)
+    token_limits(request).check_stream(caller_of(request).name)
     started = await _start(request)
     return _event_stream(
         request,
@@ -90,7 +90,7 @@ async def stream(request: Request) -> EventStream | Response:
     )
 
 
-async def run(request: Request) -> Response:
+async def run_to_end(request: Request) -> Response:
     """Answer POST /api/crew/run: start or resume a run; one JSON document at its end or pause.
 
     Takes a QueryBody; may have an `Idempotency-Key`. Where the server stops before the run ends, a
@@ -116,7 +116,7 @@ async def run(request: Request) -> Response:
             ended.cancel()
 
 
-async def start(request: Request) -> Response:
+async def start_run(request: Request) -> Response:
     """Start a run; 202 with its address."""
     services = services_of(request)
     agents, caller = frozenset(services.runs.crew.agents), caller_of(request)
@@ -125,10 +125,10 @@ async def start(request: Request) -> Response:
     return accepted(started.run_id, REPLAYED if started.replayed else None)
 
 
-async def show(request: Request) -> Response:
+async def show_run(request: Request) -> Response:
     """Answer GET /api/crew/runs/{id}: one run with its result, and what it waits for."""
     row = await own_run(request, request.path_params["run_id"])
-    return JsonResponse(whole_run(row, await services_of(request).runs.pause_of(row)))
+    return JsonResponse(describe_run(row, await services_of(request).runs.pause_of(row)))
 
 
 async def events(request: Request) -> EventStream | Response:
@@ -152,7 +152,7 @@ async def events(request: Request) -> EventStream | Response:
     return _event_stream(request, run_id, 0, deltas=deltas)
 
 
-async def resume(request: Request) -> Response:
+async def resume_run(request: Request) -> Response:
     """Answer POST /api/crew/runs/{id}/resume: answer a pause; 202.
 
     Takes an AnswerBody; may have an `Idempotency-Key`.
@@ -169,7 +169,7 @@ async def resume(request: Request) -> Response:
     return accepted(run_id)
 
 
-async def cancel(request: Request) -> Response:
+async def cancel_run(request: Request) -> Response:
     """Answer POST /api/crew/runs/{id}/cancel: end a run; 202."""
     services, run_id = services_of(request), request.path_params["run_id"]
     await own_run(request, run_id)
@@ -179,7 +179,7 @@ async def cancel(request: Request) -> Response:
     return accepted(run_id)
 
 
-async def retry(request: Request) -> Response:
+async def retry_run(request: Request) -> Response:
     """Answer POST /api/crew/runs/{id}/retry: make the step that failed again; 202."""
     services, run_id = services_of(request), request.path_params["run_id"]
     await own_run(request, run_id)
@@ -189,7 +189,7 @@ async def retry(request: Request) -> Response:
     return accepted(run_id)
 
 
-async def fork(request: Request) -> Response:
+async def fork_run(request: Request) -> Response:
     """Answer POST /api/crew/runs/{id}/fork: begin another run with its first events; 202.
 
     Takes a ForkBody; may have an `Idempotency-Key`. The answer has the address of the new run.
@@ -324,7 +324,7 @@ async def _continue(
 
 def _event_stream(request: Request, run_id: str, after: int, **options: bool) -> EventStream:
     """See EventStream; raises HttpProblem if the caller has too many."""
-    services, limits, name = services_of(request), limits_of(request), caller_of(request).name
+    services, limits, name = services_of(request), token_limits(request), caller_of(request).name
     limits.check_stream(name)
     slot = limits.stream(name)
     return EventStream(services.runs, services.listeners, run_id, after, slot=slot, **options)

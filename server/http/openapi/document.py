@@ -19,7 +19,7 @@ from server.http.openapi.operations import (
     OPERATIONS,
     SSE,
     TEXT,
-    Operation,
+    ApiOperation,
 )
 from server.http.responses import JsonResponse
 
@@ -39,7 +39,7 @@ EVENT_SCHEMA = {
 }
 
 
-async def show(request: Request) -> Response:
+async def show_document(request: Request) -> Response:
     """Answer GET /openapi.json: this API, as OpenAPI 3.1."""
     return JsonResponse(openapi_document())
 
@@ -90,7 +90,7 @@ def _without_defaults(schema: dict[str, Any]) -> None:
             field["description"] = f"{field.get('description', '')} Default: {default}.".strip()
 
 
-def _operation(one: Operation, schemas: dict[str, Any]) -> dict[str, Any]:
+def _operation(one: ApiOperation, schemas: dict[str, Any]) -> dict[str, Any]:
     key = f"{one.method} {one.path}"
     responses: dict[str, Any] = {}
     for status, answer in one.answers.items():

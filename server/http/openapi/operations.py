@@ -51,7 +51,7 @@ from server.http.openapi.parameters import (
     RUN_ID,
     TICKET,
     USER,
-    in_query,
+    query_parameter,
 )
 
 API = "/api/crew"
@@ -66,7 +66,7 @@ GUARDED = (400, 401, 403, 421, 429)
 
 
 @dataclass(frozen=True, slots=True)
-class Operation:
+class ApiOperation:
     """One method of one address."""
 
     method: str
@@ -84,38 +84,48 @@ STREAM: dict[int, tuple[str, Any] | None] = {200: (SSE, None)}
 STARTS = (409, 413, 415, 422, 503)
 
 OPERATIONS = (
-    Operation(
+    ApiOperation(
         "get",
         f"{API}/stream",
         "run",
         STREAM | {204: None},
         (404, 405, 409, 422, 503),
         (
-            in_query("q", "What is asked: text, or the JSON of a body.", minLength=1),
-            in_query("run_id", "The run that is answered; without q, it is followed.", pattern=ID),
-            in_query("resume_agent_id", "The agent that starts.", pattern=ID),
-            in_query("priority", "Of the run.", type="integer", minimum=0, maximum=MAX_PRIORITY),
+            query_parameter("q", "What is asked: text, or the JSON of a body.", minLength=1),
+            query_parameter(
+                "run_id", "The run that is answered; without q, it is followed.", pattern=ID
+            ),
+            query_parameter("resume_agent_id", "The agent that starts.", pattern=ID),
+            query_parameter(
+                "priority", "Of the run.", type="integer", minimum=0, maximum=MAX_PRIORITY
+            ),
             DELTAS,
-            in_query("user_id", "Whom the run is for.", minLength=1, maxLength=MAX_USER_ID),
-            in_query("conversation_id", "The conversation that it goes on with.", pattern=ID),
-            in_query("idempotency_key", "As the header of a POST.", pattern="^[!#-~]{1,255}$"),
+            query_parameter("user_id", "Whom the run is for.", minLength=1, maxLength=MAX_USER_ID),
+            query_parameter(
+                "conversation_id", "The conversation that it goes on with.", pattern=ID
+            ),
+            query_parameter(
+                "idempotency_key", "As the header of a POST.", pattern="^[!#-~]{1,255}$"
+            ),
             TICKET,
         ),
     ),
-    Operation("post", f"{API}/stream", "run", STREAM, (404, *STARTS), (KEY,), QueryBody),
-    Operation(
+    ApiOperation("post", f"{API}/stream", "run", STREAM, (404, *STARTS), (KEY,), QueryBody),
+    ApiOperation(
         "post", f"{API}/run", "run", {200: (JSON, ResultAnswer)}, (404, *STARTS), (KEY,), QueryBody
     ),
-    Operation(
+    ApiOperation(
         "get",
         API,
         "read",
         {200: (JSON, CrewAnswer)},
         (),
-        (in_query("prompts", "With the system prompts.", **FLAG),),
+        (query_parameter("prompts", "With the system prompts.", **FLAG),),
     ),
-    Operation("post", f"{API}/reload", "admin", {200: (JSON, ReloadAnswer)}, (413, 415, 422, 503)),
-    Operation(
+    ApiOperation(
+        "post", f"{API}/reload", "admin", {200: (JSON, ReloadAnswer)}, (413, 415, 422, 503)
+    ),
+    ApiOperation(
         "post",
         f"{API}/tickets",
         "read",
@@ -123,40 +133,40 @@ OPERATIONS = (
         (404, 413, 415),
         body=TicketBody,
     ),
-    Operation(
+    ApiOperation(
         "post", f"{API}/runs", "run", {202: (JSON, AddressAnswer)}, STARTS, (KEY,), StartBody
     ),
-    Operation(
+    ApiOperation(
         "get",
         f"{API}/runs",
         "read",
         {200: (JSON, RunsAnswer)},
         (404, 503),
         (
-            in_query("status", "Only those with it.", enum=list(get_args(RunStatus))),
-            in_query("source", "Only those it started.", enum=list(get_args(SourceKind))),
-            in_query("agent_id", "Only those in which it spoke last, or asks.", pattern=ID),
-            in_query(
+            query_parameter("status", "Only those with it.", enum=list(get_args(RunStatus))),
+            query_parameter("source", "Only those it started.", enum=list(get_args(SourceKind))),
+            query_parameter("agent_id", "Only those in which it spoke last, or asks.", pattern=ID),
+            query_parameter(
                 "text",
                 "Only those with it in their query, in whatever case.",
                 pattern="^[^\\u0000]{0,200}$",
             ),
-            in_query("since", "Only those started then or later.", pattern=f"^{TIME}$"),
-            in_query("until", "Only those started before.", pattern=f"^{TIME}$"),
-            in_query("limit", "So many at most; 50 unless given.", **LIMIT),
+            query_parameter("since", "Only those started then or later.", pattern=f"^{TIME}$"),
+            query_parameter("until", "Only those started before.", pattern=f"^{TIME}$"),
+            query_parameter("limit", "So many at most; 50 unless given.", **LIMIT),
             AFTER,
         ),
     ),
-    Operation(
+    ApiOperation(
         "get",
         f"{API}/inbox",
         "read",
         {200: (JSON, InboxAnswer)},
         (404, 503),
-        (in_query("limit", "So many at most; 50 unless given.", **INBOX_LIMIT), AFTER),
+        (query_parameter("limit", "So many at most; 50 unless given.", **INBOX_LIMIT), AFTER),
     ),
-    Operation("get", RUN, "read", {200: (JSON, RunAnswer)}, (404, 503), (RUN_ID,)),
-    Operation(
+    ApiOperation("get", RUN, "read", {200: (JSON, RunAnswer)}, (404, 503), (RUN_ID,)),
+    ApiOperation(
         "get",
         f"{RUN}/events",
         "read",
@@ -164,7 +174,7 @@ OPERATIONS = (
         (404, 405, 503),
         (
             RUN_ID,
-            in_query(
+            query_parameter(
                 "after",
                 "The last event that is known: `n` or `run:n`.",
                 pattern="^([A-Za-z0-9_-]{1,128}:)?[0-9]{1,15}$",
@@ -173,7 +183,7 @@ OPERATIONS = (
             TICKET,
         ),
     ),
-    Operation(
+    ApiOperation(
         "post",
         f"{RUN}/resume",
         "answer",
@@ -183,7 +193,7 @@ OPERATIONS = (
         AnswerBody,
     ),
     *(
-        Operation(
+        ApiOperation(
             "post",
             f"{RUN}/{act}",
             "run",
@@ -193,7 +203,7 @@ OPERATIONS = (
         )
         for act in ("cancel", "retry")
     ),
-    Operation(
+    ApiOperation(
         "post",
         f"{RUN}/fork",
         "run",
@@ -202,7 +212,7 @@ OPERATIONS = (
         (RUN_ID, KEY),
         ForkBody,
     ),
-    Operation(
+    ApiOperation(
         "get",
         CONVERSATIONS,
         "read",
@@ -210,16 +220,16 @@ OPERATIONS = (
         (503,),
         (
             USER,
-            in_query("q", "Only those with it in their title or a query.", maxLength=200),
-            in_query("limit", "So many at most; 50 unless given.", **LIMIT),
-            in_query(
+            query_parameter("q", "Only those with it in their title or a query.", maxLength=200),
+            query_parameter("limit", "So many at most; 50 unless given.", **LIMIT),
+            query_parameter(
                 "after",
                 "The `next` of the page before.",
                 pattern="^[0-9TZ:.-]{1,40}~[A-Za-z0-9_-]{1,128}$",
             ),
         ),
     ),
-    Operation(
+    ApiOperation(
         "post",
         CONVERSATIONS,
         "run",
@@ -227,7 +237,7 @@ OPERATIONS = (
         (413, 415, 503),
         body=ConversationBody,
     ),
-    Operation(
+    ApiOperation(
         "get",
         CONVERSATION,
         "read",
@@ -236,8 +246,8 @@ OPERATIONS = (
         (
             CONVERSATION_ID,
             USER,
-            in_query("limit", "So many exchanges at most; 50 unless given.", **LIMIT),
-            in_query(
+            query_parameter("limit", "So many exchanges at most; 50 unless given.", **LIMIT),
+            query_parameter(
                 "after",
                 "The number of the last exchange that is known.",
                 type="integer",
@@ -246,7 +256,7 @@ OPERATIONS = (
             ),
         ),
     ),
-    Operation(
+    ApiOperation(
         "patch",
         CONVERSATION,
         "run",
@@ -255,15 +265,15 @@ OPERATIONS = (
         (CONVERSATION_ID,),
         ChangeBody,
     ),
-    Operation(
+    ApiOperation(
         "delete",
         CONVERSATION,
         "run",
         {204: None},
         (404, 409, 503),
-        (CONVERSATION_ID, USER, in_query("cancel", "End its run first.", **FLAG)),
+        (CONVERSATION_ID, USER, query_parameter("cancel", "End its run first.", **FLAG)),
     ),
-    Operation(
+    ApiOperation(
         "post",
         f"{CONVERSATION}/fork",
         "run",
@@ -272,15 +282,19 @@ OPERATIONS = (
         (CONVERSATION_ID,),
         ForkConversationBody,
     ),
-    Operation(
+    ApiOperation(
         "get",
         f"{CONVERSATION}/export",
         "read",
         {200: (MARKDOWN, ExportAnswer)},
         (404, 503),
-        (CONVERSATION_ID, USER, in_query("format", "json unless given.", enum=["json", "md"])),
+        (
+            CONVERSATION_ID,
+            USER,
+            query_parameter("format", "json unless given.", enum=["json", "md"]),
+        ),
     ),
-    Operation(
+    ApiOperation(
         "post",
         f"{API}/hooks/{{name}}",
         "hook",
@@ -296,8 +310,8 @@ OPERATIONS = (
         ),
         dict[str, Any],
     ),
-    Operation("get", GRANTS, "answer", {200: (JSON, GrantsAnswer)}, (503,)),
-    Operation(
+    ApiOperation("get", GRANTS, "answer", {200: (JSON, GrantsAnswer)}, (503,)),
+    ApiOperation(
         "delete",
         f"{GRANTS}/{{grant_id}}",
         "answer",
@@ -312,15 +326,15 @@ OPERATIONS = (
             },
         ),
     ),
-    Operation("get", "/health", None, {200: (JSON, HealthAnswer)}),
-    Operation("get", "/ready", None, {200: (JSON, ReadyAnswer), 503: (JSON, NotReadyAnswer)}),
-    Operation(
+    ApiOperation("get", "/health", None, {200: (JSON, HealthAnswer)}),
+    ApiOperation("get", "/ready", None, {200: (JSON, ReadyAnswer), 503: (JSON, NotReadyAnswer)}),
+    ApiOperation(
         "get",
         "/metrics",
         "read",
         {200: (TEXT, MetricsAnswer)},
         (),
-        (in_query("format", "prometheus unless given.", enum=["prometheus", "json"]),),
+        (query_parameter("format", "prometheus unless given.", enum=["prometheus", "json"]),),
     ),
-    Operation("get", "/openapi.json", "read", {200: (JSON, dict[str, Any])}),
+    ApiOperation("get", "/openapi.json", "read", {200: (JSON, dict[str, Any])}),
 )

@@ -5,14 +5,16 @@ from typing import Any
 from crew.journal.query import ID, MAX_USER_ID
 
 
-def in_query(name: str, text: str, *, required: bool = False, **schema: Any) -> dict[str, Any]:
+def query_parameter(
+    name: str, text: str, *, required: bool = False, **schema: Any
+) -> dict[str, Any]:
     """Describe a parameter of the query string; a string unless its schema says otherwise."""
     schema = {"type": "string", **schema}
     place = {"name": name, "in": "query", "required": required}
     return {**place, "description": text, "schema": schema}
 
 
-def in_header(name: str, text: str, **schema: Any) -> dict[str, Any]:
+def header_parameter(name: str, text: str, **schema: Any) -> dict[str, Any]:
     """Describe a header of a request; the same."""
     return {
         "name": name,
@@ -22,14 +24,14 @@ def in_header(name: str, text: str, **schema: Any) -> dict[str, Any]:
     }
 
 
-KEY = in_header(
+KEY = header_parameter(
     "Idempotency-Key",
     "The same request again under its key starts nothing a second time.",
     pattern="^[!#-~]{1,255}$",
 )
 FLAG: dict[str, Any] = {"type": "boolean"}
-DELTAS = in_query("deltas", "Send the text of agents as it is written.", **FLAG)
-TICKET = in_query("ticket", "In place of a token; see POST /api/crew/tickets.")
+DELTAS = query_parameter("deltas", "Send the text of agents as it is written.", **FLAG)
+TICKET = query_parameter("ticket", "In place of a token; see POST /api/crew/tickets.")
 RUN_ID = {
     "name": "run_id",
     "in": "path",
@@ -38,8 +40,8 @@ RUN_ID = {
 }
 LIMIT: dict[str, Any] = {"type": "integer", "minimum": 1, "maximum": 500}
 INBOX_LIMIT = {**LIMIT, "maximum": 100}
-AFTER = in_query("after", "The `next` of the page before.", pattern=ID)
-USER = in_query(
+AFTER = query_parameter("after", "The `next` of the page before.", pattern=ID)
+USER = query_parameter(
     "user_id", "Whose they are; the token's owner unless given.", minLength=1, maxLength=MAX_USER_ID
 )
 CONVERSATION_ID = {

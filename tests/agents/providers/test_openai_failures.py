@@ -12,7 +12,7 @@ import pytest
 from agents import ModelError, ModelReply, ModelRequest
 from agents.config import ModelConfig
 from agents.endpoint import ProviderConfig
-from agents.model import Notice, RequestEnded, ShownMessage
+from agents.model import ModelNotice, RequestEnded, ShownMessage
 from agents.providers.catalog import Catalog
 from agents.tokens import TokenRatios
 from tests.agents.providers.test_openai_chat import SECRET, _ignore, ask, model_at
@@ -191,7 +191,7 @@ async def test_what_is_tried_again(replies: list[bytes], retries: int, asked: in
     answer, received, server = await ask(replies, retries=retries)
     assert isinstance(answer, ModelReply) is good
     assert len(server.asked) == asked
-    assert sum(isinstance(event, Notice) for event in received) == asked - 1
+    assert sum(isinstance(event, ModelNotice) for event in received) == asked - 1
 
 
 async def test_retry_after_is_heeded():
@@ -200,7 +200,7 @@ async def test_retry_after_is_heeded():
         [http(429, {}, "retry-after: 0.2\r\n"), http(200, completion())], retries=1
     )
     assert isinstance(answer, ModelReply)
-    assert any("in 0.2 s" in event.message for event in received if isinstance(event, Notice))
+    assert any("in 0.2 s" in event.message for event in received if isinstance(event, ModelNotice))
 
 
 @pytest.mark.parametrize("said", ["nan", "inf", "-1", "soon", ""])

@@ -6,7 +6,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from crew.backends.conformance.samples import begin, sample_records
+from crew.backends.conformance.samples import begin_run, sample_records
 from crew.backends.postgres.queue import JobQueue
 from crew.backends.postgres.queue_statements import FETCH_JOB, PUT, PUT_AGAIN
 from crew.backends.postgres.schema import prepare, prepare_queue
@@ -34,7 +34,7 @@ async def test_a_new_run_comes_with_its_events(places: tuple[RunStore, JobQueue]
     """As the store has them, so that nobody reads them once more."""
     store, queue = places
     for run_id, events in (("one", 1), ("many", 700)):
-        await begin(store, run_id, events)
+        await begin_run(store, run_id, events)
         await queue.put(run_id, FIRST_EPOCH)
         fetched = await queue.fetch(await queue.manager.register_worker())
         assert fetched.job is not None
@@ -50,7 +50,7 @@ async def test_what_others_may_write_to_does_not(places: tuple[RunStore, JobQueu
     store, queue = places
     worker = await queue.manager.register_worker()
     for run_id, epoch, again in (("again", FIRST_EPOCH, True), ("claimed", FIRST_EPOCH, False)):
-        await begin(store, run_id)
+        await begin_run(store, run_id)
         if run_id == "claimed":
             assert await store.claim(run_id) is not None
         await queue.put(run_id, epoch, again=again)
@@ -67,7 +67,7 @@ async def test_a_row_of_another_version_is_left_to_the_claim(
     """It fails its run, not the worker that would fetch it."""
     store, queue = places
     queue.limit(capacity)
-    await begin(store, "r1")
+    await begin_run(store, "r1")
     async with queue.server.connection() as connection:
         await connection.execute("UPDATE crew_runs SET row = '{}'")
     await queue.put("r1", FIRST_EPOCH)
@@ -85,7 +85,7 @@ async def test_ended_jobs_make_room_for_others(
     queue.limit(capacity)
     worker = await queue.manager.register_worker()
     for run_id in ("r1", "r2"):
-        await begin(store, run_id)
+        await begin_run(store, run_id)
     await queue.put("r1", FIRST_EPOCH)
     first = (await queue.fetch(worker)).job
     assert first is not None
@@ -111,7 +111,7 @@ async def test_no_statement_reads_all_runs(
 ):
     """Also by a plan that was made while there were few, and is kept."""
     store, queue = places
-    await begin(store, "r1")
+    await begin_run(store, "r1")
     await queue.put("r1", FIRST_EPOCH)
     if are_few:
         # and PostgreSQL knows it

@@ -18,7 +18,7 @@ from crew import Answer, Crew, MemoryStore, Query, Runs, load_crew
 from crew.config.errors import ConfigurationError
 from crew.config.yaml_reader import read
 from server.cli.json_schema import FULL, KINDS, schema_of
-from server.http.responses import whole_crew
+from server.http.responses import describe_crew
 from tests.support.crews import ROOT
 from tools.yaml_shape import resolve
 
@@ -128,7 +128,7 @@ def live(thing: Any, seen: frozenset[int] = frozenset()) -> Any:
 
 
 def seen_of(crew: Crew) -> Any:
-    view = whole_crew(crew, prompts=True)
+    view = describe_crew(crew, prompts=True)
     return live(crew), {key: value for key, value in view.items() if key != "limits"}
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from crew import MemoryStore, Runs, SqliteStore
-from crew.backends.conformance.conversations import ID, begin, start
+from crew.backends.conformance.conversations import ID, begin_conversation, start
 from crew.journal.store import RunStore
 from crew.runs.errors import ConversationBusy
 from tests.support.crews import crew_of
@@ -23,7 +23,7 @@ async def test_a_run_of_another_version_does_not_keep_it(store: RunStore, tmp_pa
     crew = crew_of(tmp_path, {"a": {}}, [{"say": "x"}], conversations={})
     async with Runs(crew, store) as runs:
         # its events are such as no version has written
-        await begin(store, "r1", start("r1", 1))
+        await begin_conversation(store, "r1", start("r1", 1))
         with pytest.raises(ConversationBusy):
             await runs.conversations.delete("ann", ID)
         await runs.conversations.delete("ann", ID, cancels=True)

@@ -7,12 +7,12 @@ import pytest
 from crew import Answer, MemoryStore, Query, Runs, load_crew
 from crew.engine.decisions import wrong_decision
 from crew.journal.query import Decision
-from crew.journal.questions import Approval, AskedCall, Question, UnknownOutcome
+from crew.journal.questions import Approval, PendingCall, Question, UnknownOutcome
 from crew.runs.errors import WrongDecision
 from tests.support.crews import write_crew
 from tools import ToolCall
 
-CALLS = (AskedCall("a", ToolCall("1", "pay")),)
+CALLS = (PendingCall("a", ToolCall("1", "pay")),)
 QUESTIONS: dict[str, Question | None] = {
     "words": None,
     "approval": Approval(CALLS),

@@ -18,7 +18,7 @@ from crew.runs.errors import ChangedCall, WrongDecision
 from tests.support.crews import Played, write_crew
 from tools import Tool, ToolContext, VirtualClock, tool
 from tools.definition import Effect
-from tools.forms import Filled, Form, FormsNeeded, Reply
+from tools.forms import Filled, Form, FormReply, FormsNeeded
 
 DAY = {"type": "object", "properties": {"day": {"type": "string"}}, "required": ["day"]}
 SEATS = {"type": "object", "properties": {"seats": {"type": "integer"}}, "required": ["seats"]}
@@ -32,7 +32,7 @@ class Desk:
     def __init__(self, *rounds: tuple[Form, ...]) -> None:
         self.rounds = rounds
         # of each call with a reply
-        self.replies: list[Reply] = []
+        self.replies: list[FormReply] = []
         self.calls = 0
 
     def tool(self, effect: Effect = "once", **settings: Any) -> Tool:
@@ -93,7 +93,7 @@ async def test_a_form_is_filled_in(tmp_path: Path):
         ["approve", "deny"],
     )
     assert told.row.answer == "booked Hue"
-    assert desk.replies == [Reply((Filled(Q, {"day": "Monday"}),), "1")]
+    assert desk.replies == [FormReply((Filled(Q, {"day": "Monday"}),), "1")]
     assert len(told.of("tool_result")) == 1
     # what the tool wants back is nobody else's
     assert '"state"' not in json.dumps(told.events)
@@ -123,7 +123,7 @@ async def test_a_person_says_no(tmp_path: Path):
     """The tool says what follows from it."""
     desk = Desk((Q,))
     told = await run(folder_of(tmp_path), desk.tool(), replace(NO, text="no"))
-    assert desk.replies == [Reply((Filled(Q, None),), "1")]
+    assert desk.replies == [FormReply((Filled(Q, None),), "1")]
     assert told.row.status == "completed"
 
 
@@ -140,7 +140,7 @@ async def test_nobody_answers_in_time(tmp_path: Path, effect: Effect):
     await runs.expire(told.row)
     # the agent reads what the tool makes of it
     assert (await runs.outcome(told.row.run_id)).answer == "booked Hue"
-    assert desk.replies == [Reply((Filled(Q, None),), "1")]
+    assert desk.replies == [FormReply((Filled(Q, None),), "1")]
 
 
 @pytest.mark.parametrize(
@@ -201,7 +201,7 @@ async def test_a_process_that_ends_with_an_answer(tmp_path: Path):
         async with Runs(load_crew(folder, tools=[desk.tool()]), store) as runs:
             (again,) = await runs.recover()
             assert (await again.outcome()).answer == "booked Hue"
-    assert desk.replies == [Reply((Filled(Q, {"day": "Monday"}),), "1")] * 3
+    assert desk.replies == [FormReply((Filled(Q, {"day": "Monday"}),), "1")] * 3
 
 
 async def test_members_of_a_group(tmp_path: Path):

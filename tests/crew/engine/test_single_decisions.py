@@ -12,7 +12,7 @@ from crew import Answer, MemoryStore, Query, Run, Runs, load_crew
 from crew.engine.decisions import wrong_decision
 from crew.journal.events import HandedOff, ParallelStarted, RunStarted, encode_event
 from crew.journal.query import CallDecision
-from crew.journal.questions import Approval, AskedCall, UnknownOutcome
+from crew.journal.questions import Approval, PendingCall, UnknownOutcome
 from crew.journal.rows import Record, RunRow, Write
 from crew.runs.errors import WrongDecision
 from tests.support.crews import write_crew
@@ -173,12 +173,12 @@ async def test_members_of_a_group_may_have_calls_of_one_id(tmp_path: Path):
 )
 def test_each_call_is_decided_once(answer: Answer, said: str):
     """And what is wrong is told."""
-    question = UnknownOutcome((AskedCall("a", BOB), AskedCall("a", EVE)))
+    question = UnknownOutcome((PendingCall("a", BOB), PendingCall("a", EVE)))
     assert wrong_decision(answer, question, {}) == said
 
 
 @pytest.mark.parametrize("decision", ["approve", "deny"])
 def test_one_decision_may_be_for_all(decision: Any):
     """Where it says the same of each."""
-    question = Approval((AskedCall("a", BOB), AskedCall("a", EVE)))
+    question = Approval((PendingCall("a", BOB), PendingCall("a", EVE)))
     assert wrong_decision(Answer(decision=decision), question, {}) is None

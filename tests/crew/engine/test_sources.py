@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from crew import load_crew
-from server.http.responses import whole_crew
+from server.http.responses import describe_crew
 from tests.support.crews import crew_of, play, write_crew
 
 AGENTS = {
@@ -43,6 +43,6 @@ async def test_every_hop_has_its_line(tmp_path: Path):
 def test_the_crew_is_drawn_as_it_runs(tmp_path: Path, seen: str):
     """Members of a group have no ways of their own: what they say leads on from the group."""
     crew = load_crew(write_crew(tmp_path, AGENTS, [{"say": "x"}], routing=ROUTING))
-    sources = {edge["from"] for edge in whole_crew(crew, prompts=False)["routing"]}
+    sources = {edge["from"] for edge in describe_crew(crew, prompts=False)["routing"]}
     expected = {"agents": {"a", "b"}, "groups": {"g"}}[seen]
     assert (sources & expected) == (expected if seen == "groups" else set())

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from crew.backends.conformance.samples import begin, epoch_of, sample_records, sample_row
+from crew.backends.conformance.samples import begin_run, epoch_of, sample_records, sample_row
 from crew.backends.memory import MemoryStore
 from crew.backends.postgres.schema import prepare
 from crew.backends.postgres.server import PostgresServer
@@ -71,7 +71,7 @@ async def test_each_event_comes_once(
 ):
     """Events that join what is known come from their notice, all others from the store."""
     plays, follows = stores
-    await begin(plays, "r1", 9)
+    await begin_run(plays, "r1", 9)
     tail = Tail(SYSTEM_CLOCK, 0)
     for record in RECORDS[:3]:
         tail.add(RunEvent.of_record(record))
@@ -94,7 +94,7 @@ async def test_a_notice_of_what_is_not_stored_changes_nothing(
 ):
     """Nor does one of events of which some are known."""
     plays, follows = stores
-    await begin(plays, "r1", 9)
+    await begin_run(plays, "r1", 9)
     tail = Tail(SYSTEM_CLOCK, 0)
     with following(follows, tail):
         assert await followed(tail, 9) == encoded(RECORDS)
@@ -163,7 +163,7 @@ async def test_what_is_stored_comes_with_its_notice(
 ):
     """So that nobody reads it, unless it is too long."""
     plays, follows = stores
-    await begin(plays, "r1", 3)
+    await begin_run(plays, "r1", 3)
     with follows.watch("r1") as watch:
         await plays.append(Write("r1", RECORDS[3:5], epoch=FIRST_EPOCH))
         async with asyncio.timeout(SECONDS):

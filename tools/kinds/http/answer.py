@@ -85,7 +85,7 @@ class _Decoder:
         return bytes(self._body)
 
 
-def to_text(body: bytes, content_type: str, charset: str | None) -> str:
+def body_text(body: bytes, content_type: str, charset: str | None) -> str:
     """Return a body as the model reads it: text, or its type and size.
 
     Args:

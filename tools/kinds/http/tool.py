@@ -15,7 +15,7 @@ from tools.context import ToolContext
 from tools.definition import Effect, Reach, Tool
 from tools.errors import PermanentError, TemporaryError
 from tools.kinds.http.addresses import Allowance, DeniedError, port_of, require_port
-from tools.kinds.http.answer import KIB, part_of, read_body, to_text
+from tools.kinds.http.answer import KIB, body_text, part_of, read_body
 from tools.kinds.http.connections import Connections
 from tools.kinds.http.request import Request, RequestPlan
 from tools.places import names_in, own_parameters, require_places
@@ -162,7 +162,7 @@ class _HttpCall:
         chunks = response.content.iter_chunked(64 * KIB)
         body = await read_body(chunks, coding, config.max_response_kb * KIB)
         given = response.headers.get("Content-Type", "")
-        text = to_text(body, response.content_type if given else "", response.charset)
+        text = body_text(body, response.content_type if given else "", response.charset)
         expected = config.expect.status
         if status in expected if expected is not None else 200 <= status < 300:
             if config.expect.pointer:

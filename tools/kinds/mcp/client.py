@@ -27,20 +27,20 @@ from pydantic import ValidationError
 
 from tools.context import ToolContext
 from tools.errors import PermanentError
-from tools.forms import Reply
+from tools.forms import FormReply
 from tools.kinds.mcp.definitions import MAX_PAGES, MAX_TOOLS, Definition, SessionEndedError
-from tools.kinds.mcp.door import (
+from tools.kinds.mcp.forms import forms_needed, reply_again, responses_of
+from tools.kinds.mcp.plan import Address, ServerPlan
+from tools.kinds.mcp.results import result_text
+from tools.kinds.mcp.stdio import program
+from tools.kinds.mcp.transport import (
     NOT_REACHED,
     REFUSED,
     SESSION_GONE,
     UNKNOWN_SESSION,
-    Door,
+    AddressTransport,
     is_about_session,
 )
-from tools.kinds.mcp.forms import forms_needed, reply_again, responses_of
-from tools.kinds.mcp.plan import Address, ServerPlan
-from tools.kinds.mcp.results import to_text
-from tools.kinds.mcp.stdio import program
 
 # as the SDKs of servers have it; other errors have this number, too
 SESSION_NOT_FOUND = -32001
@@ -125,7 +125,7 @@ class Link:
                     continue
                 raise _translated(error, context) from error
             if isinstance(result, CallToolResult):
-                return to_text(result, self._plan.max_result_bytes)
+                return result_text(result, self._plan.max_result_bytes)
             # without questions it only wants to be called again
             reply, state = None, result.request_state
             if result.input_requests:
@@ -134,7 +134,7 @@ class Link:
                 if reply is None:
                     raise needed
                 # once: a second time it is not content with the answers
-                forgotten = Reply((), None)
+                forgotten = FormReply((), None)
         raise PermanentError(f"the tool wants to be called again more than {MAX_ROUNDS} times")
 
     async def _request(
@@ -142,7 +142,7 @@ class Link:
         tool: str,
         arguments: dict[str, Any],
         context: ToolContext,
-        reply: Reply | None,
+        reply: FormReply | None,
         state: str | None,
     ) -> CallToolResult | InputRequiredResult:
 
@@ -250,7 +250,7 @@ def _client(
     transport: Any
     if isinstance(reached, Address):
         http = httpx2.AsyncClient(
-            transport=Door(reached, plan.max_result_bytes * 2),
+            transport=AddressTransport(reached, plan.max_result_bytes * 2),
             headers=reached.headers,
             # the deadlines of calls count
             timeout=None,

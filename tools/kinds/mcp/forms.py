@@ -16,7 +16,7 @@ from mcp_types import (
 )
 
 from tools.errors import PermanentError, ToolDefinitionError
-from tools.forms import Form, FormsNeeded, Reply
+from tools.forms import Form, FormReply, FormsNeeded
 from tools.schema import JsonSchema
 
 MAX_FORMS = 20
@@ -75,16 +75,16 @@ def _form_of(key: str, message: str, schema: dict[str, Any], url: str = "") -> F
     return Form(key, message, schema, url, hashlib.sha256(known.encode()).hexdigest())
 
 
-def reply_again(needed: FormsNeeded, reply: Reply | None) -> Reply | None:
+def reply_again(needed: FormsNeeded, reply: FormReply | None) -> FormReply | None:
     """Return the reply to a server that has forgotten its questions and repeats them."""
     if reply is None or [one.form.digest for one in reply.filled] != [
         one.digest for one in needed.forms
     ]:
         return None
-    return Reply(reply.filled, needed.state)
+    return FormReply(reply.filled, needed.state)
 
 
-def responses_of(reply: Reply | None) -> InputResponses | None:
+def responses_of(reply: FormReply | None) -> InputResponses | None:
     """Return what a person has said, as a server takes it."""
     if reply is None:
         return None

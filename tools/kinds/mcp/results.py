@@ -19,7 +19,7 @@ from mcp_types import (
 from tools.errors import PermanentError
 
 
-def to_text(result: CallToolResult, max_bytes: int) -> str:
+def result_text(result: CallToolResult, max_bytes: int) -> str:
     """Return what the model reads: texts by lines, structured content where there are none.
 
     Raises:

@@ -46,7 +46,7 @@ class ServerStatus:
     restarts: int
 
 
-class Server:
+class SharedServer:
     """A server of this process, shared by all revisions of the crew that describe it alike."""
 
     def __init__(self, plan: ServerPlan) -> None:
@@ -242,14 +242,14 @@ class Lease:
         """`key`: by which servers that are described alike are one."""
         self.key, self.plan = key, plan
         # the server, while it is taken
-        self.server: Server | None = None
+        self.server: SharedServer | None = None
 
 
 class Servers:
     """The MCP servers of a process; its public methods are for any thread and event loop."""
 
     def __init__(self) -> None:
-        self._by_key: dict[str, Server] = {}
+        self._by_key: dict[str, SharedServer] = {}
         self._ending: set[asyncio.Task[None]] = set()
         SERVER_LOOP.users.add(self)
 
@@ -323,8 +323,8 @@ class Servers:
             server.users -= 1
         await self._end_unused(lease.key)
 
-    def _get(self, lease: Lease) -> Server:
-        return self._by_key.setdefault(lease.key, Server(lease.plan))
+    def _get(self, lease: Lease) -> SharedServer:
+        return self._by_key.setdefault(lease.key, SharedServer(lease.plan))
 
     def _end_later(self, key: str) -> None:
         def end() -> None:

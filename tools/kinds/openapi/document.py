@@ -67,14 +67,14 @@ class ApiDocument:
         return list(self._operations())
 
     def _operations(self) -> Iterator[Operation]:
-        for path, given in mapping(self.data.get("paths"), "paths").items():
+        for path, given in require_mapping(self.data.get("paths"), "paths").items():
             item = self.follow(given, f"paths.{path}")
-            shared = sequence(item.get("parameters"), f"paths.{path}.parameters")
+            shared = require_sequence(item.get("parameters"), f"paths.{path}.parameters")
             for method in METHODS:
                 if method in item:
                     where = f"paths.{path}.{method}"
-                    data = mapping(item[method], where)
-                    own = sequence(data.get("parameters"), f"{where}.parameters")
+                    data = require_mapping(item[method], where)
+                    own = require_sequence(data.get("parameters"), f"{where}.parameters")
                     yield Operation(method.upper(), path, (*shared, *own), data)
 
     def find(self, name: str) -> Operation:
@@ -103,7 +103,7 @@ class ApiDocument:
             ToolDefinitionError: it is no mapping, or refers to nothing, or in a circle.
         """
         for _ in range(MAX_STEPS):
-            found = mapping(value, where)
+            found = require_mapping(value, where)
             if "$ref" not in found:
                 return found
             value = self.at(found["$ref"])
@@ -135,7 +135,7 @@ def wrong(message: str) -> ToolDefinitionError:
     return ToolDefinitionError(message, "document", "openapi")
 
 
-def mapping(value: Any, where: str) -> Json:
+def require_mapping(value: Any, where: str) -> Json:
     """Return a mapping, {} for nothing; raises ToolDefinitionError for anything else."""
     if value is None:
         return {}
@@ -144,7 +144,7 @@ def mapping(value: Any, where: str) -> Json:
     return value
 
 
-def sequence(value: Any, where: str) -> list[Any]:
+def require_sequence(value: Any, where: str) -> list[Any]:
     """Return a list, [] for nothing; raises ToolDefinitionError for anything else."""
     if value is None:
         return []

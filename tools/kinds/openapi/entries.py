@@ -9,7 +9,7 @@ from tools.config.http import SAFE_METHODS, HttpTool
 from tools.config.openapi import OpenApiTool
 from tools.definition import NOT_IN_NAMES, tool_name
 from tools.errors import ToolDefinitionError
-from tools.kinds.openapi.document import ApiDocument, Json, Operation, mapping, wrong
+from tools.kinds.openapi.document import ApiDocument, Json, Operation, require_mapping, wrong
 from tools.kinds.openapi.schemas import Schemas
 from tools.places import PLACE
 
@@ -210,7 +210,7 @@ def _add_body(parts: _Parts, schemas: Schemas, operation: Operation) -> None:
         return
     where = f"{operation.place}: requestBody"
     body = schemas.document.follow(operation.data["requestBody"], where)
-    content = mapping(body.get("content"), where)
+    content = require_mapping(body.get("content"), where)
     medium = next((one for kind, one in content.items() if JSON_TYPE.match(kind)), None)
     is_required = body.get("required") is True
     if medium is None or operation.method in SAFE_METHODS:
@@ -220,7 +220,7 @@ def _add_body(parts: _Parts, schemas: Schemas, operation: Operation) -> None:
             raise wrong(f"{text}, and none with {', '.join(sorted(SAFE_METHODS))}")
         return
     argument = parts.argument("body", "content")
-    schema = schemas.of(mapping(medium, where).get("schema", {}), where)
+    schema = schemas.of(require_mapping(medium, where).get("schema", {}), where)
     parts.properties[argument] = schema
     parts.body = f"{{{argument}}}"
     if is_required:

@@ -3,7 +3,7 @@
 import re
 from typing import Any
 
-from tools.kinds.openapi.document import ApiDocument, Json, mapping, sequence, wrong
+from tools.kinds.openapi.document import ApiDocument, Json, require_mapping, require_sequence, wrong
 
 # keywords by what stands in them
 OF_NAMES = frozenset({"properties", "patternProperties", "dependentSchemas", "$defs"})
@@ -47,16 +47,16 @@ class Schemas:
         """
         if isinstance(schema, bool):
             return schema
-        given = mapping(schema, where)
+        given = require_mapping(schema, where)
         made: Json = {}
         for key, value in given.items():
             if key == "$ref":
                 made[key] = self._reference(value)
             elif key in OF_NAMES:
-                inner = mapping(value, where)
+                inner = require_mapping(value, where)
                 made[key] = {name: self.of(one, f"{where}.{name}") for name, one in inner.items()}
             elif key in OF_LISTS:
-                made[key] = [self.of(one, where) for one in sequence(value, where)]
+                made[key] = [self.of(one, where) for one in require_sequence(value, where)]
             elif key in OF_ONE:
                 made[key] = self.of(value, f"{where}.{key}")
             elif key not in LEFT_OUT:

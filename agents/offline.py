@@ -7,7 +7,7 @@ from agents.model import EmitModelEvent, ModelReply, ModelRequest
 
 
 @dataclass(frozen=True, slots=True)
-class Unasked:
+class OfflineModel:
     """Has the name of a model, and no answer."""
 
     provider: str

@@ -18,7 +18,7 @@ BURST = 10
 SECONDS = 6.0
 
 
-class Door:
+class Authenticator:
     """Where tokens are shown."""
 
     def __init__(

@@ -38,7 +38,7 @@ SESSION = "mcp-session-id"
 JSON_TYPE = "application/json"
 
 
-class Door(httpx2.AsyncBaseTransport):
+class AddressTransport(httpx2.AsyncBaseTransport):
     """Requests to one address."""
 
     def __init__(self, plan: Address, max_bytes: int) -> None:

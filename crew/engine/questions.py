@@ -12,27 +12,27 @@ from crew.crew import Crew
 from crew.engine.approvals import (
     Agents,
     CallKey,
+    call_without_question,
     decisions_on,
+    find_grantable,
     find_question,
     grants_of,
-    is_asked,
-    may_be_granted,
+    needs_approval,
+    repeated_denials,
     results_of_answer,
-    unasked_call,
-    unasked_denials,
     with_edit,
 )
-from crew.engine.inquiries import find_inquiry
+from crew.engine.form_questions import find_inquiry
 from crew.journal.branches import Branch
 from crew.journal.decided import ApprovedCall
 from crew.journal.errors import StoreError
 from crew.journal.events import Answered, StoredEvent
 from crew.journal.query import Answer
-from crew.journal.questions import AskedCall, Inquiry, Question
+from crew.journal.questions import Inquiry, PendingCall, Question
 from crew.journal.state import RunState
 from crew.journal.store import RunStore
 from tools.approval import ApprovalRule
-from tools.calls import CallAsked, ToolResult
+from tools.calls import QuestionRaised, ToolResult
 from tools.clock import rfc3339
 
 # how often it is tried to keep a grant, and how long after each time
@@ -40,7 +40,7 @@ KEEP_TRIES, KEEP_SECONDS = 60, 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class OpenQuestion:
     """A person has to decide before anything goes on."""
 
     agent: Agent
@@ -56,7 +56,7 @@ class Overdue:
     message: str
 
 
-class Asking:
+class Questions:
     """The questions of one run about its calls."""
 
     def __init__(
@@ -79,11 +79,11 @@ class Asking:
         self.crew, self.state, self.store, self.owner = crew, state, store, owner
         self.record = record
         # what tools ask, until it is a question of the run
-        self._pending: dict[CallKey, CallAsked] = {}
+        self._pending: dict[CallKey, QuestionRaised] = {}
         # the calls that are made now
         self._made: dict[CallKey, ApprovedCall] = {}
 
-    async def tell_answer(self) -> None:
+    async def apply_answer(self) -> None:
         """Record what a person has said, as the first thing that happens after it."""
         state = self.state
         if state.untold is None or state.status != "running":
@@ -107,7 +107,7 @@ class Asking:
                 return True
         return not made
 
-    async def ask(self, branches: Sequence[Branch]) -> Asked | Overdue | None:
+    async def find_open(self, branches: Sequence[Branch]) -> OpenQuestion | Overdue | None:
         """Return what must be decided before the open calls of branches are made; None: nothing.
 
         Records the results of an answer.
@@ -115,7 +115,7 @@ class Asking:
         state, agents = self.state, self.crew.agents
         if isinstance(state.question, Inquiry):
             agent = agents[state.question.calls[0].agent_id]
-            return Asked(agent, state.question, self.until(agent.id))
+            return OpenQuestion(agent, state.question, self.until(agent.id))
         self._made = {
             (branch.agent_id, call_id): one
             for branch in branches
@@ -141,7 +141,7 @@ class Asking:
                 self._record_results(branch, decided)
         else:
             for branch in branches:
-                denied = unasked_denials(branch, agents[branch.agent_id], state)
+                denied = repeated_denials(branch, agents[branch.agent_id], state)
                 self._record_results(branch, denied)
         for branch in branches:
             await self._apply_grants(branch)
@@ -158,10 +158,10 @@ class Asking:
             text = f"{tools} had started when the process ended; whether it acted is not known"
             self.record(Warned("unknown_outcome", text, agent.id, agent.name))
             # what nobody knows is never decided by a clock
-            return Asked(agent, question, None)
-        return Asked(agent, question, self._until(agent, question))
+            return OpenQuestion(agent, question, None)
+        return OpenQuestion(agent, question, self._until(agent, question))
 
-    def hear(self, event: ToolAsked) -> None:
+    def add_question(self, event: ToolAsked) -> None:
         """Record what a tool asks a person before it goes on."""
         self._pending[event.agent_id, event.asked.call.id] = event.asked
 
@@ -206,7 +206,7 @@ class Asking:
         """Approve the open calls of a branch that a person has approved for all runs."""
         agent = self.crew.agents[branch.agent_id]
         open_calls = [call for call in branch.open_calls if (agent.id, call.id) not in self._made]
-        found = [(call, may_be_granted(call, agent, self.state)) for call in open_calls]
+        found = [(call, find_grantable(call, agent, self.state)) for call in open_calls]
         wanted = [(call, tool.definition) for call, tool in found if tool is not None]
         if not wanted:
             return
@@ -229,7 +229,7 @@ class Asking:
 
         None: a person has to decide first.
 
-        Only between one `ask` and the next.
+        Only between one `find_open` and the next.
         """
         await self._apply_grants(branch)
         agent = self.crew.agents[branch.agent_id]
@@ -239,9 +239,9 @@ class Asking:
                 return None
             made = self._made.get((agent.id, call.id))
             if made is None:
-                if is_asked(call, agent, self.state):
+                if needs_approval(call, agent, self.state):
                     return None
-                made = unasked_call(call, branch, agent, self.state)
+                made = call_without_question(call, branch, agent, self.state)
                 self._made[agent.id, call.id] = made
             calls.append(made)
         return calls
@@ -273,7 +273,7 @@ def _first_deadline(rules: Sequence[ApprovalRule]) -> float | None:
     return min((one for one in given if one is not None), default=None)
 
 
-def _rules(question: Question | None, agents: Agents) -> Iterator[tuple[AskedCall, ApprovalRule]]:
+def _rules(question: Question | None, agents: Agents) -> Iterator[tuple[PendingCall, ApprovalRule]]:
     """Yield the calls that a question asks about, and the rules of their tools."""
     for asked in question.calls if question is not None else ():
         agent = agents.get(asked.agent_id)

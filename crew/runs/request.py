@@ -7,7 +7,7 @@ from crew.journal.query import API, IdempotencyKey, Source
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class RunRequest:
     """A request; see `Runs.start`."""
 
     request_id: str = ""

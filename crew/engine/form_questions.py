@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from agents.agent import Agent
-from crew.engine.approvals import Agents, CallKey, shown_call
+from crew.engine.approvals import Agents, CallKey, pending_call
 from crew.journal.branches import Branch
 from crew.journal.query import CallDecision
-from crew.journal.questions import AskingCall, Inquiry
-from tools.calls import CallAsked
+from crew.journal.questions import FormCall, Inquiry
+from tools.calls import QuestionRaised
 from tools.errors import ToolError
 from tools.forms import Form
 from tools.schema import JsonSchema
@@ -20,7 +20,7 @@ from tools.secrets import Secrets
 def find_inquiry(
     branches: Sequence[Branch],
     agents: Agents,
-    pending: Mapping[CallKey, CallAsked],
+    pending: Mapping[CallKey, QuestionRaised],
     secrets: Secrets,
 ) -> tuple[Agent, Inquiry] | None:
     """Find what tools ask about the open calls of some branches, and whose the first call is."""
@@ -32,14 +32,14 @@ def find_inquiry(
     ]
     if not waiting:
         return None
-    asking = []
+    forms = []
     for agent, call, asked in waiting:
-        shown = shown_call(agent, call, secrets)
+        shown = pending_call(agent, call, secrets)
         known = [shown.hash, [[one.message, one.schema, one.url] for one in asked.forms]]
         digest = hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()
         shown = replace(shown, hash=digest, may=Inquiry.usual)
-        asking.append(AskingCall(shown, asked.forms, asked.state))
-    return waiting[0][0], Inquiry(tuple(asking))
+        forms.append(FormCall(shown, asked.forms, asked.state))
+    return waiting[0][0], Inquiry(tuple(forms))
 
 
 def wrong_content(one: CallDecision, form: Form) -> str | None:
