@@ -65,7 +65,7 @@ class Breaking(Around):
                     text = f"{self.name}: {refused}{cause}"
                     raise ModelError("breaker_open", text) from None
                 if not is_waiting:
-                    # or nobody knows why nothing comes
+                    # or it is not known why nothing comes
                     is_waiting = True
                     until = rfc3339(self.clock.now() + timedelta(seconds=left))
                     text = f"{self.name} is waited for until {until}: {refused}{cause}"

@@ -33,7 +33,7 @@ class AgentDelta:
 
 @dataclass(frozen=True, slots=True)
 class AgentResponded:
-    """An agent has spoken: the whole answer, and the calls it makes."""
+    """An agent has answered: the whole answer, and the calls it makes."""
 
     agent_id: str
     agent: str
@@ -70,11 +70,11 @@ class ToolStarted:
     call: ToolCall
     timeout_seconds: float
     once: bool
-    # who has approved it; None: nobody was asked
+    # who has approved it; None: no decision was needed
     approved_by: str | None = None
     # that person has changed its arguments
     edited: bool = False
-    # the id of the grant by which nobody was asked; "" where there is none
+    # the id of the grant that replaced a decision; "" where there is none
     grant: str = ""
 
 
@@ -158,7 +158,7 @@ class ShownBlock:
 
 @dataclass(frozen=True, slots=True)
 class ContextShown:
-    """What an agent is shown in a stretch of its turns, beside its prompt."""
+    """What an agent is shown in a segment of its turns, beside its prompt."""
 
     agent_id: str
     agent: str

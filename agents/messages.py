@@ -9,7 +9,7 @@ from pydantic_core import from_json, to_json
 
 from tools.calls import CallStatus, ToolCall
 
-# in `AgentMessage.extra`: nobody else gets the rest of it
+# in `AgentMessage.extra`: no other provider gets the rest of it
 SOURCE_KEY = "crewline_source"
 
 

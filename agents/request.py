@@ -57,7 +57,7 @@ def prepare_request(
     Args:
         agent: who is to speak.
         history: the run's own messages.
-        context: of the agent, in this stretch.
+        context: of the agent, in this segment.
         loaded: what else it is shown.
         found: the tools that it has found, where it is not shown all.
         window: how much fits, in tokens as we count them.

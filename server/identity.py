@@ -120,7 +120,7 @@ class Proxies:
 
 @dataclass(frozen=True, slots=True)
 class IdentityHeader:
-    """A header in which a proxy names whom it has let in; of no other client."""
+    """A header in which a proxy names the user it has let in; of no other client."""
 
     # in lower case
     header: str

@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 
 Scope = Literal["read", "run", "answer", "hook", "act_as", "admin"]
 SCOPES: tuple[Scope, ...] = get_args(Scope)
-# what a named token may do unless it says otherwise: its own runs, nobody else's
+# what a named token may do unless it says otherwise: its own runs, no others
 OWN_SCOPES: frozenset[Scope] = frozenset({"read", "run", "answer"})
 NAME = r"[A-Za-z0-9._-]{1,64}"
 HEAD = re.compile(rf"({NAME})(?:@([0-9]))?((?:\+(?:{'|'.join(SCOPES)}))*)")
@@ -192,8 +192,8 @@ class Tokens:
         self.given, self.file, self.others = tuple(given), file, others
         self._stamp = self._stamp_of_file()
         self._known = self._read()
-        # of everybody, where none is needed; it signs the tickets then, also after a restart
-        self.nobody = Token(bytes(32), Caller())
+        # of every caller, where none is needed; it signs the tickets then, also after a restart
+        self.anonymous = Token(bytes(32), Caller())
 
     @property
     def are_needed(self) -> bool:
@@ -201,7 +201,7 @@ class Tokens:
         return bool(self.given) or self.file is not None or self.others
 
     def find(self, secret: str) -> Token | None:
-        """Find what is known of a token that somebody shows.
+        """Find what is known of a token that was shown.
 
         None if it is none of ours, or over.
         """
@@ -213,7 +213,7 @@ class Tokens:
 
     def by_id(self, token_id: str) -> Token | None:
         """Return a token by its id; None if it is gone, or over."""
-        known = self._current().values() if self.are_needed else (self.nobody,)
+        known = self._current().values() if self.are_needed else (self.anonymous,)
         found = next((one for one in known if one.id == token_id), None)
         return None if found is None or found.is_over else found
 

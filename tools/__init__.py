@@ -4,7 +4,7 @@ Modules, in reading order: `calls` (the nouns), `context` (what a handler is tol
 `definition` (a tool and its decorator), `approval` (when a person is asked first), `function` (a
 Python function as what a tool does), `schema` (signature to JSON schema, a model's arguments to
 Python values), `schema_types` (what a part of one allows), `executor` (a sequence of calls),
-`deadline` (time left, and for whom), `retry` (which errors are worth another try), `guards` (how
+`deadline` (time left), `retry` (which errors are worth another try), `guards` (how
 many calls may run, and whether the tool works), `dry` (tools that are shown, and not called),
 `search` (tools by what they are for), `toolbox` (a crew's tools by name), `threads` (for handlers
 that block), `running` (the handlers that run now), `output` (what of an output the model is shown),

@@ -11,7 +11,7 @@ KEEP_SECONDS = 4.0
 
 
 class QuietConnector(aiohttp.TCPConnector):
-    """Gives out no connection on which something came that nobody has asked for.
+    """Gives out no connection on which something came that was not requested.
 
     aiohttp looks only whether it is still open; what came late after one answer would be taken for
     the next one, of another tool perhaps. So would a connection that the server has closed while

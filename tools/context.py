@@ -25,11 +25,11 @@ class CallOrigin:
 
     run_id: str = ""
     agent_id: str = ""
-    # the person whom the run is for; its owner where it is for nobody else
+    # the person the run is for; else its owner
     user: str = ""
     # the group in which it speaks, where calls of several agents may have the same id
     group: str | None = None
-    # the name of the token that the run belongs to; "" where nobody has one
+    # the name of the token that the run belongs to; "" where there are none
     owner: str = ""
 
 
@@ -55,7 +55,7 @@ class ToolContext:
         call_id: the call's.
         run_id: the run that it is part of.
         agent_id: the agent that made it.
-        user: the person whom the run is for (`user_id`), else its owner.
+        user: the person the run is for (`user_id`), else its owner.
         owner: the name of the token that the run belongs to, which may act for many users.
         group: in which the agent speaks, if it does.
         facts: what became of the call beside its output.

@@ -139,7 +139,7 @@ def _as_json(arguments: dict[str, Any]) -> dict[str, Any]:
 
 
 def tool_name(prefix: str, words: str) -> str:
-    """Return a name that providers take, of what somebody else calls a tool."""
+    """Return a name that providers take, made from another program's name of a tool."""
     return f"{prefix}{NOT_IN_NAMES.sub('_', words).strip('_')}"[:MAX_NAME_CHARS]
 
 

@@ -22,7 +22,7 @@ def without_effect(tool: Tool, results: Mapping[str, str]) -> Tool:
     if tool.effect == "read":
         return tool
     act = _Shown(tool, results.get(tool.name, NOT_CALLED))
-    # nobody need approve what is not done
+    # what is not done needs no approval
     return replace(tool, act=act, approval=None, guard=None)
 
 

@@ -35,7 +35,7 @@ log = logging.getLogger(__name__)
 
 # Handlers that still run after their deadline; the event loop keeps only weak references to them.
 _abandoned: set["asyncio.Task[str]"] = set()
-NOBODY = CallOrigin()
+NO_ORIGIN = CallOrigin()
 NO_REPLIES: Mapping[str, FormReply] = {}
 
 
@@ -56,7 +56,7 @@ class ToolExecutor:
         calls: Sequence[ToolCall],
         tools: Mapping[str, Tool],
         emit: EmitCallEvent,
-        caller: CallOrigin = NOBODY,
+        caller: CallOrigin = NO_ORIGIN,
         replies: Mapping[str, FormReply] = NO_REPLIES,
     ) -> list[ToolResult]:
         """Run the calls of one answer and return their results in the same order.

@@ -53,12 +53,12 @@ def outcome_of(error: Exception | None, kind: ErrorClass | None, http_status: in
 
 
 class Breaker:
-    """Refuses calls of what does not work, so that nobody waits for it in vain."""
+    """Refuses calls of what does not work, so that no run waits for it in vain."""
 
     def __init__(self, limits: BreakerLimits, clock: Clock) -> None:
         self.limits, self._clock = limits, clock
         self._failures = 0
-        # of the newest failure, in words; "" where nobody says it
+        # of the newest failure, in words; "" where it is not known
         self.reason = ""
         self._open_until: float | None = None
         # one call is made to see whether it works again

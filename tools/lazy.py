@@ -31,7 +31,7 @@ def _module(package: str, name: str) -> ModuleType:
     """Return a module of a package; raises AttributeError."""
     whole, text = f"{package}.{name}", f"module {package!r} has no attribute {name!r}"
     if name.startswith("__"):
-        # asked for by whoever inspects it
+        # requested by what inspects it
         raise AttributeError(text)
     try:
         return importlib.import_module(whole)

@@ -70,7 +70,7 @@ def describe_error(error: Exception, kind: ErrorClass, seconds: float) -> str:
     """Describe what the model reads of a handler's error; `seconds`: the time of the attempt."""
     try:
         text = str(error)
-    except Exception:  # noqa: BLE001 # somebody's __str__ may raise anything
+    except Exception:  # noqa: BLE001 # a user's __str__ may raise anything
         text = ""
     if kind == "timeout":
         return text or f"timed out within {seconds:.3g} s"

@@ -24,7 +24,7 @@ DIALECT = re.compile(
 )
 # where a schema describes properties beside its own
 PARTS = frozenset({"$ref", "allOf", "anyOf", "oneOf", "if", "dependentSchemas"})
-# as texts; more digits than these are read by nobody
+# as texts; more digits than these are not read
 INTEGER = re.compile(r"\s*[+-]?[0-9]{1,4000}\s*")
 NUMBER = re.compile(r"\s*[+-]?([0-9]{1,300}(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,2})?\s*")
 REFERENCE_KEYS = frozenset({"$ref", "$dynamicRef", "$recursiveRef"})
@@ -119,7 +119,7 @@ def _adapter(name: str, fields: dict[str, Any]) -> TypeAdapter[dict[str, Any]]:
     try:
         return TypeAdapter(shape)
     except Exception as error:
-        # pydantic's own errors, and those of somebody's pattern or type
+        # pydantic's own errors, and those of a user's pattern or type
         raise ToolDefinitionError(_no_schema(name, error)) from error
 
 
@@ -139,7 +139,7 @@ def _no_schema(name: str, error: Exception) -> str:
 
 
 class JsonSchema:
-    """A check against a JSON schema that somebody wrote."""
+    """A check against a JSON schema that a user wrote."""
 
     def __init__(self, schema: dict[str, Any]) -> None:
         """Build the check.
@@ -155,7 +155,7 @@ class JsonSchema:
             raise SchemaReferenceError(reference)
         self.parameters = {"type": "object", "properties": {}, **schema}
         self._types = Types(self.parameters)
-        # arguments that nobody described are an error, unless the schema allows them; one that has
+        # arguments that are not described are an error, unless the schema allows them; one that has
         # them in parts of itself describes more than its own properties
         others = "unevaluatedProperties" if schema.keys() & PARTS else "additionalProperties"
         try:
@@ -313,7 +313,7 @@ def require_conditions(rule: ApprovalRule, known: Mapping[str, Any]) -> None:
         known: its arguments, with the schema of each.
 
     Raises:
-        ToolDefinitionError: one is not, or nobody would ever be asked.
+        ToolDefinitionError: one is not, or the rule could never apply.
     """
     for name, condition in (pair for conditions in rule.when for pair in conditions.items()):
         if name in known and not can_hold(condition, known[name]):

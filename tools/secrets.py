@@ -52,7 +52,7 @@ class Secrets:
         try:
             self.add(urlsplit(url).password or "")
         except ValueError:
-            # no address, which somebody else says
+            # no address, which another check reports
             return
 
     def mask(self, text: str) -> str:

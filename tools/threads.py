@@ -39,7 +39,7 @@ async def call_in_thread(function: Callable[[], Any]) -> Any:
         try:
             loop.call_soon_threadsafe(_set_outcome, future, outcome)
         except RuntimeError:
-            # the loop has ended meanwhile, with nobody waiting
+            # the loop has ended meanwhile, without a caller
             return
 
     threading.Thread(target=work, name="crew-tool", daemon=True).start()

@@ -1,4 +1,4 @@
-"""What an agent is shown beside the run's own messages: loaded once for a stretch of its turns."""
+"""What an agent is shown beside the run's own messages: loaded once for a segment of its turns."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
@@ -32,7 +32,7 @@ class LoadedBlock:
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """Of one agent, in one stretch."""
+    """Of one agent, in one segment."""
 
     # what stands before the history, in this order
     before: tuple[LoadedBlock, ...] = ()

@@ -187,7 +187,7 @@ def _openai_address() -> str:
 
 
 def _account_headers() -> Iterator[tuple[str, str]]:
-    """Yield for whom OpenAI counts, by the variables of its own package."""
+    """Yield the account that OpenAI counts for, by the variables of its own package."""
     for header, variable in ACCOUNT_HEADERS.items():
         if value := os.environ.get(variable):
             yield header, value

@@ -40,7 +40,7 @@ class ModelConnections:
             secrets: gets the password of a proxy.
 
         Raises:
-            ProviderError: the environment names a proxy of a kind that is not spoken.
+            ProviderError: the environment names a proxy of a kind that is not supported.
         """
         self.endpoint = endpoint
         self._url = URL(endpoint.url_of(PATH))
@@ -64,7 +64,7 @@ class ModelConnections:
     async def post(self, body: bytes) -> aiohttp.ClientResponse:
         """Ask for a chat completion.
 
-        The answer is not read yet; whoever takes it must `release` it.
+        The answer is not read yet; its receiver must `release` it.
 
         Raises:
             aiohttp.ClientError: there is none.

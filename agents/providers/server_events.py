@@ -20,7 +20,7 @@ END_SECONDS = 0.05
 # at the lines of one event, whether they are whole
 MAX_LOOKS = 100
 DONE = b"[DONE]"
-# what a proxy may have done to an answer, unasked: by coding, the window of zlib
+# what a proxy may have done to an answer by itself: by coding, the window of zlib
 CODINGS = {"gzip": 31, "x-gzip": 31, "deflate": 15}
 RAW_DEFLATE = -15
 

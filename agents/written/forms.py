@@ -84,7 +84,7 @@ def _loose_object(text: str, at: int) -> tuple[Any, int]:
 def _calls_in(document: Any, text: str, tools: Tools) -> list[WrittenCall] | None:
     """Return the calls that a JSON document is.
 
-    None where it is none, or of a tool of somebody else.
+    None where it is none, or of a tool that the agent does not have.
     """
     if isinstance(document, list) and document:
         found = [_calls_in(part, text, tools) for part in document]

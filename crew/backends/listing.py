@@ -17,7 +17,7 @@ def has_status(status: RunStatus) -> str:
 def _is_of_owner(status: RunStatus | None) -> str:
     """Return the condition by which the index of an owner's runs is used, as above.
 
-    Of running and paused ones there are few, whoever has them; those that failed become many.
+    Of running and paused ones there are few; those that failed become many.
     """
     match status:
         case None | "completed":

@@ -55,7 +55,7 @@ class MemoryStore:
         self._records: dict[str, list[Record]] = {}
         self._idempotency: dict[str, IdempotencyRecord] = {}
         self._epochs: dict[str, int] = {}
-        # until when a due pause is given to somebody
+        # until when a due pause is given to one worker
         self._given_until: dict[str, datetime] = {}
         # claims since the newest event, and the number of that event
         self._claims: dict[str, tuple[int, int]] = {}

@@ -35,7 +35,7 @@ class MemoryChores:
 
     def __init__(self) -> None:
         self._chores: dict[tuple[str, str, str], Chore] = {}
-        # that became necessary again while somebody does them
+        # that became necessary again while they are done
         self._again: set[tuple[str, str, str]] = set()
 
     def insert(self, chore: Chore) -> None:

@@ -17,7 +17,7 @@ from crew.config.problems import Problem
 from crew.config.shapes import fields_at, find_shape, inside, placed_elsewhere
 from tools.yaml_shape import BETWEEN_KEYS, Shape
 
-# of one file; nobody reads more, and a hostile one has tens of thousands
+# of one file; more are not read, and a hostile one has tens of thousands
 MAX_PROBLEMS = 1000
 # leaving one thing out may make what holds it wrong: as often as shapes are nested
 MAX_PASSES = 8

@@ -184,7 +184,7 @@ class BehaviorConfig(Shape):
     Calls that wait for a yes are denied then.
     """
     on_wait_timeout: str | None = None
-    """Where to go when nobody has answered in time: an agent or a group; empty: the run ends."""
+    """Where to go when no answer came in time: an agent or a group; empty: the run ends."""
     auto_route: bool = True
     """Go on to the next agent of the list when nothing else says where."""
     is_terminal: bool | None = None

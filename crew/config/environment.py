@@ -132,7 +132,7 @@ def _is_secret(document: Document, path: YamlPath) -> bool:
         return False
     if path[0] != "notify":
         return True
-    # whoever knows the address of a chat may post there
+    # the address of a chat is enough to post there
     data = document.data.get("notify", {}).get(path[1])
     is_chat = isinstance(data, dict) and data.get("kind") == "slack" and path[-1] == "url"
     return is_chat or path[-1] in SECRET_KEYS["notify"] or "headers" in path

@@ -88,7 +88,7 @@ def choose(
         provider: which the file says beside it, if it does.
         provider_url: the same.
         path: where.
-        otherwise: the provider that nobody says.
+        otherwise: the provider where none is named.
     """
     named = models.get(name, UNNAMED)
     known = provider if provider is not None else named.provider

@@ -68,7 +68,7 @@ class Channel(Shape):
     """What every kind has."""
 
     on: Annotated[list[NoticeKind], Field(min_length=1)] = ["pause", "failed", "missed"]
-    """Of what it is told: `pause` (a run waits for a person), `deadline` (nobody has answered in
+    """Of what it is told: `pause` (a run waits for a person), `deadline` (no answer came in
     time), `failed`, `done` (it has ended in any other way), `missed` (a schedule has started no
     run)."""
 
@@ -92,7 +92,7 @@ class SlackChannel(Channel):
     kind: Literal["slack"]
     """How it is told."""
     url: Url
-    """Of the incoming webhook; whoever knows it may post."""
+    """Of the incoming webhook; it is all that is needed to post."""
 
 
 class NtfyChannel(Channel):
@@ -103,7 +103,7 @@ class NtfyChannel(Channel):
     url: Annotated[Url, AfterValidator(_check_topic)]
     """Of the topic: https://ntfy.sh/TOPIC, or a server of your own."""
     token: HeaderValue | None = None
-    """Where the topic is not for everybody."""
+    """Where the topic is not public."""
 
 
 class EmailChannel(Channel):
@@ -122,9 +122,9 @@ class EmailChannel(Channel):
     password: SecretStr | None = None
     """Of this user."""
     sender: Mailbox
-    """From whom."""
+    """The sender."""
     to: Annotated[list[Mailbox], Field(min_length=1, max_length=50)]
-    """To whom."""
+    """The receivers."""
 
     @model_validator(mode="after")
     def _check_password(self) -> Self:

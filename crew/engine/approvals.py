@@ -159,7 +159,7 @@ def find_grantable(call: ToolCall, agent: Agent, state: RunState) -> Tool | None
 def call_without_question(
     call: ToolCall, branch: Branch, agent: Agent, state: RunState
 ) -> ApprovedCall:
-    """Return a call that nobody is asked about now."""
+    """Return a call that needs no decision now."""
     tool = agent.tools.get(call.tool)
     by = None
     # the digest of a tool takes its time, and in most runs nothing is remembered
@@ -198,7 +198,7 @@ def results_of_answer(
         branch: whose calls.
         question: an approval, or about unknown outcomes.
         answer: the person's, or what stands for it.
-        expired: nobody has answered in time.
+        expired: no answer came in time.
         waiting: calls whose own time is not over.
     """
     mine = [

@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 class Contexts:
-    """Of one run: a Context for each stretch of an agent's turns."""
+    """Of one run: a Context for each segment of an agent's turns."""
 
     def __init__(self, state: RunState, store: RunStore, clock: Clock) -> None:
         self.state, self.store, self.clock = state, store, clock

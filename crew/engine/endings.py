@@ -65,7 +65,7 @@ def cut_off(
 ) -> Iterator[ToolReturned]:
     """Yield the results of calls that had started, and are cut off.
 
-    Nobody waits for others any more.
+    Others are no longer awaited.
 
     Args:
         branches: that do not go on.
@@ -110,7 +110,7 @@ def ended_exchange(row: RunRow, state: RunState, crew: Crew) -> ExchangeEnd | No
 def _parts(said: Sequence[Said], answer: str) -> tuple[Said, ...]:
     """Return what was said where it paused.
 
-    A question that nobody has answered is the run's answer.
+    A question without an answer is the run's answer.
     """
     is_open = bool(said) and bool(said[-1].agent_id) and said[-1].text == answer
     return tuple(said[:-1] if is_open else said)

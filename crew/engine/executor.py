@@ -115,7 +115,7 @@ class CrewExecutor:
             self._fail(reason, reason, text)
 
     def warn(self, warning: Warned | Unplayable) -> None:
-        """Record what somebody else has noticed about the run; nothing once it has ended."""
+        """Record what another part has noticed about the run; nothing once it has ended."""
         if self.state.status == "running":
             self._record(warning)
 
@@ -131,7 +131,7 @@ class CrewExecutor:
         if state.group is not None and state.group.ended:
             group = routing.groups[state.group.name]
             answers = state.group.answers
-            self._follow(decide_group(routing, group, answers, state.origin, state.spoken))
+            self._follow(decide_group(routing, group, answers, state.origin, state.visited))
         elif main.agent_id in routing.groups:
             await self._run_group()
         elif main.calls:
@@ -140,7 +140,7 @@ class CrewExecutor:
         elif state.expired:
             self._follow(decide_unanswered(routing, main.agent_id))
         elif main.answer is not None:
-            self._follow(decide(routing, main.agent_id, main.answer, state.spoken))
+            self._follow(decide(routing, main.agent_id, main.answer, state.visited))
         elif not self._is_out_of_rounds():
             await self._turn(main.agent_id).speak(
                 main.history,

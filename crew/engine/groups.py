@@ -144,7 +144,7 @@ class GroupRunner:
             late = all(code == "member_timeout" for code in failed.values())
             text = f"no member of {name} has an answer: {', '.join(in_order)} failed"
             raise GroupFailed("timeout" if late else "model", text)
-        # the calls of those that were late, or that nobody waits for any more
+        # the calls of members that were late, or are no longer awaited
         others = [branch for branch in group.members.values() if branch.answer is None]
         for result in cut_off(others, self.crew, name, f"the group {name} has ended without it"):
             await self.emit(result)

@@ -51,7 +51,7 @@ class OpenQuestion:
 
 @dataclass(frozen=True, slots=True)
 class Overdue:
-    """Nobody has decided in time, and the run must not go on without."""
+    """No decision came in time, and the run must not go on without."""
 
     message: str
 
@@ -157,7 +157,7 @@ class Questions:
             tools = ", ".join(asked.call.tool for asked in question.calls)
             text = f"{tools} had started when the process ended; whether it acted is not known"
             self.record(Warned("unknown_outcome", text, agent.id, agent.name))
-            # what nobody knows is never decided by a clock
+            # an unknown outcome is never decided by a clock
             return OpenQuestion(agent, question, None)
         return OpenQuestion(agent, question, self._until(agent, question))
 

@@ -16,7 +16,7 @@ AuditAction = Literal[
     "refused",
     "wrong_token",
 ]
-# in place of an address: somebody on the machine itself
+# in place of an address: a user of the machine itself
 LOCAL = "local"
 
 

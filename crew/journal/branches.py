@@ -30,7 +30,7 @@ class Branch:
     started_calls: dict[str, bool] = field(default_factory=dict)
     # calls whose arguments a person has changed
     edited_calls: set[str] = field(default_factory=set)
-    # calls that were approved when they last started, by whom, and by which grant
+    # calls that were approved when they last started, with the person and the grant
     approved_by: dict[str, tuple[str, str]] = field(default_factory=dict)
     # calls that a person wants made: until the start of one that must not be made twice, else
     # until its result
@@ -92,7 +92,7 @@ class Branch:
                 continue
             if is_made(asked, question, answer):
                 self.decided[asked.call.id] = self._as_decided(found[0], asked, question, answer)
-                # what nobody knew, a person has answered for
+                # a person has decided on the unknown outcome
                 self.started_calls.pop(asked.call.id, None)
 
     def doubt(self, question: Question) -> None:

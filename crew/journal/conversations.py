@@ -230,7 +230,7 @@ class ConversationLog(Protocol):
         Args:
             owner: whose.
             conversation_id: the conversation.
-            unused_since: only if nobody has used it since then (else "busy").
+            unused_since: only if it has not been used since then (else "busy").
         """
         ...
 

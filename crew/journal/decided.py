@@ -15,11 +15,11 @@ class ApprovedCall:
     """A call as it is made, and who has approved it."""
 
     call: ToolCall
-    # None: nobody was asked
+    # None: no decision was needed
     by: str | None = None
     # with arguments that a person has changed
     edited: bool = False
-    # the grant by which nobody was asked
+    # the grant that replaced a decision
     grant: str = ""
     # what a person has said to what its tool asked
     reply: FormReply | None = None

@@ -40,7 +40,7 @@ DoneReason = Literal[
     "abandoned",
     "no_answer",
 ]
-# by request, or because nobody listens any more
+# by request, or because no client listens any more
 CancelReason = Literal["cancelled", "abandoned"]
 ErrorReason = Literal["timeout", "model", "crashed", "unplayable", "internal"]
 RunStatus = Literal["running", "paused", "completed", "failed", "cancelled"]
@@ -92,7 +92,7 @@ class RunResumed:
     agent: str
     request_id: str
     answer: Answer
-    # nobody answered in time; the answer says so
+    # no answer came in time; the answer says so
     expired: bool = False
     conversation: InConversation = NO_CONVERSATION
 

@@ -217,5 +217,5 @@ def summarised(known: Conversation, summary: Summary, created_at: str) -> Conver
 
 
 def is_used(known: Conversation, unused_since: str | None) -> bool:
-    """Return whether somebody has used a conversation since a time, if there is one."""
+    """Return whether a conversation has been used since a time, if there is one."""
     return unused_since is not None and known.used_at >= unused_since

@@ -20,7 +20,7 @@ class Grant:
     agent_id: str
     # what the arguments must be, all of them but those in `patterns`
     arguments: dict[str, Any]
-    # who gave it: the token's name; "" where nobody has one
+    # the name of the token it came with; "" where there are none
     by: str
     # the run in which it was given
     run_id: str

@@ -74,7 +74,7 @@ class Query:
     deltas: bool = False
     # 0 to 9; where runs wait, higher ones go first
     priority: int = DEFAULT_PRIORITY
-    # whom the run is for; "" for nobody in particular
+    # the person the run is for; "" for none
     user_id: str = ""
     # the conversation that it goes on with; "" for none
     conversation_id: str = ""
@@ -127,7 +127,7 @@ class Answer:
     deltas: bool = False
     # on each call by itself, instead of `decision`
     decisions: tuple[CallDecision, ...] = ()
-    # the name of who gave it; "" where nobody has one
+    # the name of the token it came with; "" where there are none
     by: str = ""
 
     @property

@@ -10,7 +10,7 @@ from crew.journal.events import CancelReason, RunStatus
 from crew.journal.exchanges import ExchangeEnd, ExchangeStart, Refused
 from crew.journal.query import DEFAULT_PRIORITY, SourceKind
 
-# of a run that nobody has claimed since its start
+# of a run that was not claimed since its start
 FIRST_EPOCH = 1
 # of a run's changes, what others are told
 NoticeKind = Literal["pause", "failed", "done", "deadline", "missed"]
@@ -59,7 +59,7 @@ class RunRow:
     priority: int = DEFAULT_PRIORITY
     # of its events, until it last ended or paused
     stored_bytes: int = 0
-    # whom it is for; "" for nobody in particular
+    # the person it is for; "" for none
     user_id: str = ""
     # the conversation that it is an exchange of, and its number there; "" and 0 for none
     conversation_id: str = ""
@@ -178,7 +178,7 @@ class Write:
     run_id: str
     records: Sequence[Record]
     row: RunRow | None = None
-    # the status that the run must have; whoever changes it from that becomes the run's writer
+    # the status that the run must have; the one that changes it becomes the run's writer
     expected: RunStatus | None = None
     # its key must be new
     idempotency: IdempotencyRecord | None = None
@@ -222,7 +222,7 @@ AppendResult = Appended | StatusDiffers | KeyTaken | Refused
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What somebody who looks after a store should know."""
+    """A finding for the operator of a store."""
 
     level: Literal["ok", "note", "warning", "error"]
     text: str

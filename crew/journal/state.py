@@ -73,8 +73,8 @@ class RunState:
     # publish text as it is written
     deltas: bool = False
     handoffs: int = 0
-    # agents that have spoken since the last answer of a person
-    spoken: set[str] = field(default_factory=set)
+    # agents that answered since the last answer of a person
+    visited: set[str] = field(default_factory=set)
     usage: Usage = field(default_factory=Usage)
     # until the newest event that was replayed
     active_seconds: float = 0.0
@@ -84,7 +84,7 @@ class RunState:
     # the number of the newest `pause` event, and the agent that it belongs to
     pause_seq: int | None = None
     paused_agent_id: str = ""
-    # nobody has answered in time, and nothing has followed from it yet
+    # no answer came in time, and nothing has followed from it yet
     expired: bool = False
     # the answer to a question about calls, until those that are not made have their results
     decided: Answer | None = None
@@ -177,7 +177,7 @@ class RunState:
             case AgentResponded():
                 branch.respond(event)
                 self.usage += event.usage
-                self.spoken.add(event.agent_id)
+                self.visited.add(event.agent_id)
                 self.last_answer, self.last_agent = event.content, event.agent_id
             case ToolStarted(once=once):
                 branch.begin_call(event)
@@ -243,7 +243,7 @@ class RunState:
         if not event.expired and not isinstance(self.question, UnknownOutcome):
             # after a person's answer limits and order start anew; a question that only a crash
             # has raised must not change where the run goes
-            self.handoffs, self.spoken, self.main.rounds = 0, set(), 0
+            self.handoffs, self.visited, self.main.rounds = 0, set(), 0
             for branch in self.branches:
                 branch.rounds = 0
         if isinstance(self.question, Inquiry):
@@ -263,7 +263,7 @@ class RunState:
         if event.forked_from:
             self._forget_decisions()
         if self.question is not None and (self.expired or event.forked_from):
-            # nobody decided in time, or not for this run: it is asked again
+            # no decision came in time, or not for this run: the question is repeated
             self.question, self.decided, self.expired = None, None, False
         if self.group is not None and self.group.has_failed:
             self._retry_members(self.group)

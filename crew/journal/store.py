@@ -38,7 +38,7 @@ class RunLog(Protocol):
     """Runs and their events."""
 
     def append(self, write: Write) -> Awaitable[AppendResult]:
-        """Write in one transaction; it is done even if nobody waits for it any more.
+        """Write in one transaction; it is done even if its caller no longer waits.
 
         Raises:
             LostRun: the write's epoch is over, since another process has claimed the run.

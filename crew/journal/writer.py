@@ -30,7 +30,7 @@ log = logging.getLogger(__name__)
 # how long a run waits for a store that cannot be written, and the time between tries
 PATIENCE_SECONDS = 60.0
 RETRY_SECONDS = 0.5
-# how long events that nobody waits for may wait for others
+# how long events that are not awaited may wait for others
 LINGER_SECONDS = 0.002
 
 
@@ -54,7 +54,7 @@ class Idle:
 
 @dataclass(frozen=True, slots=True)
 class Lingering:
-    """Nobody waits for what is recorded: more may come until the timer writes it."""
+    """What is recorded is not awaited: more may come until the timer writes it."""
 
     timer: Timer
 
@@ -109,7 +109,7 @@ class Journal:
             epoch: of the claim by which this process writes the run; None: not yet known.
             active_seconds: of the run so far.
         """
-        # work for the run is done in the run's context, whoever asked for it
+        # work for the run is done in the run's context, not in that of its cause
         self.context = contextvars.copy_context()
         self.context.run(current_run.set, (run_id, request_id))
         self.outlets, self.run_id, self.publish = outlets, run_id, publish

@@ -23,24 +23,24 @@ WHY: dict[str, Why] = {
 }
 
 
-def decide(routing: Routing, agent_id: str, words: str, spoken: Container[str]) -> NextStep:
+def decide(routing: Routing, agent_id: str, words: str, visited: Container[str]) -> NextStep:
     """Return where to go after an agent's answer that calls no tools.
 
     Args:
         routing: the crew's.
         agent_id: who spoke.
         words: the answer.
-        spoken: agents that have spoken since the last answer of a person, this one included.
+        visited: agents that answered since the last answer of a person, this one included.
     """
     found = routing.find_routes(agent_id, words)
-    way = first_transition(routing.rules[agent_id], found, spoken)
-    if way.kind == "pause":
+    transition = first_transition(routing.rules[agent_id], found, visited)
+    if transition.kind == "pause":
         return Pause(agent_id)
-    return _follow(routing, way, agent_id, found)
+    return _follow(routing, transition, agent_id, found)
 
 
 def decide_unanswered(routing: Routing, agent_id: str) -> NextStep:
-    """Return where to go when nobody has answered an agent's pause in time."""
+    """Return where to go when no answer to an agent's pause came in time."""
     target = routing.on_wait_timeout.get(agent_id)
     if target is None:
         return Finish("no_answer", agent_id)
@@ -52,7 +52,7 @@ def decide_group(
     group: Group,
     answers: Mapping[str, str],
     origin: str,
-    spoken: Container[str],
+    visited: Container[str],
 ) -> NextStep:
     """Return where to go after a group: its next agent, a member's signal, or the origin's rules.
 
@@ -62,7 +62,7 @@ def decide_group(
         answers: the members' answers, without those that failed or were cancelled.
         origin: the agent that started the group or, where a member's signal led to it, that
             member.
-        spoken: as for `decide`.
+        visited: as for `decide`.
     """
     if group.next_agent is not None:
         source = routing.source("group", group.name)
@@ -75,8 +75,8 @@ def decide_group(
     for member in group.agents:
         if found[member]:
             return Finish("signal", member)
-    way = first_transition(routing.rules_after_group(origin), (), spoken)
-    step = _follow(routing, way, origin, ())
+    transition = first_transition(routing.rules_after_group(origin), (), visited)
+    step = _follow(routing, transition, origin, ())
     if isinstance(step, Finish):
         return Finish(step.reason, origin, decided=False)
     return step
@@ -100,18 +100,20 @@ def deciding_member(routing: Routing, group: Group, answers: Mapping[str, str]) 
     return None
 
 
-def _follow(routing: Routing, way: Transition, agent_id: str, found: Sequence[Route]) -> NextStep:
-    if way.target is None:
+def _follow(
+    routing: Routing, transition: Transition, agent_id: str, found: Sequence[Route]
+) -> NextStep:
+    if transition.target is None:
         reasons: dict[str, EndReason] = {"signal": "signal", "terminal": "terminal"}
-        return Finish(reasons.get(way.kind, "no_next_agent"), agent_id)
-    if way.route is None:
-        why = WHY[way.kind]
+        return Finish(reasons.get(transition.kind, "no_next_agent"), agent_id)
+    if transition.route is None:
+        why = WHY[transition.kind]
         # the order is that of the list, which names who is next
-        named = way.target if why == "order" else agent_id
-        return _go(routing, way.target, Reason(why, source=routing.source(why, named)))
-    others = tuple(route.signal.text for route in found if route is not way.route)
-    signal, source = way.route.signal.text, way.route.source
-    return _go(routing, way.target, Reason("signal", signal, others, source))
+        named = transition.target if why == "order" else agent_id
+        return _go(routing, transition.target, Reason(why, source=routing.source(why, named)))
+    others = tuple(route.signal.text for route in found if route is not transition.route)
+    signal, source = transition.route.signal.text, transition.route.source
+    return _go(routing, transition.target, Reason("signal", signal, others, source))
 
 
 def _go(routing: Routing, target: str, reason: Reason) -> Handoff | Fork:

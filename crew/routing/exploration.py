@@ -1,8 +1,8 @@
 """Which agents and groups a run can come to, and where the order of the list can lead it.
 
-Where the order leads depends on who has spoken, so the situations that a run can be in are played
-through: who is next, and who has spoken. There are few in most crews; past MAX_SITUATIONS who has
-spoken is left open, and what is found may be more than a run can do (`exact` is False then).
+Where the order leads depends on the visited agents, so the situations that a run can be in are
+played through: the next agent, and those visited. There are few in most crews; past MAX_SITUATIONS
+the visited ones are left open, and what is found may be more than a run can do (`exact` is False).
 """
 
 from collections.abc import Container, Iterator
@@ -24,8 +24,8 @@ class Situation:
     name: str
     # of a group: the agent whose rules decide after it, if nothing else does
     origin: str
-    # agents that have spoken, a bit each by their place in the list; -1: not known
-    spoken: int
+    # visited agents, a bit each by their place in the list; -1: not known
+    visited: int
 
 
 @dataclass(slots=True)
@@ -34,7 +34,7 @@ class Exploration:
 
     # agents that can be the current one, and groups
     reached: set[str] = field(default_factory=set)
-    # by agent or group: where the order leads; None: nobody is left
+    # by agent or group: where the order leads; None: no agent is left
     order_targets: dict[str, set[str | None]] = field(default_factory=dict)
     # by group: the agents whose rules decide after it, if nothing else does
     origins: dict[str, set[str]] = field(default_factory=dict)
@@ -54,7 +54,7 @@ def explore(routing: Routing, start: str) -> Exploration:
 
 
 @dataclass(frozen=True, slots=True)
-class _Spoken:
+class _Visited:
     """The agents of a situation's bits, as the rules ask for them."""
 
     bits: int
@@ -71,7 +71,7 @@ class _Explorer:
         self.places = {agent: place for place, agent in enumerate(routing.agents)}
         self.seen: set[Situation] = set()
         self.open: list[Situation] = []
-        # places of the list that the order can lead on from, where who has spoken is not known
+        # places of the list that the order can lead on from, where the visited agents are not known
         self.passed_places: set[int] = set()
 
     def run(self, start: str) -> Exploration:
@@ -86,10 +86,10 @@ class _Explorer:
                 self._play_agent(situation)
         return self.found
 
-    def _push(self, name: str, origin: str, spoken: int) -> None:
+    def _push(self, name: str, origin: str, visited: int) -> None:
         # who started a group matters only while the group is next
         origin = origin if name in self.routing.groups else ""
-        situation = Situation(name, origin, spoken if self.exact else -1)
+        situation = Situation(name, origin, visited if self.exact else -1)
         if situation in self.seen:
             return
         if self.exact and len(self.seen) >= MAX_SITUATIONS:
@@ -102,48 +102,48 @@ class _Explorer:
 
     def _play_agent(self, situation: Situation) -> None:
         routing, agent = self.routing, situation.name
-        spoken = situation.spoken | self._bit(agent)
+        visited = situation.visited | self._bit(agent)
         if agent in routing.asks:
-            # a person's answer lets everybody speak again
+            # after a person's answer every agent may answer again
             self._push(agent, "", 0)
-        self._play_rules(routing.rules[agent], agent, agent, spoken)
+        self._play_rules(routing.rules[agent], agent, agent, visited)
 
-    def _play_rules(self, rules: tuple[Rule, ...], source: str, origin: str, spoken: int) -> None:
+    def _play_rules(self, rules: tuple[Rule, ...], source: str, origin: str, visited: int) -> None:
         """Push what the rules lead to, up to the first that always applies."""
         for rule in rules:
             if isinstance(rule, OrderRule):
-                if self._play_order(rule, source, origin, spoken):
+                if self._play_order(rule, source, origin, visited):
                     return
                 continue
-            for way in rule.ways(()):
-                if way.kind == "pause":
-                    self._play_pause(origin, spoken)
-                elif way.target is not None:
-                    self._push(way.target, origin, spoken)
+            for transition in rule.transitions(()):
+                if transition.kind == "pause":
+                    self._play_pause(origin, visited)
+                elif transition.target is not None:
+                    self._push(transition.target, origin, visited)
             if not rule.conditional:
                 return
 
-    def _play_pause(self, agent: str, spoken: int) -> None:
+    def _play_pause(self, agent: str, visited: int) -> None:
         self._push(agent, "", 0)
         target = self.routing.on_wait_timeout.get(agent)
         if agent in self.routing.wait_seconds and target is not None:
-            self._push(target, agent, spoken)
+            self._push(target, agent, visited)
 
-    def _play_order(self, rule: OrderRule, source: str, origin: str, spoken: int) -> bool:
+    def _play_order(self, rule: OrderRule, source: str, origin: str, visited: int) -> bool:
         """Return whether the order leads anywhere, for certain."""
         targets = self.found.order_targets.setdefault(source, set())
         if not self.exact:
             targets |= {rule.agents[rule.place] if rule.place < len(rule.agents) else None}
             self._pass_places(rule, origin)
             return False
-        known: Container[str] = _Spoken(spoken, self.places)
-        way = next(rule.ways(known), None)
-        if way is None:
+        known: Container[str] = _Visited(visited, self.places)
+        transition = next(rule.transitions(known), None)
+        if transition is None:
             targets.add(None)
             return False
-        assert way.target is not None, "the order leads to agents"
-        targets.add(way.target)
-        self._push(way.target, origin, spoken)
+        assert transition.target is not None, "the order leads to agents"
+        targets.add(transition.target)
+        self._push(transition.target, origin, visited)
         return True
 
     def _pass_places(self, rule: OrderRule, origin: str) -> None:
@@ -158,18 +158,18 @@ class _Explorer:
         origin = situation.origin
         self.found.origins.setdefault(group.name, set()).add(origin)
         for members in self._answering(group):
-            spoken = situation.spoken
+            visited = situation.visited
             for member in members:
-                spoken |= self._bit(member)
+                visited |= self._bit(member)
             if group.next_agent is not None:
-                self._push(group.next_agent, origin, spoken)
+                self._push(group.next_agent, origin, visited)
                 continue
             for member in members:
                 for route in winnable_in_group(self.routing.routes.get(member, ())):
                     if route.target is not None:
-                        self._push(route.target, member, spoken)
+                        self._push(route.target, member, visited)
             rules = self.routing.rules_after_group(origin)
-            self._play_rules(rules, group.name, origin, spoken)
+            self._play_rules(rules, group.name, origin, visited)
 
     def _answering(self, group: Group) -> Iterator[tuple[str, ...]]:
         """Yield the members that may have answered: any, but at least one."""

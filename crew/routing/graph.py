@@ -12,13 +12,13 @@ from crew.routing.steps import Group
 
 END = "(end)"
 EdgeKind = Literal["signal", "default", "handoff_target", "order", "member", "group", "no_answer"]
-# of the ways to an end without a signal
+# of the transitions to an end without a signal
 END_LABELS = {"terminal": "terminal", "default": "default", "end": "no next", "order": "no next"}
 
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """One way from an agent or a group to another, or to the end."""
+    """One transition from an agent or a group to another, or to the end."""
 
     from_: str
     to: str
@@ -47,7 +47,7 @@ class RoutingGraph:
         """Build the graph."""
         found = explore(routing, entry_point)
         for name in routing.agents:
-            # ways out of agents that nothing leads to are drawn all the same
+            # transitions out of agents that nothing leads to are drawn all the same
             if name not in found.reached:
                 found.order_targets[name] = {_next_in_order(routing, name)}
         edges = tuple(dict.fromkeys(_edges(routing, found)))
@@ -65,7 +65,7 @@ class RoutingGraph:
         )
 
     def unreachable(self) -> list[str]:
-        """Return agents and groups that no way leads to, in the order of crew.yaml."""
+        """Return agents and groups that no transition leads to, in the order of crew.yaml."""
         reached = self.entered | self.members_only()
         return [n for n in (*self.routing.agents, *self.routing.groups) if n not in reached]
 
@@ -110,7 +110,7 @@ class RoutingGraph:
         # a copy: views look every node up again
         entered: nx.DiGraph[str] = nx.DiGraph(self.digraph.subgraph(self.entered))
         if not self.routing.waits:
-            # the order leads only to agents that have not spoken since a person has
+            # the order leads only to agents that were not visited since a person's answer
             entered.remove_edges_from(self._order_only_pairs(entered))
         out = []
         for part in nx.strongly_connected_components(entered):
@@ -127,7 +127,7 @@ class RoutingGraph:
 
 
 def _shortest_cycle(part: "nx.DiGraph[str]", start: str) -> list[str]:
-    # shortest ways from everywhere back to the start: one search along the reversed edges
+    # shortest transitions from everywhere back to the start: one search along the reversed edges
     reverse = part.reverse(copy=False)
     back: dict[str, list[str]] = dict(nx.single_source_shortest_path(reverse, start))
     shortest = min((back[after] for after in part.successors(start)), key=len)
@@ -135,10 +135,10 @@ def _shortest_cycle(part: "nx.DiGraph[str]", start: str) -> list[str]:
 
 
 def _next_in_order(routing: Routing, agent: str) -> str | None:
-    """Return where the order leads from an agent before anybody else has spoken."""
+    """Return where the order leads from an agent before any other was visited."""
     rule = next(rule for rule in routing.rules[agent] if isinstance(rule, OrderRule))
-    way = rule.apply((), (agent,))
-    return None if way is None else way.target
+    transition = rule.apply((), (agent,))
+    return None if transition is None else transition.target
 
 
 def _edges(routing: Routing, found: Exploration) -> Iterator[Edge]:
@@ -179,20 +179,20 @@ def _edges_of_rules(
             if None not in targets:
                 return
             continue
-        for way in rule.ways(()):
-            yield from _edge_of_way(source, way)
+        for transition in rule.transitions(()):
+            yield from _edge_of(source, transition)
         if not rule.conditional:
             return
 
 
-def _edge_of_way(source: str, way: Transition) -> Iterator[Edge]:
-    match way.kind:
+def _edge_of(source: str, transition: Transition) -> Iterator[Edge]:
+    match transition.kind:
         case "pause":
             return
         case "signal":
-            assert way.route is not None, "a signal has its route"
-            yield Edge(source, way.target or END, "signal", way.route.signal.text)
-        case "handoff_target" if way.target is not None:
-            yield Edge(source, way.target, "handoff_target", "target")
+            assert transition.route is not None, "a signal has its route"
+            yield Edge(source, transition.target or END, "signal", transition.route.signal.text)
+        case "handoff_target" if transition.target is not None:
+            yield Edge(source, transition.target, "handoff_target", "target")
         case _:
-            yield Edge(source, way.target or END, "default", END_LABELS[way.kind])
+            yield Edge(source, transition.target or END, "default", END_LABELS[transition.kind])

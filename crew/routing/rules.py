@@ -1,4 +1,4 @@
-"""An agent's ways out: one ordered tuple of rules, by which runs decide and the graph is drawn.
+"""The transitions of an agent: one ordered tuple of rules; runs decide by it, the graph shows it.
 
 The first rule that applies decides. A rule behind an unconditional one never applies: what
 configures it has no effect.
@@ -11,7 +11,7 @@ from typing import ClassVar, Literal
 from crew.routing.signals import Signal, find
 from crew.routing.steps import Group, Why
 
-# an agent's signals are compared with each other up to so many: more than anybody writes
+# an agent's signals are compared with each other up to so many: more than a crew has
 MAX_COMPARED = 500
 WayKind = Literal["signal", "pause", "terminal", "default", "handoff_target", "order", "end"]
 # the key in the YAML that makes a rule
@@ -50,11 +50,11 @@ class SignalRule:
     conditional: ClassVar[bool] = True
     after_group: ClassVar[bool] = False
 
-    def apply(self, found: Sequence[Route], spoken: Container[str]) -> Transition | None:
+    def apply(self, found: Sequence[Route], visited: Container[str]) -> Transition | None:
         """See Rule."""
         return Transition("signal", found[0].target, found[0]) if found else None
 
-    def ways(self, spoken: Container[str]) -> Iterator[Transition]:
+    def transitions(self, visited: Container[str]) -> Iterator[Transition]:
         """See Rule."""
         for route in winnable(self.routes):
             yield Transition("signal", route.target, route)
@@ -65,23 +65,23 @@ class FixedRule:
     """Leads to one place, whatever the answer."""
 
     key: RuleKey
-    way: Transition
+    transition: Transition
     # it also decides after a group that this agent started
     after_group: bool = True
     conditional: ClassVar[bool] = False
 
-    def apply(self, found: Sequence[Route], spoken: Container[str]) -> Transition | None:
+    def apply(self, found: Sequence[Route], visited: Container[str]) -> Transition | None:
         """See Rule."""
-        return self.way
+        return self.transition
 
-    def ways(self, spoken: Container[str]) -> Iterator[Transition]:
+    def transitions(self, visited: Container[str]) -> Iterator[Transition]:
         """See Rule."""
-        yield self.way
+        yield self.transition
 
 
 @dataclass(frozen=True, slots=True)
 class OrderRule:
-    """The next agent of the list that has not spoken, without wrapping round."""
+    """The next agent of the list that was not visited, without wrapping round."""
 
     agents: tuple[str, ...]
     # where the search starts
@@ -90,21 +90,21 @@ class OrderRule:
     conditional: ClassVar[bool] = True
     after_group: ClassVar[bool] = True
 
-    def apply(self, found: Sequence[Route], spoken: Container[str]) -> Transition | None:
+    def apply(self, found: Sequence[Route], visited: Container[str]) -> Transition | None:
         """See Rule."""
-        return next(self.ways(spoken), None)
+        return next(self.transitions(visited), None)
 
-    def ways(self, spoken: Container[str]) -> Iterator[Transition]:
+    def transitions(self, visited: Container[str]) -> Iterator[Transition]:
         """See Rule."""
         for place in range(self.place, len(self.agents)):
-            if self.agents[place] not in spoken:
+            if self.agents[place] not in visited:
                 yield Transition("order", self.agents[place])
                 return
 
 
 # Each has `key`; `conditional` (whether a later rule may apply); `after_group` (whether it applies
-# after a group that the agent started, too); `apply(found, spoken)`, the way it leads, or None;
-# `ways(spoken)`, all ways it can lead.
+# after a group that the agent started, too); `apply(found, visited)`, its transition, or None;
+# `transitions(visited)`, all it can take.
 Rule = SignalRule | FixedRule | OrderRule
 
 
@@ -129,8 +129,8 @@ class Routing:
     on_wait_timeout: Mapping[str, str | None]
     # agents with a tool that a person must approve
     asks: frozenset[str] = frozenset()
-    # where the files say so, as `file:line`: of ways that follow no signal, by why they are taken
-    # and the agent or group whose way it is (of `order`: that it leads to)
+    # where the files say so, as `file:line`: of transitions without a signal, by why they are taken
+    # and the agent or group that they leave (of `order`: that they lead to)
     sources: Mapping[tuple[Why, str], str] = field(default_factory=dict)
     rules: Mapping[str, tuple[Rule, ...]] = field(init=False, repr=False, compare=False)
 
@@ -140,7 +140,7 @@ class Routing:
         object.__setattr__(self, "rules", made)
 
     def source(self, why: Why, name: str) -> str | None:
-        """Return where a way is written that follows no signal; see `sources`."""
+        """Return where a transition is written that follows no signal; see `sources`."""
         return self.sources.get((why, name))
 
     def find_routes(self, agent_id: str, words: str) -> list[Route]:
@@ -181,12 +181,12 @@ def _rules(routing: Routing, agent: str, place: int) -> Iterator[Rule]:
 
 
 def first_transition(
-    rules: Sequence[Rule], found: Sequence[Route], spoken: Container[str]
+    rules: Sequence[Rule], found: Sequence[Route], visited: Container[str]
 ) -> Transition:
-    """Return the way that the first applicable rule leads."""
+    """Return the transition that the first applicable rule leads."""
     for rule in rules:
-        if (way := rule.apply(found, spoken)) is not None:
-            return way
+        if (transition := rule.apply(found, visited)) is not None:
+            return transition
     raise AssertionError("the last rule always applies")
 
 

@@ -1,10 +1,10 @@
 """All runs of a crew: start, resume, follow, cancel, recover, purge.
 
 Modules, in reading order: `runs` (the facade), `starter` (segments start), `resuming` (what a
-paused run goes on with), `request` (for whom),
+paused run goes on with), `request` (who started it),
 `exchanges` (runs of conversations), `conversations` (begun, named, deleted), `chores` (what helpers
 do after runs), `room` (for one more), `forks` (copies that go on by themselves), `claims` (runs
-that nobody plays), `declined` (those that this process cannot play), `cancellation`, `factory`
+that are not played), `declined` (those that this process cannot play), `cancellation`, `factory`
 (what these share), `run` (one segment), `tail` (its newest events), `capacity` (how many at the
 same time, and in which order), `live` (the registry), `remote` (runs of other processes), `reader`
 (what runs publish), `revisions` (the crew of each run), `queue` (the contract), `advance` (what a

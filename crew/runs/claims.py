@@ -1,4 +1,4 @@
-"""Stored runs that nobody plays are claimed: after a crash, by a worker, or only to be ended.
+"""Stored runs that are not played are claimed: after a crash, by a worker, or to be ended.
 
 A run may be what ended its process. So one whose process ended in the middle of a tool call, or
 that was claimed before without progress, is claimed alone: until it gets on, nothing else is.
@@ -46,7 +46,7 @@ class RunClaimer:
         *,
         has_slot: bool = False,
     ) -> Run | None:
-        """Claim a run that nobody plays, and play it; None if it is played, or has ended.
+        """Claim a run that no process plays, and play it; None if it is played, or has ended.
 
         Args:
             run_id: the run.
@@ -223,7 +223,7 @@ class RunClaimer:
             if run is None:
                 return None
             if self.factory.queue is None:
-                # those who follow it must not take it for one that nobody plays any more
+                # those who follow it must not take it for one that is no longer played
                 self.live.left.add(run_id)
             self._tell(run, why)
             run.play()

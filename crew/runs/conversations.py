@@ -34,7 +34,7 @@ PAGE = 200
 
 
 class Conversations:
-    """Those of a store; `user_id` "" is for those of nobody in particular."""
+    """Those of a store; `user_id` "" is for those of no person."""
 
     def __init__(self, store: RunStore, canceller: RunCanceller, reader: RunReader) -> None:
         self.store, self._canceller, self._reader = store, canceller, reader

@@ -93,7 +93,7 @@ class ExchangeStarter:
         begun = await self.starter.begin(run, event, row, None, asked.key, exchange=start)
         run.executor.state.apply(event)
         if begun.waits:
-            # whoever ends the run at work lets it go on
+            # the end of the run at work lets it go on
             self.factory.discard(run)
             if self.factory.queue is None:
                 self.factory.live.in_line.add(run.id)

@@ -112,7 +112,7 @@ class RunFactory:
     def _let_go_on(self, run_id: str, queue: Queue) -> None:
         """Let a run that waited for another one of its conversation go on.
 
-        If this process ends before, a worker finds it. Without a queue whoever started the run
+        If this process ends before, a worker finds it. Without a queue the one that started the run
         looks for its turn.
         """
         putting = asyncio.ensure_future(queue.put(run_id, FIRST_EPOCH))

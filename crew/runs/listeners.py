@@ -27,9 +27,9 @@ SURELY_ANNOUNCED_SECONDS = 2 * ANNOUNCE_SECONDS
 
 @dataclass(slots=True)
 class Listening:
-    """Someone listens to a run."""
+    """A client that listens to a run."""
 
-    # the segment's end was sent, so nobody misses it
+    # the segment's end was sent, so no client misses it
     over: bool = False
 
 
@@ -107,7 +107,7 @@ class Listeners:
 
     def _end_grace(self, run: Run, grace: float) -> None:
         del self._timers[run.id]
-        # the run's next segment, started by somebody else's answer, has its own listeners
+        # the run's next segment, started by another answer, has its own listeners
         if self.runs.live.get(run.id) is run and not self.runs.draining:
             _log_abandoned(run.id, grace)
             run.cancel("abandoned")

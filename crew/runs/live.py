@@ -18,7 +18,7 @@ from tools.clock import Clock
 
 # how often the store is asked where the runs are that others play, even without a notice
 LOOK_SECONDS = 1.0
-# how long the tail of a run that was given to others is kept though nobody follows it
+# how long the tail of a run that was given to others is kept though it has no follower
 EXPECT_SECONDS = 5.0
 
 
@@ -115,7 +115,7 @@ class LiveRuns:
 
     def expect(self, run: Run) -> None:
         """Go on with the tail of a run that others are about to play, before anyone follows it."""
-        # somebody may follow it already
+        # it may have a follower already
         remote = self._tail_after(run.id, run.before) or self._add_tail(run.id, run.tail)
         remote.grace_seconds = run.crew.config.settings.disconnect_grace_seconds
         waiting = ExitStack()

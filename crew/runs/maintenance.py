@@ -1,4 +1,4 @@
-"""What time asks for: pauses that nobody has answered are over, and what is old is purged."""
+"""Work that is due by time: pauses without an answer are over, and what is old is purged."""
 
 import asyncio
 import contextlib
@@ -146,14 +146,14 @@ async def purge_batch(runs: Runs, retention: Retention) -> bool:
     runs.revisions.forget_files()
     audit_before = rfc3339(now - timedelta(days=retention.audit_days))
     await runs.store.grants.purge(rfc3339(now))
-    # of channels that there are no more; others are given up by whoever sends them
+    # of channels that there are no more; others are given up by their sender
     await runs.store.outbox.purge(rfc3339(now - timedelta(hours=KEEP_NOTICES_HOURS)))
     purged = await runs.store.purge(ages) + await runs.store.audit.purge(audit_before)
     return purged > 0
 
 
 async def forget_conversations(runs: Runs) -> bool:
-    """Delete some conversations that nobody has used for long; whether there may be more."""
+    """Delete some conversations that were not used for long; return whether there may be more."""
     settings = runs.crew.config.conversations
     if settings is None or settings.keep_days is None:
         return False

@@ -40,7 +40,7 @@ class Queue(Leases, Protocol):
 
         Args:
             run_id: the run.
-            epoch: that the run is in; whoever claims it must find it there.
+            epoch: that the run is in; a claim must find it there.
             in_seconds: not before.
             again: it was at work before, and goes before those of its priority that were not.
         """

@@ -62,13 +62,13 @@ def source_without_records(row: RunRow, after: int, *, has_more: bool, goes_on: 
         row: of the run, read after the records.
         after: the number of the last event that was read.
         has_more: the store has further events now.
-        goes_on: somebody else plays the run, or will.
+        goes_on: another process plays the run, or will.
     """
     if has_more:
         return Again()
     if row.status != "running":
         return Purged(row) if row.last_seq > after else Over()
-    # one that nobody plays goes on when it is claimed
+    # one that is not played goes on when it is claimed
     return Elsewhere() if goes_on else Over()
 
 
@@ -86,7 +86,7 @@ class RunReader:
         return row
 
     async def pause_of(self, row: RunRow) -> RunEvent | None:
-        """Return the `pause` event that a run waits in; None if it waits for nobody."""
+        """Return the `pause` event that a run waits in; None if it waits for no person."""
         if row.pause_seq is None:
             return None
         records = await self.store.records(row.run_id, row.pause_seq - 1, 1)

@@ -17,7 +17,7 @@ log = logging.getLogger(__name__)
 
 
 class RemoteTail:
-    """Fills a tail with what the store gets, until the segment ends or nobody plays the run."""
+    """Fills a tail with what the store gets, until the segment ends or the run is not played."""
 
     def __init__(
         self,
@@ -32,13 +32,13 @@ class RemoteTail:
             store: has the events.
             run_id: the run.
             tail: to be filled; one that has events already has all that were stored so far.
-            goes_on: whether somebody else plays the run, or will.
+            goes_on: whether another process plays the run, or will.
         """
         self.store, self.run_id, self.tail, self.goes_on = store, run_id, tail, goes_on
         self.users = 0
         # of the run's crew, where this process has started the segment
         self.grace_seconds: float | None = None
-        # nobody plays the run any more
+        # the run is no longer played
         self._ends = False
         # the newest event was found in the store after so many breaks of the notices
         self._found_after = 0

@@ -38,7 +38,7 @@ def resumed_event(
         state: as it is at the pause.
         answer: the person's, or what stands for it.
         request_id: of the request that brings it.
-        expired: nobody has answered in time.
+        expired: no answer came in time.
     """
     agent_id = state.paused_agent_id
     name = crew.name_of(agent_id)

@@ -58,7 +58,7 @@ class Run:
         """Run the loop, in a task of its own."""
         context = self.journal.context
         self._task = asyncio.create_task(self._play(), name=f"run {self.id}", context=context)
-        # its error is logged where it happens, and raised to whoever waits for the outcome
+        # its error is logged where it happens, and raised to who waits for the outcome
         self._task.add_done_callback(lambda task: task.cancelled() or task.exception())
 
     @property

@@ -34,7 +34,7 @@ from crew.runs.starter import RunStarter
 class Runs:
     """A crew's runs, kept in a store; an async context manager.
 
-    The runs belong to this object, not to whoever started or follows them. Leaving it stops those
+    The runs belong to this object, not to who started or follows them. Leaving it stops those
     that still go on and leaves them `running` in the store.
     """
 
@@ -54,8 +54,8 @@ class Runs:
             store: keeps the runs; closed with this object.
             listeners: get every event of every run that is played here.
             queue: gets what is started here; without one, this process plays it.
-            tells: the crew's channels of `notify` are told of runs that are played here; somebody
-                sends what is in the store's outbox.
+            tells: the crew's channels of `notify` are told of runs that are played here; a sender
+                sends what is in the outbox.
         """
         self.store, self.queue, self.listeners = store, queue, listeners
         self.live = LiveRuns(store, crew.clock)
@@ -143,7 +143,7 @@ class Runs:
             request_id: published with the run.
             key: start nothing if a request with this key has started something.
             owner: whose run it is; where runs wait, owners take turns. Up to 64 characters.
-            by: the name of who asks; "" where nobody has one.
+            by: the name of the caller's token; "" where there are none.
             may_answer: the query may answer a pause.
             entry: kept in the audit with the run, whose id it gets.
             source: what starts it.
@@ -186,7 +186,7 @@ class Runs:
         return await self._starter.resume(run_id, answer, asked, may_decide=may_decide)
 
     async def expire(self, row: RunRow) -> None:
-        """Resume a paused run that nobody has answered in time; nothing if somebody has.
+        """Resume a paused run that has no answer in time; do nothing if it has one.
 
         Raises:
             Draining, StoreError, LostConfiguration
@@ -196,7 +196,7 @@ class Runs:
     async def claim(
         self, run_id: str, epoch: int | None = None, opened: Opened | None = None
     ) -> Run | None:
-        """Claim a run that nobody plays, and play it. See `RunClaimer.claim`."""
+        """Claim a run that no process plays, and play it. See `RunClaimer.claim`."""
         return await self._claimer.claim(run_id, epoch, opened)
 
     async def decline(
@@ -280,7 +280,7 @@ class Runs:
     async def cancel(
         self, run_id: str, request_id: str = "", reason: CancelReason = "cancelled"
     ) -> None:
-        """End a run: at once if it is alive here, paused, or played by nobody.
+        """End a run: at once if it is alive here, paused, or not played.
 
         Another process that plays it is asked to end it.
 
@@ -308,7 +308,7 @@ class Runs:
     async def pause_of(self, row: RunRow) -> RunEvent | None:
         """Return the `pause` event that a run waits in.
 
-        None if it waits for nobody. Raises StoreError.
+        None if it waits for no person. Raises StoreError.
         """
         return await self._reader.pause_of(row)
 

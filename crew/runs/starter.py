@@ -143,7 +143,7 @@ class RunStarter:
         return await asyncio.shield(asyncio.ensure_future(resuming))
 
     async def expire(self, row: RunRow) -> None:
-        """Resume a paused run that nobody has answered in time; nothing if somebody has."""
+        """Resume a paused run that has no answer in time; do nothing if it has one."""
         asked = RunRequest(row.request_id)
         resuming = self._resume_locked(row.run_id, no_answer(row), asked, expired=True)
         with contextlib.suppress(NotPaused, UnknownRun):
@@ -213,7 +213,7 @@ class RunStarter:
                 raise await self._refusal(reason, asked.key)
             late = not expired and ends is None and is_over(row, self.store.now())
             if late:
-                # the deadline holds whoever looks first
+                # the deadline holds, wherever it is seen first
                 answer, asked, expired = no_answer(row), RunRequest(row.request_id), True
             is_answer = not expired and ends is None
             wrong = wrong_decision(answer, state.question, crew.agents) if is_answer else None

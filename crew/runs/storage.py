@@ -29,7 +29,7 @@ class Storage:
 
     @property
     def warning(self) -> str:
-        """What somebody should know; "" where there is room."""
+        """Return a warning for the operator; "" where there is room."""
         if not self.max_bytes or self.bytes < TOLD * self.max_bytes:
             return ""
         used, most = self.bytes / GIGABYTE, self.max_bytes / GIGABYTE

@@ -59,7 +59,7 @@ async def play(runs: Runs, asked: Query | Resume | Retry, output: Output) -> Run
     async with runs:
         row = await play_in(runs, asked, output)
         if runs.queue is None and runs.crew.helpers:
-            # nobody else does them
+            # no other process does them
             await Chores(runs).drain()
         return row
 
@@ -86,7 +86,7 @@ async def play_in(runs: Runs, asked: Query | Resume | Retry, output: Output) -> 
                 return row
             started = resumed
     except BaseException:
-        # Ctrl-C while it runs: nobody would see the rest
+        # Ctrl-C while it runs: the rest would not be seen
         if started is not None:
             with anyio.CancelScope(shield=True):
                 await _end(runs, started)

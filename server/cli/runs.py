@@ -104,7 +104,7 @@ def run(
     """Run a crew in the terminal and show its events as they come; asks you at a pause.
 
     Ends with 0 when the run is completed, 1 when it failed, 3 when it is paused, 4 when a limit
-    or somebody ended it, 130 at Ctrl-C, which cancels it.
+    or a request ended it, 130 at Ctrl-C, which cancels it.
 
     Example: [bold]crew run examples/it-support "Kiểm tra máy này"[/]
     """

@@ -194,7 +194,7 @@ def build_app(
 
 
 async def _log_missing_workers(queue: Queue) -> None:
-    """Log when nobody is there to play what is accepted, and when somebody is again."""
+    """Log when no worker is there to play what is accepted, and when one is again."""
     missing, seen = False, True
     while True:
         await asyncio.sleep(LOOK_SECONDS)

@@ -120,7 +120,7 @@ class AccessGuard:
             self._let_in(request, caller, None)
             return None
         if not self.authenticator.tokens.are_needed:
-            token: Token = self.authenticator.tokens.nobody
+            token: Token = self.authenticator.tokens.anonymous
             self._let_in(request, token.caller, token)
             return None
         identity, peer = self.settings.identity, request.scope.get(PEER, "")

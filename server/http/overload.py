@@ -43,7 +43,7 @@ class Overload:
     """How late the event loop of this process is, and how many runs may start for it.
 
     As TCP does: fewer by half when there is too much to do, a few more when there is not.
-    While there are fewer than FEW, nobody is refused, however late the loop is.
+    While there are fewer than FEW, none is refused, however late the loop is.
     """
 
     def __init__(self, refused: Counter, active: Callable[[], int]) -> None:

@@ -1,4 +1,4 @@
-"""How often somebody may do something, and how many streams somebody may have."""
+"""How often a caller may do something, and how many streams one may have."""
 
 import time
 from collections import Counter, OrderedDict

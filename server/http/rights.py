@@ -58,7 +58,7 @@ def needing(scope: Scope, endpoint: Endpoint) -> Endpoint:
 def user_of(request: Request, given: str | None) -> str:
     """Return the user a request is for: the token's owner, or the one an acting token names.
 
-    "" for nobody in particular. Raises HttpProblem.
+    "" for no person. Raises HttpProblem.
     """
     caller = caller_of(request)
     if given is None:

@@ -64,7 +64,7 @@ async def delivery(clock: Clock, public_url: str | None) -> AsyncIterator[Delive
         clock: tells the time to those who check a signature.
         public_url: of the server; without one, messages have no link.
     """
-    # the proxies of the environment are for what leaves the machine; answers are read by nobody
+    # the proxies of the environment are for what leaves the machine; answers are not read
     timeout = aiohttp.ClientTimeout(total=TRY_SECONDS)
     jar = aiohttp.DummyCookieJar()
     async with aiohttp.ClientSession(trust_env=True, timeout=timeout, cookie_jar=jar) as session:

@@ -18,9 +18,9 @@ from tools.clock import rfc3339
 log = logging.getLogger(__name__)
 
 ROUND_SECONDS = 1.0
-# messages to one channel at the same time: one that hangs is in nobody else's way
+# messages to one channel at the same time: one that hangs delays no other
 AT_ONCE = 4
-# nobody else takes a notice meanwhile: longer than a try
+# no other process takes a notice meanwhile: longer than a try
 LEASE_SECONDS = 60.0
 # after the first try that failed, then twice as long each time
 RETRY_SECONDS = 5.0

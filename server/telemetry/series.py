@@ -12,7 +12,7 @@ from prometheus_client.process_collector import ProcessCollector
 
 from crew.journal.conversations import ChoreKind
 
-# a series for the time at which another one began is needed by nobody
+# a series for the time at which another one began is not needed
 disable_created_metrics()  # type: ignore[no-untyped-call] # the package leaves its types out here
 
 # token: a wrong one; connections: too many, of all or of one address; malformed: no request at all

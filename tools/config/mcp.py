@@ -24,7 +24,7 @@ class McpToolConfig(Shape):
     effect: Effect | None = None
     """In place of the entry's."""
     requires_approval: Approval | None = None
-    """In place of the entry's; `false`: nobody is asked."""
+    """In place of the entry's; `false`: no approval is needed."""
     timeout_seconds: Seconds | None = None
     """In place of the entry's."""
 

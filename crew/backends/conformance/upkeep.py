@@ -185,7 +185,7 @@ async def processes_know_of_each_others_listeners(store: RunStore) -> None:
 async def a_watch_is_notified(store: RunStore) -> None:
     """Check that a watch is notified of what others store or publish.
 
-    Of a run's beginning nobody need be: who looks for it finds it. What was stored comes with the
+    A run's beginning need not notify: it is found by looking. What was stored comes with the
     notice, or is read.
     """
     await begin_run(store, "r1")

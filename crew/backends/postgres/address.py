@@ -1,4 +1,4 @@
-"""Where a database is: an operator's URL, and how its server or pooler is spoken to."""
+"""Where a database is: an operator's URL, and how to connect to its server or pooler."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -41,7 +41,7 @@ class DatabaseAddress:
     # without what may be secret in it
     name: str
     # Without prepared statements, each use of a connection is one transaction, so that all of it
-    # reaches the same server process; and nobody listens, since LISTEN needs a session.
+    # reaches the same server process; and there is no LISTEN, which needs a session.
     prepares: bool = True
 
     @classmethod

@@ -1,4 +1,4 @@
-"""What somebody who looks after the server should know: settings that lose or refuse runs."""
+"""Findings for the operator of the server: settings that lose or refuse runs."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

@@ -20,7 +20,7 @@ MIGRATIONS = tuple(
 )
 # of Procrastinate's tables, in order
 QUEUE_MIGRATIONS = sorted(Path(SchemaManager.get_migrations_path()).glob("*.sql"))
-# of the advisory lock under which schemas are changed; any number that nobody else uses
+# of the advisory lock under which schemas are changed; any number that no other program uses
 MIGRATION_LOCK = 0x1A4B7
 
 
@@ -89,7 +89,7 @@ async def _migrate_queue(connection: Connection, found: str) -> None:
             if script.name > found:
                 await connection.execute(script.read_text())
         return
-    # tables that somebody else has made are assumed to be of this version
+    # tables that another program has made are assumed to be of this version
     if await connection.fetchval("SELECT to_regclass('procrastinate_jobs') IS NULL"):
         await connection.execute(SchemaManager.get_schema())
 

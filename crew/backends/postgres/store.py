@@ -94,7 +94,7 @@ class PostgresStore:
         self.grants = PostgresGrants(server)
         self.outbox = PostgresOutbox(server)
         self.schedules = PostgresSchedules(server)
-        # a write is finished, even if nobody waits for it
+        # a write is finished, even if its caller no longer waits
         self._writing: set[asyncio.Task[AppendResult]] = set()
 
     @property
@@ -121,7 +121,7 @@ class PostgresStore:
                     result = await append_events(connection, write, write.epoch)
         if result is None:
             result = await self._written_before(write)
-        # of a new run nobody knows yet
+        # a new run is not known to others yet
         is_known = write.epoch is not None or write.expected is not None
         if isinstance(result, Appended) and is_known:
             events = [record.public for record in write.records]

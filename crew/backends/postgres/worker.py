@@ -211,13 +211,13 @@ class Worker:
             await self._try(self._end_abandoned_jobs())
 
     async def _end_abandoned_jobs(self) -> None:
-        """End jobs that nobody does any more, and queue their runs again."""
+        """End jobs that no worker does any more, and queue their runs again."""
         abandoned = await self._own_abandoned_jobs()
         stalled = await self.manager.get_stalled_jobs(
             task_name=TASK, seconds_since_heartbeat=STALLED_SECONDS
         )
         if stalled and not await self.queue.has_been_there(STALLED_SECONDS):
-            # after it was away nobody's heartbeat is fresh
+            # after it was away no heartbeat is fresh
             stalled = []
         for job in stalled:
             if job.id in self.jobs or job.id in self._ended:

@@ -1,4 +1,4 @@
-"""What somebody who looks after the file should know."""
+"""Findings for the operator of the file."""
 
 import shutil
 from pathlib import Path

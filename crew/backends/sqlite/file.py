@@ -35,7 +35,7 @@ T = TypeVar("T")
 @dataclass(slots=True)
 class _Job:
     work: Callable[[sqlite3.Connection], Any]
-    # who waits for it, if anybody does
+    # who waits for it, if there is one
     loop: asyncio.AbstractEventLoop | None
     future: "asyncio.Future[Any] | None"
     writes: bool
@@ -82,7 +82,7 @@ class SqliteFile:
         self._begins_anew = False
         # the log has, or may have, what was deleted
         self._to_empty = False
-        # whoever has it may use the connection; the event loop never waits for it
+        # its holder may use the connection; the event loop never waits for it
         self._lock = threading.Lock()
         # jobs that the thread has, and has not done; counted by several threads
         self._given = 0
@@ -98,7 +98,7 @@ class SqliteFile:
         writes: bool = False,
         brief: bool = False,
     ) -> "asyncio.Future[T]":
-        """Do some work on the connection, even if nobody waits for it; raises StoreError.
+        """Do some work on the connection, even if its caller no longer waits; raises StoreError.
 
         Args:
             work: is given the connection; it is done again where a shared transaction fails.
@@ -243,7 +243,7 @@ class SqliteFile:
                     self._given -= len(jobs)
             for loop in {job.loop for job in jobs if job.loop is not None}:
                 own = [pair for pair in outcomes if pair[0].loop is loop]
-                # the loop may have ended meanwhile, with nobody waiting
+                # the loop may have ended meanwhile, without a caller
                 with contextlib.suppress(RuntimeError):
                     loop.call_soon_threadsafe(_set_outcomes, own)
         self._connection.close()
@@ -315,7 +315,7 @@ class SqliteFile:
 def _set_outcomes(outcomes: list[tuple[_Job, Any]]) -> None:
     for job, outcome in outcomes:
         if job.future is None or job.future.done():
-            # nobody waits for it, or the one who did was cancelled
+            # it has no caller, or that was cancelled
             continue
         if isinstance(outcome, StoreError):
             job.future.set_exception(outcome)

@@ -33,7 +33,7 @@ class FileLocks:
             # another process has runs; it will see that this one has, too
             self._runs = self._lock("runs", fcntl.LOCK_SH)
             return False
-        # others may share the lock, now that it is known which runs nobody has
+        # others may share the lock, now that it is known which runs are not played
         fcntl.flock(handle, fcntl.LOCK_SH)
         self._runs = handle
         return True

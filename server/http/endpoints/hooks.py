@@ -42,7 +42,7 @@ async def receive(request: Request) -> Response:
     keys = [
         owned_key(caller, f"hook:{name}:{matter.fingerprint}:{one}") for one in (number - 1, number)
     ]
-    # it may have begun just before this stretch of time did
+    # it may have begun just before this period did
     earlier = await runs.store.idempotency_record(keys[0])
     if earlier is not None and await _is_recent(request, earlier.run_id, hook, now):
         return accepted(earlier.run_id, {"Idempotency-Replayed": "true"})

@@ -211,7 +211,7 @@ targets = st.none() | names | st.just("g")
     manual=st.sets(names),
     speaker=names,
     words=st.text(alphabet="[XY]Z ", max_size=12),
-    spoken=st.sets(names),
+    visited=st.sets(names),
 )
 def test_every_answer_leads_somewhere(
     signals: Any,

@@ -18,8 +18,8 @@ from server.tokens import Tokens
 
 def made(tokens: Tokens, until: float) -> str:
     """A ticket that is good until a time, signed as the server signs it."""
-    payload = json.dumps([tokens.nobody.id, None, "n" * 32, int(until)]).encode()
-    return f"{_encode(payload)}.{_encode(_sign(tokens.nobody, payload))}"
+    payload = json.dumps([tokens.anonymous.id, None, "n" * 32, int(until)]).encode()
+    return f"{_encode(payload)}.{_encode(_sign(tokens.anonymous, payload))}"
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def test_a_ticket_ends(left: float, comes_back: bool, is_good: bool):
 def test_a_new_ticket_is_good_for_a_minute():
     """And says who made it."""
     tokens = Tokens()
-    ticket = make_ticket(tokens.nobody, "run1")
+    ticket = make_ticket(tokens.anonymous, "run1")
     caller = read_ticket(tokens, ticket, comes_back=False)
     assert caller is not None
     assert caller.ticket is not None

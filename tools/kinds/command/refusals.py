@@ -53,7 +53,7 @@ def refusals(sandbox: Sandbox, text: str) -> Iterator[str]:
 def _closed_by(sandbox: Sandbox, path: Path, *, is_permission: bool) -> str | None:
     """Return the key, `read` or `write`, that would open a path.
 
-    None: it is open, or to nobody here.
+    None: it is open, or open to no user here.
     """
     if not sandbox.may_read(path) and os.access(path, os.R_OK):
         return "read"

@@ -114,7 +114,7 @@ class _CommandCall:
         argv = fill_argv(config, self.program, arguments)
         stdin = fill_stdin(config, arguments)
         context.begin_sending()
-        # of this call alone; a name that nobody can guess, for its owner only
+        # of this call alone; a name that cannot be guessed, for its owner only
         own = Path(tempfile.mkdtemp(prefix="crew-call-"))
         mark = self.marks.new()
         try:

@@ -59,7 +59,7 @@ class ServerError(Exception):
 
 
 class _Asking:
-    """What a server of the older era asks in the middle of a call: nobody is there to answer."""
+    """What a server of the older era asks in the middle of a call, where no person can answer."""
 
     def __init__(self) -> None:
         # of the calls under way

@@ -1,4 +1,4 @@
-"""mcp.lock.json: the tools of MCP servers as they were when somebody looked at them; pure."""
+"""mcp.lock.json: the tools of MCP servers as they were when a person looked at them; pure."""
 
 import json
 from collections.abc import Iterable, Mapping

@@ -276,7 +276,7 @@ class Servers:
         return await SERVER_LOOP.do(self._call(lease, definition, arguments, context))
 
     def end(self, lease: Lease) -> None:
-        """End a server that was listed in vain, if nobody else uses it."""
+        """End a server that was listed in vain, if it has no other use."""
         SERVER_LOOP.submit(self._release(lease)).result()
 
     async def release(self, lease: Lease) -> None:
@@ -290,7 +290,7 @@ class Servers:
 
     async def _list_tools(self, lease: Lease, *, keeps: bool) -> list[Definition]:
         server = self._get(lease)
-        # it is in use meanwhile: nobody else ends it
+        # it is in use meanwhile: nothing else ends it
         server.users += 1
         try:
             found = await server.list_tools()

@@ -86,7 +86,7 @@ async def program(
         # most programs end when there is no more to read
         writing.cancel()
         await asyncio.wait({writing})
-        # nobody takes what it still says
+        # what it still says is not read
         read_stream.close()
         done, _ = await asyncio.wait({running}, timeout=EXIT_SECONDS)
         if not done:
@@ -139,7 +139,7 @@ class _Lines:
         except ValueError:
             found = ANSWER_ID.search(line)
             if found is None:
-                # a greeting, or what somebody prints: no answer to anything
+                # a greeting, or other output: no answer to anything
                 return
             error = ErrorData(code=PARSE_ERROR, message="its answer cannot be read")
             message = JSONRPCError(jsonrpc="2.0", id=json.loads(found[1]), error=error)
