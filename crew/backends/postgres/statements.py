@@ -1,6 +1,6 @@
 """The SQL of the store."""
 
-from crew.backends.postgres.audit import COLUMNS
+from crew.backends.sql.audit import COLUMNS
 from crew.journal.rows import MAX_PAGE_BYTES, PAGE
 
 EVENTS = """

@@ -8,15 +8,9 @@ from typing import Any
 
 import asyncpg
 
-from crew.backends.listing import select_rows
-from crew.backends.postgres.audit import PostgresAudit
-from crew.backends.postgres.chores import PostgresChores
-from crew.backends.postgres.conversations import PostgresConversations
+from crew.backends.postgres.database import PostgresDatabase
 from crew.backends.postgres.examination import examine, read_state
-from crew.backends.postgres.grants import PostgresGrants
-from crew.backends.postgres.outbox import PostgresOutbox
 from crew.backends.postgres.reading import ROW, opened_of, page_of, run_row
-from crew.backends.postgres.schedules import PostgresSchedules
 from crew.backends.postgres.server import PostgresServer
 from crew.backends.postgres.statements import (
     ANNOUNCE,
@@ -46,6 +40,13 @@ from crew.backends.postgres.writing import (
     idempotency_record,
     is_written,
 )
+from crew.backends.sql.audit import SqlAudit
+from crew.backends.sql.chores import SqlChores
+from crew.backends.sql.conversations import SqlConversations
+from crew.backends.sql.grants import SqlGrants
+from crew.backends.sql.listing import select_rows
+from crew.backends.sql.outbox import SqlOutbox
+from crew.backends.sql.schedules import SqlSchedules
 from crew.journal.errors import StoreError
 from crew.journal.events import CancelReason, RunStatus
 from crew.journal.listing import ALL_RUNS, RunFilter, listed_answer
@@ -88,12 +89,13 @@ class PostgresStore:
     def __init__(self, server: PostgresServer) -> None:
         """`server`: closed with this store."""
         self.server = server
-        self.audit = PostgresAudit(server)
-        self.conversations = PostgresConversations(server)
-        self.chores = PostgresChores(server)
-        self.grants = PostgresGrants(server)
-        self.outbox = PostgresOutbox(server)
-        self.schedules = PostgresSchedules(server)
+        database = PostgresDatabase(server)
+        self.audit = SqlAudit(database)
+        self.conversations = SqlConversations(database)
+        self.chores = SqlChores(database)
+        self.grants = SqlGrants(database)
+        self.outbox = SqlOutbox(database)
+        self.schedules = SqlSchedules(database)
         # a write is finished, even if its caller no longer waits
         self._writing: set[asyncio.Task[AppendResult]] = set()
 

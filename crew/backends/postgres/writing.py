@@ -2,12 +2,7 @@
 
 from dataclasses import replace
 
-from crew.backends.postgres.conversations import (
-    begin_exchange,
-    end_exchange,
-    lock_conversation,
-)
-from crew.backends.postgres.outbox import insert_notices
+from crew.backends.postgres.database import play
 from crew.backends.postgres.reading import ROW
 from crew.backends.postgres.server import Connection
 from crew.backends.postgres.statements import (
@@ -18,7 +13,9 @@ from crew.backends.postgres.statements import (
     KEEP_KEY,
     PLACE,
 )
-from crew.backends.postgres.texts import column_text
+from crew.backends.sql.conversations import begin_exchange, end_exchange, lock_conversation
+from crew.backends.sql.outbox import insert_notices
+from crew.backends.sql.statements import postgres_values
 from crew.journal.conversations import owner_of
 from crew.journal.errors import LostEvents, LostRun
 from crew.journal.exchanges import ExchangeEnd, ExchangeStart, Refused
@@ -43,9 +40,9 @@ async def append_events(connection: Connection, write: Write, epoch: int) -> App
     async with connection.transaction():
         result = await _add(connection, write, epoch)
         if write.notices:
-            await insert_notices(connection, write.notices)
+            await play(connection, insert_notices(write.notices))
         if isinstance(write.exchange, ExchangeEnd):
-            next_run = await end_exchange(connection, write.exchange)
+            next_run = await play(connection, end_exchange(write.exchange))
             return replace(result, next_run=next_run)
         return result
 
@@ -75,7 +72,8 @@ async def begin_segment(connection: Connection, write: Write) -> AppendResult:
     async with connection.transaction():
         if isinstance(write.exchange, ExchangeStart):
             # in the order in which a deletion locks them
-            await lock_conversation(connection, write.exchange)
+            place = (write.exchange.owner, write.exchange.conversation_id)
+            await play(connection, lock_conversation(*place))
         if write.expected is not None:
             before = write.records[0].seq - 1
             found = await connection.fetchrow(f"{PLACE} FOR UPDATE", write.run_id, before)
@@ -94,7 +92,7 @@ async def begin_segment(connection: Connection, write: Write) -> AppendResult:
                 return KeyTaken(taken)
         waits = False
         if isinstance(write.exchange, ExchangeStart):
-            began = await begin_exchange(connection, write.exchange)
+            began = await play(connection, begin_exchange(write.exchange))
             if isinstance(began, Refused):
                 if record is not None:
                     sql = "DELETE FROM crew_idempotency_records WHERE key = $1"
@@ -102,7 +100,7 @@ async def begin_segment(connection: Connection, write: Write) -> AppendResult:
                 return began
             waits = began.waits
         if write.notices:
-            await insert_notices(connection, write.notices)
+            await play(connection, insert_notices(write.notices))
         return replace(await _insert(connection, write, write.row, epoch), waits=waits)
 
 
@@ -139,6 +137,6 @@ def _record_columns(write: Write) -> tuple[list[int], list[str], list[str]]:
 
 def _row_columns(row: RunRow) -> tuple[object, ...]:
     row_json = ROW.dump_json(row, exclude={"answer"}).decode()
-    answer = column_text(row.answer) if row.answer is not None else None
+    (answer,) = postgres_values([row.answer])
     ends = (row.ended_at, row.paused_until, row.last_seq, answer, row.stored_bytes)
     return (row.status, row_json, row.revision, *ends)

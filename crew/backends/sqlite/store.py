@@ -11,19 +11,18 @@ from pathlib import Path
 from pydantic import TypeAdapter
 from pydantic_core import to_json
 
-from crew.backends.listing import has_status, select_rows
-from crew.backends.sqlite.audit import SqliteAudit
-from crew.backends.sqlite.chores import SqliteChores
-from crew.backends.sqlite.conversations import (
-    SqliteConversations,
-)
+from crew.backends.sql.audit import SqlAudit
+from crew.backends.sql.chores import SqlChores
+from crew.backends.sql.conversations import SqlConversations
+from crew.backends.sql.grants import SqlGrants
+from crew.backends.sql.listing import has_status, select_rows
+from crew.backends.sql.outbox import SqlOutbox
+from crew.backends.sql.schedules import SqlSchedules
+from crew.backends.sqlite.database import SqliteDatabase
 from crew.backends.sqlite.examination import examine
 from crew.backends.sqlite.file import SqliteFile
-from crew.backends.sqlite.grants import SqliteGrants
 from crew.backends.sqlite.locks import FileLocks
-from crew.backends.sqlite.outbox import SqliteOutbox
 from crew.backends.sqlite.purging import oldest_end, purge, reach
-from crew.backends.sqlite.schedules import SqliteSchedules
 from crew.backends.sqlite.writing import append, idempotency_record
 from crew.journal.errors import StoreError
 from crew.journal.events import CancelReason, RunStatus
@@ -99,12 +98,13 @@ class SqliteStore:
         self.path, self.clock = path, clock
         self._file = SqliteFile(path)
         self._locks = FileLocks(path)
-        self.audit = SqliteAudit(self._file)
-        self.conversations = SqliteConversations(self._file)
-        self.chores = SqliteChores(self._file)
-        self.grants = SqliteGrants(self._file)
-        self.outbox = SqliteOutbox(self._file)
-        self.schedules = SqliteSchedules(self._file)
+        database = SqliteDatabase(self._file)
+        self.audit = SqlAudit(database)
+        self.conversations = SqlConversations(database)
+        self.chores = SqlChores(database)
+        self.grants = SqlGrants(database)
+        self.outbox = SqlOutbox(database)
+        self.schedules = SqlSchedules(database)
 
     @property
     def failing(self) -> str | None:

@@ -2,9 +2,10 @@
 
 import sqlite3
 
-from crew.backends.sqlite.audit import insert_entry
-from crew.backends.sqlite.conversations import begin_exchange, end_exchange
-from crew.backends.sqlite.outbox import insert_notices
+from crew.backends.sql.audit import insert_entry
+from crew.backends.sql.conversations import begin_exchange, end_exchange
+from crew.backends.sql.outbox import insert_notices
+from crew.backends.sqlite.database import play
 from crew.journal.conversations import owner_of
 from crew.journal.errors import LostEvents, LostRun
 from crew.journal.exchanges import ExchangeEnd, ExchangeStart, Refused
@@ -54,12 +55,12 @@ def append(connection: sqlite3.Connection, write: Write, row_json: str) -> Appen
     waits, next_run = False, None
     match write.exchange:
         case ExchangeStart() as start:
-            began = begin_exchange(connection, start)
+            began = play(connection, begin_exchange(start))
             if isinstance(began, Refused):
                 return began
             waits = began.waits
         case ExchangeEnd() as ended:
-            next_run = end_exchange(connection, ended)
+            next_run = play(connection, end_exchange(ended))
     if record is not None:
         values = (record.key, record.fingerprint, record.run_id, record.before)
         connection.execute("INSERT INTO idempotency_records VALUES (?, ?, ?, ?)", values)
@@ -77,9 +78,9 @@ def append(connection: sqlite3.Connection, write: Write, row_json: str) -> Appen
         columns = (row.status, row_json, row.answer, row.revision, *ends, *of)
         connection.execute(UPSERT_RUN, (run_id, *columns, epoch))
     if write.notices:
-        insert_notices(connection, write.notices)
+        play(connection, insert_notices(write.notices))
     if write.entry is not None:
-        insert_entry(connection, write.entry)
+        play(connection, insert_entry(write.entry))
     return Appended(int(epoch), waits, next_run)
 
 

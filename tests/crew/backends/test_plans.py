@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from crew.backends.listing import has_status, select_rows
+from crew.backends.sql.listing import has_status, select_rows
 from crew.backends.sqlite.purging import (
     OLD_EVENTS,
     OLD_REVISIONS,

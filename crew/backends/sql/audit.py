@@ -2,47 +2,49 @@
 
 from operator import attrgetter
 
-from crew.backends.postgres.server import PostgresServer
+from crew.backends.sql.statements import insert, sql
+from crew.backends.sql.transactions import Database, Steps
 from crew.journal.audit import AuditAction, AuditEntry
 
 # in the order of an AuditEntry
 COLUMNS = "at, action, name, address, run_id, request_id, detail"
 values_of = attrgetter(*COLUMNS.split(", "))
-VALUES = "VALUES ($1, $2, $3, $4, $5, $6, $7)"
-INSERT = f"INSERT INTO crew_audit ({COLUMNS}) {VALUES}"  # ours
-SELECT = f"""
+INSERT = insert("audit", COLUMNS, 1)
+SELECT = sql(f"""
 SELECT {COLUMNS} FROM crew_audit
 WHERE ($1::text IS NULL OR action = $1) AND ($2::text IS NULL OR run_id = $2)
 ORDER BY number DESC LIMIT $3
-"""  # noqa: S608 # ours
-PURGE = """
+""")  # noqa: S608 # ours
+PURGE = sql("""
 DELETE FROM crew_audit WHERE number IN (
     SELECT number FROM crew_audit WHERE at < $1 LIMIT $2 FOR UPDATE SKIP LOCKED
-)
-"""
+) RETURNING 1
+""")
 
 
-class PostgresAudit:
+def insert_entry(entry: AuditEntry) -> Steps[None]:
+    """Keep one, within the transaction of its act."""
+    yield INSERT, values_of(entry)
+
+
+class SqlAudit:
     """See AuditLog."""
 
-    def __init__(self, server: PostgresServer) -> None:
-        self._server = server
+    def __init__(self, database: Database) -> None:
+        self._database = database
 
     async def record(self, entry: AuditEntry) -> None:
         """See AuditLog."""
-        async with self._server.connection(writes=True) as connection:
-            await connection.execute(INSERT, *values_of(entry))
+        await self._database.fetch(INSERT, *values_of(entry), writes=True)
 
     async def entries(
         self, limit: int = 100, action: AuditAction | None = None, run_id: str | None = None
     ) -> list[AuditEntry]:
         """See AuditLog."""
-        async with self._server.connection() as connection:
-            found = await connection.fetch(SELECT, action, run_id, limit)
-        return [AuditEntry(*row) for row in found]
+        return [
+            AuditEntry(*row) for row in await self._database.fetch(SELECT, action, run_id, limit)
+        ]
 
     async def purge(self, before: str, limit: int = 1000) -> int:
         """See AuditLog."""
-        async with self._server.connection(writes=True) as connection:
-            done: str = await connection.execute(PURGE, before, limit)
-        return int(done.rpartition(" ")[2])
+        return len(await self._database.fetch(PURGE, before, limit, writes=True))

@@ -1,0 +1,71 @@
+"""Chores that wait, in the database of a store."""
+
+from collections.abc import Sequence
+
+from crew.backends.sql.statements import sql
+from crew.backends.sql.transactions import Database, Steps
+from crew.journal.conversations import Chore, ChoreKind
+
+ADD = sql("""
+INSERT INTO crew_chores (kind, owner, key, due_at) VALUES ($1, $2, $3, $4)
+ON CONFLICT (kind, owner, key) DO UPDATE SET again = crew_chores.attempts > 0,
+    due_at = CASE WHEN crew_chores.attempts = 0 THEN excluded.due_at ELSE crew_chores.due_at END
+""")
+IS_DUE = sql("SELECT 1 FROM crew_chores WHERE due_at <= $1 LIMIT 1")
+TAKE = sql("""
+UPDATE crew_chores SET due_at = $1, attempts = attempts + 1 WHERE (kind, owner, key) IN (
+    SELECT kind, owner, key FROM crew_chores WHERE due_at <= $2
+    ORDER BY due_at LIMIT $3 FOR UPDATE SKIP LOCKED
+) RETURNING kind, owner, key, due_at, attempts
+""")
+SAME = "kind = $1 AND owner = $2 AND key = $3 AND attempts = $4 AND due_at = $5"
+POSTPONE = sql(f"UPDATE crew_chores SET due_at = $6 WHERE {SAME}")  # noqa: S608 # ours
+REPEAT = sql(
+    "UPDATE crew_chores SET due_at = $6, attempts = 0, again = false"  # noqa: S608 # ours
+    f" WHERE {SAME} AND (again OR $7)"
+)
+DELETE = sql(f"DELETE FROM crew_chores WHERE {SAME}")  # noqa: S608 # ours
+COUNT = sql("SELECT kind, count(*) FROM crew_chores GROUP BY kind")
+
+
+def insert_chores(chores: Sequence[Chore]) -> Steps[None]:
+    """Keep them, within a transaction."""
+    for one in chores:
+        yield ADD, (one.kind, one.owner, one.key, one.due_at)
+
+
+class SqlChores:
+    """See ChoreLog."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def take(self, now: str, until: str, limit: int) -> list[Chore]:
+        """See ChoreLog."""
+        # a look first: most of the time nothing is due, and a write waits for the disk
+        if not await self._database.fetch(IS_DUE, now):
+            return []
+        found = await self._database.fetch(TAKE, until, now, limit, writes=True)
+        return [Chore(*one) for one in found]
+
+    async def postpone(self, chore: Chore, until: str) -> None:
+        """See ChoreLog."""
+        await self._database.fetch(POSTPONE, *_key(chore), until, writes=True)
+
+    async def finish(self, chore: Chore, now: str, *, more: bool = False) -> None:
+        """See ChoreLog."""
+
+        def work() -> Steps[None]:
+            yield REPEAT, (*_key(chore), now, more)
+            yield DELETE, _key(chore)
+
+        await self._database.transact(work)
+
+    async def counts(self) -> dict[ChoreKind, int]:
+        """See ChoreLog."""
+        return {kind: int(count) for kind, count in await self._database.fetch(COUNT)}
+
+
+def _key(chore: Chore) -> tuple[object, ...]:
+    """Return what makes it the one that was taken."""
+    return (chore.kind, chore.owner, chore.key, chore.attempts, chore.due_at)

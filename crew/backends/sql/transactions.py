@@ -1,0 +1,32 @@
+"""What a database does for a role: transactions, written once as steps.
+
+A step is a statement with its values, and gets the rows that it finds. SQLite plays the steps in
+one go, PostgreSQL waits for each.
+"""
+
+from collections.abc import Callable, Generator, Sequence
+from typing import Any, Protocol, TypeVar
+
+from crew.backends.sql.statements import Statement
+
+T = TypeVar("T")
+# each a sequence of values
+Rows = list[Any]
+Step = tuple[Statement, Sequence[Any]]
+Steps = Generator[Step, Rows, T]
+
+
+class Database(Protocol):
+    """Plays the steps of a role. Its methods raise StoreError."""
+
+    async def fetch(self, statement: Statement, *values: Any, writes: bool = False) -> Rows:
+        """Do one statement, and return its rows."""
+        ...
+
+    async def transact(self, make: Callable[[], Steps[T]]) -> T:
+        """Play steps in one transaction; `make`: begins them, again where they are played again."""
+        ...
+
+    async def forget_deleted(self) -> None:
+        """Remove what was deleted from files that still have it."""
+        ...
