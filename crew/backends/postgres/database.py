@@ -28,7 +28,9 @@ class PostgresDatabase:
     def __init__(self, server: PostgresServer) -> None:
         self._server = server
 
-    async def fetch(self, statement: Statement, *values: Any, writes: bool = False) -> Rows:
+    async def fetch(
+        self, statement: Statement, *values: Any, writes: bool = False, brief: bool = False
+    ) -> Rows:
         """See Database."""
         async with self._server.connection(writes=writes) as connection:
             rows: Rows = await connection.fetch(statement.postgres, *postgres_values(values))

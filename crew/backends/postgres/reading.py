@@ -1,22 +1,15 @@
 """How rows of the database become rows of runs and pages of events."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import asyncpg
-from pydantic import TypeAdapter
 
-from crew.journal.rows import PAGE, Opened, Page, Record, RunRow
+from crew.backends.sql.runs import run_row
+from crew.journal.rows import PAGE, Opened, Page, Record
 
-ROW: TypeAdapter[RunRow] = TypeAdapter(RunRow)
 # as statements name them
 Found = Sequence[Mapping[str, Any] | asyncpg.Record]
-
-
-def run_row(text: str, answer: str | None) -> RunRow:
-    """Return a run's row, with its answer."""
-    return replace(ROW.validate_json(text), answer=answer)
 
 
 def page_of(found: Found, limit: int) -> Page:

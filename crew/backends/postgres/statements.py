@@ -59,18 +59,6 @@ FROM (SELECT coalesce(max(seq), 0) AS seq FROM crew_events WHERE run_id = $1) AS
 WHERE run_id = $1 AND status = 'running' AND epoch = coalesce($2, epoch)
 RETURNING row, epoch, claims
 """  # noqa: S608 # made of texts of ours
-RELEASE = """
-UPDATE crew_runs SET claims = claims - 1 WHERE run_id = $1 AND epoch = $2 AND claims > 0
-"""
-CLAIMS = """
-SELECT run_id, claims FROM crew_runs AS run WHERE run_id = ANY($1) AND claims > 0
-    AND NOT EXISTS (SELECT FROM crew_events WHERE run_id = run.run_id AND seq > claimed_seq)
-"""
-NEWEST = """
-SELECT run_id, status,
-    greatest(purged_seq, (SELECT max(seq) FROM crew_events WHERE run_id = run.run_id)) AS seq
-FROM crew_runs AS run WHERE run_id = ANY($1)
-"""
 # their sizes are known without reading them
 NEXT = """
 SELECT seq, public, event, row_number() OVER (ORDER BY seq) AS place, count(*) OVER () AS found,
@@ -112,10 +100,6 @@ KEEP_KEY = """
 INSERT INTO crew_idempotency_records VALUES ($1, $2, $3, $4)
 ON CONFLICT DO NOTHING RETURNING 1
 """
-KEEP_REVISION = """
-INSERT INTO crew_revisions VALUES ($1, $2, $3)
-ON CONFLICT (revision) DO UPDATE SET kept_at = greatest(crew_revisions.kept_at, excluded.kept_at)
-"""
 # another process may purge at the same time: the rows that it has locked are skipped
 OLD_RUNS = "SELECT run_id FROM crew_runs WHERE ended_at < $1 LIMIT $2 FOR UPDATE SKIP LOCKED"
 OLD_EVENTS = """
@@ -142,9 +126,6 @@ SELECT max(ended_at) FROM (
 """
 OLDEST_END_WITH_EVENTS = OLDEST_END.format("last_seq - purged_seq > 0")
 OLDEST_END_OF_ALL = OLDEST_END.format("true")
-STORED_BYTES = """
-SELECT coalesce(sum(bytes), 0)::bigint FROM crew_runs WHERE owner = $1 AND bytes > 0
-"""
 # what is left of a run's events takes a part of its bytes
 PURGED = """
 UPDATE crew_runs SET purged_seq = greatest(purged_seq, $2),

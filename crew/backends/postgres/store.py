@@ -10,16 +10,13 @@ import asyncpg
 
 from crew.backends.postgres.database import PostgresDatabase
 from crew.backends.postgres.examination import examine, read_state
-from crew.backends.postgres.reading import ROW, opened_of, page_of, run_row
+from crew.backends.postgres.reading import opened_of, page_of
 from crew.backends.postgres.server import PostgresServer
 from crew.backends.postgres.statements import (
     ANNOUNCE,
     CLAIM,
-    CLAIMS,
     DUE_PAUSES,
     HAS_LISTENERS,
-    KEEP_REVISION,
-    NEWEST,
     OLD_EVENTS,
     OLD_LISTENERS,
     OLD_REVISIONS,
@@ -30,36 +27,22 @@ from crew.backends.postgres.statements import (
     PURGED,
     REACH,
     RECORDS,
-    RELEASE,
-    STORED_BYTES,
     SURPLUS_EVENTS,
 )
 from crew.backends.postgres.writing import (
     append_events,
     begin_segment,
-    idempotency_record,
     is_written,
 )
-from crew.backends.sql.audit import SqlAudit
-from crew.backends.sql.chores import SqlChores
-from crew.backends.sql.conversations import SqlConversations
-from crew.backends.sql.grants import SqlGrants
-from crew.backends.sql.listing import select_rows
-from crew.backends.sql.outbox import SqlOutbox
-from crew.backends.sql.schedules import SqlSchedules
+from crew.backends.sql.runs import RUN_ROW, SqlRuns
 from crew.journal.errors import StoreError
-from crew.journal.events import CancelReason, RunStatus
-from crew.journal.listing import ALL_RUNS, RunFilter, listed_answer
 from crew.journal.rows import (
     MAX_PAGE_BYTES,
     PAGE,
     Appended,
     AppendResult,
-    Cancellation,
     Claim,
     Finding,
-    IdempotencyRecord,
-    Newest,
     Opened,
     Page,
     PurgeAges,
@@ -71,17 +54,9 @@ from crew.journal.watch import Watch
 
 # of a process's queue, besides the store's
 QUEUE_CONNECTIONS = 2
-TESTS = {
-    "owner": "owner = {}",
-    "agent_id": "row::json ->> 'agent_id' = {}",
-    "source": "row::json ->> 'source' = {}",
-    "text": "position(crew_casefold({}) in crew_casefold(row::json ->> 'query')) > 0",
-    "since": "(row::json ->> 'started_at') COLLATE \"C\" >= {}",
-    "until": "(row::json ->> 'started_at') COLLATE \"C\" < {}",
-}
 
 
-class PostgresStore:
+class PostgresStore(SqlRuns):
     """Keeps runs in a database; see `prepare` of `schema`."""
 
     shared = True
@@ -89,13 +64,7 @@ class PostgresStore:
     def __init__(self, server: PostgresServer) -> None:
         """`server`: closed with this store."""
         self.server = server
-        database = PostgresDatabase(server)
-        self.audit = SqlAudit(database)
-        self.conversations = SqlConversations(database)
-        self.chores = SqlChores(database)
-        self.grants = SqlGrants(database)
-        self.outbox = SqlOutbox(database)
-        self.schedules = SqlSchedules(database)
+        super().__init__(PostgresDatabase(server))
         # a write is finished, even if its caller no longer waits
         self._writing: set[asyncio.Task[AppendResult]] = set()
 
@@ -144,58 +113,7 @@ class PostgresStore:
             found = await connection.fetchrow(CLAIM, run_id, epoch)
         if found is None:
             return None
-        return Claim(ROW.validate_json(found["row"]), found["epoch"], found["claims"])
-
-    async def release(self, run_id: str, epoch: int) -> None:
-        """See RunLog."""
-        await self._execute(RELEASE, run_id, epoch)
-
-    async def claims(self, run_ids: Sequence[str]) -> dict[str, int]:
-        """See RunLog."""
-        async with self.server.connection() as connection:
-            return {one["run_id"]: one["claims"] for one in await connection.fetch(CLAIMS, run_ids)}
-
-    async def request_cancellation(self, run_id: str, reason: CancelReason) -> None:
-        """See Cancellations."""
-        sql = "UPDATE crew_runs SET to_cancel = $2 WHERE run_id = $1"
-        await self._execute(sql, run_id, reason)
-
-    async def cancellations(self, limit: int = 500) -> list[Cancellation]:
-        """See Cancellations."""
-        sql = "SELECT row, to_cancel FROM crew_runs WHERE to_cancel IS NOT NULL"
-        sql = f"{sql} AND ended_at IS NULL ORDER BY run_id DESC LIMIT $1"
-        async with self.server.connection() as connection:
-            found = await connection.fetch(sql, limit)
-        return [Cancellation(ROW.validate_json(row), reason) for row, reason in found]
-
-    async def row(self, run_id: str) -> RunRow | None:
-        """See RunLog."""
-        sql = "SELECT row, answer FROM crew_runs WHERE run_id = $1"
-        async with self.server.connection() as connection:
-            found = await connection.fetchrow(sql, run_id)
-        return run_row(found["row"], found["answer"]) if found else None
-
-    async def rows(
-        self,
-        wanted: RunFilter = ALL_RUNS,
-        limit: int = 50,
-        after: str | None = None,
-        *,
-        oldest_first: bool = False,
-    ) -> list[RunRow]:
-        """See RunLog."""
-        sql, values = select_rows(
-            "crew_runs", TESTS, "$", wanted, limit, after, oldest_first=oldest_first
-        )
-        async with self.server.connection() as connection:
-            found = await connection.fetch(sql, *values)
-        return [run_row(row, listed_answer(answer)) for row, answer in found]
-
-    async def count(self, status: RunStatus) -> int:
-        """See RunLog."""
-        sql = f"SELECT count(*) FROM crew_runs WHERE status = '{status}'"  # noqa: S608 # as above
-        async with self.server.connection() as connection:
-            return int(await connection.fetchval(sql))
+        return Claim(RUN_ROW.validate_json(found["row"]), found["epoch"], found["claims"])
 
     async def records(self, run_id: str, after: int = 0, limit: int = PAGE) -> Page:
         """See RunLog."""
@@ -208,29 +126,13 @@ class PostgresStore:
         async with self.server.connection() as connection:
             return opened_of(await connection.fetch(OPENED, run_id))
 
-    async def newest(self, run_ids: Sequence[str]) -> dict[str, Newest]:
-        """See RunLog."""
-        async with self.server.connection() as connection:
-            found = await connection.fetch(NEWEST, run_ids)
-        return {one["run_id"]: Newest(one["status"], one["seq"]) for one in found}
-
-    async def idempotency_record(self, key: str) -> IdempotencyRecord | None:
-        """See RunLog."""
-        async with self.server.connection() as connection:
-            return await idempotency_record(connection, key)
-
-    async def stored_bytes(self, owner: str) -> int:
-        """See RunLog."""
-        async with self.server.connection() as connection:
-            return int(await connection.fetchval(STORED_BYTES, owner))
-
     async def due_pauses(self, limit: int, seconds: float) -> list[RunRow]:
         """See RunLog."""
         async with self.server.connection(writes=True) as connection:
             found = await connection.fetch(DUE_PAUSES, limit, seconds)
             self.server.time.set(await connection.fetchval("SELECT clock_timestamp()"))
         in_order = sorted(found, key=lambda pair: str(pair["paused_until"]))
-        return [ROW.validate_json(one["row"]) for one in in_order]
+        return [RUN_ROW.validate_json(one["row"]) for one in in_order]
 
     async def purge(self, ages: PurgeAges, limit: int = 200) -> int:
         """See Purging."""
@@ -286,17 +188,6 @@ class PostgresStore:
         """See Health."""
         sql = "INSERT INTO crew_probe VALUES (true, now())"
         await self._execute(f"{sql} ON CONFLICT (one) DO UPDATE SET at = now()")
-
-    async def keep_revision(self, revision: str, files: str, now: str) -> None:
-        """See RevisionStore."""
-        await self._execute(KEEP_REVISION, revision, files, now)
-
-    async def revision(self, revision: str) -> str | None:
-        """See RevisionStore."""
-        sql = "SELECT files FROM crew_revisions WHERE revision = $1"
-        async with self.server.connection() as connection:
-            found: str | None = await connection.fetchval(sql, revision)
-        return found
 
     def now(self) -> datetime:
         """See Cluster: the database's time."""

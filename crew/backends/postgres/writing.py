@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 from crew.backends.postgres.database import play
-from crew.backends.postgres.reading import ROW
 from crew.backends.postgres.server import Connection
 from crew.backends.postgres.statements import (
     ADD,
@@ -15,6 +14,7 @@ from crew.backends.postgres.statements import (
 )
 from crew.backends.sql.conversations import begin_exchange, end_exchange, lock_conversation
 from crew.backends.sql.outbox import insert_notices
+from crew.backends.sql.runs import IDEMPOTENCY_RECORD, RUN_ROW
 from crew.backends.sql.statements import postgres_values
 from crew.journal.conversations import owner_of
 from crew.journal.errors import LostEvents, LostRun
@@ -87,9 +87,9 @@ async def begin_segment(connection: Connection, write: Write) -> AppendResult:
         if record is not None:
             values = (record.key, record.fingerprint, record.run_id, record.before)
             if not await connection.fetchval(KEEP_KEY, *values):
-                taken = await idempotency_record(connection, record.key)
+                taken = await connection.fetchrow(IDEMPOTENCY_RECORD.postgres, record.key)
                 assert taken is not None, "it keeps this one from being written"
-                return KeyTaken(taken)
+                return KeyTaken(IdempotencyRecord(*taken))
         waits = False
         if isinstance(write.exchange, ExchangeStart):
             began = await play(connection, begin_exchange(write.exchange))
@@ -115,13 +115,6 @@ async def _insert(connection: Connection, write: Write, row: RunRow, epoch: int)
     return Appended(int(await connection.fetchval(sql, write.run_id, epoch, *values)))
 
 
-async def idempotency_record(connection: Connection, key: str) -> IdempotencyRecord | None:
-    """Return what a key has started."""
-    sql = "SELECT * FROM crew_idempotency_records WHERE key = $1"
-    found = await connection.fetchrow(sql, key)
-    return IdempotencyRecord(*found) if found else None
-
-
 async def is_written(connection: Connection, write: Write) -> bool:
     """Return whether exactly these events are there."""
     sql = "SELECT seq, public, event FROM crew_events WHERE run_id = $1 AND seq >= $2"
@@ -136,7 +129,7 @@ def _record_columns(write: Write) -> tuple[list[int], list[str], list[str]]:
 
 
 def _row_columns(row: RunRow) -> tuple[object, ...]:
-    row_json = ROW.dump_json(row, exclude={"answer"}).decode()
+    row_json = RUN_ROW.dump_json(row, exclude={"answer"}).decode()
     (answer,) = postgres_values([row.answer])
     ends = (row.ended_at, row.paused_until, row.last_seq, answer, row.stored_bytes)
     return (row.status, row_json, row.revision, *ends)

@@ -3,5 +3,6 @@
 `statements` (one text for both databases, and what differs), `transactions` (steps that a database
 plays), `conversations` and `chores` (threads of runs), `audit` (who did what), `grants` (approvals
 that outlive their run), `outbox` (notices that are not sent yet), `schedules` (how far each has
-come), `listing` (the statement that lists runs).
+come), `runs` (rows, lists, claims, cancellations, revisions), `listing` (the statement that lists
+runs).
 """

@@ -1,9 +1,18 @@
-"""The statement that lists runs, the same for both databases but for how they read a row."""
+"""The statement that lists runs."""
 
-from collections.abc import Mapping
-
+from crew.backends.sql.statements import Statement, sql
 from crew.journal.events import RunStatus
 from crew.journal.listing import MAX_LISTED_BYTES, RunFilter
+
+# by field of RunFilter, but `status`: its condition, `{}` in the value's place
+TESTS = {
+    "owner": "owner = {}",
+    "agent_id": "row::json ->> 'agent_id' = {}",
+    "source": "row::json ->> 'source' = {}",
+    "text": "strpos(crew_casefold(row::json ->> 'query'), crew_casefold({})) > 0",
+    "since": "(row::json ->> 'started_at') COLLATE \"C\" >= {}",
+    "until": "(row::json ->> 'started_at') COLLATE \"C\" < {}",
+}
 
 
 def has_status(status: RunStatus) -> str:
@@ -29,21 +38,11 @@ def _is_of_owner(status: RunStatus | None) -> str:
 
 
 def select_rows(
-    table: str,
-    tests: Mapping[str, str],
-    mark: str,
-    wanted: RunFilter,
-    limit: int,
-    after: str | None,
-    *,
-    oldest_first: bool,
-) -> tuple[str, list[object]]:
+    wanted: RunFilter, limit: int, after: str | None, *, oldest_first: bool
+) -> tuple[Statement, list[object]]:
     """Select the statement for a page of rows and the beginnings of their answers, with its values.
 
     Args:
-        table: of the runs.
-        tests: by field of RunFilter, but `status`: its condition, `{}` in the value's place.
-        mark: what stands before the number of a value.
         wanted: only these runs.
         limit: so many at most.
         after: the last run_id of the page before.
@@ -53,14 +52,14 @@ def select_rows(
     conditions = [] if wanted.status is None else [has_status(wanted.status)]
     if wanted.owner:
         conditions.append(_is_of_owner(wanted.status))
-    given = {field: value for field in tests if (value := getattr(wanted, field)) is not None}
+    given = {field: value for field in TESTS if (value := getattr(wanted, field)) is not None}
     for field, value in given.items():
         values.append(value)
-        conditions.append(tests[field].format(f"{mark}{len(values)}"))
+        conditions.append(TESTS[field].format(f"${len(values)}"))
     if after is not None:
         values.append(after)
-        conditions.append(f"run_id {'>' if oldest_first else '<'} {mark}{len(values)}")
+        conditions.append(f"run_id {'>' if oldest_first else '<'} ${len(values)}")
     where = " AND ".join(conditions) or "true"
     order = "ASC" if oldest_first else "DESC"
-    sql = f"SELECT row, substr(answer, 1, {mark}2) FROM {table} WHERE {where}"  # noqa: S608 # none of it is given
-    return f"{sql} ORDER BY run_id {order} LIMIT {mark}1", values
+    text = f"SELECT row, substr(answer, 1, $2) FROM crew_runs WHERE {where}"  # noqa: S608 # none of it is given
+    return sql(f"{text} ORDER BY run_id {order} LIMIT $1"), values

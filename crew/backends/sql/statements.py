@@ -3,14 +3,15 @@
 A text is written for PostgreSQL; that for SQLite is made from it:
 
 - `$1` is `?1`; the tables have no prefix `crew_`, nor has the function `crew_casefold`;
-- there are no casts (`::text`) and no locks of rows (`FOR UPDATE`): one writer has the whole file;
-- `= ANY($1)` takes a list as JSON; `strpos` is `instr`.
+- there are no casts (`::text`), no collation `"C"`, which is its own, and no locks of rows
+  (`FOR UPDATE`): one writer has the whole file;
+- `= ANY($1)` takes a list as JSON; `strpos` is `instr`, `greatest` is `max`.
 """
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 from pydantic_core import to_json
@@ -22,6 +23,8 @@ CHANGES = (
     (re.compile(r"\$(\d+)"), r"?\1"),
     (re.compile(r"\bcrew_"), ""),
     (re.compile(r"\bstrpos\("), "instr("),
+    (re.compile(r"\bgreatest\("), "max("),
+    (re.compile(r' COLLATE "C"'), ""),
 )
 # in JSON, where a backslash may itself be escaped
 ESCAPED_NUL = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")
@@ -36,6 +39,7 @@ class Statement:
     sqlite: str
 
 
+@lru_cache(1024)
 def sql(text: str, sqlite: str | None = None) -> Statement:
     """Make a statement.
 

@@ -19,8 +19,17 @@ Steps = Generator[Step, Rows, T]
 class Database(Protocol):
     """Plays the steps of a role. Its methods raise StoreError."""
 
-    async def fetch(self, statement: Statement, *values: Any, writes: bool = False) -> Rows:
-        """Do one statement, and return its rows."""
+    async def fetch(
+        self, statement: Statement, *values: Any, writes: bool = False, brief: bool = False
+    ) -> Rows:
+        """Do one statement, and return its rows.
+
+        Args:
+            statement: what to do.
+            values: of it.
+            writes: it changes something.
+            brief: it takes microseconds, however much the database has.
+        """
         ...
 
     async def transact(self, make: Callable[[], Steps[T]]) -> T:

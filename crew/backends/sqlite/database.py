@@ -29,11 +29,13 @@ class SqliteDatabase:
     def __init__(self, file: SqliteFile) -> None:
         self._file = file
 
-    async def fetch(self, statement: Statement, *values: Any, writes: bool = False) -> Rows:
+    async def fetch(
+        self, statement: Statement, *values: Any, writes: bool = False, brief: bool = False
+    ) -> Rows:
         """See Database."""
         taken = sqlite_values(values)
         return await self._file.do(
-            lambda c: c.execute(statement.sqlite, taken).fetchall(), writes=writes
+            lambda c: c.execute(statement.sqlite, taken).fetchall(), writes=writes, brief=brief
         )
 
     async def transact(self, make: Callable[[], Steps[T]]) -> T:

@@ -5,6 +5,7 @@ import sqlite3
 from crew.backends.sql.audit import insert_entry
 from crew.backends.sql.conversations import begin_exchange, end_exchange
 from crew.backends.sql.outbox import insert_notices
+from crew.backends.sql.runs import IDEMPOTENCY_RECORD
 from crew.backends.sqlite.database import play
 from crew.journal.conversations import owner_of
 from crew.journal.errors import LostEvents, LostRun
@@ -49,9 +50,10 @@ def append(connection: sqlite3.Connection, write: Write, row_json: str) -> Appen
         if status == "failed":
             # it was to end a segment that has ended since
             connection.execute("UPDATE runs SET to_cancel = NULL WHERE run_id = ?", (run_id,))
-    taken = idempotency_record(connection, record.key) if record is not None else None
-    if taken is not None:
-        return KeyTaken(taken)
+    if record is not None:
+        taken = connection.execute(IDEMPOTENCY_RECORD.sqlite, (record.key,)).fetchone()
+        if taken is not None:
+            return KeyTaken(IdempotencyRecord(*taken))
     waits, next_run = False, None
     match write.exchange:
         case ExchangeStart() as start:
@@ -82,10 +84,3 @@ def append(connection: sqlite3.Connection, write: Write, row_json: str) -> Appen
     if write.entry is not None:
         play(connection, insert_entry(write.entry))
     return Appended(int(epoch), waits, next_run)
-
-
-def idempotency_record(connection: sqlite3.Connection, key: str) -> IdempotencyRecord | None:
-    """Return what a key has started."""
-    sql = "SELECT * FROM idempotency_records WHERE key = ?"
-    found = connection.execute(sql, (key,)).fetchone()
-    return IdempotencyRecord(*found) if found else None

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from crew.backends.sql.listing import has_status, select_rows
+from crew.backends.sql.runs import STORED_BYTES
 from crew.backends.sqlite.purging import (
     OLD_EVENTS,
     OLD_REVISIONS,
@@ -13,7 +14,7 @@ from crew.backends.sqlite.purging import (
     SURPLUS,
     SURPLUS_OF_LONG_RUNS,
 )
-from crew.backends.sqlite.store import STORED_BYTES, TESTS, SqliteStore
+from crew.backends.sqlite.store import SqliteStore
 from crew.journal.events import RunStatus
 from crew.journal.listing import RunFilter
 
@@ -43,8 +44,8 @@ async def test_lists(
     tmp_path: Path, wanted: RunFilter, index: str, after: str | None, *, oldest_first: bool
 ):
     """In the order of their ids, so that a page is found at once."""
-    sql, values = select_rows("runs", TESTS, "?", wanted, 50, after, oldest_first=oldest_first)
-    plan = await plan_of(tmp_path, sql, *values)
+    statement, values = select_rows(wanted, 50, after, oldest_first=oldest_first)
+    plan = await plan_of(tmp_path, statement.sqlite, *values)
     assert index in plan[0], plan
     # nothing is sorted
     assert len(plan) == 1, plan
@@ -65,7 +66,7 @@ async def test_counts(tmp_path: Path, status: RunStatus):
         (SURPLUS, "INDEX ended_runs (revision=? AND <expr>=? AND ended_at>?)"),
         (SURPLUS_OF_LONG_RUNS, "INDEX long_runs (<expr>>?)"),
         (OLD_REVISIONS, "COVERING INDEX ended_runs (revision=?)"),
-        (STORED_BYTES, "COVERING INDEX bytes_of_owners (owner=?)"),
+        (STORED_BYTES.sqlite, "COVERING INDEX bytes_of_owners (owner=?)"),
     ],
 )
 async def test_purges_and_sums(tmp_path: Path, sql: str, index: str):

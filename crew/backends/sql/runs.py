@@ -1,0 +1,134 @@
+"""What both databases do alike with runs: rows, lists, claims, cancellations, revisions."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from pydantic import TypeAdapter
+
+from crew.backends.sql.audit import SqlAudit
+from crew.backends.sql.chores import SqlChores
+from crew.backends.sql.conversations import SqlConversations
+from crew.backends.sql.grants import SqlGrants
+from crew.backends.sql.listing import has_status, select_rows
+from crew.backends.sql.outbox import SqlOutbox
+from crew.backends.sql.schedules import SqlSchedules
+from crew.backends.sql.statements import sql
+from crew.backends.sql.transactions import Database
+from crew.journal.events import CancelReason, RunStatus
+from crew.journal.listing import ALL_RUNS, RunFilter, listed_answer
+from crew.journal.rows import Cancellation, IdempotencyRecord, Newest, RunRow
+
+RUN_ROW: TypeAdapter[RunRow] = TypeAdapter(RunRow)
+RUN = sql("SELECT row, answer FROM crew_runs WHERE run_id = $1")
+NEWEST = sql("""
+SELECT run_id, status, greatest(purged_seq, coalesce(
+    (SELECT max(seq) FROM crew_events WHERE crew_events.run_id = run.run_id), 0))
+FROM crew_runs AS run WHERE run_id = ANY($1)
+""")
+STORED_BYTES = sql("""
+SELECT coalesce(sum(bytes), 0)::bigint FROM crew_runs WHERE owner = $1 AND bytes > 0
+""")
+RELEASE = sql("""
+UPDATE crew_runs SET claims = claims - 1 WHERE run_id = $1 AND epoch = $2 AND claims > 0
+""")
+CLAIMS = sql("""
+SELECT run_id, claims FROM crew_runs AS run WHERE run_id = ANY($1) AND claims > 0
+    AND NOT EXISTS (
+        SELECT 1 FROM crew_events WHERE crew_events.run_id = run.run_id AND seq > claimed_seq
+    )
+""")
+REQUEST_CANCELLATION = sql("UPDATE crew_runs SET to_cancel = $2 WHERE run_id = $1")
+CANCELLATIONS = sql("""
+SELECT row, to_cancel FROM crew_runs WHERE to_cancel IS NOT NULL AND ended_at IS NULL
+ORDER BY run_id DESC LIMIT $1
+""")
+IDEMPOTENCY_RECORD = sql("SELECT * FROM crew_idempotency_records WHERE key = $1")
+# the clocks of several machines differ
+KEEP_REVISION = sql("""
+INSERT INTO crew_revisions VALUES ($1, $2, $3)
+ON CONFLICT (revision) DO UPDATE SET kept_at = greatest(crew_revisions.kept_at, excluded.kept_at)
+""")
+REVISION = sql("SELECT files FROM crew_revisions WHERE revision = $1")
+
+
+def run_row(text: str, answer: str | None) -> RunRow:
+    """Return a run's row, with its answer."""
+    return replace(RUN_ROW.validate_json(text), answer=answer)
+
+
+class SqlRuns:
+    """The part of a RunStore that both databases do alike; see there."""
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+        self.audit = SqlAudit(database)
+        self.conversations = SqlConversations(database)
+        self.chores = SqlChores(database)
+        self.grants = SqlGrants(database)
+        self.outbox = SqlOutbox(database)
+        self.schedules = SqlSchedules(database)
+
+    async def release(self, run_id: str, epoch: int) -> None:
+        """See RunLog."""
+        await self.database.fetch(RELEASE, run_id, epoch, writes=True, brief=True)
+
+    async def claims(self, run_ids: Sequence[str]) -> dict[str, int]:
+        """See RunLog."""
+        return dict(await self.database.fetch(CLAIMS, list(run_ids)))
+
+    async def request_cancellation(self, run_id: str, reason: CancelReason) -> None:
+        """See Cancellations."""
+        await self.database.fetch(REQUEST_CANCELLATION, run_id, reason, writes=True)
+
+    async def cancellations(self, limit: int = 500) -> list[Cancellation]:
+        """See Cancellations."""
+        found = await self.database.fetch(CANCELLATIONS, limit)
+        return [Cancellation(RUN_ROW.validate_json(row), reason) for row, reason in found]
+
+    async def row(self, run_id: str) -> RunRow | None:
+        """See RunLog."""
+        found = await self.database.fetch(RUN, run_id, brief=True)
+        return run_row(*found[0]) if found else None
+
+    async def rows(
+        self,
+        wanted: RunFilter = ALL_RUNS,
+        limit: int = 50,
+        after: str | None = None,
+        *,
+        oldest_first: bool = False,
+    ) -> list[RunRow]:
+        """See RunLog."""
+        statement, values = select_rows(wanted, limit, after, oldest_first=oldest_first)
+        found = await self.database.fetch(statement, *values)
+        return [run_row(row, listed_answer(answer)) for row, answer in found]
+
+    async def count(self, status: RunStatus) -> int:
+        """See RunLog."""
+        statement = sql(f"SELECT count(*) FROM crew_runs WHERE {has_status(status)}")  # noqa: S608 # ours
+        found = await self.database.fetch(statement)
+        return int(found[0][0])
+
+    async def stored_bytes(self, owner: str) -> int:
+        """See RunLog."""
+        found = await self.database.fetch(STORED_BYTES, owner)
+        return int(found[0][0])
+
+    async def newest(self, run_ids: Sequence[str]) -> dict[str, Newest]:
+        """See RunLog."""
+        found = await self.database.fetch(NEWEST, list(run_ids))
+        return {run_id: Newest(status, seq) for run_id, status, seq in found}
+
+    async def idempotency_record(self, key: str) -> IdempotencyRecord | None:
+        """See RunLog."""
+        found = await self.database.fetch(IDEMPOTENCY_RECORD, key, brief=True)
+        return IdempotencyRecord(*found[0]) if found else None
+
+    async def keep_revision(self, revision: str, files: str, now: str) -> None:
+        """See RevisionStore."""
+        await self.database.fetch(KEEP_REVISION, revision, files, now, writes=True)
+
+    async def revision(self, revision: str) -> str | None:
+        """See RevisionStore."""
+        found = await self.database.fetch(REVISION, revision)
+        return str(found[0][0]) if found else None
