@@ -30,10 +30,7 @@ VERBS = frozenset(
 # public names that several modules define: each backend has its own, and so have commands and
 # endpoints, which are called from outside by other names
 REPEATED = frozenset(
-    """
-    begin_exchange end_exchange examine idempotency_record insert_chores insert_notices prepare
-    cancel_run list_runs main show_run
-    """.split()  # noqa: SIM905 # as a list, each word would have a line
+    ("cancel_run", "do_steps", "examine", "list_runs", "main", "prepare", "show_run")
 )
 # there are plainer ones: "the caller", "one worker", "not used", "segment", "visited"
 OUT = re.compile(

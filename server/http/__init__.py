@@ -1,6 +1,7 @@
 """The HTTP side.
 
-`app` (routes, middleware, start and stop), `services` (what endpoints share), `endpoints`,
+`api` (each operation once: what it takes, answers and needs), `operations` (the routes that follow
+from it), `app` (middleware, start and stop), `services` (what endpoints share), `endpoints`,
 `requests`, `idempotency`, `parameters`, `bodies` and `strict_json` (what clients send),
 `responses`, `errors` (problem documents), `overload` (no new runs while there is too much to do),
 `access` (of every answer: its id, its headers, its line in the log), `guard` (who may call),

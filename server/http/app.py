@@ -26,22 +26,20 @@ from crew.runs.reload import Reloader
 from server.errors import SettingsError
 from server.http import session
 from server.http.access import RequestIds
+from server.http.api import OPERATIONS
 from server.http.authenticator import Authenticator
-from server.http.endpoints import conversations, grants, health, hooks, lists, runs, tickets
-from server.http.endpoints import crew as crew_endpoints
 from server.http.errors import EXCEPTION_HANDLERS
 from server.http.guard import AccessGuard
-from server.http.openapi import document as openapi
+from server.http.openapi.document import openapi_document
+from server.http.operations import routes_of
 from server.http.overload import Admission, Overload
 from server.http.pace import RateLimits
-from server.http.rights import needing, require
 from server.http.services import Services
 from server.identity import Oidc
 from server.settings import PUBLIC_URL, ServerSettings
 
 log = logging.getLogger(__name__)
 
-API = "/api/crew"
 # how often a replica looks whether there are workers
 LOOK_SECONDS = 5.0
 CONSOLE = Path(__file__).parent.parent / "console"
@@ -122,7 +120,9 @@ def build_server(
             work.append(_log_missing_workers(queue))
         return work
 
-    return build_app(_routes(), services, settings, background, begin)
+    app = build_app(_routes(), services, settings, background, begin)
+    app.state.openapi_document = openapi_document
+    return app
 
 
 def build_app(
@@ -211,60 +211,12 @@ async def _log_missing_workers(queue: Queue) -> None:
 
 
 def _routes() -> list[Route | Mount]:
-    run = f"{API}/runs/{{run_id}}"
-    thread = f"{API}/conversations/{{conversation_id}}"
     return [
         *(Route(path, _console) for path in PAGES),
         Route(session.SESSION, session.begin_session, methods=["POST"]),
-        # those that start or answer look at the scope themselves
-        Route(f"{API}/stream", runs.stream, methods=["GET", "POST"]),
-        Route(f"{API}/run", runs.run_to_end, methods=["POST"]),
-        Route(API, needing("read", crew_endpoints.show_crew)),
-        Route(f"{API}/reload", needing("admin", crew_endpoints.reload), methods=["POST"]),
-        Route(f"{API}/tickets", tickets.make, methods=["POST"]),
-        Route(f"{API}/inbox", needing("read", lists.list_inbox)),
-        Route(f"{API}/runs", _runs, methods=["GET", "POST"]),
-        Route(run, needing("read", runs.show_run)),
-        Route(f"{run}/events", needing("read", runs.events)),
-        Route(f"{run}/resume", needing("answer", runs.resume_run), methods=["POST"]),
-        Route(f"{run}/cancel", needing("run", runs.cancel_run), methods=["POST"]),
-        Route(f"{run}/retry", needing("run", runs.retry_run), methods=["POST"]),
-        Route(f"{run}/fork", needing("run", runs.fork_run), methods=["POST"]),
-        Route(f"{API}/conversations", conversations.handle_conversations, methods=["GET", "POST"]),
-        Route(thread, conversations.handle_conversation, methods=["GET", "PATCH", "DELETE"]),
-        Route(f"{thread}/fork", needing("run", conversations.fork_conversation), methods=["POST"]),
-        Route(f"{thread}/export", needing("read", conversations.export_conversation)),
-        Route(f"{API}/hooks/{{name}}", needing("hook", hooks.receive), methods=["POST"]),
-        Route(f"{API}/grants", needing("answer", grants.list_grants)),
-        Route(
-            f"{API}/grants/{{grant_id}}", needing("answer", grants.revoke_grant), methods=["DELETE"]
-        ),
-        Route("/openapi.json", needing("read", openapi.show_document)),
-        *probe_routes(),
+        *routes_of(OPERATIONS),
         Mount("/console", StaticFiles(directory=CONSOLE)),
     ]
-
-
-def probe_routes() -> list[Route]:
-    """Return the routes of probes and metrics, for servers and workers."""
-    return [
-        Route("/health", health.health),
-        Route("/ready", health.ready),
-        Route("/metrics", needing("read", health.metrics)),
-    ]
-
-
-async def _runs(request: Request) -> Response:
-    """Answer GET, POST /api/crew/runs: runs, newest first; or start one: 202, and its address.
-
-    GET takes `status`, `agent_id`, `text` (a part of the query), `since` and `until` (of the start:
-    a time, UTC, or its beginning), `limit` (50) and `after` (a run_id; `next` of the page before).
-    POST takes a StartBody, and may have an `Idempotency-Key`.
-    """
-    if request.method == "POST":
-        return await runs.start_run(request)
-    require(request, "read")
-    return await lists.list_runs(request)
 
 
 async def _console(request: Request) -> Response:

@@ -15,8 +15,12 @@ TICKET = "ticket"
 IDEMPOTENCY_KEY = "idempotency_key"
 
 
-def parse_parameters(request: Request, known: frozenset[str]) -> dict[str, str]:
+def parse_parameters(request: Request, known: frozenset[str] | None = None) -> dict[str, str]:
     """Parse the query string's parameters, each at most once; `ticket` is always allowed.
+
+    Args:
+        request: the request.
+        known: their names; those of its operation unless given.
 
     Raises:
         HttpProblem: one is unknown, given twice, or not UTF-8.
@@ -30,6 +34,7 @@ def parse_parameters(request: Request, known: frozenset[str]) -> dict[str, str]:
         raise bad_request([("query string", "is not valid UTF-8")]) from None
     except ValueError as error:
         raise bad_request([("query string", str(error))]) from None
+    known = request.state.parameters if known is None else known
     given: dict[str, str] = {}
     problems: list[tuple[str, str]] = []
     names = ", ".join(sorted(known - {TICKET})) or "none"

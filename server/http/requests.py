@@ -21,17 +21,11 @@ from crew.journal.query import (
 )
 from server.http.bodies import AnswerBody, Body, QueryBody, StartBody
 from server.http.errors import HttpProblem, bad_request, client_left
-from server.http.parameters import IDEMPOTENCY_KEY, TICKET, parse_flag, parse_parameters
+from server.http.parameters import TICKET, parse_flag, parse_parameters
 from server.http.rights import user_of
 from server.http.strict_json import parse_json
 from server.tokens import Caller
 
-STREAM_PARAMETERS = frozenset(
-    {
-        *("q", "run_id", "resume_agent_id", "priority", "deltas", "user_id", "conversation_id"),
-        *(IDEMPOTENCY_KEY, TICKET),
-    }
-)
 B = TypeVar("B", bound=Body)
 
 
@@ -230,7 +224,7 @@ def followed_run(request: Request) -> str | None:
 
 
 def _from_url(request: Request) -> dict[str, Any]:
-    given = parse_parameters(request, STREAM_PARAMETERS)
+    given = parse_parameters(request)
     data: dict[str, Any] = {}
     for key in ("run_id", "resume_agent_id", "user_id", "conversation_id"):
         if key in given:

@@ -44,17 +44,6 @@ def require(request: Request, scope: Scope) -> None:
         raise HttpProblem(403, f"this {kind} may not do that: it needs the scope {scope!r}")
 
 
-def needing(scope: Scope, endpoint: Endpoint) -> Endpoint:
-    """Return an endpoint for callers with a scope."""
-
-    async def checked(request: Request) -> Any:
-        require(request, scope)
-        return await endpoint(request)
-
-    checked.__doc__ = endpoint.__doc__
-    return checked
-
-
 def user_of(request: Request, given: str | None) -> str:
     """Return the user a request is for: the token's owner, or the one an acting token names.
 

@@ -12,7 +12,9 @@ from crew.crew import Crew
 from crew.database import Database
 from crew.runs.advance import Advance
 from crew.runs.stalls import calls_at_work
-from server.http.app import Work, build_app, probe_routes
+from server.http.api import PROBES
+from server.http.app import Work, build_app
+from server.http.operations import routes_of
 from server.http.services import Services
 from server.settings import ServerSettings
 
@@ -61,4 +63,4 @@ def build_worker(
             work(),
         ]
 
-    return build_app([*probe_routes()], services, settings, background)
+    return build_app([*routes_of(PROBES)], services, settings, background)

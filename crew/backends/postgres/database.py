@@ -10,7 +10,7 @@ from crew.backends.sql.transactions import Rows, Steps
 T = TypeVar("T")
 
 
-async def play(connection: Connection, steps: Steps[T]) -> T:
+async def do_steps(connection: Connection, steps: Steps[T]) -> T:
     """Play steps within a transaction, and return their result."""
     try:
         statement, values = next(steps)
@@ -23,7 +23,7 @@ async def play(connection: Connection, steps: Steps[T]) -> T:
 
 
 class PostgresDatabase:
-    """See Database of `crew.backends.sql`."""
+    """See SqlDatabase."""
 
     def __init__(self, server: PostgresServer) -> None:
         self._server = server
@@ -31,15 +31,15 @@ class PostgresDatabase:
     async def fetch(
         self, statement: Statement, *values: Any, writes: bool = False, brief: bool = False
     ) -> Rows:
-        """See Database."""
+        """See SqlDatabase."""
         async with self._server.connection(writes=writes) as connection:
             rows: Rows = await connection.fetch(statement.postgres, *postgres_values(values))
         return rows
 
     async def transact(self, make: Callable[[], Steps[T]]) -> T:
-        """See Database."""
+        """See SqlDatabase."""
         async with self._server.connection(writes=True) as connection, connection.transaction():
-            return await play(connection, make())
+            return await do_steps(connection, make())
 
     async def forget_deleted(self) -> None:
-        """See Database: the server does it."""
+        """See SqlDatabase: the server does it."""

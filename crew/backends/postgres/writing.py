@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from crew.backends.postgres.database import play
+from crew.backends.postgres.database import do_steps
 from crew.backends.postgres.server import Connection
 from crew.backends.postgres.statements import (
     ADD,
@@ -40,9 +40,9 @@ async def append_events(connection: Connection, write: Write, epoch: int) -> App
     async with connection.transaction():
         result = await _add(connection, write, epoch)
         if write.notices:
-            await play(connection, insert_notices(write.notices))
+            await do_steps(connection, insert_notices(write.notices))
         if isinstance(write.exchange, ExchangeEnd):
-            next_run = await play(connection, end_exchange(write.exchange))
+            next_run = await do_steps(connection, end_exchange(write.exchange))
             return replace(result, next_run=next_run)
         return result
 
@@ -73,7 +73,7 @@ async def begin_segment(connection: Connection, write: Write) -> AppendResult:
         if isinstance(write.exchange, ExchangeStart):
             # in the order in which a deletion locks them
             place = (write.exchange.owner, write.exchange.conversation_id)
-            await play(connection, lock_conversation(*place))
+            await do_steps(connection, lock_conversation(*place))
         if write.expected is not None:
             before = write.records[0].seq - 1
             found = await connection.fetchrow(f"{PLACE} FOR UPDATE", write.run_id, before)
@@ -92,7 +92,7 @@ async def begin_segment(connection: Connection, write: Write) -> AppendResult:
                 return KeyTaken(IdempotencyRecord(*taken))
         waits = False
         if isinstance(write.exchange, ExchangeStart):
-            began = await play(connection, begin_exchange(write.exchange))
+            began = await do_steps(connection, begin_exchange(write.exchange))
             if isinstance(began, Refused):
                 if record is not None:
                     sql = "DELETE FROM crew_idempotency_records WHERE key = $1"
@@ -100,7 +100,7 @@ async def begin_segment(connection: Connection, write: Write) -> AppendResult:
                 return began
             waits = began.waits
         if write.notices:
-            await play(connection, insert_notices(write.notices))
+            await do_steps(connection, insert_notices(write.notices))
         return replace(await _insert(connection, write, write.row, epoch), waits=waits)
 
 

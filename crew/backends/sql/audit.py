@@ -3,7 +3,7 @@
 from operator import attrgetter
 
 from crew.backends.sql.statements import insert, sql
-from crew.backends.sql.transactions import Database, Steps
+from crew.backends.sql.transactions import SqlDatabase, Steps
 from crew.journal.audit import AuditAction, AuditEntry
 
 # in the order of an AuditEntry
@@ -30,7 +30,7 @@ def insert_entry(entry: AuditEntry) -> Steps[None]:
 class SqlAudit:
     """See AuditLog."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: SqlDatabase) -> None:
         self._database = database
 
     async def record(self, entry: AuditEntry) -> None:

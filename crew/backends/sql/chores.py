@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from crew.backends.sql.statements import sql
-from crew.backends.sql.transactions import Database, Steps
+from crew.backends.sql.transactions import SqlDatabase, Steps
 from crew.journal.conversations import Chore, ChoreKind
 
 ADD = sql("""
@@ -37,7 +37,7 @@ def insert_chores(chores: Sequence[Chore]) -> Steps[None]:
 class SqlChores:
     """See ChoreLog."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: SqlDatabase) -> None:
         self._database = database
 
     async def take(self, now: str, until: str, limit: int) -> list[Chore]:

@@ -8,7 +8,7 @@ from pydantic import TypeAdapter
 
 from crew.backends.sql.chores import insert_chores
 from crew.backends.sql.statements import sql
-from crew.backends.sql.transactions import Database, Steps
+from crew.backends.sql.transactions import SqlDatabase, Steps
 from crew.journal.conversations import (
     KEPT_SUMMARIES,
     Conversation,
@@ -174,7 +174,7 @@ def _exchange(document: str, transcript: str) -> Exchange:
 class SqlConversations:
     """See ConversationLog."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: SqlDatabase) -> None:
         self._database = database
 
     async def create(self, conversation: Conversation) -> bool:

@@ -6,7 +6,7 @@ from itertools import chain
 from pydantic import TypeAdapter
 
 from crew.backends.sql.statements import Statement, insert, sql
-from crew.backends.sql.transactions import Database
+from crew.backends.sql.transactions import SqlDatabase
 from crew.journal.grants import Grant
 
 GRANT: TypeAdapter[Grant] = TypeAdapter(Grant)
@@ -23,7 +23,7 @@ PURGE = sql("DELETE FROM crew_grants WHERE until <= $1 RETURNING 1")
 class SqlGrants:
     """See GrantLog."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: SqlDatabase) -> None:
         self._database = database
 
     async def add(self, grants: Sequence[Grant]) -> None:

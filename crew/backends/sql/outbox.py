@@ -6,7 +6,7 @@ from itertools import chain
 from pydantic import TypeAdapter
 
 from crew.backends.sql.statements import insert, sql
-from crew.backends.sql.transactions import Database, Steps
+from crew.backends.sql.transactions import SqlDatabase, Steps
 from crew.journal.rows import Notice
 
 NOTICE: TypeAdapter[Notice] = TypeAdapter(Notice)
@@ -33,7 +33,7 @@ def insert_notices(notices: Sequence[Notice]) -> Steps[None]:
 class SqlOutbox:
     """See Outbox."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: SqlDatabase) -> None:
         self._database = database
 
     async def take(

@@ -13,7 +13,7 @@ from crew.backends.sql.listing import has_status, select_rows
 from crew.backends.sql.outbox import SqlOutbox
 from crew.backends.sql.schedules import SqlSchedules
 from crew.backends.sql.statements import sql
-from crew.backends.sql.transactions import Database
+from crew.backends.sql.transactions import SqlDatabase
 from crew.journal.events import CancelReason, RunStatus
 from crew.journal.listing import ALL_RUNS, RunFilter, listed_answer
 from crew.journal.rows import Cancellation, IdempotencyRecord, Newest, RunRow
@@ -59,7 +59,7 @@ def run_row(text: str, answer: str | None) -> RunRow:
 class SqlRuns:
     """The part of a RunStore that both databases do alike; see there."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: SqlDatabase) -> None:
         self.database = database
         self.audit = SqlAudit(database)
         self.conversations = SqlConversations(database)

@@ -3,7 +3,7 @@
 from pydantic import TypeAdapter
 
 from crew.backends.sql.statements import sql
-from crew.backends.sql.transactions import Database
+from crew.backends.sql.transactions import SqlDatabase
 from crew.journal.schedules import ScheduleState
 
 STATE: TypeAdapter[ScheduleState] = TypeAdapter(ScheduleState)
@@ -19,7 +19,7 @@ DELETE = sql("DELETE FROM crew_schedules WHERE name = $1")
 class SqlSchedules:
     """See ScheduleLog."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: SqlDatabase) -> None:
         self._database = database
 
     async def states(self) -> dict[str, tuple[ScheduleState, int]]:

@@ -16,7 +16,7 @@ Step = tuple[Statement, Sequence[Any]]
 Steps = Generator[Step, Rows, T]
 
 
-class Database(Protocol):
+class SqlDatabase(Protocol):
     """Plays the steps of a role. Its methods raise StoreError."""
 
     async def fetch(

@@ -11,7 +11,7 @@ from crew.backends.sqlite.file import SqliteFile
 T = TypeVar("T")
 
 
-def play(connection: sqlite3.Connection, steps: Steps[T]) -> T:
+def do_steps(connection: sqlite3.Connection, steps: Steps[T]) -> T:
     """Play steps within a transaction, and return their result."""
     try:
         statement, values = next(steps)
@@ -24,7 +24,7 @@ def play(connection: sqlite3.Connection, steps: Steps[T]) -> T:
 
 
 class SqliteDatabase:
-    """See Database of `crew.backends.sql`."""
+    """See SqlDatabase."""
 
     def __init__(self, file: SqliteFile) -> None:
         self._file = file
@@ -32,16 +32,16 @@ class SqliteDatabase:
     async def fetch(
         self, statement: Statement, *values: Any, writes: bool = False, brief: bool = False
     ) -> Rows:
-        """See Database."""
+        """See SqlDatabase."""
         taken = sqlite_values(values)
         return await self._file.do(
             lambda c: c.execute(statement.sqlite, taken).fetchall(), writes=writes, brief=brief
         )
 
     async def transact(self, make: Callable[[], Steps[T]]) -> T:
-        """See Database."""
-        return await self._file.do(lambda connection: play(connection, make()), writes=True)
+        """See SqlDatabase."""
+        return await self._file.do(lambda connection: do_steps(connection, make()), writes=True)
 
     async def forget_deleted(self) -> None:
-        """See Database: it still stands in the log of writes."""
+        """See SqlDatabase: it still stands in the log of writes."""
         await self._file.truncate_log()

@@ -6,7 +6,7 @@ from crew.backends.sql.audit import insert_entry
 from crew.backends.sql.conversations import begin_exchange, end_exchange
 from crew.backends.sql.outbox import insert_notices
 from crew.backends.sql.runs import IDEMPOTENCY_RECORD
-from crew.backends.sqlite.database import play
+from crew.backends.sqlite.database import do_steps
 from crew.journal.conversations import owner_of
 from crew.journal.errors import LostEvents, LostRun
 from crew.journal.exchanges import ExchangeEnd, ExchangeStart, Refused
@@ -57,12 +57,12 @@ def append(connection: sqlite3.Connection, write: Write, row_json: str) -> Appen
     waits, next_run = False, None
     match write.exchange:
         case ExchangeStart() as start:
-            began = play(connection, begin_exchange(start))
+            began = do_steps(connection, begin_exchange(start))
             if isinstance(began, Refused):
                 return began
             waits = began.waits
         case ExchangeEnd() as ended:
-            next_run = play(connection, end_exchange(ended))
+            next_run = do_steps(connection, end_exchange(ended))
     if record is not None:
         values = (record.key, record.fingerprint, record.run_id, record.before)
         connection.execute("INSERT INTO idempotency_records VALUES (?, ?, ?, ?)", values)
@@ -80,7 +80,7 @@ def append(connection: sqlite3.Connection, write: Write, row_json: str) -> Appen
         columns = (row.status, row_json, row.answer, row.revision, *ends, *of)
         connection.execute(UPSERT_RUN, (run_id, *columns, epoch))
     if write.notices:
-        play(connection, insert_notices(write.notices))
+        do_steps(connection, insert_notices(write.notices))
     if write.entry is not None:
-        play(connection, insert_entry(write.entry))
+        do_steps(connection, insert_entry(write.entry))
     return Appended(int(epoch), waits, next_run)

@@ -19,33 +19,23 @@ from server.http.responses import (
     describe_listed_conversation,
     export_document,
 )
-from server.http.rights import ID, require, user_of
+from server.http.rights import ID, user_of
 from server.http.services import services_of
 
 MAX_LISTED = 500
 MAX_TEXT = 200
-USER = frozenset({"user_id"})
 # where the next page begins: when the last one was used, and its id
 CURSOR = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,6})?Z)~([A-Za-z0-9_-]{1,128})")
 
 
-async def handle_conversations(request: Request) -> Response:
-    """Answer GET, POST /api/crew/conversations: those of a user, last used first.
+async def list_conversations(request: Request) -> Response:
+    """Answer GET /api/crew/conversations: those of a user, last used first.
 
-    Or begin one: 201.
-
-    GET takes `user_id`, `limit` (50), `after` (the `next` of the page before) and `q` (a part of
-    the title or of a query). POST takes a ConversationBody.
+    Takes `user_id`, `limit` (50), `after` (the `next` of the page before) and `q` (a part of the
+    title or of a query).
     """
     conversations = _conversations(request)
-    if request.method == "POST":
-        require(request, "run")
-        body = await parse_body(request, services_of(request).settings, ConversationBody)
-        user_id = user_of(request, body.user_id)
-        made = await conversations.create(user_id, body.title, body.metadata)
-        return _begun(made)
-    require(request, "read")
-    given = parse_parameters(request, USER | {"limit", "after", "q"})
+    given = parse_parameters(request)
     user_id, limit = user_of(request, given.get("user_id")), _limit(given)
     text = given.get("q")
     if text is not None and (len(text) > MAX_TEXT or "\0" in text):
@@ -60,27 +50,20 @@ async def handle_conversations(request: Request) -> Response:
     )
 
 
-async def handle_conversation(request: Request) -> Response:
-    """Answer GET, PATCH, DELETE /api/crew/conversations/{id}: with its exchanges; named.
+async def create_conversation(request: Request) -> Response:
+    """Answer POST /api/crew/conversations: begin one; 201. Takes a ConversationBody."""
+    conversations = _conversations(request)
+    body = await parse_body(request, services_of(request).settings, ConversationBody)
+    user_id = user_of(request, body.user_id)
+    return _begun(await conversations.create(user_id, body.title, body.metadata))
 
-    Deleted: 204.
 
-    GET takes `user_id`, `limit` (50) and `after` (the number of the last exchange that is known).
-    PATCH takes a ChangeBody. DELETE takes `user_id`, and `cancel=1` to end its run first: 409
-    without it while one is at work.
+async def show_conversation(request: Request) -> Response:
+    """Answer GET /api/crew/conversations/{id}: one, with its exchanges.
+
+    Takes `user_id`, `limit` (50) and `after` (the number of the last exchange that is known).
     """
-    match request.method:
-        case "PATCH":
-            return await _change(request)
-        case "DELETE":
-            return await _delete(request)
-        case _:
-            return await _show(request)
-
-
-async def _show(request: Request) -> Response:
-    require(request, "read")
-    given = parse_parameters(request, USER | {"limit", "after"})
+    given = parse_parameters(request)
     conversations, id_ = _conversations(request), _id_of(request)
     user_id, limit = user_of(request, given.get("user_id")), _limit(given)
     after = given.get("after", "0")
@@ -94,8 +77,8 @@ async def _show(request: Request) -> Response:
     return JsonResponse({**export_document(known, page, summary), "next": following})
 
 
-async def _change(request: Request) -> Response:
-    require(request, "run")
+async def change_conversation(request: Request) -> Response:
+    """Answer PATCH /api/crew/conversations/{id}: name it. Takes a ChangeBody."""
     conversations, id_ = _conversations(request), _id_of(request)
     body = await parse_body(request, services_of(request).settings, ChangeBody)
     user_id = user_of(request, body.user_id)
@@ -103,9 +86,12 @@ async def _change(request: Request) -> Response:
     return JsonResponse(describe_conversation(changed))
 
 
-async def _delete(request: Request) -> Response:
-    require(request, "run")
-    given = parse_parameters(request, USER | {"cancel"})
+async def delete_conversation(request: Request) -> Response:
+    """Answer DELETE /api/crew/conversations/{id}: 204.
+
+    Takes `user_id`, and `cancel=1` to end its run first: 409 without it while one is at work.
+    """
+    given = parse_parameters(request)
     services, id_ = services_of(request), _id_of(request)
     user_id, cancels = user_of(request, given.get("user_id")), parse_flag(given, "cancel")
     request_id = request.state.request_id
@@ -134,7 +120,7 @@ async def export_conversation(request: Request) -> Response:
 
     `format` is json (default) or md.
     """
-    given = parse_parameters(request, USER | {"format"})
+    given = parse_parameters(request)
     conversations, id_ = _conversations(request), _id_of(request)
     user_id = user_of(request, given.get("user_id"))
     known = await conversations.get(user_id, id_)

@@ -17,7 +17,7 @@ async def show_crew(request: Request) -> Response:
     With `prompts=1` the prompts too, where `settings.show_prompts` is true.
     """
     services = services_of(request)
-    prompts = parse_flag(parse_parameters(request, frozenset({"prompts"})), "prompts")
+    prompts = parse_flag(parse_parameters(request), "prompts")
     if prompts and not services.settings.show_prompts:
         text = "settings.show_prompts is false"
         raise HttpProblem(403, f"prompts: {text}", [("prompts", text)])

@@ -16,7 +16,7 @@ from tools.clock import rfc3339
 
 async def list_grants(request: Request) -> Response:
     """Answer GET /api/crew/grants: the approvals that outlive their run, newest first."""
-    parse_parameters(request, frozenset())
+    parse_parameters(request)
     return JsonResponse({"grants": [asdict(one) for one in await _own(request)]})
 
 

@@ -87,7 +87,7 @@ async def metrics(request: Request) -> Response:
                 workers, waiting = await runs.queue.counts()
                 numbers.set_workers(workers)
             numbers.waiting.set(waiting)
-    parameters = parse_parameters(request, frozenset({"format"}))
+    parameters = parse_parameters(request)
     match parameters.get("format", "prometheus"):
         case "prometheus":
             return Response(generate_latest(numbers.registry), media_type=CONTENT_TYPE_LATEST)

@@ -26,7 +26,7 @@ async def receive(request: Request) -> Response:
     hook = services.runs.crew.config.hooks.get(name)
     if hook is None:
         raise HttpProblem(404, f"there is no hook {name[:80]!r}; crew.yaml has them under hooks")
-    parse_parameters(request, frozenset())
+    parse_parameters(request)
     sent = await read_json(request, services.settings)
     try:
         matter = matter_of(hook, sent, int(services.settings.max_input_size_kb * 1000))

@@ -23,15 +23,18 @@ from server.http.services import services_of
 MAX_LISTED = 500
 # each with what it asks, which may be large
 MAX_INBOX = 100
-PAGE_PARAMETERS = frozenset({"limit", "after"})
 TIME_PARAMETERS = ("since", "until")
-FILTER_PARAMETERS = frozenset({"status", "agent_id", "source", "text", *TIME_PARAMETERS})
 MAX_TEXT = 200
 
 
 async def list_runs(request: Request) -> Response:
-    """List runs, newest first: a page of those that a request wants."""
-    given = parse_parameters(request, PAGE_PARAMETERS | FILTER_PARAMETERS)
+    """Answer GET /api/crew/runs: runs, newest first.
+
+    Takes `status`, `agent_id`, `source`, `text` (a part of the query), `since` and `until` (of the
+    start: a time, UTC, or its beginning), `limit` (50) and `after` (a run_id; `next` of the page
+    before).
+    """
+    given = parse_parameters(request)
     page, following = await _page(request, given, _filter(request, given), MAX_LISTED)
     return JsonResponse({"runs": [describe_listed_run(row) for row in page], "next": following})
 
@@ -41,7 +44,7 @@ async def list_inbox(request: Request) -> Response:
 
     Takes `limit` (50; 100 at most) and `after` (a run_id; the `next` of the page before).
     """
-    given = parse_parameters(request, PAGE_PARAMETERS)
+    given = parse_parameters(request)
     wanted = _filter(request, {"status": "paused"})
     page, following = await _page(request, given, wanted, MAX_INBOX, oldest_first=True)
     runs = services_of(request).runs

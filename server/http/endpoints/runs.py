@@ -117,7 +117,7 @@ async def run_to_end(request: Request) -> Response:
 
 
 async def start_run(request: Request) -> Response:
-    """Start a run; 202 with its address."""
+    """Answer POST /api/crew/runs: start a run by a StartBody; 202 with its address."""
     services = services_of(request)
     agents, caller = frozenset(services.runs.crew.agents), caller_of(request)
     asked = await parse_start(request, services.settings, agents, caller)
@@ -139,7 +139,7 @@ async def events(request: Request) -> EventStream | Response:
     """
     _refuse_head(request)
     run_id = request.path_params["run_id"]
-    given = parse_parameters(request, frozenset({"after", "deltas"}))
+    given = parse_parameters(request)
     deltas = parse_flag(given, "deltas")
     for field, text in (
         (LAST_EVENT_ID, request.headers.get("last-event-id")),

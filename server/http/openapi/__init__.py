@@ -1,6 +1,5 @@
 """The API, described: OpenAPI 3.1, from the models of bodies, answers and events.
 
-`document` (what is served at `/openapi.json`), `operations` (what each address takes and answers),
-`parameters` (of several addresses), `answers`, `conversations` and `events` (the shapes of what the
-server says).
+`document` (what is served at `/openapi.json`), `parameters` (of several addresses), `answers`,
+`conversations` and `events` (the shapes of what the server says).
 """

@@ -6,24 +6,20 @@ from functools import lru_cache
 from typing import Any, Literal
 
 from pydantic import TypeAdapter
-from starlette.requests import Request
-from starlette.responses import Response
 
+from crew.journal.query import ID
+from server.http.api import OPERATIONS
 from server.http.errors import TITLES
 from server.http.openapi.answers import ProblemAnswer
 from server.http.openapi.events import RunEventDocument
-from server.http.openapi.operations import (
-    GUARDED,
-    JSON,
-    MARKDOWN,
-    OPERATIONS,
-    SSE,
-    TEXT,
-    ApiOperation,
-)
-from server.http.responses import JsonResponse
+from server.http.operations import JSON, MARKDOWN, SSE, TEXT, ApiOperation
 
 PROBLEM = "application/problem+json"
+# what every guarded address may answer
+GUARDED = (400, 401, 403, 421, 429)
+# of the parts of a path: an id unless it is said
+NAME = re.compile(r"\{(\w+)\}")
+PATH_PATTERNS = {"grant_id": "^[A-Za-z0-9]{1,64}$"}
 REF = "#/components/schemas/{model}"
 EVENT_KEY = "RunEvent"
 EVENT_SCHEMA = {
@@ -37,11 +33,6 @@ EVENT_SCHEMA = {
         },
     },
 }
-
-
-async def show_document(request: Request) -> Response:
-    """Answer GET /openapi.json: this API, as OpenAPI 3.1."""
-    return JsonResponse(openapi_document())
 
 
 @lru_cache(maxsize=1)
@@ -104,7 +95,7 @@ def _operation(one: ApiOperation, schemas: dict[str, Any]) -> dict[str, Any]:
     document: dict[str, Any] = {
         "operationId": "_".join([one.method, *re.findall(r"\w+", one.path)]),
         "responses": responses,
-        "parameters": list(one.parameters),
+        "parameters": [*map(_path_parameter, NAME.findall(one.path)), *one.parameters],
         "security": [{"token": []}] if one.scope is not None else [],
     }
     if one.scope is not None:
@@ -113,6 +104,11 @@ def _operation(one: ApiOperation, schemas: dict[str, Any]) -> dict[str, Any]:
         content = {JSON: {"schema": schemas[key]}}
         document["requestBody"] = {"required": True, "content": content}
     return document
+
+
+def _path_parameter(name: str) -> dict[str, Any]:
+    schema = {"type": "string", "pattern": PATH_PATTERNS.get(name, ID)}
+    return {"name": name, "in": "path", "required": True, "schema": schema}
 
 
 def _answer(media_type: str, schema: dict[str, Any] | None) -> dict[str, Any]:

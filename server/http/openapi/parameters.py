@@ -1,4 +1,4 @@
-"""The parameters of addresses, described: in paths, query strings and headers."""
+"""The parameters of addresses, described: in query strings and headers."""
 
 from typing import Any
 
@@ -32,21 +32,9 @@ KEY = header_parameter(
 FLAG: dict[str, Any] = {"type": "boolean"}
 DELTAS = query_parameter("deltas", "Send the text of agents as it is written.", **FLAG)
 TICKET = query_parameter("ticket", "In place of a token; see POST /api/crew/tickets.")
-RUN_ID = {
-    "name": "run_id",
-    "in": "path",
-    "required": True,
-    "schema": {"type": "string", "pattern": ID},
-}
 LIMIT: dict[str, Any] = {"type": "integer", "minimum": 1, "maximum": 500}
 INBOX_LIMIT = {**LIMIT, "maximum": 100}
 AFTER = query_parameter("after", "The `next` of the page before.", pattern=ID)
 USER = query_parameter(
     "user_id", "Whose they are; the token's owner unless given.", minLength=1, maxLength=MAX_USER_ID
 )
-CONVERSATION_ID = {
-    "name": "conversation_id",
-    "in": "path",
-    "required": True,
-    "schema": {"type": "string", "pattern": ID},
-}
