@@ -3,11 +3,9 @@
 Modules, in reading order: `agent` (a live agent), `turn` (it speaks, it uses its tools), `request`
 (what its model is sent), `helper` (a model beside the runs), `prompt` (its system prompt),
 `context` (what of the conversation it is shown), `messages` (what a conversation is made of),
-`marks` (by which a model knows who speaks), `text_calls` (tool calls written as text), `written`
-(those with marks of a template), `call_names` (the tool that is meant), `thoughts` (what a text
-begins with), `fences` (code in a text), `model` (what every model looks like), `retrying`,
-`breaking`, `pacing`, `fallback`, `places`, `offline`, `health`, `budget` and `counting` (models
-around a model), `tokens` and `tokenizers` (how many a text is), `stages` (what a run's time goes
+`marks` (by which a model knows who speaks), `written` (tool calls, thoughts and code in a text),
+`model` (what every model looks like), `wrappers` (models around a model), `tokenizing` (how many
+tokens a text is), `stages` (what a run's time goes
 to), `endpoint` (where a provider is), `quirks` (what it can do), `providers` (OpenAI-compatible
 endpoints, the scripted model, and the catalog of both), `events`, `config`, `errors`.
 """

@@ -9,7 +9,7 @@ from agents.context.plan import ContextPlan
 from agents.helper import Helper
 from agents.model import Model
 from agents.prompt import Prompt
-from agents.tokens import TokenRatios
+from agents.tokenizing.tokens import TokenRatios
 from tools.clock import Clock
 from tools.definition import Tool
 from tools.executor import ToolExecutor

@@ -6,7 +6,7 @@ from pydantic import Field, model_validator
 
 from agents.context.shape import ContextConfig
 from agents.endpoint import Address
-from tools.yaml_shape import Name, Shape
+from tools.schemas.yaml_shape import Name, Shape
 
 Temperature = Annotated[float, Field(ge=0, le=2)]
 ToolCallMode = Literal["auto", "native", "text"]

@@ -10,8 +10,8 @@ from pydantic import AfterValidator, Field, SecretStr
 
 from agents.quirks import QuirksConfig
 from tools.config.common import BreakerSetting, LimitsConfig
-from tools.secrets import SECRET_HEADER, Secrets
-from tools.yaml_shape import Shape
+from tools.schemas.yaml_shape import Shape
+from tools.text.secrets import SECRET_HEADER, Secrets
 
 SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 OPENAI_URL = "https://api.openai.com/v1"

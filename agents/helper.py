@@ -7,7 +7,7 @@ from pydantic import BaseModel, ValidationError
 
 from agents.errors import ModelError
 from agents.model import EmitModelEvent, Model, ModelRequest, ShownMessage
-from agents.tokens import Tokenizer
+from agents.tokenizing.tokens import Tokenizer
 from tools.clock import Clock
 
 # as agents have it; no agent's id may begin so

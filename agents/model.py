@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import Any, Protocol
 
 from agents.messages import ToolOutput
-from agents.tokens import ESTIMATE, Tokenizer
+from agents.tokenizing.tokens import ESTIMATE, Tokenizer
 from tools.calls import ToolCall
 
 # A message as chat completions APIs take it: {"role", "content", "tool_calls"?, "tool_call_id"?}.

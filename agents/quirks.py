@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, Literal, get_args
 from urllib.parse import urlsplit
 
-from tools.yaml_shape import Shape
+from tools.schemas.yaml_shape import Shape
 
 MaxTokensKey = Literal["max_tokens", "max_completion_tokens", "none"]
 SystemRole = Literal["system", "user"]

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from pydantic import BaseModel
 
 from agents.agent import Agent
-from agents.call_names import with_own_name
 from agents.context.blocks import as_data, cut_to
 from agents.context.loaded import Context
 from agents.context.view import lines_of_others, text_of
@@ -31,8 +30,9 @@ from agents.messages import AgentMessage, CompactedMessage, Message
 from agents.model import ModelEvent, ModelNotice, ModelReply, RequestEnded, TextDelta
 from agents.request import Prepared, count_blocks, messages_through, prepare_request, window_of
 from agents.stages import Stages
-from agents.text_calls import bare_lines, find_calls
+from agents.written.call_names import with_own_name
 from agents.written.find import find_written_calls
+from agents.written.text_calls import bare_lines, find_calls
 from tools.calls import (
     CallEvent,
     CallProgressed,

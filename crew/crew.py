@@ -6,14 +6,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from agents.agent import Agent
-from agents.budget import DailyUsage
 from agents.errors import ProviderError
-from agents.health import Health
 from agents.helper import Helper
-from agents.places import Places
 from agents.providers.catalog import Catalog
 from agents.quirks import QuirkTables
-from agents.tokens import Tokenizer, TokenRatios
+from agents.tokenizing.tokens import Tokenizer, TokenRatios
+from agents.wrappers.budget import DailyUsage
+from agents.wrappers.health import Health
+from agents.wrappers.places import Places
 from crew.assembly.agents import check_windows, make_agents
 from crew.assembly.helpers import make_helpers
 from crew.assembly.models import require_provider
@@ -34,13 +34,13 @@ from crew.routing.graph import RoutingGraph
 from crew.routing.rules import Routing
 from tools.clock import SYSTEM_CLOCK, Clock
 from tools.context import find_no_secret
-from tools.deadline import Limits
 from tools.definition import Tool
-from tools.guards import Guards
 from tools.kinds import ToolMaker
 from tools.kinds.mcp.servers import Servers
+from tools.limits.deadline import Limits
+from tools.limits.guards import Guards
 from tools.loops import LoopOwner
-from tools.secrets import Secrets
+from tools.text.secrets import Secrets
 from tools.toolbox import Toolbox
 
 

@@ -16,7 +16,7 @@ from crew.runs.storage import GIGABYTE
 from server.errors import SettingsError
 from server.identity import IdentityHeader, OidcSettings, Proxies
 from server.tokens import TokenError, Tokens, parse_token
-from tools.suggest import nearest
+from tools.text.suggest import nearest
 
 log = logging.getLogger(__name__)
 

@@ -17,7 +17,7 @@ from server.cli.json_schema import KINDS, schema_of
 from tests.support.crews import ROOT
 from tests.support.processes import BIN, PROCESS_SECONDS, clean_environment
 from tests.test_code import MODULES, name_of
-from tools.yaml_shape import resolve
+from tools.schemas.yaml_shape import resolve
 
 FOLDERS = ("examples", "configs", "server/cli/starters")
 CREWS = sorted(path.parent for folder in FOLDERS for path in (ROOT / folder).rglob("crew.yaml"))

@@ -1,20 +1,14 @@
 """One call, safely: the lowest layer.
 
-Modules, in reading order: `calls` (the nouns), `context` (what a handler is told of its call),
-`definition` (a tool and its decorator), `approval` (when a person is asked first), `function` (a
-Python function as what a tool does), `schema` (signature to JSON schema, a model's arguments to
-Python values), `schema_types` (what a part of one allows), `executor` (a sequence of calls),
-`deadline` (time left), `retry` (which errors are worth another try), `guards` (how
-many calls may run, and whether the tool works), `dry` (tools that are shown, and not called),
-`search` (tools by what they are for), `toolbox` (a crew's tools by name), `threads` (for handlers
-that block), `running` (the handlers that run now), `output` (what of an output the model is shown),
-`kinds` (what runs the tools of tools.yaml), `builtin` (tools that need no entry), `config` (the
-shapes of tools.yaml), `places` (an argument in the texts of an entry), `yaml_shape` (the base of
-all shapes), `described` (models that are documented by their source), `clock` (time, handed in),
-`suggest` (did you mean), `texts` (changed: all of a JSON value, and for a terminal), `secrets`
-(found and masked), `forms` (what a tool asks a person), `server_words` (what a server says with an
-error), `lazy` (names that are imported when they are used), `loops` (what belongs to one event
-loop), `connector` (connections that are used again), `json_pointer`, `errors`.
+Modules, in reading order: `calls` (the nouns), `context` (what a handler knows of its call),
+`definition` (a tool and its decorator), `approval` (when a person decides first), `handlers` (what
+a tool does), `schemas` (arguments and entries, described), `executor` (a sequence of calls),
+`limits` (what bounds a call), `dry` (tools that are shown, and not called), `search` (tools by what they are
+for), `toolbox` (a crew's tools by name), `kinds` (what runs the tools of tools.yaml), `builtin`
+(tools that need no entry), `config` (the shapes of tools.yaml), `clock` (time, handed in), `text`
+(texts, secrets), `forms` (what a tool asks a person), `lazy` (names that are imported when they are
+used), `loops` (what belongs to one event loop), `connector` (connections that are used again),
+`errors`.
 """
 
 from typing import TYPE_CHECKING

@@ -13,9 +13,9 @@ from tools.approval import ApprovalRule
 from tools.calls import MAX_OUTPUT_BYTES
 from tools.context import ToolContext
 from tools.errors import ToolError
-from tools.function import Function
-from tools.guards import ToolGuard
-from tools.schema import Signature
+from tools.handlers.function import Function
+from tools.limits.guards import ToolGuard
+from tools.schemas.schema import Signature
 
 Effect = Literal["read", "idempotent", "once"]
 # of a name, as providers take it

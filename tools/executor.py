@@ -22,14 +22,14 @@ from tools.calls import (
 )
 from tools.clock import SYSTEM_CLOCK, Clock
 from tools.context import CallOrigin, Facts, FindSecret, Progress, ToolContext, find_no_secret
-from tools.deadline import Deadline, Limits
 from tools.definition import Tool
 from tools.errors import ArgumentsError, PermanentError, TemporaryError
 from tools.forms import FormReply, FormsNeeded
-from tools.guards import Outcome, RefusedError, outcome_of
-from tools.output import serialize_output
-from tools.retry import RETRIED, backoff_seconds, classify, describe_error
-from tools.suggest import nearest
+from tools.handlers.output import serialize_output
+from tools.limits.deadline import Deadline, Limits
+from tools.limits.guards import Outcome, RefusedError, outcome_of
+from tools.limits.retry import RETRIED, backoff_seconds, classify, describe_error
+from tools.text.suggest import nearest
 
 log = logging.getLogger(__name__)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from tools.context import ToolContext
 from tools.definition import Reach, Tool
-from tools.schema import JsonSchema
+from tools.schemas.schema import JsonSchema
 
 TOOL_SEARCH = "tool_search"
 LINE_END = "\n"

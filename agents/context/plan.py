@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from agents.tokens import ESTIMATE, Tokenizer
+from agents.tokenizing.tokens import ESTIMATE, Tokenizer
 
 ANSWER_TOKENS = 1024
 

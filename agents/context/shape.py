@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from tools.yaml_shape import Shape, between_keys
+from tools.schemas.yaml_shape import Shape, between_keys
 
 Tokens = Annotated[int, Field(ge=1, le=10_000_000)]
 

@@ -20,10 +20,10 @@ from agents.messages import (
     UserMessage,
 )
 from agents.model import Private, ShownMessage, WireMessage
-from agents.text_calls import bare_lines
-from agents.tokens import ESTIMATE, Tokenizer
+from agents.tokenizing.tokens import ESTIMATE, Tokenizer
+from agents.written.text_calls import bare_lines
 from tools.calls import ToolCall
-from tools.output import format_results
+from tools.handlers.output import format_results
 
 
 def show_history(

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from agents.context.plan import HistoryBlock
 from agents.model import ShownMessage
-from agents.tokens import ESTIMATE, MESSAGE_TOKENS, Tokenizer
+from agents.tokenizing.tokens import ESTIMATE, MESSAGE_TOKENS, Tokenizer
 
 # of a note that says what is left out
 NOTE_TOKENS = 25

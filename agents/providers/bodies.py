@@ -11,7 +11,7 @@ from agents.model import ModelRequest, ShownMessage, WireMessage
 from agents.providers.lessons import THOUGHTS
 from agents.quirks import Quirks
 from tools.calls import CallStatus
-from tools.output import format_results
+from tools.handlers.output import format_results
 
 # begins a conversation that would begin with the model's own words
 BEGINNING = "(The conversation goes on.)"

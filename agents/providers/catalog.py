@@ -5,9 +5,7 @@ import os
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from agents.breaking import Breaking
 from agents.config import ModelConfig
-from agents.counting import Counting
 from agents.endpoint import (
     OPENAI_KEY,
     OPENAI_URL,
@@ -17,17 +15,19 @@ from agents.endpoint import (
     unquoted,
 )
 from agents.errors import ProviderError
-from agents.health import Health, Noting
 from agents.model import Model
-from agents.pacing import Paced
 from agents.providers.scripted import SCRIPT_FILE, Script, Scripted
 from agents.quirks import QuirkTables
-from agents.retrying import Retrying
-from agents.tokens import TokenRatios
+from agents.tokenizing.tokens import TokenRatios
+from agents.wrappers.breaking import Breaking
+from agents.wrappers.counting import Counting
+from agents.wrappers.health import Health, Noting
+from agents.wrappers.pacing import Paced
+from agents.wrappers.retrying import Retrying
 from tools.clock import Clock
 from tools.config.common import limits_of
-from tools.guards import BreakerLimits, Guards
-from tools.secrets import Secrets
+from tools.limits.guards import BreakerLimits, Guards
+from tools.text.secrets import Secrets
 
 OLLAMA_URL = "http://localhost:11434/v1"
 # an open breaker is waited for so long where there is no backup

@@ -19,7 +19,7 @@ from agents.errors import ModelError, ProviderError
 from agents.providers.server_events import refuse_too_large
 from tools.connector import KEEP_SECONDS, QuietConnector
 from tools.loops import PerLoop
-from tools.secrets import Secrets
+from tools.text.secrets import Secrets
 
 PATH = "/chat/completions"
 CONNECT_SECONDS = 10.0

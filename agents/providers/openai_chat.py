@@ -39,8 +39,8 @@ from agents.providers.server_events import (
 from agents.providers.surrogates import join_surrogates
 from agents.quirks import Quirks, QuirkTables, Table
 from tools.clock import Clock
-from tools.secrets import Secrets
-from tools.server_words import IS_HTML, MAX_WORDS, words_of
+from tools.text.secrets import Secrets
+from tools.text.server_words import IS_HTML, MAX_WORDS, words_of
 
 # a path that has no version of an API in it, as one that was pasted too short
 VERSION = re.compile(r"/v\d|/openai\b|/api\b")

@@ -17,8 +17,8 @@ from agents.providers.lessons import THOUGHTS
 from agents.providers.partial_calls import PartialCalls
 from agents.providers.refusals import error_in, refusal_in
 from agents.providers.surrogates import join_surrogates
-from agents.thoughts import AnswerStream, split_thoughts
-from tools.texts import map_texts
+from agents.written.thoughts import AnswerStream, split_thoughts
+from tools.text.texts import map_texts
 
 # of one request; more is no count
 MAX_TOKENS = 10**9

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agents.providers.surrogates import join_surrogates
-from agents.text_calls import Reader, UnreadableCall
+from agents.written.text_calls import Reader, UnreadableCall
 from tools.calls import ToolCall
-from tools.texts import map_texts
+from tools.text.texts import map_texts
 
 MAX_ARGUMENT_BYTES = 2**20
 MAX_DEPTH = 32

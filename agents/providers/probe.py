@@ -8,7 +8,7 @@ from typing import Any
 
 from agents.errors import ModelError
 from agents.providers.openai_chat import Client
-from tools.suggest import nearest
+from tools.text.suggest import nearest
 
 # of a list that is read
 MAX_MODELS, MAX_LIST_BYTES = 5000, 4 * 2**20

@@ -12,7 +12,7 @@ from http import HTTPStatus
 from typing import Any
 
 from agents.errors import ModelErrorCode
-from tools.server_words import INNER_KEYS, WORD_KEYS, words_in
+from tools.text.server_words import INNER_KEYS, WORD_KEYS, words_in
 
 # how servers say that a request is too long: OpenAI and vLLM ("maximum context length",
 # context_length_exceeded), Anthropic ("prompt is too long"), llama.cpp ("exceeds the available

@@ -25,7 +25,7 @@ from agents.model import (
 )
 from tools.calls import ToolCall
 from tools.clock import Clock
-from tools.yaml_shape import JsonObject, Pattern, Shape
+from tools.schemas.yaml_shape import JsonObject, Pattern, Shape
 
 SCRIPT_FILE = "script.yaml"
 # the second group: the tool of a result

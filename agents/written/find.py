@@ -9,8 +9,7 @@ start of a line, outside code, and a call without marks is the whole answer.
 import re
 from collections.abc import Iterator
 
-from agents.call_names import own_name
-from agents.text_calls import FoundCall, bare_lines
+from agents.written.call_names import own_name
 from agents.written.forms import (
     Tools,
     WrittenCall,
@@ -21,6 +20,7 @@ from agents.written.forms import (
     with_arguments,
 )
 from agents.written.regions import begins_line, fences, regions, unfenced, without_fences
+from agents.written.text_calls import FoundCall, bare_lines
 from tools.calls import ToolCall
 
 # of a text that is looked at: a call is never longer

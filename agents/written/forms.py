@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from agents.call_names import own_name
-from agents.text_calls import Reader, UnreadableCall
+from agents.written.call_names import own_name
 from agents.written.regions import unfenced
+from agents.written.text_calls import Reader, UnreadableCall
 
 Tools = Mapping[str, Mapping[str, Any]]
 # where a name and where arguments stand in a call that is JSON

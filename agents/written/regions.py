@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from agents.fences import code_fences
+from agents.written.fences import code_fences
 
 # of regions between marks in one text
 MAX_REGIONS = 200

@@ -10,7 +10,7 @@ from agents.config import AgentConfig
 from agents.errors import ProviderError
 from agents.helper import Helper
 from agents.providers.catalog import Catalog
-from agents.tokens import Tokenizer
+from agents.tokenizing.tokens import Tokenizer
 from crew.assembly.contexts import make_context, over_window
 from crew.assembly.given import Given
 from crew.assembly.models import make_model
@@ -27,8 +27,8 @@ from crew.routing.signals import escape
 from tools.definition import Tool
 from tools.executor import ToolExecutor
 from tools.search import TOOL_SEARCH, search_tool
-from tools.secrets import Secrets
-from tools.texts import map_texts
+from tools.text.secrets import Secrets
+from tools.text.texts import map_texts
 from tools.toolbox import Toolbox
 
 # of the tools of an agent, as JSON: with more it is given a tool that finds them

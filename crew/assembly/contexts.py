@@ -12,7 +12,7 @@ from agents.context.shape import (
     SummaryBlockConfig,
     TextBlockConfig,
 )
-from agents.tokens import Tokenizer
+from agents.tokenizing.tokens import Tokenizer
 from crew.config.crew_file import CrewConfig
 from crew.config.document import YamlPath
 from crew.config.loader import CrewFiles

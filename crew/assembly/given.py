@@ -2,12 +2,12 @@
 
 from typing import Protocol
 
-from agents.budget import DailyUsage
-from agents.places import Places
-from agents.tokens import TokenRatios
+from agents.tokenizing.tokens import TokenRatios
+from agents.wrappers.budget import DailyUsage
+from agents.wrappers.places import Places
 from tools.clock import Clock
 from tools.context import FindSecret
-from tools.secrets import Secrets
+from tools.text.secrets import Secrets
 
 
 class Given(Protocol):

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from agents.errors import ProviderError
 from agents.helper import PREFIX, Helper
 from agents.providers.catalog import Catalog
-from agents.tokens import Tokenizer
+from agents.tokenizing.tokens import Tokenizer
 from crew.assembly.given import Given
 from crew.assembly.models import make_model
 from crew.assembly.tokenizers import tokenizer_of

@@ -2,17 +2,17 @@
 
 from collections.abc import Sequence
 
-from agents.budget import Budget, DailyUsage
 from agents.config import AgentConfig, ModelConfig
 from agents.errors import ProviderError
-from agents.fallback import Fallback
 from agents.model import Model
-from agents.offline import OfflineModel
-from agents.places import Limited
 from agents.providers.catalog import BUILTIN_PROVIDERS, Catalog
+from agents.wrappers.budget import Budget, DailyUsage
+from agents.wrappers.fallback import Fallback
+from agents.wrappers.offline import OfflineModel
+from agents.wrappers.places import Limited
 from crew.assembly.given import Given
 from crew.config.models import ChosenModel
-from tools.suggest import nearest
+from tools.text.suggest import nearest
 
 
 def require_provider(name: str, catalog: Catalog) -> None:

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 
 from agents.errors import TokenizerError
-from agents.tokenizers import tiktoken_tokenizer
-from agents.tokens import ESTIMATE, Tokenizer
+from agents.tokenizing.tokenizers import tiktoken_tokenizer
+from agents.tokenizing.tokens import ESTIMATE, Tokenizer
 from crew.config.checks.models import models_of_helpers
 from crew.config.loader import CrewFiles
 from crew.config.models import ChosenModel, primary_of

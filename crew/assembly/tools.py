@@ -7,10 +7,10 @@ from crew.config.loader import CrewFiles
 from crew.config.problems import Problem
 from tools.builtin import BUILTIN_TOOLS
 from tools.config import McpServer, OpenApiTool, PythonTool
-from tools.deadline import Limits
 from tools.definition import Tool
 from tools.errors import ToolDefinitionError, ToolImportError
 from tools.kinds import ToolMaker
+from tools.limits.deadline import Limits
 from tools.toolbox import Toolbox
 
 

@@ -15,7 +15,7 @@ from agents.config import ALIASES
 from crew.config.document import Document, YamlPath
 from crew.config.problems import Problem
 from crew.config.shapes import fields_at, find_shape, inside, placed_elsewhere
-from tools.yaml_shape import BETWEEN_KEYS, Shape
+from tools.schemas.yaml_shape import BETWEEN_KEYS, Shape
 
 # of one file; more are not read, and a hostile one has tens of thousands
 MAX_PROBLEMS = 1000
@@ -46,7 +46,7 @@ EXPECTED = {
     "model_type": "a mapping (`key: value` lines)",
     "model_attributes_type": "a mapping (`key: value` lines)",
 }
-# see tools.yaml_shape.form_of
+# see tools.schemas.yaml_shape.form_of
 FORMS = {"mapping": "a mapping (`key: value` lines)", "list": "a list", "scalar": "one value"}
 EMPTY = {"too_short": "at least one is needed", "string_too_short": "a text is needed"}
 # keys whose value is one name

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from agents.endpoint import Address
-from tools.yaml_shape import Shape
+from tools.schemas.yaml_shape import Shape
 
 # by their names in `helpers`
 HELPERS = ("title", "summary")

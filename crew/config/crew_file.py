@@ -14,7 +14,7 @@ from crew.config.notify import ChannelConfigs
 from crew.config.schedules import ScheduleConfig
 from crew.journal.rows import NoticeKind
 from tools.config import ToolConfigs
-from tools.yaml_shape import Name, Shape
+from tools.schemas.yaml_shape import Name, Shape
 
 VERSIONS = ("1.0",)
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from crew.config.document import Document
 from crew.config.yaml_reader import MAX_DEPTH, MAX_NODES, read, read_text
-from tools.yaml_shape import resolve
+from tools.schemas.yaml_shape import resolve
 
 
 def read_data(file: str, content: bytes) -> Document:

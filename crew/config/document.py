@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from crew.config.problems import Problem, ProblemCode
-from tools.suggest import nearest
+from tools.text.suggest import nearest
 
 YamlPath = tuple[str | int, ...]
 

@@ -12,7 +12,7 @@ from typing import Any
 from crew.config.document import Document, YamlPath
 from crew.config.problems import Problem
 from crew.config.sources import NOT_KEPT
-from tools.secrets import MIN_CHARS, SECRET_HEADER, Secrets
+from tools.text.secrets import MIN_CHARS, SECRET_HEADER, Secrets
 
 # shorter ones are words such as "none", for servers that need no key
 MIN_SECRET_CHARS = 12

@@ -14,7 +14,7 @@ from crew.config.loader import CrewFiles, read_files
 from crew.config.problems import Problem
 from crew.config.shapes import places
 from crew.config.sources import Sources
-from tools.secrets import Secrets
+from tools.text.secrets import Secrets
 
 # the least likeness of a word of a key and the one it is taken for: difflib's ratio. `max` and
 # `min`, or two units, are never so alike.

@@ -6,8 +6,8 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, field_validator, model_validator
 
 from crew.journal.query import MAX_PRIORITY
-from tools.json_pointer import POINTER
-from tools.yaml_shape import Name, Shape, between_keys
+from tools.schemas.json_pointer import POINTER
+from tools.schemas.yaml_shape import Name, Shape, between_keys
 
 # what is meant as a place: without its slash, or without its end
 NO_PLACE = re.compile(r"\{(\w+)\}|\{/([^{}]*)(?:\Z|(?=\{))")

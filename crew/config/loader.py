@@ -24,7 +24,7 @@ from crew.config.sources import CREW_FILE, TOOLS_FILE, Sources
 from crew.config.yaml_reader import read, read_text
 from tools.config import OpenApiTool, ToolConfig, ToolsFile
 from tools.kinds.mcp.lock import LOCK_FILE, Locked, from_lock
-from tools.secrets import Secrets
+from tools.text.secrets import Secrets
 
 # stands for a required text that is missing, so that the rest can be checked
 MISSING = "?"

@@ -10,7 +10,7 @@ from agents.config import AgentConfig, ModelConfig
 from agents.context.shape import Tokens
 from crew.config.conversations import HelpersConfig
 from crew.config.document import YamlPath
-from tools.yaml_shape import Shape
+from tools.schemas.yaml_shape import Shape
 
 NO_TOKENIZER = "estimate"
 TIKTOKEN = "tiktoken:"

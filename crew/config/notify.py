@@ -9,7 +9,7 @@ from pydantic import AfterValidator, Field, SecretStr, model_validator
 
 from agents.endpoint import HeaderName, HeaderValue
 from crew.journal.rows import NoticeKind
-from tools.yaml_shape import Name, Shape, between_keys
+from tools.schemas.yaml_shape import Name, Shape, between_keys
 
 MAILBOX = re.compile(r"[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9.-]{1,189}")
 HOST = re.compile(r"[A-Za-z0-9._-]+|\[?[0-9a-fA-F:]+\]?")

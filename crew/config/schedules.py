@@ -9,8 +9,8 @@ from cronsim import CronSim, CronSimError
 from pydantic import AfterValidator, Field
 
 from crew.journal.query import MAX_PRIORITY
-from tools.suggest import nearest
-from tools.yaml_shape import Name, Shape
+from tools.schemas.yaml_shape import Name, Shape
+from tools.text.suggest import nearest
 
 FIELDS = 5
 # a time from which each expression is tried once; it has to come within 50 years

@@ -8,7 +8,7 @@ from typing import Any
 from agents.config import AgentConfig
 from crew.config.crew_file import CrewConfig
 from crew.config.document import YamlPath
-from tools.yaml_shape import Shape
+from tools.schemas.yaml_shape import Shape
 
 # the two files whose keys are mistaken for each other's
 FILES: dict[type[Shape], str] = {CrewConfig: "crew.yaml", AgentConfig: "agents/<id>.yaml"}

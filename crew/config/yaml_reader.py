@@ -10,7 +10,7 @@ import yaml
 from crew.config.document import Document, YamlPath
 from crew.config.problems import ProblemCode
 from crew.config.spacing import ODD_SPACE, Found, missing_space, odd_space, use_a_space
-from tools.yaml_shape import Plain
+from tools.schemas.yaml_shape import Plain
 
 MAX_BYTES = 2**20
 MAX_NODES = 100_000

@@ -18,7 +18,7 @@ from tools.calls import CallStatus, ToolCall, ToolResult
 from tools.clock import rfc3339
 from tools.definition import Tool
 from tools.errors import ToolError
-from tools.secrets import Secrets
+from tools.text.secrets import Secrets
 
 # the same call is not asked about again after so many denials
 MAX_DENIALS = 2

@@ -13,8 +13,8 @@ from crew.journal.questions import FormCall, Inquiry
 from tools.calls import QuestionRaised
 from tools.errors import ToolError
 from tools.forms import Form
-from tools.schema import JsonSchema
-from tools.secrets import Secrets
+from tools.schemas.schema import JsonSchema
+from tools.text.secrets import Secrets
 
 
 def find_inquiry(

@@ -20,8 +20,8 @@ from agents.events import (
 from crew.journal.events import Event
 from crew.journal.query import Answer, Query
 from tools.calls import ToolCall, ToolResult
-from tools.secrets import MaskedStream, Secrets
-from tools.texts import map_texts
+from tools.text.secrets import MaskedStream, Secrets
+from tools.text.texts import map_texts
 
 Emit = Callable[[Event], Awaitable[None]]
 Masked = TypeVar("Masked", Query, AgentResponded, ToolResult)

@@ -8,9 +8,9 @@ from crew.journal.decided import ApprovedCall, decision_on, is_made
 from crew.journal.query import Answer
 from crew.journal.questions import Approval, PendingCall, Question
 from tools.calls import ToolCall, ToolResult
-from tools.deadline import Limits
 from tools.forms import FormReply
-from tools.output import truncate_outputs
+from tools.handlers.output import truncate_outputs
+from tools.limits.deadline import Limits
 
 
 @dataclass(slots=True)

@@ -7,7 +7,7 @@ from crew.journal.query import Answer, CallDecision
 from crew.journal.questions import Inquiry, PendingCall, Question
 from tools.calls import ToolCall
 from tools.forms import FormReply
-from tools.schema import JsonSchema
+from tools.schemas.schema import JsonSchema
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from crew.journal.events import InConversation, StoredEvent, decode_event
 from crew.journal.rows import PAGE, Page, Record, RunRow
 from crew.journal.state import RunState
 from crew.journal.store import RunLog
-from tools.deadline import Limits
+from tools.limits.deadline import Limits
 
 log = logging.getLogger(__name__)
 

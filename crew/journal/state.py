@@ -45,8 +45,8 @@ from crew.journal.query import Answer, HistoryMessage, Query
 from crew.journal.questions import Inquiry, Question, UnknownOutcome
 from crew.journal.said import Said, answered, asked
 from tools.calls import ToolCall
-from tools.deadline import Limits
 from tools.forms import FormReply
+from tools.limits.deadline import Limits
 from tools.search import FOUND, MAX_FOUND, TOOL_SEARCH
 
 # The codes of the warning by which a member of a group fails.

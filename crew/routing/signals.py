@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from agents.fences import without_code
+from agents.written.fences import without_code
 
 
 def normalize(text: str) -> str:

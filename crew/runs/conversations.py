@@ -27,7 +27,7 @@ from crew.runs.errors import (
 from crew.runs.reader import RunReader
 from crew.runs.run import new_run_id
 from tools.clock import rfc3339
-from tools.deadline import Limits
+from tools.limits.deadline import Limits
 
 # exchanges in one read
 PAGE = 200

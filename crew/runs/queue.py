@@ -3,7 +3,7 @@
 from types import TracebackType
 from typing import Protocol
 
-from agents.places import Leases
+from agents.wrappers.places import Leases
 from crew.journal.rows import Capacity
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from agents.events import Warned
 from crew.journal.outlets import current_run
 from crew.runs.live import LiveRuns
-from tools.running import RunningCall, calls_during, running_calls
+from tools.handlers.running import RunningCall, calls_during, running_calls
 
 log = logging.getLogger(__name__)
 

@@ -13,7 +13,7 @@ from crew.database import is_shared, sqlite_path
 from server.cli.exits import Exit, Folder, fail
 from server.cli.hints import shell_quoted
 from tools.clock import SYSTEM_CLOCK, rfc3339
-from tools.texts import visible
+from tools.text.texts import visible
 
 NAME = re.compile(r"crew-[0-9]{8}T[0-9]{6}Z\.db")
 

@@ -16,7 +16,7 @@ from server.cli.audit import record
 from server.cli.exits import HERE, Exit, Folder, fail, say_none
 from server.cli.opening import open_to_look
 from server.http.responses import describe_listed_conversation, export_document
-from tools.texts import visible, visible_json
+from tools.text.texts import visible, visible_json
 
 FORMATS = ("json", "md")
 

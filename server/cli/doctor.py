@@ -25,7 +25,7 @@ from server.cli.exits import HERE, Exit, Folder
 from server.cli.hints import quoted
 from server.cli.opening import guard_process
 from server.settings import ServerSettings
-from tools.texts import visible
+from tools.text.texts import visible
 
 # fewer are soon used up by streams
 FEW_DESCRIPTORS = 4096

@@ -10,7 +10,7 @@ import typer
 
 from crew.config.problems import Problem
 from crew.config.report import render_problem
-from tools.texts import visible
+from tools.text.texts import visible
 
 Folder = Annotated[
     Path,

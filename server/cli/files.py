@@ -20,8 +20,8 @@ from server.cli.explain import render_explanation, render_page
 from server.cli.json_schema import schema_of
 from server.cli.opening import guard_process
 from server.cli.validate import offer_fixes, print_check
-from tools.suggest import nearest
-from tools.texts import visible
+from tools.text.suggest import nearest
+from tools.text.texts import visible
 
 # the keys of RENDERERS, and of KINDS with the API
 GraphFormat = Literal["text", "mermaid", "dot", "json"]

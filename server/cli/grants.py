@@ -12,7 +12,7 @@ from server.cli.audit import record
 from server.cli.exits import HERE, Exit, Folder, fail, say_none
 from server.cli.opening import open_to_look
 from tools.clock import rfc3339
-from tools.texts import visible, visible_json
+from tools.text.texts import visible, visible_json
 
 NONE = "no grant: nobody has approved a call for all runs (remember: always)"
 

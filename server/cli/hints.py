@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tools.texts import UNSAFE
+from tools.text.texts import UNSAFE
 
 # in this order
 DECISIONS = ("approve", "retry", "skip", "deny")

@@ -22,7 +22,7 @@ from server.cli.remote import Remote, Server, show_inbox
 from server.cli.stored import print_waiting
 from server.http.responses import describe_waiting_run
 from tools.clock import SYSTEM_CLOCK
-from tools.texts import visible_json
+from tools.text.texts import visible_json
 
 # runs in one look at the store
 PAGE = 100

@@ -13,7 +13,7 @@ from server.cli.interview import crew_of_answers
 from server.cli.starter import Made, starter_files
 from server.cli.starter_from import crew_from
 from tools.errors import ToolDefinitionError
-from tools.texts import visible
+from tools.text.texts import visible
 
 
 def init(

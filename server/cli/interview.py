@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from server.cli.starter import Made, operator_crew, to_yaml, without_variables
 from server.cli.starter_from import PROMPT, crew_from
 from tools.errors import ToolDefinitionError
-from tools.texts import visible
+from tools.text.texts import visible
 
 Answer = TypeVar("Answer")
 

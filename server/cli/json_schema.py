@@ -13,7 +13,7 @@ from crew.config.crew_file import CrewConfig
 from crew.config.shapes import find_shape, find_shapes, inside
 from crew.config.yaml_reader import read
 from tools.config import ToolsFile
-from tools.yaml_shape import Shape, resolve
+from tools.schemas.yaml_shape import Shape, resolve
 
 KINDS: dict[str, type[Shape]] = {
     "crew": CrewConfig,

@@ -16,7 +16,7 @@ from tools.errors import ToolDefinitionError
 from tools.kinds import ToolMaker
 from tools.kinds.mcp.definitions import Definition
 from tools.kinds.mcp.lock import LOCK_FILE, to_lock
-from tools.texts import visible
+from tools.text.texts import visible
 
 
 def write_lock(folder: Path) -> None:

@@ -15,7 +15,7 @@ from server.notices.delivery import NotDelivered, delivery
 from server.notices.messages import place_of
 from server.settings import PUBLIC_URL, public_url
 from tools.clock import rfc3339
-from tools.texts import visible
+from tools.text.texts import visible
 
 
 def notify(

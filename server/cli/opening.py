@@ -17,7 +17,7 @@ from server.cli.exits import fail
 from server.settings import ServerSettings
 from server.telemetry.logs import log_uncaught, set_up_command_logging, set_up_logging
 from tools.kinds.command.marks import end_orphans
-from tools.secrets import Secrets
+from tools.text.secrets import Secrets
 
 Provider = Annotated[
     str | None,

@@ -9,7 +9,7 @@ from rich.console import Console
 
 from crew.journal.wire import RunEvent
 from server.cli.run_view import RunView
-from tools.texts import visible_json
+from tools.text.texts import visible_json
 
 
 class _Console(Console):

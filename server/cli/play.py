@@ -21,8 +21,8 @@ from server.cli.audit import record, user_name
 from server.cli.output import Output
 from server.cli.run_view import RunView
 from server.cli.stored import find_run
-from tools.texts import visible
-from tools.threads import call_in_thread
+from tools.handlers.threads import call_in_thread
+from tools.text.texts import visible
 
 # how long another process may take to end a run, and between two looks
 CANCEL_SECONDS = 10.0

@@ -17,8 +17,8 @@ from server.cli.exits import Exit, fail
 from server.cli.output import Output
 from server.cli.stored import print_listed, print_waiting
 from server.settings import LOOPBACK
-from tools.server_words import MAX_WORDS, words_of
-from tools.texts import visible_json
+from tools.text.server_words import MAX_WORDS, words_of
+from tools.text.texts import visible_json
 
 TOKEN = "CREW_TOKEN"  # noqa: S105 # the name of a variable
 CONNECT_SECONDS = 10.0

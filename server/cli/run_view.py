@@ -16,7 +16,7 @@ from crew.journal.query import CallDecision
 from crew.journal.wire import RunEvent
 from server.cli.live import LiveLines
 from server.cli.words import decision_in
-from tools.texts import map_texts, visible
+from tools.text.texts import map_texts, visible
 
 COLOURS = ("cyan", "magenta", "yellow", "green", "blue")
 # of a tool's output

@@ -12,7 +12,7 @@ from markdown_it.token import Token
 from server.cli.starter import Made, operator_crew, without_variables
 from tools.errors import ToolDefinitionError
 from tools.kinds.command.arguments import find_program
-from tools.places import names_in
+from tools.schemas.places import names_in
 
 # a larger one is not a prompt
 MAX_CHARS = 30_000

@@ -17,7 +17,7 @@ from crew.journal.store import RunStore
 from server.cli.exits import HERE, Folder, say_none
 from server.cli.opening import load, open_to_look
 from tools.clock import rfc3339
-from tools.texts import visible, visible_json
+from tools.text.texts import visible, visible_json
 
 SHOWN_TIMES = 3
 

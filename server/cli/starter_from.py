@@ -14,9 +14,9 @@ from tools.clock import SYSTEM_CLOCK
 from tools.config import McpServer
 from tools.config.http import SAFE_METHODS
 from tools.errors import ToolDefinitionError
-from tools.guards import Guards
 from tools.kinds import ToolMaker
 from tools.kinds.mcp.lock import LOCK_FILE, to_lock
+from tools.limits.guards import Guards
 
 NOT_IN_NAMES = re.compile(r"[^a-z0-9]+")
 # where the document names no server

@@ -20,7 +20,7 @@ from crew.runs.reader import RunReader
 from server.cli.output import Output
 from server.cli.run_view import RunView
 from tools.clock import SYSTEM_CLOCK
-from tools.texts import visible, visible_json
+from tools.text.texts import visible, visible_json
 
 LISTED_KEYS = ("run_id", "status", "reason", "started_at", "query", "source", "source_name")
 # between two looks at runs that are watched

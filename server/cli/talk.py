@@ -18,8 +18,8 @@ from server.cli.exits import HERE, Exit, Folder, exit_code_of, fail
 from server.cli.opening import Provider, load, open_runs
 from server.cli.output import Output
 from server.cli.play import play_in
-from tools.texts import visible
-from tools.threads import call_in_thread
+from tools.handlers.threads import call_in_thread
+from tools.text.texts import visible
 
 
 def talk(

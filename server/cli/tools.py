@@ -26,8 +26,8 @@ from tools.context import CallOrigin
 from tools.definition import Tool
 from tools.errors import ToolDefinitionError, ToolError
 from tools.executor import ToolExecutor
-from tools.suggest import nearest
-from tools.texts import visible, visible_json
+from tools.text.suggest import nearest
+from tools.text.texts import visible, visible_json
 
 # who makes a call by hand
 BY_HAND = "crew call"

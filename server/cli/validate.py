@@ -15,8 +15,8 @@ from crew.config.report import problems_document, render_problem
 from crew.config.sources import Sources, read_sources
 from crew.crew import Recipe
 from server.cli.sarif import sarif_document
-from tools.secrets import Secrets
-from tools.texts import visible, visible_json
+from tools.text.secrets import Secrets
+from tools.text.texts import visible, visible_json
 
 HIDDEN = "(a line that may hold a secret)"
 

@@ -14,7 +14,7 @@ from crew.journal.query import (
     user_id_error,
 )
 from tools.approval import Remember
-from tools.described import Described
+from tools.schemas.described import Described
 
 MAX_HISTORY = 1000
 MAX_DECISIONS = 1000

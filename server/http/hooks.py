@@ -11,7 +11,7 @@ from pydantic_core import to_json
 
 from crew.config.hooks import HookConfig
 from crew.journal.query import CONTROL
-from tools.json_pointer import value_at
+from tools.schemas.json_pointer import value_at
 
 PLACE = re.compile(r"\{(/[^{}]*)\}")
 # what cannot be taken now: Alertmanager tries again after a 503, but not after a 429

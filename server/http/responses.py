@@ -7,7 +7,7 @@ from typing import Any
 from pydantic_core import to_json
 from starlette.responses import Response
 
-from agents.health import Failure
+from agents.wrappers.health import Failure
 from crew.config.problems import Problem
 from crew.crew import Crew
 from crew.journal.conversations import Conversation, Exchange, Summary

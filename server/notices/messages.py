@@ -15,7 +15,7 @@ from pydantic_core import to_json
 from crew.config.notify import EmailChannel, NtfyChannel, SlackChannel, WebhookChannel
 from crew.journal.call_text import shorten
 from crew.journal.rows import Notice
-from tools.texts import visible
+from tools.text.texts import visible
 
 TITLES = {
     "pause": "{} waits for an answer",

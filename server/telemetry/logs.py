@@ -27,8 +27,8 @@ from crew.journal.events import (
 )
 from crew.journal.outlets import current_run
 from server.settings import ServerSettings, log_format, log_level
-from tools.secrets import Secrets
-from tools.texts import visible
+from tools.text.secrets import Secrets
+from tools.text.texts import visible
 
 log = logging.getLogger("crew.events")
 

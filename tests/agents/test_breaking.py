@@ -7,17 +7,17 @@ from pathlib import Path
 import pytest
 
 from agents import Model, ModelError, ModelReply, ModelRequest
-from agents.breaking import Breaking
 from agents.errors import ModelErrorCode
-from agents.fallback import Fallback
 from agents.model import EmitModelEvent, ModelEvent, ModelNotice
-from agents.pacing import Paced
+from agents.wrappers.breaking import Breaking
+from agents.wrappers.fallback import Fallback
+from agents.wrappers.pacing import Paced
 from crew import MemoryStore, Query, Runs, load_crew
 from tests.support.crews import write_crew
 from tests.support.model_server import completion, http, model_server
 from tests.support.tool_calls import moving_clock
 from tools.clock import Clock, VirtualClock
-from tools.guards import Breaker, BreakerLimits, CallLimits, Guards
+from tools.limits.guards import Breaker, BreakerLimits, CallLimits, Guards
 
 LIMITS = BreakerLimits(3, 30.0)
 

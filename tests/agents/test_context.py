@@ -16,7 +16,7 @@ from agents.context.window import Parts, fit
 from agents.messages import ToolOutput
 from agents.model import ShownMessage
 from agents.prompt import Prompt, fill, variables
-from agents.tokens import ESTIMATE
+from agents.tokenizing.tokens import ESTIMATE
 from tools import ToolCall, VirtualClock
 
 CALL = ToolCall("c1", "Ping", {"host": "é"}, extra={"extra_content": {"s": 1}})

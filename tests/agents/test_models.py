@@ -7,20 +7,20 @@ from typing import Any
 import pytest
 
 from agents import Model, ModelError, ModelReply, ModelRequest, Usage
-from agents.budget import Budget, DailyUsage
 from agents.config import CostLimits, ModelConfig
 from agents.endpoint import ProviderConfig
 from agents.errors import ProviderError
-from agents.fallback import Fallback
 from agents.messages import ToolOutput
 from agents.model import EmitModelEvent, ModelEvent, ModelNotice, ShownMessage, TextDelta
 from agents.providers.catalog import Catalog
 from agents.providers.scripted import Script, Scripted
-from agents.tokens import TokenRatios
+from agents.tokenizing.tokens import TokenRatios
+from agents.wrappers.budget import Budget, DailyUsage
+from agents.wrappers.fallback import Fallback
 from tests.support.model_server import completion, http, model_server
 from tools.clock import SYSTEM_CLOCK
-from tools.guards import Guards
-from tools.secrets import Secrets
+from tools.limits.guards import Guards
+from tools.text.secrets import Secrets
 
 
 async def ask(

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.text_calls import find_calls
+from agents.written.text_calls import find_calls
 from tools.calls import ToolCall
 
 TEXT, MAYBE_TEXT = {"type": "string"}, {"anyOf": [{"type": "string"}, {"type": "null"}]}

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.tokens import ESTIMATE, TokenRatios, count_tokens
+from agents.tokenizing.tokens import ESTIMATE, TokenRatios, count_tokens
 from tests.agents.texts import TEXTS
 
 bpe_openai = pytest.importorskip("bpe_openai", reason="bpe-openai is not installed")

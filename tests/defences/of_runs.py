@@ -26,7 +26,7 @@ MUTANTS = (
     ),
     own(
         "calls within a line are not seen as quoted",
-        "agents/text_calls.py",
+        "agents/written/text_calls.py",
         '        return self.text in " ".join(lines)\n',
         "        return self.text in lines\n",
         "crew/engine/test_unwanted_calls.py",
@@ -194,7 +194,7 @@ MUTANTS = (
     ),
     own(
         "schemas that refer elsewhere",
-        "tools/schema.py",
+        "tools/schemas/schema.py",
         "        for reference in _outside_references(schema):\n",
         "        for reference in ():\n",
         "tools/kinds/test_mcp.py",

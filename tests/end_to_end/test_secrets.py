@@ -16,7 +16,7 @@ from tests.support.crews import write_crew
 from tests.support.model_server import completion, http, model_server
 from tests.support.processes import BIN, clean_environment, client, serving
 from tools.calls import MAX_OUTPUT_BYTES, NOTE_BYTES
-from tools.server_words import MAX_WORDS
+from tools.text.server_words import MAX_WORDS
 
 KEY = "sk-literal-0123456789"
 AGENT: dict[str, Any] = {"provider": "gateway", "model": "m", "tools": ["look"]}

@@ -13,10 +13,10 @@ from tools.calls import CallEvent
 from tools.clock import SYSTEM_CLOCK, Clock
 from tools.config import ToolConfig
 from tools.context import CallOrigin
-from tools.deadline import Limits
-from tools.guards import Guards
 from tools.kinds import ToolMaker
 from tools.kinds.mcp.servers import Servers
+from tools.limits.deadline import Limits
+from tools.limits.guards import Guards
 from tools.toolbox import ToolSet
 
 PATIENT = Limits(sequence_seconds=50, tool_seconds=20, backoff_min_seconds=0.001)

@@ -7,7 +7,7 @@ from typing import Any
 
 from tools import Tool, ToolCall, ToolExecutor, ToolResult, VirtualClock, tool
 from tools.clock import SYSTEM_CLOCK, Clock
-from tools.deadline import Limits
+from tools.limits.deadline import Limits
 
 QUICK = Limits(
     sequence_seconds=1,

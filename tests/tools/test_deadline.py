@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tools.deadline import Deadline, Limits
+from tools.limits.deadline import Deadline, Limits
 
 seconds = st.floats(0, 1000)
 positive = st.floats(0.001, 100)

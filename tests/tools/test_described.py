@@ -2,7 +2,7 @@
 
 from pydantic import Field, create_model
 
-from tools.described import Described
+from tools.schemas.described import Described
 
 
 class Base(Described):

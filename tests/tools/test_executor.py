@@ -24,9 +24,9 @@ from tools import (
     tool,
 )
 from tools.calls import CallRetried, CallStarted
-from tools.deadline import Limits
-from tools.function import Function
-from tools.schema import JsonSchema
+from tools.handlers.function import Function
+from tools.limits.deadline import Limits
+from tools.schemas.schema import JsonSchema
 
 
 @tool
@@ -293,7 +293,7 @@ def test_a_handler_that_never_returns_keeps_no_process_from_ending():
     program = """
 import asyncio, time
 from tools import *
-from tools.deadline import Limits
+from tools.limits.deadline import Limits
 @tool
 def hang() -> str:
     time.sleep(1000)

@@ -12,10 +12,10 @@ from tests.support.tool_calls import moving_clock
 from tools import PermanentError, TemporaryError, Tool, VirtualClock, tool
 from tools.calls import CallWarned
 from tools.clock import Clock
-from tools.deadline import Limits
 from tools.definition import tool_from
-from tools.function import Function
-from tools.guards import BreakerLimits, CallLimits, Guards, RefusedError, ToolGuard
+from tools.handlers.function import Function
+from tools.limits.deadline import Limits
+from tools.limits.guards import BreakerLimits, CallLimits, Guards, RefusedError, ToolGuard
 
 LONG = Limits(sequence_seconds=1000, tool_seconds=100)
 

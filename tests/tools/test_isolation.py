@@ -18,9 +18,9 @@ from tests.support.tool_calls import run
 from tools import Tool, ToolCall, ToolResult
 from tools.calls import CallRetried
 from tools.config import PythonTool
-from tools.deadline import Limits
 from tools.kinds.python.isolated import MAX_IDLE, isolated
 from tools.kinds.python.reference import python_tool
+from tools.limits.deadline import Limits
 
 # the start of a process takes time on a busy machine
 PATIENT = Limits(sequence_seconds=60, tool_seconds=60)

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tools.calls import MAX_OUTPUT_BYTES, ToolCall, ToolResult
-from tools.output import format_results, truncate_outputs
+from tools.handlers.output import format_results, truncate_outputs
 
 
 def results(*outputs: str) -> list[ToolResult]:

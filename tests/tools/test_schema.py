@@ -11,7 +11,7 @@ from tools import ArgumentsError, ToolContext, ToolDefinitionError, tool
 from tools.builtin import BUILTIN_TOOLS
 from tools.config import PythonTool
 from tools.kinds.python.reference import load_reference, python_tool
-from tools.schema import JsonSchema
+from tools.schemas.schema import JsonSchema
 
 
 class Colour(Enum):

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from tools.errors import ArgumentsError
-from tools.schema import JsonSchema
-from tools.schema_types import Types
+from tools.schemas.schema import JsonSchema
+from tools.schemas.schema_types import Types
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from urllib.parse import quote, quote_plus
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from tools.secrets import MASK, MIN_CHARS, MaskedStream, Secrets
+from tools.text.secrets import MASK, MIN_CHARS, MaskedStream, Secrets
 
 TEXTS = st.text(max_size=20)
 SECRETS = st.text(min_size=MIN_CHARS, max_size=40).filter(

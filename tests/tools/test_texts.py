@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tools.texts import visible, visible_json
+from tools.text.texts import visible, visible_json
 
 HIDDEN = {
     "\x1b": r"\x1b",

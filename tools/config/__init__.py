@@ -14,7 +14,7 @@ from tools.config.http import HttpTool
 from tools.config.mcp import McpServer
 from tools.config.openapi import OpenApiTool
 from tools.config.python import PythonTool
-from tools.yaml_shape import Name, Shape
+from tools.schemas.yaml_shape import Name, Shape
 
 # an entry makes one tool, or several
 SingleTool = PythonTool | HttpTool | CommandTool

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Self
 from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 
 from tools.approval import ApprovalRule, Condition, OnDeadline, Remember
-from tools.yaml_shape import Pattern, Shape, between_keys, form_of, resolve
+from tools.schemas.yaml_shape import Pattern, Shape, between_keys, form_of, resolve
 
 Value = Annotated[Any, BeforeValidator(resolve)]
 Scalar = Annotated[str | float | bool | None, BeforeValidator(resolve)]

@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from tools.config.common import OneTool
-from tools.yaml_shape import Shape
+from tools.schemas.yaml_shape import Shape
 
 Sandbox = Literal["auto", "off", "landlock", "bwrap"]
 VariableName = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]

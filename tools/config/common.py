@@ -7,8 +7,8 @@ from pydantic import Discriminator, Field, Tag
 from tools.approval import ApprovalRule
 from tools.config.approval import Approval, rule_of
 from tools.definition import Effect
-from tools.guards import BreakerLimits, CallLimits
-from tools.yaml_shape import JsonObject, Shape, form_of
+from tools.limits.guards import BreakerLimits, CallLimits
+from tools.schemas.yaml_shape import JsonObject, Shape, form_of
 
 Seconds = Annotated[float, Field(gt=0, le=3600)]
 Prefix = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{0,40}$")]

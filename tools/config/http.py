@@ -6,8 +6,8 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag
 
 from tools.config.common import OneTool
-from tools.json_pointer import POINTER
-from tools.yaml_shape import JsonObject, Shape, form_of, resolve
+from tools.schemas.json_pointer import POINTER
+from tools.schemas.yaml_shape import JsonObject, Shape, form_of, resolve
 
 Method = Literal["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
 # RFC 9110, 9.2.1; the others get a key by which a server may know the same call again

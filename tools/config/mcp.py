@@ -10,7 +10,7 @@ from tools.config.command import Confined, Sandbox, VariableName
 from tools.config.common import Seconds, SeveralTools
 from tools.config.http import HeaderName, Reached
 from tools.definition import Effect
-from tools.yaml_shape import Shape
+from tools.schemas.yaml_shape import Shape
 
 Glob = Annotated[str, Field(min_length=1, max_length=200)]
 Protocol = Literal["auto", "2026-07-28", "2025-11-25"]

@@ -23,7 +23,6 @@ from tools.config import (
 )
 from tools.definition import Reach, Tool
 from tools.errors import ToolDefinitionError
-from tools.guards import Guards
 from tools.kinds.command.marks import Marks
 from tools.kinds.command.tool import command_tool
 from tools.kinds.http.connections import Connections
@@ -35,7 +34,8 @@ from tools.kinds.mcp.tool import lease_of, list_now, mcp_tools
 from tools.kinds.openapi.entries import entries
 from tools.kinds.python.isolated import isolated
 from tools.kinds.python.reference import python_tool
-from tools.schema import require_conditions
+from tools.limits.guards import Guards
+from tools.schemas.schema import require_conditions
 from tools.toolbox import ToolSet
 
 KIB = 1024

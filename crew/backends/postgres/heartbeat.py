@@ -17,7 +17,7 @@ from typing import Any
 
 from crew.backends.postgres.address import DatabaseAddress
 from crew.backends.postgres.queue_statements import HEARTBEAT_STATEMENTS
-from tools.running import notified
+from tools.handlers.running import notified
 
 # how often the worker says that it is alive
 TICK_SECONDS = 0.5

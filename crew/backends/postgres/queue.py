@@ -161,7 +161,7 @@ class JobQueue:
         return len(await self.connector.execute_query_all_async(END_JOBS, ended=ended))
 
     async def take_place(self, name: str, limit: int, holder: str, seconds: float) -> bool:
-        """See agents.places."""
+        """See agents.wrappers.places."""
         with contextlib.suppress(StoreUnavailable):
             async with self.server.connection() as connection, connection.transaction():
                 await connection.execute(LOCK_PLACES, name)
@@ -171,14 +171,14 @@ class JobQueue:
         return False
 
     async def keep_place(self, name: str, holder: str, seconds: float) -> None:
-        """See agents.places."""
+        """See agents.wrappers.places."""
         with contextlib.suppress(StoreError):
             async with self.server.connection() as connection, connection.transaction():
                 await connection.execute(LOCK_PLACES, name)
                 await connection.execute(KEEP_PLACE, name, holder, seconds)
 
     async def leave_place(self, holder: str) -> None:
-        """See agents.places."""
+        """See agents.wrappers.places."""
         with contextlib.suppress(StoreError):
             async with self.server.connection() as connection:
                 await connection.execute(LEAVE_PLACE, holder)

@@ -5,7 +5,7 @@ from typing import Any
 
 from crew.config.document import Document, YamlPath
 from crew.config.problems import Problem
-from tools.suggest import nearest
+from tools.text.suggest import nearest
 
 # of draft 2020-12, and of earlier ones what is still written
 KEYWORDS = frozenset(

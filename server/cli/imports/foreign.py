@@ -9,7 +9,7 @@ from typing import Any, Literal
 from crew.config.document import YamlPath
 from crew.config.yaml_reader import read
 from tools.errors import ToolDefinitionError
-from tools.yaml_shape import plain
+from tools.schemas.yaml_shape import plain
 
 Fate = Literal["taken", "changed", "left out"]
 MAX_SHOWN = 120

@@ -17,10 +17,10 @@ from server.cli.imports.texts import id_of, variables_of
 from tools.clock import SYSTEM_CLOCK
 from tools.config import McpServer
 from tools.errors import ToolDefinitionError
-from tools.guards import Guards
 from tools.kinds import ToolMaker
 from tools.kinds.mcp.definitions import Definition
-from tools.secrets import SECRET_HEADER, Secrets
+from tools.limits.guards import Guards
+from tools.text.secrets import SECRET_HEADER, Secrets
 
 # what says how a server is reached; the form of the entry says it too
 REACHED = ("type", "transport", "transportType", "transport_type")

@@ -13,7 +13,7 @@ from crew.config.sources import ENDINGS
 from crew.config.yaml_reader import read
 from server.cli.leaks.hostile_model import NOTICES
 from server.settings import VARIABLES
-from tools.yaml_shape import plain
+from tools.schemas.yaml_shape import plain
 
 # has what URLs and base64 write in another way
 CANARY = "cnry/{}+{}"

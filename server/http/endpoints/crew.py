@@ -8,7 +8,7 @@ from server.http.parameters import parse_flag, parse_parameters
 from server.http.requests import require_no_body
 from server.http.responses import JsonResponse, describe_crew, warning
 from server.http.services import services_of
-from tools.texts import map_texts
+from tools.text.texts import map_texts
 
 
 async def show_crew(request: Request) -> Response:

@@ -21,12 +21,12 @@ from agents.errors import ProviderError
 from agents.model import ModelEvent, ShownMessage
 from agents.providers.catalog import Catalog
 from agents.providers.probe import probe as probe_of
-from agents.tokens import TokenRatios
+from agents.tokenizing.tokens import TokenRatios
 from tests.support.certificates import make_certificate
 from tests.support.model_server import ModelServer, chunks, completion, http, model_server
 from tools.clock import SYSTEM_CLOCK
-from tools.guards import Guards
-from tools.secrets import Secrets
+from tools.limits.guards import Guards
+from tools.text.secrets import Secrets
 
 SECRET = "sk-very-secret-header"
 ASKED: Any = {"role": "user", "content": "hi é"}

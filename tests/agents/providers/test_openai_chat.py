@@ -14,11 +14,11 @@ from agents.config import ModelConfig
 from agents.endpoint import ProviderConfig
 from agents.model import ModelEvent, RequestEnded, ShownMessage, TextDelta
 from agents.providers.catalog import Catalog
-from agents.tokens import TokenRatios
+from agents.tokenizing.tokens import TokenRatios
 from tests.support.model_server import ModelServer, Reply, chunks, completion, http, model_server
 from tools.clock import SYSTEM_CLOCK
-from tools.guards import Guards
-from tools.secrets import Secrets
+from tools.limits.guards import Guards
+from tools.text.secrets import Secrets
 
 SECRET = "sk-very-secret-key"
 

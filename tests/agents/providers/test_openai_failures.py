@@ -14,12 +14,12 @@ from agents.config import ModelConfig
 from agents.endpoint import ProviderConfig
 from agents.model import ModelNotice, RequestEnded, ShownMessage
 from agents.providers.catalog import Catalog
-from agents.tokens import TokenRatios
+from agents.tokenizing.tokens import TokenRatios
 from tests.agents.providers.test_openai_chat import SECRET, _ignore, ask, model_at
 from tests.support.model_server import chunks, completion, http, model_server
 from tools.clock import SYSTEM_CLOCK
-from tools.guards import Guards
-from tools.secrets import Secrets
+from tools.limits.guards import Guards
+from tools.text.secrets import Secrets
 
 
 def error_body(message: str) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from crew.config.yaml_reader import read
 from server.cli.json_schema import FULL, KINDS, schema_of
 from server.http.responses import describe_crew
 from tests.support.crews import ROOT
-from tools.yaml_shape import resolve
+from tools.schemas.yaml_shape import resolve
 
 Path_ = tuple[str | int, ...]
 FILES = (

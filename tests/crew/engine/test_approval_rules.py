@@ -17,7 +17,7 @@ from tests.support.crews import Played, write_crew
 from tools.approval import ApprovalRule, Condition
 from tools.clock import VirtualClock, rfc3339
 from tools.config.approval import ApprovalConfig
-from tools.yaml_shape import Plain
+from tools.schemas.yaml_shape import Plain
 
 ACTS = """
 from pathlib import Path

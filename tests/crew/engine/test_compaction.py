@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from agents.tokens import ESTIMATE
+from agents.tokenizing.tokens import ESTIMATE
 from crew import MemoryStore, Query, Runs, load_crew
 from crew.journal.replay import replay
 from crew.journal.state import RunState

@@ -13,7 +13,7 @@ from server.telemetry.logs import set_up_logging
 from tests.support.crews import Played, play, write_crew
 from tests.support.model_server import chunks, completion, http, model_server
 from tools import Tool, tool
-from tools.secrets import Secrets
+from tools.text.secrets import Secrets
 
 SECRET = "pager-0123456789"
 WORDS = f"it is {SECRET}, I say"

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from agents.tokens import ESTIMATE
+from agents.tokenizing.tokens import ESTIMATE
 from crew import HistoryMessage, Query, load_crew
 from tests.support.crews import Played, play, write_crew
 from tests.support.model_server import completion, http, model_server

@@ -9,7 +9,7 @@ import pytest
 
 from agents.errors import ModelError
 from agents.model import ModelEvent
-from agents.tokenizers import tiktoken_tokenizer
+from agents.tokenizing.tokenizers import tiktoken_tokenizer
 from agents.turn import Shortened
 from crew import HistoryMessage, Query, load_crew
 from crew.config.errors import ConfigurationError

@@ -10,7 +10,7 @@ import pytest
 from server.cli.hints import shell_quoted
 from tests.server.cli.test_run import crew
 from tests.support.crews import write_crew
-from tools.texts import UNSAFE, visible_json
+from tools.text.texts import UNSAFE, visible_json
 
 EVIL = "x\u202e\u009b31m\x7f"
 COMMANDS = [

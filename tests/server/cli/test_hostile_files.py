@@ -7,7 +7,7 @@ import pytest
 
 from tests.server.cli.test_run import crew
 from tests.support.crews import write_crew
-from tools.texts import map_texts, visible
+from tools.text.texts import map_texts, visible
 
 # clears the screen, sets the title, writes the clipboard; turns text around; a C1 that begins a command
 COMMANDS = "\x1b[2J\x1b]0;title\x07\x1b]52;c;x\x07 \u202eevil\u2066 \x9b31m"

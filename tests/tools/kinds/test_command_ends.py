@@ -102,7 +102,7 @@ async def test_what_a_dead_server_has_left_is_ended(tmp_path: Path):
     owner = (
         "import asyncio, sys; from pathlib import Path\n"
         "from tests.support.made_tools import tool_of\n"
-        "from tools.deadline import Limits\n"
+        "from tools.limits.deadline import Limits\n"
         "ARGV = ['sh', '-c', 'setsid sleep 600 & wait']\n"
         "LIMITS = Limits(sequence_seconds=500, tool_seconds=500)\n"
         "async def main():\n"

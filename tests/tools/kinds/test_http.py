@@ -11,8 +11,8 @@ from tests.support.http_tools import GOOD, HOME, called
 from tests.support.made_tools import PATIENT, MadeTool, tool_of
 from tests.support.raw_server import answer, raw_server
 from tools.clock import SYSTEM_CLOCK
-from tools.guards import Guards
 from tools.kinds import ToolMaker
+from tools.limits.guards import Guards
 
 
 async def test_a_request_is_what_the_entry_says():

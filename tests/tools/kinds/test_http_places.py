@@ -13,7 +13,7 @@ from tests.support.raw_server import answer, raw_server
 from tools import ArgumentsError, ToolDefinitionError
 from tools.config import HttpTool
 from tools.kinds.http.request import RequestPlan
-from tools.schema import JsonSchema
+from tools.schemas.schema import JsonSchema
 
 CONTROLS = ["a\r\nX: y", "a\nb", "a\0b", "\x1b[1m", "\x7f", "\x85", "\ud800"]
 

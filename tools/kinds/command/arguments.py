@@ -6,7 +6,7 @@ from typing import Any
 
 from tools.config.command import CommandTool
 from tools.errors import ArgumentsError, ToolDefinitionError
-from tools.places import NUL_OR_SURROGATE, PLACE, Arguments, Template, as_text
+from tools.schemas.places import NUL_OR_SURROGATE, PLACE, Arguments, Template, as_text
 
 # a program without a / is looked for here
 FOLDERS = ("/usr/local/bin", "/usr/bin", "/bin")

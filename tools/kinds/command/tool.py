@@ -12,14 +12,14 @@ from tools.config.command import CommandTool
 from tools.context import ToolContext
 from tools.definition import Tool
 from tools.errors import PermanentError, ToolDefinitionError
+from tools.handlers.output import HeadAndTail
 from tools.kinds.command.arguments import fill_argv, fill_stdin, find_program
 from tools.kinds.command.marks import VARIABLE, Marks
 from tools.kinds.command.process import ProgramLimits, Running, Start
 from tools.kinds.command.refusals import refusals
 from tools.kinds.command.sandbox import Sandbox
-from tools.output import HeadAndTail
-from tools.places import PLACE, names_in, own_parameters, require_places, require_scalars
-from tools.schema import JsonSchema
+from tools.schemas.places import PLACE, names_in, own_parameters, require_places, require_scalars
+from tools.schemas.schema import JsonSchema
 
 PATH = "/usr/local/bin:/usr/bin:/bin"
 MAX_OUTPUT_BYTES = 64 << 20

@@ -8,7 +8,7 @@ from typing import Any
 from pydantic_core import to_json
 
 from tools.errors import PermanentError
-from tools.json_pointer import value_at
+from tools.schemas.json_pointer import value_at
 
 # a content type whose bytes are text, by its beginning or end
 TEXT_TYPES = ("text/", "application/json", "application/xml", "application/yaml")

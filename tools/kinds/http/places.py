@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import quote
 
 from tools.errors import ArgumentsError
-from tools.places import (
+from tools.schemas.places import (
     CONTROL_IN_LINES,
     ESCAPED,
     PLACE,

@@ -17,7 +17,7 @@ from tools.kinds.http.places import (
     pairs,
     require_segments,
 )
-from tools.places import (
+from tools.schemas.places import (
     ESCAPED,
     PLACE,
     PLACE_OR_ESCAPED,

@@ -18,9 +18,9 @@ from tools.kinds.http.addresses import Allowance, DeniedError, port_of, require_
 from tools.kinds.http.answer import KIB, body_text, part_of, read_body
 from tools.kinds.http.connections import Connections
 from tools.kinds.http.request import Request, RequestPlan
-from tools.places import names_in, own_parameters, require_places
-from tools.schema import JsonSchema
-from tools.secrets import SECRET_HEADER
+from tools.schemas.places import names_in, own_parameters, require_places
+from tools.schemas.schema import JsonSchema
+from tools.text.secrets import SECRET_HEADER
 
 MAX_REDIRECTS = 3
 REDIRECTS = frozenset({301, 302, 303, 307, 308})

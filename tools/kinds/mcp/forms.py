@@ -17,7 +17,7 @@ from mcp_types import (
 
 from tools.errors import PermanentError, ToolDefinitionError
 from tools.forms import Form, FormReply, FormsNeeded
-from tools.schema import JsonSchema
+from tools.schemas.schema import JsonSchema
 
 MAX_FORMS = 20
 MAX_FORM_BYTES = 65_536

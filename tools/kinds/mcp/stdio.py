@@ -20,11 +20,11 @@ import anyio
 from mcp.shared.message import SessionMessage
 from mcp_types import PARSE_ERROR, ErrorData, JSONRPCError, jsonrpc_message_adapter
 
+from tools.handlers.output import HeadAndTail
 from tools.kinds.command.marks import VARIABLE
 from tools.kinds.command.process import Running, Start
 from tools.kinds.command.refusals import refusals
 from tools.kinds.mcp.plan import Program
-from tools.output import HeadAndTail
 
 # of stderr, for messages
 ERROR_BYTES = 4000

@@ -16,7 +16,7 @@ from tools.context import ToolContext
 from tools.errors import PermanentError
 from tools.kinds.http.client import make_session
 from tools.kinds.mcp.plan import Address
-from tools.server_words import MAX_WORDS, words_of
+from tools.text.server_words import MAX_WORDS, words_of
 
 # of our own, above those that JSON-RPC and MCP use
 NOT_REACHED = -31001

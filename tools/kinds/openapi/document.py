@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from tools.errors import SchemaReferenceError, ToolDefinitionError
-from tools.suggest import nearest
+from tools.text.suggest import nearest
 
 METHODS = ("get", "put", "post", "delete", "options", "head", "patch")
 VERSION = re.compile(r"3\.[01]\.\d+.*")

@@ -11,7 +11,7 @@ from tools.definition import NOT_IN_NAMES, tool_name
 from tools.errors import ToolDefinitionError
 from tools.kinds.openapi.document import ApiDocument, Json, Operation, require_mapping, wrong
 from tools.kinds.openapi.schemas import Schemas
-from tools.places import PLACE
+from tools.schemas.places import PLACE
 
 MAX_DESCRIPTION = 1000
 PATH_PARAMETER = re.compile(r"\{([^{}]*)\}")

@@ -21,7 +21,8 @@ from tools.config.python import PythonTool
 from tools.context import Progress, ToolContext, find_no_secret
 from tools.definition import Tool
 from tools.errors import ToolDefinitionError
-from tools.function import Function
+from tools.handlers.function import Function
+from tools.handlers.output import serialize_output
 from tools.kinds.python.messages import (
     LENGTH,
     Call,
@@ -35,8 +36,7 @@ from tools.kinds.python.messages import (
     encode,
 )
 from tools.kinds.python.reference import python_tool
-from tools.output import serialize_output
-from tools.retry import ErrorClass, classify, describe_error
+from tools.limits.retry import ErrorClass, classify, describe_error
 
 MIB = 1 << 20
 # linux/prctl.h

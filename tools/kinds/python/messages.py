@@ -66,7 +66,7 @@ class SecretGiven:
 class Reply:
     """How the setup or a call ended."""
 
-    # the classes of `tools.retry.classify`, as far as they differ for the one who called
+    # the classes of `tools.limits.retry.classify`, as far as they differ for the one who called
     outcome: Literal["success", "timeout", "temporary", "permanent"]
     # the result, or what the model reads of the error
     text: str = ""

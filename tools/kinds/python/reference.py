@@ -13,7 +13,7 @@ from tools.config.python import PythonTool
 from tools.definition import Tool, tool_from
 from tools.errors import ToolDefinitionError, ToolImportError
 from tools.kinds.python.siblings import package_of
-from tools.schema import JsonSchema
+from tools.schemas.schema import JsonSchema
 
 # folders beside the crew's own from which tools may be loaded, separated as in PATH
 TOOL_FOLDERS = "CREW_TOOL_FOLDERS"

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from agents.errors import ModelError
 from agents.model import Around, EmitModelEvent, Model, ModelReply, ModelRequest
-from tools.guards import RefusedError, ToolGuard
+from tools.limits.guards import RefusedError, ToolGuard
 
 # a place and a turn are waited for so long
 PATIENCE_SECONDS = 60.0

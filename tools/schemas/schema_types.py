@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import unquote
 
-from tools.json_pointer import value_at
+from tools.schemas.json_pointer import value_at
 
 # parts of a schema whose types are looked at, and references behind each other
 MAX_TYPED_PARTS, MAX_REFERENCES = 500, 8

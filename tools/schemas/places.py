@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tools.errors import ArgumentsError, ToolDefinitionError
-from tools.suggest import nearest
+from tools.text.suggest import nearest
 
 PLACE = re.compile(r"(?<!\\\{)\{([A-Za-z_][A-Za-z0-9_-]*)\}")
 # what stands for the text {{name}} itself, of an API with templates of its own

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pydantic_core import to_json
 
 from agents.model import Around, EmitModelEvent, Model, ModelReply, ModelRequest
-from agents.tokens import TokenRatios, count_tokens
+from agents.tokenizing.tokens import TokenRatios, count_tokens
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from agents.fences import code_fences
+from agents.written.fences import code_fences
 from tools.calls import ToolCall
-from tools.schema_types import is_text
+from tools.schemas.schema_types import is_text
 
 NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?\Z")
 KEY = re.compile(r"\s*([A-Za-z_]\w*)\s*=(?!=)\s*")

@@ -6,8 +6,8 @@ from functools import lru_cache
 from typing import Any
 
 from agents.errors import TokenizerError
-from agents.tokens import MAX_KEPT, Tokenizer
-from tools.suggest import nearest
+from agents.tokenizing.tokens import MAX_KEPT, Tokenizer
+from tools.text.suggest import nearest
 
 # a character has up to four bytes in UTF-8, and each byte may be a token
 MAX_PER_CHARACTER = 4.0

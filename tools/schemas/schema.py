@@ -15,8 +15,8 @@ from typing_extensions import TypedDict
 from tools.approval import ApprovalRule, can_hold
 from tools.context import ToolContext
 from tools.errors import ArgumentsError, SchemaReferenceError, ToolDefinitionError
-from tools.schema_types import Types, are_texts
-from tools.suggest import nearest
+from tools.schemas.schema_types import Types, are_texts
+from tools.text.suggest import nearest
 
 # names of the dialects that the validator has built in; naming one fetches nothing
 DIALECT = re.compile(

@@ -16,7 +16,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
-from tools.described import Described
+from tools.schemas.described import Described
 
 TRUTH_VALUES = {
     **dict.fromkeys(("true", "True", "TRUE"), True),

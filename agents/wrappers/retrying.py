@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from agents.errors import ModelError
 from agents.model import Around, EmitModelEvent, Model, ModelNotice, ModelReply, ModelRequest
 from tools.clock import Clock
-from tools.retry import backoff_seconds
+from tools.limits.retry import backoff_seconds
 
 # A server may ask for any wait; a run has only so much time.
 LONGEST_WAIT_SECONDS = 60.0

@@ -12,8 +12,8 @@ from typing import Literal
 
 from tools.clock import Clock
 from tools.errors import ToolError
+from tools.limits.retry import RETRIED, ErrorClass
 from tools.loops import PerLoop
-from tools.retry import RETRIED, ErrorClass
 
 Outcome = Literal["success", "failure", "neutral"]
 

@@ -6,7 +6,7 @@ from datetime import timedelta
 from agents.errors import ModelError, ModelErrorCode
 from agents.model import Around, EmitModelEvent, Model, ModelNotice, ModelReply, ModelRequest
 from tools.clock import Clock, rfc3339
-from tools.guards import Breaker, Outcome, RefusedError
+from tools.limits.guards import Breaker, Outcome, RefusedError
 
 # between two looks at a breaker that is waited for
 LOOK_SECONDS = 1.0

@@ -7,8 +7,8 @@ from typing import Any
 
 from tools.context import ToolContext
 from tools.errors import TemporaryError
-from tools.running import RunningCall, begin_call, end_call
-from tools.threads import call_in_thread
+from tools.handlers.running import RunningCall, begin_call, end_call
+from tools.handlers.threads import call_in_thread
 
 
 class Function:
