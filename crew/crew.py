@@ -21,14 +21,14 @@ from crew.assembly.tokenizers import make_tokenizers
 from crew.assembly.tools import make_tools, tool_limits
 from crew.config.checks.keys import check_keys
 from crew.config.checks.validate import validate_files
-from crew.config.crew_file import CrewConfig
-from crew.config.document import YamlPath
-from crew.config.environment import find_secrets, weak_secrets
 from crew.config.errors import ConfigurationError
+from crew.config.files.document import YamlPath
+from crew.config.files.environment import find_secrets, weak_secrets
+from crew.config.files.sources import Sources, read_sources
+from crew.config.keys.crew_file import CrewConfig
 from crew.config.loader import CrewFiles, read_files
 from crew.config.problems import Problem, has_failed, in_order
 from crew.config.routing_plan import entry_point, routing_of
-from crew.config.sources import Sources, read_sources
 from crew.config.suppressions import without_suppressed
 from crew.routing.graph import RoutingGraph
 from crew.routing.rules import Routing

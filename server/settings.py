@@ -11,8 +11,8 @@ from typing import Literal
 from urllib.parse import urlsplit
 
 from crew.database import CONNECTIONS
-from crew.runs.maintenance import Retention
-from crew.runs.storage import GIGABYTE
+from crew.runs.upkeep.maintenance import Retention
+from crew.runs.upkeep.storage import GIGABYTE
 from server.errors import SettingsError
 from server.identity import IdentityHeader, OidcSettings, Proxies
 from server.tokens import TokenError, Tokens, parse_token

@@ -10,8 +10,8 @@ from jsonschema_rs import validator_for
 
 from crew import check
 from crew.config.explanations import explanations
+from crew.config.files.yaml_reader import read
 from crew.config.problems import ERRORS, WARNINGS
-from crew.config.yaml_reader import read
 from server.cli.explain import find_example, render_page
 from server.cli.json_schema import KINDS, schema_of
 from tests.support.crews import ROOT

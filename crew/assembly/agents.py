@@ -17,9 +17,9 @@ from crew.assembly.models import make_model
 from crew.assembly.prompts import make_prompt, text_call_hint
 from crew.assembly.tokenizers import tokenizer_of
 from crew.assembly.tools import tool_limits
-from crew.config.crew_file import CrewSettings
+from crew.config.keys.crew_file import CrewSettings
+from crew.config.keys.models import models_of, primary_of
 from crew.config.loader import CrewFiles
-from crew.config.models import models_of, primary_of
 from crew.config.problems import Problem
 from crew.config.routing_plan import is_terminal
 from crew.routing.rules import Routing

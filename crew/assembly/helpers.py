@@ -9,8 +9,8 @@ from agents.tokenizing.tokens import Tokenizer
 from crew.assembly.given import Given
 from crew.assembly.models import make_model
 from crew.assembly.tokenizers import tokenizer_of
+from crew.config.keys.models import models_of_helper
 from crew.config.loader import CrewFiles
-from crew.config.models import models_of_helper
 from crew.config.problems import Problem
 
 MAX_TOKENS, TIMEOUT_SECONDS = 600, 60.0

@@ -11,7 +11,7 @@ from agents.wrappers.fallback import Fallback
 from agents.wrappers.offline import OfflineModel
 from agents.wrappers.places import Limited
 from crew.assembly.given import Given
-from crew.config.models import ChosenModel
+from crew.config.keys.models import ChosenModel
 from tools.text.suggest import nearest
 
 

@@ -6,7 +6,7 @@ from typing import Any
 from agents.config import AgentConfig
 from agents.prompt import Prompt, variables
 from crew.assembly.given import Given
-from crew.config.crew_file import CrewSettings
+from crew.config.keys.crew_file import CrewSettings
 from crew.routing.rules import Route
 from crew.routing.signals import normalize
 from tools.definition import Tool

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from crew.config.crew_file import CrewSettings
+from crew.config.keys.crew_file import CrewSettings
 from crew.config.loader import CrewFiles
 from crew.config.problems import Problem
 from tools.builtin import BUILTIN_TOOLS

@@ -13,12 +13,12 @@ from crew.backends.memory_logs import (
     MemoryOutbox,
     MemorySchedules,
 )
-from crew.journal.conversations import owner_of
 from crew.journal.errors import LostEvents, LostRun, StoreError
 from crew.journal.events import CancelReason, RunStatus
-from crew.journal.exchanges import Began, ExchangeEnd, ExchangeStart, Refused
-from crew.journal.listing import ALL_RUNS, RunFilter, is_wanted, listed_answer
-from crew.journal.rows import (
+from crew.journal.records.conversations import owner_of
+from crew.journal.records.exchanges import Began, ExchangeEnd, ExchangeStart, Refused
+from crew.journal.records.listing import ALL_RUNS, RunFilter, is_wanted, listed_answer
+from crew.journal.records.rows import (
     FIRST_EPOCH,
     MAX_PAGE_BYTES,
     PAGE,
@@ -39,7 +39,7 @@ from crew.journal.rows import (
     StoredReach,
     Write,
 )
-from crew.journal.watch import Watch
+from crew.journal.records.watch import Watch
 from tools.clock import SYSTEM_CLOCK, Clock, rfc3339
 
 

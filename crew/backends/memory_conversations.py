@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
-from crew.journal.conversations import (
+from crew.journal.records.conversations import (
     KEPT_SUMMARIES,
     Chore,
     ChoreKind,
@@ -14,7 +14,7 @@ from crew.journal.conversations import (
     Summary,
     TitledBy,
 )
-from crew.journal.exchanges import (
+from crew.journal.records.exchanges import (
     Began,
     ExchangeEnd,
     ExchangeStart,

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from itertools import islice
 
-from crew.journal.audit import AuditAction, AuditEntry
-from crew.journal.grants import Grant
-from crew.journal.rows import Notice
-from crew.journal.schedules import ScheduleState
+from crew.journal.records.audit import AuditAction, AuditEntry
+from crew.journal.records.grants import Grant
+from crew.journal.records.rows import Notice
+from crew.journal.records.schedules import ScheduleState
 
 
 class MemoryAudit:

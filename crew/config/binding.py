@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from agents.config import ALIASES
-from crew.config.document import Document, YamlPath
+from crew.config.files.document import Document, YamlPath
 from crew.config.problems import Problem
 from crew.config.shapes import fields_at, find_shape, inside, placed_elsewhere
 from tools.schemas.yaml_shape import BETWEEN_KEYS, Shape

@@ -8,12 +8,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from agents.config import AgentConfig
-from crew.config.crew_file import CrewConfig
-from crew.config.document import Document
+from crew.config.files.document import Document
+from crew.config.files.sources import Sources
+from crew.config.keys.crew_file import CrewConfig
 from crew.config.loader import CrewFiles, read_files
 from crew.config.problems import Problem
 from crew.config.shapes import places
-from crew.config.sources import Sources
 from tools.text.secrets import Secrets
 
 # the least likeness of a word of a key and the one it is taken for: difflib's ratio. `max` and

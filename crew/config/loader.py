@@ -9,19 +9,19 @@ from agents.config import AgentConfig
 from agents.context.shape import TextBlockConfig
 from agents.providers.scripted import SCRIPT_FILE, Script
 from crew.config.binding import BoundDocument, S, bind, ignored_keys
-from crew.config.crew_file import CrewConfig
-from crew.config.data_files import read_data
-from crew.config.document import Document, YamlPath
-from crew.config.environment import (
+from crew.config.files.data_files import read_data
+from crew.config.files.document import Document, YamlPath
+from crew.config.files.environment import (
     ReadSecret,
     fill_environment,
     literal_secrets,
     restore_literals,
     warn_of_literals,
 )
+from crew.config.files.sources import CREW_FILE, TOOLS_FILE, Sources
+from crew.config.files.yaml_reader import read, read_text
+from crew.config.keys.crew_file import CrewConfig
 from crew.config.problems import Problem
-from crew.config.sources import CREW_FILE, TOOLS_FILE, Sources
-from crew.config.yaml_reader import read, read_text
 from tools.config import OpenApiTool, ToolConfig, ToolsFile
 from tools.kinds.mcp.lock import LOCK_FILE, Locked, from_lock
 from tools.text.secrets import Secrets

@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from crew.config.crew_file import CrewConfig
-from crew.config.document import Document, YamlPath
+from crew.config.files.document import Document, YamlPath
+from crew.config.keys.crew_file import CrewConfig
 from crew.config.loader import CrewFiles
 from crew.routing.rules import Route, Routing
 from crew.routing.signals import Signal

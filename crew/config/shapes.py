@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from agents.config import AgentConfig
-from crew.config.crew_file import CrewConfig
-from crew.config.document import YamlPath
+from crew.config.files.document import YamlPath
+from crew.config.keys.crew_file import CrewConfig
 from tools.schemas.yaml_shape import Shape
 
 # the two files whose keys are mistaken for each other's

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import yaml
 
-from crew.config.document import Document
+from crew.config.files.document import Document
+from crew.config.files.yaml_reader import Loader
 from crew.config.problems import ERRORS, WARNINGS, Problem, has_failed
-from crew.config.yaml_reader import Loader
 
 # comments for us, misspelt ones too
 COMMENT = re.compile(r"# *crew: *al*o?w", re.IGNORECASE)

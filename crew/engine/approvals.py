@@ -9,9 +9,9 @@ from datetime import datetime, timedelta
 from agents.agent import Agent
 from crew.journal.branches import Branch
 from crew.journal.decided import ApprovedCall, decision_on, is_made
-from crew.journal.grants import GRANT_DAYS, Grant
 from crew.journal.query import Answer, Decision
 from crew.journal.questions import Approval, PendingCall, Question, UnknownOutcome
+from crew.journal.records.grants import GRANT_DAYS, Grant
 from crew.journal.state import RunState, call_key
 from tools.approval import ApprovalRule
 from tools.calls import CallStatus, ToolCall, ToolResult

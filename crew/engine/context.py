@@ -10,8 +10,8 @@ from agents.context.blocks import cut_to
 from agents.context.loaded import NOTHING, Context, Loaded, LoadedBlock, PastExchange
 from agents.context.plan import ContextPlan
 from agents.messages import AgentMessage, Message, UserMessage, decode_messages
-from crew.journal.conversations import Conversation, Exchange, owner_of
 from crew.journal.errors import StoreError
+from crew.journal.records.conversations import Conversation, Exchange, owner_of
 from crew.journal.state import RunState
 from crew.journal.store import RunStore
 from tools.clock import Clock

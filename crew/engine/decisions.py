@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 from crew.engine.approvals import Agents
 from crew.engine.form_questions import wrong_content
-from crew.journal.grants import fits
 from crew.journal.query import Answer, CallDecision
 from crew.journal.questions import Inquiry, PendingCall, Question
+from crew.journal.records.grants import fits
 
 
 def wrong_decision(answer: Answer, question: Question | None, agents: Agents) -> str | None:

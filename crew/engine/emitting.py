@@ -13,7 +13,7 @@ from agents.events import (
 )
 from crew.engine.questions import Questions
 from crew.journal.events import Event, StoredEvent
-from crew.journal.rows import RunRow
+from crew.journal.records.rows import RunRow
 from crew.journal.state import RunState
 from crew.journal.writer import Journal
 

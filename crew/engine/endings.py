@@ -8,10 +8,10 @@ from agents.events import ToolReturned
 from agents.messages import AgentMessage, Message, encode_messages
 from crew.crew import Crew
 from crew.journal.branches import Branch
-from crew.journal.conversations import Exchange, owner_of
-from crew.journal.exchanges import ChoreRules, ExchangeEnd
 from crew.journal.questions import question_text
-from crew.journal.rows import RunRow
+from crew.journal.records.conversations import Exchange, owner_of
+from crew.journal.records.exchanges import ChoreRules, ExchangeEnd
+from crew.journal.records.rows import RunRow
 from crew.journal.said import Said
 from crew.journal.state import RunState
 from tools.calls import ToolResult

@@ -29,7 +29,7 @@ from crew.journal.events import (
     Unplayable,
 )
 from crew.journal.questions import Question
-from crew.journal.rows import RunRow
+from crew.journal.records.rows import RunRow
 from crew.journal.state import RunState
 from crew.journal.writer import Journal
 from crew.routing.decisions import decide, decide_group, decide_unanswered, deciding_member

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from crew.journal.events import Event
-from crew.journal.notices import MakeNotices, make_no_notices
+from crew.journal.records.notices import MakeNotices, make_no_notices
 from crew.journal.store import RunStore
 from crew.journal.wire import RunEvent
 from tools.clock import Clock

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from crew.journal.errors import Unreadable
 from crew.journal.events import InConversation, StoredEvent, decode_event
-from crew.journal.rows import PAGE, Page, Record, RunRow
+from crew.journal.records.rows import PAGE, Page, Record, RunRow
 from crew.journal.state import RunState
 from crew.journal.store import RunLog
 from tools.limits.deadline import Limits

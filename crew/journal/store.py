@@ -9,13 +9,13 @@ from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import Protocol
 
-from crew.journal.audit import AuditLog
-from crew.journal.conversations import ChoreLog, ConversationLog
 from crew.journal.events import CancelReason, RunStatus
-from crew.journal.grants import GrantLog
-from crew.journal.listing import ALL_RUNS, RunFilter
-from crew.journal.notices import Outbox
-from crew.journal.rows import (
+from crew.journal.records.audit import AuditLog
+from crew.journal.records.conversations import ChoreLog, ConversationLog
+from crew.journal.records.grants import GrantLog
+from crew.journal.records.listing import ALL_RUNS, RunFilter
+from crew.journal.records.notices import Outbox
+from crew.journal.records.rows import (
     PAGE,
     AppendResult,
     Cancellation,
@@ -30,8 +30,8 @@ from crew.journal.rows import (
     StoredReach,
     Write,
 )
-from crew.journal.schedules import ScheduleLog
-from crew.journal.watch import Watch
+from crew.journal.records.schedules import ScheduleLog
+from crew.journal.records.watch import Watch
 
 
 class RunLog(Protocol):

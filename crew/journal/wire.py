@@ -10,7 +10,7 @@ from pydantic_core import from_json, to_json
 from agents.events import AgentDelta
 from crew.journal.envelopes import ENVELOPES, usage_of
 from crew.journal.events import SYSTEM, Event, status_of
-from crew.journal.rows import Record, RunRow
+from crew.journal.records.rows import Record, RunRow
 
 LAST_OF_SEGMENT = frozenset({"done", "error"})
 # of a run's result, what its last event has

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from agents.events import AgentDelta
-from crew.journal.audit import AuditEntry
 from crew.journal.errors import LostEvents, LostRun, StoreError, StoreUnavailable
 from crew.journal.events import EphemeralEvent, RunStatus, StoredEvent, encode_event
-from crew.journal.exchanges import ExchangeEnd, ExchangeStart
 from crew.journal.outlets import Outlets, Publish, current_run
-from crew.journal.rows import (
+from crew.journal.records.audit import AuditEntry
+from crew.journal.records.exchanges import ExchangeEnd, ExchangeStart
+from crew.journal.records.rows import (
     Appended,
     AppendResult,
     IdempotencyRecord,

@@ -4,7 +4,7 @@ import logging
 
 from crew.config.errors import LostConfiguration
 from crew.journal.errors import StoreError, StoreUnavailable
-from crew.journal.rows import Opened
+from crew.journal.records.rows import Opened
 from crew.runs.queue import Queue
 from crew.runs.run import Run
 from crew.runs.runs import Runs

@@ -7,7 +7,7 @@ import logging
 from crew.errors import CrewError
 from crew.journal.errors import StoreUnavailable
 from crew.journal.events import CancelReason
-from crew.journal.rows import RunRow
+from crew.journal.records.rows import RunRow
 from crew.runs.claims import RunClaimer
 from crew.runs.errors import Draining, NotPaused, RunEnded, UnknownRun
 from crew.runs.factory import RunFactory

@@ -12,8 +12,8 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from crew.config.crew_file import CrewSettings
-from crew.journal.rows import Capacity, RunRow
+from crew.config.keys.crew_file import CrewSettings
+from crew.journal.records.rows import Capacity, RunRow
 
 
 def capacity_of(settings: CrewSettings) -> Capacity:

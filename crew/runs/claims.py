@@ -13,9 +13,9 @@ from crew.config.errors import LostConfiguration
 from crew.crew import Crew
 from crew.journal.errors import StoreError, StoreUnavailable
 from crew.journal.events import CancelReason, Unplayable
-from crew.journal.listing import RunFilter
+from crew.journal.records.listing import RunFilter
+from crew.journal.records.rows import FIRST_EPOCH, PAGE, Opened, RunRow
 from crew.journal.replay import replay
-from crew.journal.rows import FIRST_EPOCH, PAGE, Opened, RunRow
 from crew.journal.state import RunState
 from crew.runs.factory import RunFactory
 from crew.runs.run import Run

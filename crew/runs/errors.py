@@ -26,9 +26,9 @@ CrewError
 """
 
 from crew.errors import CrewError
-from crew.journal.exchanges import MAX_WAITING, ExchangeStart, Refused
 from crew.journal.query import IdempotencyKey
-from crew.journal.rows import IdempotencyRecord
+from crew.journal.records.exchanges import MAX_WAITING, ExchangeStart, Refused
+from crew.journal.records.rows import IdempotencyRecord
 from crew.runs.run import Run
 
 

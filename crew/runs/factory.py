@@ -8,16 +8,16 @@ from crew.crew import Crew
 from crew.engine.executor import CrewExecutor
 from crew.journal.errors import Unreadable
 from crew.journal.outlets import Outlets
+from crew.journal.records.rows import FIRST_EPOCH, Opened, RunRow
 from crew.journal.replay import replay, unread_state
-from crew.journal.rows import FIRST_EPOCH, Opened, RunRow
 from crew.journal.state import RunState
 from crew.journal.writer import Journal
 from crew.runs.capacity import Slots
-from crew.runs.live import LiveRuns
 from crew.runs.queue import Queue
 from crew.runs.revisions import Revisions
 from crew.runs.run import Run
-from crew.runs.tail import Tail
+from crew.runs.streams.live import LiveRuns
+from crew.runs.streams.tail import Tail
 
 
 class RunFactory:

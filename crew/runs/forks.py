@@ -5,8 +5,8 @@ from dataclasses import replace
 
 from crew.engine.endings import ended_row
 from crew.journal.events import RunDone, RunFailed, status_of
+from crew.journal.records.rows import PAGE, IdempotencyRecord, KeyTaken, Record, RunRow, Write
 from crew.journal.replay import apply_records, read_event
-from crew.journal.rows import PAGE, IdempotencyRecord, KeyTaken, Record, RunRow, Write
 from crew.journal.state import RunState
 from crew.journal.wire import record_of_run
 from crew.runs.errors import Draining, NotForkable, UnknownRun, key_taken

@@ -4,7 +4,7 @@ from types import TracebackType
 from typing import Protocol
 
 from agents.wrappers.places import Leases
-from crew.journal.rows import Capacity
+from crew.journal.records.rows import Capacity
 
 
 class Queue(Leases, Protocol):

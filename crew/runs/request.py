@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from crew.journal.audit import AuditEntry
 from crew.journal.query import API, IdempotencyKey, Source
+from crew.journal.records.audit import AuditEntry
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from datetime import datetime
 from crew.crew import Crew
 from crew.journal.events import RunResumed
 from crew.journal.query import Answer
-from crew.journal.rows import RunRow
+from crew.journal.records.rows import RunRow
 from crew.journal.state import RunState
 from tools.clock import rfc3339
 

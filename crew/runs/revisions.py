@@ -5,10 +5,10 @@ from collections import Counter
 from pathlib import Path
 
 from crew.config.errors import ConfigurationError, LostConfiguration
+from crew.config.files.sources import CREW_FILE, Sources
 from crew.config.problems import Problem
-from crew.config.sources import CREW_FILE, Sources
 from crew.crew import Crew
-from crew.journal.rows import RunRow
+from crew.journal.records.rows import RunRow
 from crew.journal.store import RunStore
 from tools.clock import rfc3339
 

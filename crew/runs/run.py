@@ -12,9 +12,9 @@ from crew.crew import Crew
 from crew.engine.executor import CrewExecutor
 from crew.journal.errors import LostRun, StoreError
 from crew.journal.events import CancelReason
-from crew.journal.rows import RunRow
+from crew.journal.records.rows import RunRow
 from crew.journal.writer import Journal
-from crew.runs.tail import Tail
+from crew.runs.streams.tail import Tail
 
 log = logging.getLogger(__name__)
 

@@ -7,28 +7,28 @@ import anyio
 
 from crew.config.errors import LostConfiguration
 from crew.crew import Crew
-from crew.journal.audit import AuditEntry
 from crew.journal.events import CancelReason, Event
-from crew.journal.notices import make_no_notices, notices_of
 from crew.journal.outlets import Listener, Outlets
 from crew.journal.query import API, MAX_PRIORITY, Answer, IdempotencyKey, Query, Source
-from crew.journal.rows import Capacity, Notice, Opened, RunRow
+from crew.journal.records.audit import AuditEntry
+from crew.journal.records.notices import make_no_notices, notices_of
+from crew.journal.records.rows import Capacity, Notice, Opened, RunRow
 from crew.journal.store import RunStore
 from crew.journal.wire import RunEvent
 from crew.runs.cancellation import RunCanceller
 from crew.runs.capacity import Slots, capacity_of
 from crew.runs.claims import RunClaimer
-from crew.runs.conversations import Conversations
-from crew.runs.exchanges import ExchangeStarter
+from crew.runs.conversations.conversations import Conversations
+from crew.runs.conversations.exchanges import ExchangeStarter
 from crew.runs.factory import RunFactory
 from crew.runs.forks import RunForker
-from crew.runs.live import LiveRuns
 from crew.runs.queue import Queue
-from crew.runs.reader import RunReader
 from crew.runs.request import RunRequest
 from crew.runs.revisions import Revisions
 from crew.runs.run import Run
 from crew.runs.starter import RunStarter
+from crew.runs.streams.live import LiveRuns
+from crew.runs.streams.reader import RunReader
 
 
 class Runs:

@@ -6,7 +6,6 @@ from typing import assert_never
 
 from crew.engine.decisions import changed_call, wrong_decision
 from crew.engine.masking import masked_answer, masked_query
-from crew.journal.conversations import owner_of
 from crew.journal.errors import StoreError, StoreUnavailable
 from crew.journal.events import (
     NO_CONVERSATION,
@@ -17,9 +16,10 @@ from crew.journal.events import (
     RunStarted,
     RunStatus,
 )
-from crew.journal.exchanges import ExchangeStart, Refused
 from crew.journal.query import Answer, IdempotencyKey, Query
-from crew.journal.rows import (
+from crew.journal.records.conversations import owner_of
+from crew.journal.records.exchanges import ExchangeStart, Refused
+from crew.journal.records.rows import (
     Appended,
     AppendResult,
     IdempotencyRecord,
@@ -47,8 +47,8 @@ from crew.runs.errors import (
 from crew.runs.factory import RunFactory
 from crew.runs.request import RunRequest
 from crew.runs.resuming import is_over, no_answer, resumed_event
-from crew.runs.room import Room
 from crew.runs.run import Run, new_run_id
+from crew.runs.upkeep.room import Room
 from tools.clock import rfc3339
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from crew.config.data_files import read_data
+from crew.config.files.data_files import read_data
 from tools.config import HttpTool, OpenApiTool
 from tools.errors import ToolDefinitionError
 from tools.kinds.openapi.document import ApiDocument

@@ -9,7 +9,7 @@ from typing import Annotated, get_args
 
 import typer
 
-from crew.journal.audit import LOCAL, AuditAction, AuditEntry
+from crew.journal.records.audit import LOCAL, AuditAction, AuditEntry
 from crew.journal.store import RunStore
 from server.cli.exits import HERE, Folder, say_none
 from server.cli.opening import open_to_look

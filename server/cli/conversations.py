@@ -8,10 +8,10 @@ from typing import Annotated, Any
 import typer
 from pydantic_core import to_json
 
-from crew.journal.conversations import Conversation, Exchange, owner_of
 from crew.journal.query import id_error, user_id_error
+from crew.journal.records.conversations import Conversation, Exchange, owner_of
 from crew.journal.store import RunStore
-from crew.runs.conversations import all_exchanges, as_markdown
+from crew.runs.conversations.conversations import all_exchanges, as_markdown
 from server.cli.audit import record
 from server.cli.exits import HERE, Exit, Folder, fail, say_none
 from server.cli.opening import open_to_look

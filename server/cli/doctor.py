@@ -14,13 +14,13 @@ from rich.markup import escape
 
 from agents.quirks import Table
 from crew.config.errors import ConfigurationError
+from crew.config.files.sources import read_sources
 from crew.config.problems import has_failed
-from crew.config.sources import read_sources
 from crew.crew import Crew, Recipe
 from crew.database import open_store
 from crew.errors import CrewError
-from crew.journal.rows import Finding
-from crew.runs.storage import reach_text
+from crew.journal.records.rows import Finding
+from crew.runs.upkeep.storage import reach_text
 from server.cli.exits import HERE, Exit, Folder
 from server.cli.hints import quoted
 from server.cli.opening import guard_process

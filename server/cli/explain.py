@@ -4,9 +4,9 @@ import tempfile
 from pathlib import Path
 
 from crew.config.explanations import Explanation, explanations, write_example
+from crew.config.files.sources import read_sources
 from crew.config.problems import Problem
 from crew.config.report import render_problem
-from crew.config.sources import read_sources
 from crew.crew import Recipe
 
 HEAD = """# What `crew validate` says

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 from pydantic_core import to_json
 
-from crew.journal.grants import Grant
+from crew.journal.records.grants import Grant
 from crew.journal.store import RunStore
 from server.cli.audit import record
 from server.cli.exits import HERE, Exit, Folder, fail, say_none

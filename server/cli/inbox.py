@@ -9,12 +9,12 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from crew.journal.listing import RunFilter
-from crew.journal.rows import RunRow
+from crew.journal.records.listing import RunFilter
+from crew.journal.records.rows import RunRow
 from crew.journal.store import RunStore
 from crew.journal.wire import RunEvent
-from crew.runs.live import LiveRuns
-from crew.runs.reader import RunReader
+from crew.runs.streams.live import LiveRuns
+from crew.runs.streams.reader import RunReader
 from server.cli.exits import HERE, Folder, say_none
 from server.cli.hints import answer_commands
 from server.cli.opening import open_to_look

@@ -9,9 +9,9 @@ from typing import Any
 
 from agents.config import FLAT_COST_KEYS, AgentConfig
 from agents.providers.scripted import Script
-from crew.config.crew_file import CrewConfig
+from crew.config.files.yaml_reader import read
+from crew.config.keys.crew_file import CrewConfig
 from crew.config.shapes import find_shape, find_shapes, inside
-from crew.config.yaml_reader import read
 from tools.config import ToolsFile
 from tools.schemas.yaml_shape import Shape, resolve
 

@@ -6,9 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from crew.config.errors import ConfigurationError
+from crew.config.files.sources import read_sources
+from crew.config.files.yaml_reader import MAX_BYTES
 from crew.config.problems import has_failed
-from crew.config.sources import read_sources
-from crew.config.yaml_reader import MAX_BYTES
 from crew.crew import Recipe
 from server.cli.exits import Exit, fail
 from tools.config import McpServer

@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
-from crew.config.notify import ChannelConfig
+from crew.config.keys.notify import ChannelConfig
 from crew.crew import Crew
-from crew.journal.rows import Notice
+from crew.journal.records.rows import Notice
 from server.cli.exits import HERE, Exit, Folder, fail
 from server.cli.opening import load
 from server.notices.delivery import NotDelivered, delivery

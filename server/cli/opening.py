@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from agents.errors import ProviderError
-from crew.config.environment import find_secrets
+from crew.config.files.environment import find_secrets
 from crew.crew import Crew, load_crew
 from crew.database import CONNECTIONS, Database, open_database, open_store
 from crew.journal.store import RunStore

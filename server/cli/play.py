@@ -11,12 +11,12 @@ from rich.console import Console
 
 from crew.errors import CrewError
 from crew.journal.query import Answer, CallDecision, Query, Source
-from crew.journal.rows import RunRow
-from crew.runs.chores import Chores
+from crew.journal.records.rows import RunRow
+from crew.runs.conversations.chores import Chores
 from crew.runs.errors import AnsweredTooLate, ChangedCall, WrongDecision
-from crew.runs.maintenance import apply_cancellations, recover_left
 from crew.runs.run import Run
 from crew.runs.runs import Runs
+from crew.runs.upkeep.maintenance import apply_cancellations, recover_left
 from server.cli.audit import record, user_name
 from server.cli.output import Output
 from server.cli.run_view import RunView

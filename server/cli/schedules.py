@@ -9,10 +9,10 @@ from zoneinfo import ZoneInfo
 import typer
 from pydantic_core import to_json
 
-from crew.config.schedules import ScheduleConfig
+from crew.config.keys.schedules import ScheduleConfig
 from crew.crew import Crew
-from crew.journal.rows import RunRow
-from crew.journal.schedules import key_of
+from crew.journal.records.rows import RunRow
+from crew.journal.records.schedules import key_of
 from crew.journal.store import RunStore
 from server.cli.exits import HERE, Folder, say_none
 from server.cli.opening import load, open_to_look

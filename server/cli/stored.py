@@ -10,13 +10,13 @@ from rich.console import Console
 from rich.markup import escape
 
 from crew.journal.events import RunStatus
-from crew.journal.listing import RunFilter
-from crew.journal.rows import RunRow
+from crew.journal.records.listing import RunFilter
+from crew.journal.records.rows import RunRow
 from crew.journal.store import RunStore
 from crew.journal.wire import RunEvent
 from crew.runs.errors import UnknownRun
-from crew.runs.live import LiveRuns
-from crew.runs.reader import RunReader
+from crew.runs.streams.live import LiveRuns
+from crew.runs.streams.reader import RunReader
 from server.cli.output import Output
 from server.cli.run_view import RunView
 from tools.clock import SYSTEM_CLOCK

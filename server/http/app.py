@@ -20,9 +20,9 @@ from crew.crew import Crew
 from crew.database import Database
 from crew.errors import CrewError
 from crew.journal.errors import StoreError
-from crew.runs.maintenance import recover_left
 from crew.runs.queue import Queue
-from crew.runs.reload import Reloader
+from crew.runs.upkeep.maintenance import recover_left
+from crew.runs.upkeep.reload import Reloader
 from server.errors import SettingsError
 from server.http import session
 from server.http.access import RequestIds

@@ -5,8 +5,8 @@ import logging
 
 from starlette.requests import HTTPConnection
 
-from crew.journal.audit import AuditAction, AuditEntry
 from crew.journal.errors import StoreError
+from crew.journal.records.audit import AuditAction, AuditEntry
 from crew.journal.store import RunStore
 from server.telemetry.logs import current_request
 from server.tokens import Caller

@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic_core import to_json
 
-from crew.config.hooks import HookConfig
+from crew.config.keys.hooks import HookConfig
 from crew.journal.query import CONTROL
 from tools.schemas.json_pointer import value_at
 

@@ -8,7 +8,7 @@ from pydantic import ValidationError
 from pydantic_core import from_json
 from starlette.requests import ClientDisconnect, Request
 
-from crew.config.crew_file import CrewSettings
+from crew.config.keys.crew_file import CrewSettings
 from crew.journal.query import (
     API,
     DEFAULT_PRIORITY,

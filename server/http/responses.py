@@ -10,9 +10,9 @@ from starlette.responses import Response
 from agents.wrappers.health import Failure
 from crew.config.problems import Problem
 from crew.crew import Crew
-from crew.journal.conversations import Conversation, Exchange, Summary
 from crew.journal.envelopes import usage_of
-from crew.journal.rows import RunRow
+from crew.journal.records.conversations import Conversation, Exchange, Summary
+from crew.journal.records.rows import RunRow
 from crew.journal.said import Said
 from crew.journal.wire import RunEvent, result_of
 from tools import Tool

@@ -8,7 +8,7 @@ from starlette.requests import Request
 
 from crew.journal.query import ID as ID_PATTERN
 from crew.journal.query import user_id_error
-from crew.journal.rows import RunRow
+from crew.journal.records.rows import RunRow
 from crew.runs.errors import UnknownRun
 from server.http.errors import HttpProblem, bad_request
 from server.http.pace import RateLimits

@@ -6,17 +6,17 @@ from typing import Any
 
 from starlette.requests import Request
 
-from crew.config.crew_file import CrewSettings
+from crew.config.keys.crew_file import CrewSettings
 from crew.crew import Crew
 from crew.database import Database
-from crew.runs.chores import Chores, Counts
-from crew.runs.listeners import Listeners
-from crew.runs.maintenance import Maintenance, Retention
-from crew.runs.reload import Reloader
+from crew.runs.conversations.chores import Chores, Counts
 from crew.runs.runs import Runs
-from crew.runs.schedules import Scheduler
-from crew.runs.stalls import watch_stalls
-from crew.runs.storage import Storage
+from crew.runs.streams.listeners import Listeners
+from crew.runs.upkeep.maintenance import Maintenance, Retention
+from crew.runs.upkeep.reload import Reloader
+from crew.runs.upkeep.schedules import Scheduler
+from crew.runs.upkeep.stalls import watch_stalls
+from crew.runs.upkeep.storage import Storage
 from server.http.auditor import Auditor
 from server.notices.sender import NoticeSender
 from server.telemetry.logs import log_event

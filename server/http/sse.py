@@ -11,9 +11,9 @@ from starlette.types import Receive, Scope, Send
 
 from crew.errors import CrewError
 from crew.journal.wire import RunEvent, ping
-from crew.runs.listeners import Listeners
 from crew.runs.runs import Runs
-from crew.runs.tail import TooSlow
+from crew.runs.streams.listeners import Listeners
+from crew.runs.streams.tail import TooSlow
 from tools.clock import Clock, rfc3339
 
 RETRY_MILLIS = 3000

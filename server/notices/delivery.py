@@ -10,8 +10,8 @@ from http import HTTPStatus
 
 import aiohttp
 
-from crew.config.notify import ChannelConfig, EmailChannel
-from crew.journal.rows import Notice
+from crew.config.keys.notify import ChannelConfig, EmailChannel
+from crew.journal.records.rows import Notice
 from server.notices.messages import Post, email_of, link_of, post_of
 from tools.clock import Clock
 

@@ -12,9 +12,9 @@ from urllib.parse import quote, urlsplit
 from pydantic import SecretStr
 from pydantic_core import to_json
 
-from crew.config.notify import EmailChannel, NtfyChannel, SlackChannel, WebhookChannel
+from crew.config.keys.notify import EmailChannel, NtfyChannel, SlackChannel, WebhookChannel
 from crew.journal.call_text import shorten
-from crew.journal.rows import Notice
+from crew.journal.records.rows import Notice
 from tools.text.texts import visible
 
 TITLES = {

@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Callable
 from datetime import datetime, timedelta
 
-from crew.config.notify import ChannelConfig
+from crew.config.keys.notify import ChannelConfig
 from crew.journal.errors import StoreError
-from crew.journal.rows import Notice
+from crew.journal.records.rows import Notice
 from crew.runs.runs import Runs
 from server.notices.delivery import Delivery, NotDelivered, delivery
 from server.notices.messages import place_of

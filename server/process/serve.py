@@ -17,8 +17,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from crew.config.errors import ConfigurationError
-from crew.journal.audit import LOCAL, AuditEntry
 from crew.journal.errors import StoreError
+from crew.journal.records.audit import LOCAL, AuditEntry
 from crew.runs.errors import Draining
 from server.errors import SettingsError
 from server.http.guard import PEER

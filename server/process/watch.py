@@ -9,9 +9,9 @@ from pathlib import Path
 from watchfiles import Change, awatch
 
 from crew.config.errors import ConfigurationError
-from crew.config.sources import read_sources
+from crew.config.files.sources import read_sources
 from crew.runs.errors import Draining
-from crew.runs.reload import Reloader
+from crew.runs.upkeep.reload import Reloader
 
 log = logging.getLogger(__name__)
 

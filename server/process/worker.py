@@ -5,13 +5,13 @@ import signal
 
 from starlette.applications import Starlette
 
-from crew.backends.postgres.heartbeat import Heartbeat, HeartbeatSettings
-from crew.backends.postgres.queue import JobQueue
-from crew.backends.postgres.worker import Worker
+from crew.backends.postgres.jobs.heartbeat import Heartbeat, HeartbeatSettings
+from crew.backends.postgres.jobs.queue import JobQueue
+from crew.backends.postgres.jobs.worker import Worker
 from crew.crew import Crew
 from crew.database import Database
 from crew.runs.advance import Advance
-from crew.runs.stalls import calls_at_work
+from crew.runs.upkeep.stalls import calls_at_work
 from server.http.api import PROBES
 from server.http.app import Work, build_app
 from server.http.operations import routes_of

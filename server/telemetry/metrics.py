@@ -20,7 +20,6 @@ from agents.events import (
 )
 from agents.stages import STAGES
 from crew.crew import Crew
-from crew.journal.conversations import ChoreKind
 from crew.journal.envelopes import stages_of
 from crew.journal.events import (
     Answered,
@@ -32,6 +31,7 @@ from crew.journal.events import (
     RunStarted,
     status_of,
 )
+from crew.journal.records.conversations import ChoreKind
 from crew.routing.graph import END
 from server.telemetry.series import CHORES, Series
 from tools.calls import CallStatus, ToolResult

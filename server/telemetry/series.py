@@ -10,7 +10,7 @@ from prometheus_client.gc_collector import GCCollector
 from prometheus_client.platform_collector import PlatformCollector
 from prometheus_client.process_collector import ProcessCollector
 
-from crew.journal.conversations import ChoreKind
+from crew.journal.records.conversations import ChoreKind
 
 # a series for the time at which another one began is not needed
 disable_created_metrics()  # type: ignore[no-untyped-call] # the package leaves its types out here

@@ -7,7 +7,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from agents import Model, ModelReply, ModelRequest
 from agents.model import EmitModelEvent, ModelEvent
 from agents.wrappers.places import Leases, Limited, Places
-from crew.backends.postgres.queue import JobQueue
+from crew.backends.postgres.jobs.queue import JobQueue
 from crew.backends.postgres.schema import prepare, prepare_queue
 from crew.backends.postgres.server import PostgresServer
 from tests.support.commands import come

@@ -12,11 +12,11 @@ from pathlib import Path
 
 from agents.config import AgentConfig
 from crew.config.checks.validate import validate_files
-from crew.config.crew_file import CrewConfig
-from crew.config.document import Document
+from crew.config.files.document import Document
+from crew.config.files.sources import Sources
+from crew.config.keys.crew_file import CrewConfig
 from crew.config.loader import CrewFiles
 from crew.config.routing_plan import entry_point, routing_of
-from crew.config.sources import Sources
 from crew.crew import check
 from crew.routing.graph import RoutingGraph
 from tools.builtin import BUILTIN_TOOLS

@@ -22,7 +22,7 @@ from crew import Crew, MemoryStore, SqliteStore, load_crew
 from crew.journal.events import RunStarted
 from crew.journal.outlets import Outlets
 from crew.journal.query import Query
-from crew.journal.rows import RunRow
+from crew.journal.records.rows import RunRow
 from crew.journal.wire import to_run_event
 from crew.journal.writer import Journal
 from crew.routing.decisions import decide

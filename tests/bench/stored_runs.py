@@ -18,8 +18,8 @@ import psycopg
 
 from crew.backends.sqlite.store import SqliteStore
 from crew.database import open_store
-from crew.journal.listing import RunFilter
-from crew.journal.rows import PurgeAges, Record, RunRow, Write
+from crew.journal.records.listing import RunFilter
+from crew.journal.records.rows import PurgeAges, Record, RunRow, Write
 from crew.journal.store import RunStore
 from tests.support.postgres import Postgres
 from tools.clock import rfc3339

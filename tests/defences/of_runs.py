@@ -12,7 +12,7 @@ MUTANTS = (
     ),
     own(
         "bodies of any size",
-        "crew/config/crew_file.py",
+        "crew/config/keys/crew_file.py",
         "] = 10_240\n",
         "] = 102_400\n",
         "end_to_end/test_requests.py",
@@ -187,7 +187,7 @@ MUTANTS = (
     ),
     own(
         "owners store what they like",
-        "crew/runs/room.py",
+        "crew/runs/upkeep/room.py",
         "if most_mb is not None and await self._stored_bytes(owner) > most_mb * MB:",
         "if False:",
         "end_to_end/test_fairness.py::test_an_owner_stores_so_much",

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from crew.backends.postgres.heartbeat import SENDER
+from crew.backends.postgres.jobs.heartbeat import SENDER
 
 
 @pytest.mark.parametrize("written", [b"", b'{"url": "postgresql://'])

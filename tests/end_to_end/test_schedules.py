@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from crew.database import open_store
-from crew.journal.schedules import ScheduleState, key_of
+from crew.journal.records.schedules import ScheduleState, key_of
 from tests.server.notices.receivers import receiver
 from tests.support.clocks import needs_faketime, skewed
 from tests.support.crews import write_crew

@@ -13,7 +13,7 @@ import pytest
 
 from crew import Query, Runs, SqliteStore, load_crew
 from crew.journal.errors import StoreError
-from crew.runs.maintenance import Maintenance, Retention, recover_left
+from crew.runs.upkeep.maintenance import Maintenance, Retention, recover_left
 from tests.support.crews import write_crew
 from tests.support.processes import (
     BIN,

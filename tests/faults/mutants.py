@@ -210,21 +210,21 @@ MUTANTS = (
     ),
     Mutant(
         "workers that died and are not missed",
-        "crew/backends/postgres/worker.py",
+        "crew/backends/postgres/jobs/worker.py",
         "        for job in stalled:\n",
         "        for job in ():\n",
         postgres=True,
     ),
     Mutant(
         "runs without a job that nobody finds",
-        "crew/backends/postgres/worker.py",
+        "crew/backends/postgres/jobs/worker.py",
         "            await self.queue.put(run_id, epoch, again=True)\n",
         "            continue\n",
         postgres=True,
     ),
     Mutant(
         "a remote tail that leaves an event out",
-        "crew/runs/remote.py",
+        "crew/runs/streams/remote.py",
         "                    self.tail.add(event)\n",
         "                    if event.seq == 5:\n"
         "                        self.tail.seq, self.tail.newest = 5, event\n"

@@ -14,14 +14,14 @@ from pathlib import Path
 from starlette.types import Message, Receive, Scope, Send
 
 from crew import load_crew
-from crew.backends.postgres.queue import JobQueue
+from crew.backends.postgres.jobs.queue import JobQueue
 from crew.backends.postgres.schema import prepare, prepare_queue
 from crew.backends.postgres.server import PostgresServer
 from crew.backends.postgres.store import QUEUE_CONNECTIONS, PostgresStore
 from crew.backends.sqlite.store import SqliteStore
 from crew.database import CONNECTIONS, Database
 from crew.journal.errors import StoreError
-from crew.journal.rows import AppendResult, Write
+from crew.journal.records.rows import AppendResult, Write
 from server.http.app import build_server
 from server.process.serve import DrainingServer, listen
 from server.process.worker import build_worker

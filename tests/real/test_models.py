@@ -11,7 +11,7 @@ import pytest
 
 from crew import MemoryStore, Query, Runs, load_crew
 from crew.journal.query import HistoryMessage
-from crew.journal.rows import RunRow
+from crew.journal.records.rows import RunRow
 from crew.journal.wire import RunEvent
 from tests.real.installed import needs_real
 from tests.real.served_models import MASTER_KEY, Gateway, gateway, llama

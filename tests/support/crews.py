@@ -10,7 +10,7 @@ from typing import Any
 import yaml
 
 from crew import Answer, Crew, MemoryStore, Query, Runs, load_crew
-from crew.journal.rows import RunRow
+from crew.journal.records.rows import RunRow
 from tools import Tool
 
 ROOT = Path(__file__).parents[2]

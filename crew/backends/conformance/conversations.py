@@ -4,10 +4,10 @@ import asyncio
 from dataclasses import replace
 
 from crew.backends.conformance.samples import DAY, sample_records, sample_row
-from crew.journal.conversations import Conversation, Exchange, Fact, Summary
 from crew.journal.events import RunStatus
-from crew.journal.exchanges import ChoreRules, ExchangeEnd, ExchangeStart, Refused
-from crew.journal.rows import (
+from crew.journal.records.conversations import Conversation, Exchange, Fact, Summary
+from crew.journal.records.exchanges import ChoreRules, ExchangeEnd, ExchangeStart, Refused
+from crew.journal.records.rows import (
     Appended,
     AppendResult,
     IdempotencyRecord,

@@ -15,8 +15,8 @@ from crew.backends.conformance.samples import (
 )
 from crew.journal.errors import LostEvents, StoreError
 from crew.journal.events import RunStatus
-from crew.journal.listing import MAX_LISTED_BYTES, RunFilter
-from crew.journal.rows import (
+from crew.journal.records.listing import MAX_LISTED_BYTES, RunFilter
+from crew.journal.records.rows import (
     MAX_PAGE_BYTES,
     Appended,
     IdempotencyRecord,

@@ -6,8 +6,8 @@ from dataclasses import replace
 from agents.model import Usage
 from crew.journal.errors import LostRun
 from crew.journal.events import RunStatus
-from crew.journal.listing import RunFilter
-from crew.journal.rows import Appended, Record, RunRow, Write
+from crew.journal.records.listing import RunFilter
+from crew.journal.records.rows import Appended, Record, RunRow, Write
 from crew.journal.store import RunStore
 
 DAY = "2026-01-{:02}T00:00:00.000Z"

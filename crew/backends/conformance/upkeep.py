@@ -14,9 +14,9 @@ from crew.backends.conformance.samples import (
     sample_records,
     sample_row,
 )
-from crew.journal.audit import AuditEntry
-from crew.journal.grants import Grant
-from crew.journal.rows import (
+from crew.journal.records.audit import AuditEntry
+from crew.journal.records.grants import Grant
+from crew.journal.records.rows import (
     FIRST_EPOCH,
     NOTHING_OLD,
     Appended,
@@ -28,9 +28,9 @@ from crew.journal.rows import (
     StatusDiffers,
     Write,
 )
-from crew.journal.schedules import ScheduleState
+from crew.journal.records.schedules import ScheduleState
+from crew.journal.records.watch import Written
 from crew.journal.store import RunStore
-from crew.journal.watch import Written
 from tools.clock import rfc3339
 
 

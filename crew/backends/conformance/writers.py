@@ -10,7 +10,7 @@ from crew.backends.conformance.samples import (
     sample_records,
     sample_row,
 )
-from crew.journal.rows import Appended, Cancellation, Write
+from crew.journal.records.rows import Appended, Cancellation, Write
 from crew.journal.store import RunStore
 
 

@@ -3,7 +3,6 @@
 `store` (the RunStore) with its `statements`, `writing`, `reading`, and the roles of
 `crew.backends.sql` on its `database`, on a `server` (connections to an `address`) with `notices`
 (NOTIFY and LISTEN) and `shared_time` (of the database); `schema` (brought up to date, from
-migrations/); `queue` (Procrastinate, over `connector`, with its `queue_statements`) and `worker`
-with its `heartbeat` and its `heartbeat_sender`; `examination` (what of the settings of a server may
-lose or refuse runs).
+migrations/); `jobs` (the queue and its workers); `examination` (what of the settings of a server
+may lose or refuse runs).
 """

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 from crew.backends.postgres.address import PARAMETER, POOLER, DatabaseAddress
 from crew.backends.postgres.server import Connection
-from crew.journal.rows import Finding
+from crew.journal.records.rows import Finding
 
 MIN_VERSION = 130_000
 # between this machine's clock and the server's

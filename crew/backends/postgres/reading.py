@@ -6,7 +6,7 @@ from typing import Any
 import asyncpg
 
 from crew.backends.sql.runs import run_row
-from crew.journal.rows import PAGE, Opened, Page, Record
+from crew.journal.records.rows import PAGE, Opened, Page, Record
 
 # as statements name them
 Found = Sequence[Mapping[str, Any] | asyncpg.Record]

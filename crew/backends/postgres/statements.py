@@ -1,7 +1,7 @@
 """The SQL of the store."""
 
 from crew.backends.sql.audit import COLUMNS
-from crew.journal.rows import MAX_PAGE_BYTES, PAGE
+from crew.journal.records.rows import MAX_PAGE_BYTES, PAGE
 
 EVENTS = """
 INSERT INTO crew_events SELECT $1, seq, public, event

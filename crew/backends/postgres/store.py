@@ -36,7 +36,7 @@ from crew.backends.postgres.writing import (
 )
 from crew.backends.sql.runs import RUN_ROW, SqlRuns
 from crew.journal.errors import StoreError
-from crew.journal.rows import (
+from crew.journal.records.rows import (
     MAX_PAGE_BYTES,
     PAGE,
     Appended,
@@ -50,7 +50,7 @@ from crew.journal.rows import (
     StoredReach,
     Write,
 )
-from crew.journal.watch import Watch
+from crew.journal.records.watch import Watch
 
 # of a process's queue, besides the store's
 QUEUE_CONNECTIONS = 2

@@ -16,10 +16,10 @@ from crew.backends.sql.conversations import begin_exchange, end_exchange, lock_c
 from crew.backends.sql.outbox import insert_notices
 from crew.backends.sql.runs import IDEMPOTENCY_RECORD, RUN_ROW
 from crew.backends.sql.statements import postgres_values
-from crew.journal.conversations import owner_of
 from crew.journal.errors import LostEvents, LostRun
-from crew.journal.exchanges import ExchangeEnd, ExchangeStart, Refused
-from crew.journal.rows import (
+from crew.journal.records.conversations import owner_of
+from crew.journal.records.exchanges import ExchangeEnd, ExchangeStart, Refused
+from crew.journal.records.rows import (
     FIRST_EPOCH,
     Appended,
     AppendResult,

@@ -4,7 +4,7 @@ from operator import attrgetter
 
 from crew.backends.sql.statements import insert, sql
 from crew.backends.sql.transactions import SqlDatabase, Steps
-from crew.journal.audit import AuditAction, AuditEntry
+from crew.journal.records.audit import AuditAction, AuditEntry
 
 # in the order of an AuditEntry
 COLUMNS = "at, action, name, address, run_id, request_id, detail"

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from crew.backends.sql.statements import sql
 from crew.backends.sql.transactions import SqlDatabase, Steps
-from crew.journal.conversations import Chore, ChoreKind
+from crew.journal.records.conversations import Chore, ChoreKind
 
 ADD = sql("""
 INSERT INTO crew_chores (kind, owner, key, due_at) VALUES ($1, $2, $3, $4)

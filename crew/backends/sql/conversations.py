@@ -9,14 +9,14 @@ from pydantic import TypeAdapter
 from crew.backends.sql.chores import insert_chores
 from crew.backends.sql.statements import sql
 from crew.backends.sql.transactions import SqlDatabase, Steps
-from crew.journal.conversations import (
+from crew.journal.records.conversations import (
     KEPT_SUMMARIES,
     Conversation,
     Exchange,
     Summary,
     TitledBy,
 )
-from crew.journal.exchanges import (
+from crew.journal.records.exchanges import (
     Began,
     ExchangeEnd,
     ExchangeStart,

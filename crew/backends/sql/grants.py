@@ -7,7 +7,7 @@ from pydantic import TypeAdapter
 
 from crew.backends.sql.statements import Statement, insert, sql
 from crew.backends.sql.transactions import SqlDatabase
-from crew.journal.grants import Grant
+from crew.journal.records.grants import Grant
 
 GRANT: TypeAdapter[Grant] = TypeAdapter(Grant)
 COLUMNS = "id, definition, given_at, until, document"

@@ -2,7 +2,7 @@
 
 from crew.backends.sql.statements import Statement, sql
 from crew.journal.events import RunStatus
-from crew.journal.listing import MAX_LISTED_BYTES, RunFilter
+from crew.journal.records.listing import MAX_LISTED_BYTES, RunFilter
 
 # by field of RunFilter, but `status`: its condition, `{}` in the value's place
 TESTS = {

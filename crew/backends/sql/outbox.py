@@ -7,7 +7,7 @@ from pydantic import TypeAdapter
 
 from crew.backends.sql.statements import insert, sql
 from crew.backends.sql.transactions import SqlDatabase, Steps
-from crew.journal.rows import Notice
+from crew.journal.records.rows import Notice
 
 NOTICE: TypeAdapter[Notice] = TypeAdapter(Notice)
 COLUMNS = "id, channel, made_at, due_at, document"

@@ -15,8 +15,8 @@ from crew.backends.sql.schedules import SqlSchedules
 from crew.backends.sql.statements import sql
 from crew.backends.sql.transactions import SqlDatabase
 from crew.journal.events import CancelReason, RunStatus
-from crew.journal.listing import ALL_RUNS, RunFilter, listed_answer
-from crew.journal.rows import Cancellation, IdempotencyRecord, Newest, RunRow
+from crew.journal.records.listing import ALL_RUNS, RunFilter, listed_answer
+from crew.journal.records.rows import Cancellation, IdempotencyRecord, Newest, RunRow
 
 RUN_ROW: TypeAdapter[RunRow] = TypeAdapter(RunRow)
 RUN = sql("SELECT row, answer FROM crew_runs WHERE run_id = $1")

@@ -4,7 +4,7 @@ from pydantic import TypeAdapter
 
 from crew.backends.sql.statements import sql
 from crew.backends.sql.transactions import SqlDatabase
-from crew.journal.schedules import ScheduleState
+from crew.journal.records.schedules import ScheduleState
 
 STATE: TypeAdapter[ScheduleState] = TypeAdapter(ScheduleState)
 SELECT = sql("SELECT name, document, version FROM crew_schedules")

@@ -3,7 +3,7 @@
 import shutil
 from pathlib import Path
 
-from crew.journal.rows import Finding
+from crew.journal.records.rows import Finding
 
 MOUNTS = Path("/proc/mounts")
 # locks of files, on which everything rests, are not reliable there

@@ -2,7 +2,7 @@
 
 import sqlite3
 
-from crew.journal.rows import PurgeAges, StoredReach
+from crew.journal.records.rows import PurgeAges, StoredReach
 
 # The index of ended runs begins with their revision, so each of these is looked up by itself: with
 # 30,000 of them a purge takes 0.1 s, whatever the number of runs is.

@@ -7,10 +7,10 @@ from crew.backends.sql.conversations import begin_exchange, end_exchange
 from crew.backends.sql.outbox import insert_notices
 from crew.backends.sql.runs import IDEMPOTENCY_RECORD
 from crew.backends.sqlite.database import do_steps
-from crew.journal.conversations import owner_of
 from crew.journal.errors import LostEvents, LostRun
-from crew.journal.exchanges import ExchangeEnd, ExchangeStart, Refused
-from crew.journal.rows import (
+from crew.journal.records.conversations import owner_of
+from crew.journal.records.exchanges import ExchangeEnd, ExchangeStart, Refused
+from crew.journal.records.rows import (
     FIRST_EPOCH,
     Appended,
     AppendResult,

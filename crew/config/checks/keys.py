@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Mapping
 
 from agents.endpoint import OPENAI_KEY, OPENAI_URL, openai_address
-from crew.config.crew_file import CrewConfig
+from crew.config.files.sources import CREW_FILE
+from crew.config.keys.crew_file import CrewConfig
+from crew.config.keys.models import models_of
 from crew.config.loader import CrewFiles
-from crew.config.models import models_of
 from crew.config.problems import Problem
-from crew.config.sources import CREW_FILE
 
 
 def check_keys(

@@ -6,12 +6,12 @@ from functools import partial
 from agents.config import FLAT_COST_KEYS, AgentConfig
 from agents.prompt import variables
 from crew.config.checks.models import models_of_helpers
-from crew.config.crew_file import CrewConfig
-from crew.config.document import Document, YamlPath
+from crew.config.files.document import Document, YamlPath
+from crew.config.files.sources import CREW_FILE
+from crew.config.keys.crew_file import CrewConfig
+from crew.config.keys.models import models_of, primary_of
 from crew.config.loader import CrewFiles
-from crew.config.models import models_of, primary_of
 from crew.config.problems import Problem
-from crew.config.sources import CREW_FILE
 from tools.config import McpServer, PythonTool, ToolConfig
 from tools.config.command import Confined
 from tools.toolbox import ToolSet

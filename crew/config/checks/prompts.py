@@ -5,11 +5,11 @@ from collections.abc import Iterator
 
 from agents.config import AgentConfig
 from agents.prompt import VARIABLES, variables
-from crew.config.crew_file import CrewConfig
-from crew.config.document import Document
+from crew.config.files.document import Document
+from crew.config.files.sources import CREW_FILE
+from crew.config.keys.crew_file import CrewConfig
 from crew.config.loader import CrewFiles
 from crew.config.problems import Problem
-from crew.config.sources import CREW_FILE
 from crew.routing.signals import Signal, normalize
 
 # A bracketed word in capitals, as signals are written.

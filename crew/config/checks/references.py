@@ -3,11 +3,11 @@
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
-from crew.config.crew_file import CrewConfig
-from crew.config.document import Document, YamlPath
+from crew.config.files.document import Document, YamlPath
+from crew.config.files.sources import CREW_FILE
+from crew.config.keys.crew_file import CrewConfig
 from crew.config.loader import CrewFiles
 from crew.config.problems import ErrorCode, Problem
-from crew.config.sources import CREW_FILE
 
 GROUPS: YamlPath = ("routing", "parallel_groups")
 CODES: dict[str, ErrorCode] = {

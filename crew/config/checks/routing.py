@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 
-from crew.config.crew_file import CrewConfig
-from crew.config.document import YamlPath
+from crew.config.files.document import YamlPath
+from crew.config.files.sources import CREW_FILE, TOOLS_FILE
+from crew.config.keys.crew_file import CrewConfig
 from crew.config.loader import CrewFiles
 from crew.config.problems import Problem, ProblemCode
-from crew.config.sources import CREW_FILE, TOOLS_FILE
 from crew.routing.graph import RoutingGraph
 from crew.routing.rules import FixedRule, Routing, Rule, RuleKey
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from crew.config.document import Document, YamlPath
+from crew.config.files.document import Document, YamlPath
 from crew.config.problems import Problem
 from tools.text.suggest import nearest
 

@@ -4,12 +4,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from crew.config.checks.models import models_of_helpers
-from crew.config.crew_file import CrewConfig
-from crew.config.document import Document, YamlPath
+from crew.config.files.document import Document, YamlPath
+from crew.config.files.sources import CREW_FILE
+from crew.config.keys.crew_file import CrewConfig
+from crew.config.keys.models import models_of
 from crew.config.loader import CrewFiles
-from crew.config.models import models_of
 from crew.config.problems import Problem
-from crew.config.sources import CREW_FILE
 from tools.config import McpServer
 
 TIMEOUT = "timeout_seconds"

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from crew.config.checks.schemas import check_schema
-from crew.config.document import Document, YamlPath
+from crew.config.files.document import Document, YamlPath
 from crew.config.loader import CrewFiles
 from crew.config.problems import Problem
 from tools.config import CommandTool, HttpTool, McpServer

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from crew.config.document import YamlPath
-from crew.config.yaml_reader import read
+from crew.config.files.document import YamlPath
+from crew.config.files.yaml_reader import read
 from tools.errors import ToolDefinitionError
 from tools.schemas.yaml_shape import plain
 

@@ -10,8 +10,8 @@ from urllib.parse import urlsplit
 
 from pydantic import ValidationError
 
-from crew.config.document import YamlPath
-from crew.config.environment import SECRET_NAME, VARIABLE
+from crew.config.files.document import YamlPath
+from crew.config.files.environment import SECRET_NAME, VARIABLE
 from server.cli.imports.foreign import Foreign, number_of
 from server.cli.imports.texts import id_of, variables_of
 from tools.clock import SYSTEM_CLOCK

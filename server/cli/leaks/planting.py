@@ -8,9 +8,9 @@ from typing import Any
 
 import yaml
 
-from crew.config.environment import SECRET_NAME, VARIABLE
-from crew.config.sources import ENDINGS
-from crew.config.yaml_reader import read
+from crew.config.files.environment import SECRET_NAME, VARIABLE
+from crew.config.files.sources import ENDINGS
+from crew.config.files.yaml_reader import read
 from server.cli.leaks.hostile_model import NOTICES
 from server.settings import VARIABLES
 from tools.schemas.yaml_shape import plain

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from starlette.requests import Request
 from starlette.responses import Response
 
-from crew.journal.conversations import Conversation
-from crew.runs.conversations import Conversations, as_markdown
+from crew.journal.records.conversations import Conversation
+from crew.runs.conversations.conversations import Conversations, as_markdown
 from crew.runs.errors import NoConversations, UnknownConversation
 from server.http.bodies import ChangeBody, ConversationBody, ForkConversationBody
 from server.http.errors import HttpProblem, bad_request

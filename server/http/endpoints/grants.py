@@ -5,7 +5,7 @@ from dataclasses import asdict
 from starlette.requests import Request
 from starlette.responses import Response
 
-from crew.journal.grants import Grant
+from crew.journal.records.grants import Grant
 from server.http.errors import HttpProblem
 from server.http.parameters import parse_parameters
 from server.http.responses import JsonResponse

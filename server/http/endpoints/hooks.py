@@ -3,7 +3,7 @@
 from starlette.requests import Request
 from starlette.responses import Response
 
-from crew.config.hooks import HookConfig
+from crew.config.keys.hooks import HookConfig
 from crew.journal.query import DEFAULT_PRIORITY, IdempotencyKey, Query, Source
 from crew.runs.errors import AlreadyStarted, TooManyWait
 from server.http.errors import RETRY_AFTER, HttpProblem, bad_request

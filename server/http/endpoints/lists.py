@@ -10,9 +10,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from crew.journal.events import RunStatus
-from crew.journal.listing import RunFilter
 from crew.journal.query import SourceKind
-from crew.journal.rows import RunRow
+from crew.journal.records.listing import RunFilter
+from crew.journal.records.rows import RunRow
 from server.http.bodies import TIME
 from server.http.errors import bad_request
 from server.http.parameters import parse_parameters

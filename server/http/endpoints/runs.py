@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from crew.journal.errors import StoreUnavailable
-from crew.journal.rows import RunRow
+from crew.journal.records.rows import RunRow
 from crew.journal.wire import result_in, result_of
 from crew.runs.errors import AlreadyStarted, UnknownRun
 from crew.runs.run import Run

@@ -16,7 +16,7 @@ from crew.backends.sqlite.purging import (
 )
 from crew.backends.sqlite.store import SqliteStore
 from crew.journal.events import RunStatus
-from crew.journal.listing import RunFilter
+from crew.journal.records.listing import RunFilter
 
 OPEN = "runs_not_completed (status=?"
 OWNER = "INDEX runs_of_owners (owner=?"

@@ -7,12 +7,12 @@ import psycopg
 import pytest
 
 from crew.backends.conformance.samples import begin_run, sample_records
-from crew.backends.postgres.queue import JobQueue
-from crew.backends.postgres.queue_statements import FETCH_JOB, PUT, PUT_AGAIN
+from crew.backends.postgres.jobs.queue import JobQueue
+from crew.backends.postgres.jobs.queue_statements import FETCH_JOB, PUT, PUT_AGAIN
 from crew.backends.postgres.schema import prepare, prepare_queue
 from crew.backends.postgres.server import PostgresServer
 from crew.backends.postgres.store import PostgresStore
-from crew.journal.rows import FIRST_EPOCH, Capacity
+from crew.journal.records.rows import FIRST_EPOCH, Capacity
 from crew.journal.store import RunStore
 from tests.support.postgres import Postgres, needs_postgres
 

@@ -13,15 +13,15 @@ import pytest
 from crew.backends.conformance import CHECKS
 from crew.backends.conformance.samples import sample_records, sample_row
 from crew.backends.memory import MemoryStore
-from crew.backends.postgres.queue import JobQueue
+from crew.backends.postgres.jobs.queue import JobQueue
 from crew.backends.postgres.schema import QUEUE_MIGRATIONS, prepare, prepare_queue
 from crew.backends.postgres.server import PostgresServer
 from crew.backends.postgres.store import PostgresStore
 from crew.backends.sqlite.store import SqliteStore
 from crew.database import open_database, open_store
 from crew.journal.errors import StoreError
-from crew.journal.listing import RunFilter
-from crew.journal.rows import Appended, Record, Write
+from crew.journal.records.listing import RunFilter
+from crew.journal.records.rows import Appended, Record, Write
 from crew.journal.store import RunStore
 from tests.support.pooler import behind, needs_pooler, pooled
 from tests.support.postgres import Postgres, needs_postgres

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from crew import load_crew
-from crew.config.sources import Sources
+from crew.config.files.sources import Sources
 from crew.crew import check
 from tests.support.crews import write_crew
 

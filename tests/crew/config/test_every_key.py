@@ -16,7 +16,7 @@ from pydantic import SecretStr
 from agents.providers.scripted import Script
 from crew import Answer, Crew, MemoryStore, Query, Runs, load_crew
 from crew.config.errors import ConfigurationError
-from crew.config.yaml_reader import read
+from crew.config.files.yaml_reader import read
 from server.cli.json_schema import FULL, KINDS, schema_of
 from server.http.responses import describe_crew
 from tests.support.crews import ROOT

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from crew.config.files.sources import Sources
+from crew.config.files.yaml_reader import read
 from crew.config.fixes import fix
-from crew.config.sources import Sources
-from crew.config.yaml_reader import read
 
 AGENT = "id: a\nname: A\nrole: r\nprovider: scripted\nsystem_prompt: You help.\n"
 

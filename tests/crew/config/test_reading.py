@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crew import check, load_crew
-from crew.config.yaml_reader import MAX_BYTES, read
+from crew.config.files.yaml_reader import MAX_BYTES, read
 from tests.support.crews import write_crew
 from tests.support.problems import AGENT, CREW, places, problems
 

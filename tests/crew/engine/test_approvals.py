@@ -11,7 +11,7 @@ from agents.model import Usage
 from crew import Answer, Query, Runs, SqliteStore, load_crew
 from crew.journal.events import HandedOff, ParallelStarted, RunStarted, encode_event
 from crew.journal.query import Decision
-from crew.journal.rows import Record, RunRow, Write
+from crew.journal.records.rows import Record, RunRow, Write
 from crew.journal.wire import to_run_event
 from crew.runs.run import Run
 from tests.support.crews import Played, play, write_crew

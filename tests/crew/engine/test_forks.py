@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crew import Answer, MemoryStore, Query, Runs, SqliteStore, load_crew
-from crew.journal.audit import AuditEntry
 from crew.journal.query import CallDecision, IdempotencyKey
+from crew.journal.records.audit import AuditEntry
 from crew.runs.errors import AlreadyStarted, KeyReused, NotForkable, UnknownRun
 from tests.support.crews import write_crew
 from tools.approval import Remember

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from crew import Answer, MemoryStore, Query, Runs, load_crew
 from crew.journal.errors import StoreError
-from crew.journal.grants import Grant
 from crew.journal.query import CallDecision
-from crew.journal.rows import Write
+from crew.journal.records.grants import Grant
+from crew.journal.records.rows import Write
 from crew.journal.store import RunStore
 from tests.support.crews import Played, write_crew
 from tools.clock import VirtualClock, rfc3339

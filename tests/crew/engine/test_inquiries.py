@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from crew import Answer, MemoryStore, Query, Runs, load_crew
 from crew.journal.query import CallDecision
-from crew.journal.rows import Write
+from crew.journal.records.rows import Write
 from crew.journal.store import RunStore
 from crew.runs.errors import ChangedCall, WrongDecision
 from tests.support.crews import Played, write_crew

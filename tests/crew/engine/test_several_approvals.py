@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from crew import Answer, MemoryStore, Query, Runs, load_crew
-from crew.journal.rows import Write
+from crew.journal.records.rows import Write
 from tests.support.crews import write_crew
 
 ACTS = """

@@ -13,7 +13,7 @@ from crew.engine.decisions import wrong_decision
 from crew.journal.events import HandedOff, ParallelStarted, RunStarted, encode_event
 from crew.journal.query import CallDecision
 from crew.journal.questions import Approval, PendingCall, UnknownOutcome
-from crew.journal.rows import Record, RunRow, Write
+from crew.journal.records.rows import Record, RunRow, Write
 from crew.runs.errors import WrongDecision
 from tests.support.crews import write_crew
 from tools import ToolCall

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from crew import MemoryStore, Runs
-from crew.config.sources import read_sources
+from crew.config.files.sources import read_sources
 from crew.crew import Recipe
 from tests.support.crews import play, write_crew
 from tools import VirtualClock, tool

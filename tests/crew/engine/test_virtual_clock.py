@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from crew import MemoryStore, Query, Runs
-from crew.config.sources import read_sources
+from crew.config.files.sources import read_sources
 from crew.crew import Recipe
 from tests.support.crews import write_crew
 from tools import VirtualClock, tool

@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 
 from crew import MemoryStore, Query, Runs, SqliteStore
 from crew.backends.conformance.samples import sample_records
-from crew.backends.postgres.queue import JobQueue
+from crew.backends.postgres.jobs.queue import JobQueue
 from crew.backends.postgres.schema import prepare, prepare_queue
 from crew.backends.postgres.server import PostgresServer
 from crew.backends.postgres.store import PostgresStore
-from crew.journal.listing import RunFilter
 from crew.journal.query import IdempotencyKey
-from crew.journal.rows import Capacity, RunRow, Write
+from crew.journal.records.listing import RunFilter
+from crew.journal.records.rows import Capacity, RunRow, Write
 from crew.journal.store import RunStore
 from crew.runs.capacity import Slots
 from crew.runs.errors import AlreadyStarted, TooManyWait

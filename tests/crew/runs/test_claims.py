@@ -9,7 +9,7 @@ import anyio.lowlevel
 import pytest
 
 from crew import Crew, MemoryStore, Query, Runs, load_crew
-from crew.journal.rows import FIRST_EPOCH, PAGE, Claim, Page, Record, RunRow, Write
+from crew.journal.records.rows import FIRST_EPOCH, PAGE, Claim, Page, Record, RunRow, Write
 from tests.crew.runs.test_races import HeldWrites
 from tests.support.crews import crew_of, write_crew
 from tools import Tool, VirtualClock, tool

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from crew import Crew, MemoryStore, Query, Runs, load_crew
-from crew.journal.rows import RunRow
+from crew.journal.records.rows import RunRow
 from tests.support.commands import needs_linux, until_none_is_left
 from tests.support.crews import Played, play, write_crew
 from tests.support.mcp_servers import sdk_server

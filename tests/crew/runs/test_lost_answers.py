@@ -8,7 +8,7 @@ import pytest
 from crew import MemoryStore, Query, Runs
 from crew.journal.errors import StoreUnavailable
 from crew.journal.query import IdempotencyKey
-from crew.journal.rows import AppendResult, Capacity, Write
+from crew.journal.records.rows import AppendResult, Capacity, Write
 from crew.runs.errors import MayHaveBegun
 from tests.support.crews import crew_of
 

@@ -9,7 +9,7 @@ import pytest
 from crew import Answer, MemoryStore, Query, Runs, load_crew
 from crew.config.errors import ConfigurationError, LostConfiguration
 from crew.journal.query import IdempotencyKey
-from crew.journal.rows import AppendResult, Page, Write
+from crew.journal.records.rows import AppendResult, Page, Write
 from crew.runs.errors import AlreadyStarted
 from crew.runs.run import Run
 from tests.support.crews import write_crew

@@ -10,7 +10,7 @@ import pytest
 from crew import Answer, Crew, MemoryStore, Query, Runs
 from crew.journal.errors import StoreError
 from crew.journal.events import RunDone, RunStarted, RunStatus, decode_event, encode_event
-from crew.journal.rows import Record, RunRow, Write
+from crew.journal.records.rows import Record, RunRow, Write
 from crew.runs.errors import Draining, RunEnded
 from tests.support.crews import crew_of
 from tools import Tool, tool

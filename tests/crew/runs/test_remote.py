@@ -13,12 +13,12 @@ from crew.backends.postgres.schema import prepare
 from crew.backends.postgres.server import PostgresServer
 from crew.backends.postgres.store import PostgresStore
 from crew.journal.errors import StoreUnavailable
-from crew.journal.rows import FIRST_EPOCH, PAGE, Page, Record, Write
+from crew.journal.records.rows import FIRST_EPOCH, PAGE, Page, Record, Write
+from crew.journal.records.watch import Watch, Written
 from crew.journal.store import RunStore
-from crew.journal.watch import Watch, Written
 from crew.journal.wire import RunEvent
-from crew.runs.remote import RemoteTail
-from crew.runs.tail import Tail
+from crew.runs.streams.remote import RemoteTail
+from crew.runs.streams.tail import Tail
 from tests.support.postgres import Postgres, needs_postgres
 from tools.clock import SYSTEM_CLOCK
 

@@ -13,13 +13,13 @@ import pytest
 from crew import MemoryStore, Query, Runs, SqliteStore, load_crew
 from crew.backends.conformance.samples import sample_records, sample_row
 from crew.journal.errors import StoreError
-from crew.journal.rows import MAX_PAGE_BYTES, AppendResult, Page, Record, Write
+from crew.journal.records.rows import MAX_PAGE_BYTES, AppendResult, Page, Record, Write
 from crew.journal.wire import RunEvent
 from crew.runs.errors import Draining
-from crew.runs.live import LiveRuns
-from crew.runs.reader import RunReader
-from crew.runs.remote import records_behind
 from crew.runs.run import new_run_id
+from crew.runs.streams.live import LiveRuns
+from crew.runs.streams.reader import RunReader
+from crew.runs.streams.remote import records_behind
 from tests.crew.engine.test_runs import lookup, routes
 from tests.support.crews import crew_of, write_crew
 from tools.clock import SYSTEM_CLOCK

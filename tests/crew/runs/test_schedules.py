@@ -17,9 +17,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crew import Answer, Crew, MemoryStore, Query, Runs, load_crew
-from crew.config.schedules import ScheduleConfig
-from crew.journal.rows import Notice, RunRow
-from crew.runs.schedules import Scheduler
+from crew.config.keys.schedules import ScheduleConfig
+from crew.journal.records.rows import Notice, RunRow
+from crew.runs.upkeep.schedules import Scheduler
 from tests.support.crews import write_crew
 from tools.clock import VirtualClock, rfc3339
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from crew import MemoryStore, Query, Runs, load_crew
-from crew.journal.rows import AppendResult, Write
+from crew.journal.records.rows import AppendResult, Write
 from tests.support.crews import write_crew
 from tools import tool
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crew.config.hooks import HookConfig
+from crew.config.keys.hooks import HookConfig
 from crew.journal.query import text_error
 from server.http.hooks import NotUnderstood, matter_of
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from starlette.types import Message
 
 from crew import MemoryStore, Query, Runs, load_crew
-from crew.runs.listeners import Listeners
+from crew.runs.streams.listeners import Listeners
 from server.http.sse import LOOK_SECONDS, EventStream
 from tests.support.crews import write_crew
 from tools import VirtualClock

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
-from crew.config.notify import ChannelConfig, ChannelConfigs
-from crew.journal.rows import Notice
+from crew.config.keys.notify import ChannelConfig, ChannelConfigs
+from crew.journal.records.rows import Notice
 from server.notices.messages import email_of, link_of, place_of, post_of
 
 CHANNELS: TypeAdapter[ChannelConfigs] = TypeAdapter(ChannelConfigs)

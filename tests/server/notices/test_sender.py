@@ -14,7 +14,7 @@ import pytest
 
 from crew import MemoryStore, Query, Runs, load_crew
 from crew.backends.conformance.samples import sample_records, sample_row
-from crew.journal.rows import Notice, Write
+from crew.journal.records.rows import Notice, Write
 from server.notices.delivery import TRY_SECONDS, NotDelivered, delivery
 from server.notices.sender import LEASE_SECONDS, NoticeSender
 from tests.server.notices.receivers import receiver, smtp_server

@@ -1,0 +1,6 @@
+"""What a store keeps, as values.
+
+`rows` (of runs), `listing` (which runs are wanted), `watch` (notices of other processes), `audit`,
+`grants` (approvals that outlive their run), `notices` (messages to channels), `schedules` (how far
+each has come), `conversations` (threads of runs), `exchanges` (what a run changes in one).
+"""

@@ -1,0 +1,142 @@
+"""Notices: what is told outside of the crew, such as that a run waits; kept until it is told."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol
+
+from crew.journal.call_text import shorten
+from crew.journal.events import Event, RunDone, RunFailed, RunResumed
+from crew.journal.records.rows import Notice, NoticeKind, RunRow
+
+# of a run's texts in a notice, in characters
+MAX_QUERY = 500
+MAX_TEXT = 4000
+
+
+# a run's notices of an event with this number, which changes its row
+MakeNotices = Callable[[Event, RunRow, int, str], Sequence[Notice]]
+
+
+class Outbox(Protocol):
+    """Keeps notices until they are sent; those of runs are written with their events.
+
+    Methods raise StoreError.
+    """
+
+    async def add(self, notices: Sequence[Notice]) -> None:
+        """Keep some that belong to no run; one whose id is there already stays as it is."""
+        ...
+
+    async def take(
+        self, channel: str, now: str, until: str, limit: int
+    ) -> list[tuple[Notice, int]]:
+        """Take due notices, earliest first, each with how often it was taken, this time too.
+
+        They are due again at `until`, unless they are finished or postponed before.
+        """
+        ...
+
+    async def postpone(self, notice_id: str, until: str) -> None:
+        """Let one be due at a later time."""
+        ...
+
+    async def finish(self, notice_id: str) -> None:
+        """Forget one: it is sent, or given up."""
+        ...
+
+    async def purge(self, before: str) -> int:
+        """Delete those that were made before a time; how many there were."""
+        ...
+
+
+def make_no_notices(event: Event, row: RunRow, seq: int, at: str) -> Sequence[Notice]:
+    """Return no notices."""
+    return ()
+
+
+def notices_of(
+    channels: Mapping[str, Sequence[NoticeKind]], event: Event, row: RunRow, seq: int, at: str
+) -> Sequence[Notice]:
+    """Return what is told of an event.
+
+    Args:
+        channels: what each of them wants to be told.
+        event: that changes the run's row.
+        row: as it is then.
+        seq: the event's number.
+        at: the event's time.
+    """
+    if (kind := _kind_of(event, row)) is None:
+        return ()
+    said = event.answer.text if isinstance(event, RunResumed) else row.answer or ""
+    text = "\n\n".join(part for part in (said, row.asks) if part)
+    return [
+        Notice(
+            f"{row.run_id}:{seq}:{name}",
+            name,
+            kind,
+            at,
+            row.crew,
+            row.run_id,
+            seq,
+            row.status,
+            row.reason,
+            row.agent_id,
+            row.query[:MAX_QUERY],
+            shorten(text, MAX_TEXT),
+            row.paused_until,
+        )
+        for name, wanted in channels.items()
+        if kind in wanted
+    ]
+
+
+def missed_of(
+    channels: Mapping[str, Sequence[NoticeKind]],
+    crew: str,
+    name: str,
+    query: str,
+    at: str,
+    text: str,
+) -> Sequence[Notice]:
+    """Return what is told of a schedule that has started no run.
+
+    Args:
+        channels: what each of them wants to be told.
+        crew: whose schedule.
+        name: of the schedule.
+        query: what would have been asked.
+        at: the time at which it was due.
+        text: why there is no run.
+    """
+    return [
+        Notice(
+            f"schedule:{name}:{at}:{channel}",
+            channel,
+            "missed",
+            at,
+            crew,
+            "",
+            0,
+            None,
+            None,
+            None,
+            query[:MAX_QUERY],
+            shorten(text, MAX_TEXT),
+        )
+        for channel, wanted in channels.items()
+        if "missed" in wanted
+    ]
+
+
+def _kind_of(event: Event, row: RunRow) -> NoticeKind | None:
+    match event:
+        case RunDone() if row.status == "paused":
+            return "pause"
+        case RunFailed() if row.status == "failed":
+            return "failed"
+        case RunDone() | RunFailed():
+            return "done"
+        case RunResumed(expired=True):
+            return "deadline"
+        case _:
+            return None

@@ -1,0 +1,4 @@
+"""Conversations: `conversations` (begun, named, deleted), `exchanges` (runs of conversations).
+
+`chores` (what helpers do after runs).
+"""

@@ -1,0 +1,184 @@
+"""Runs that the crew's schedules start, each of their times once, whichever process is there."""
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+from itertools import takewhile
+
+from crew.config.keys.schedules import ScheduleConfig
+from crew.crew import Crew
+from crew.errors import CrewError
+from crew.journal.errors import StoreError
+from crew.journal.query import DEFAULT_PRIORITY, IdempotencyKey, Query, Source
+from crew.journal.records.audit import LOCAL, AuditEntry
+from crew.journal.records.notices import missed_of
+from crew.journal.records.rows import RunRow
+from crew.journal.records.schedules import ScheduleState, key_of
+from crew.runs.errors import AlreadyStarted, Draining
+from crew.runs.runs import Runs
+from tools.clock import rfc3339
+
+log = logging.getLogger(__name__)
+
+# how late a run may begin
+ROUND_SECONDS = 1.0
+# a run that could not begin for so long, though none of its schedule was in its way, is missed
+LATE = timedelta(seconds=60)
+
+# of a schedule, what came of so many of its times: started, skipped, missed
+Count = Callable[[str, str, int], None]
+
+
+class Scheduler:
+    """Of one process; several share the work."""
+
+    def __init__(self, runs: Runs, count: Count) -> None:
+        """Start runs of the schedules that the crew has now; `count` is told what came of them."""
+        self.runs, self.count = runs, count
+        self.clock, self.store = runs.crew.clock, runs.store
+        self._crew: Crew | None = None
+        # by name, until when there is nothing to do
+        self._next: dict[str, datetime] = {}
+        # schedules whose run was refused, which is told once
+        self._refused: set[str] = set()
+
+    async def run(self) -> None:
+        """Do one round after the other, until this is cancelled or the process drains."""
+        while not self.runs.draining:
+            try:
+                await self._round(self.runs.crew)
+            except (StoreError, Draining):
+                # maintenance tells of a store that fails
+                pass
+            except Exception:
+                log.exception("a round of the schedules failed")
+            await self.clock.sleep(ROUND_SECONDS)
+
+    async def _round(self, crew: Crew) -> None:
+        if crew is not self._crew:
+            await self._adopt(crew)
+            self._crew = crew
+        for name, schedule in crew.config.schedules.items():
+            if name not in self._next or self.store.now() >= self._next[name]:
+                while await self._step(crew, name, schedule):
+                    pass
+
+    async def _adopt(self, crew: Crew) -> None:
+        """Begin schedules that are new, or have other times; forget those that are gone."""
+        self._next.clear()
+        states, schedules = await self.store.schedules.states(), crew.config.schedules
+        prefix = key_of(crew.name, "")
+        for key in states:
+            if key.startswith(prefix) and key.removeprefix(prefix) not in schedules:
+                await self.store.schedules.forget(key)
+        for name, schedule in schedules.items():
+            state, version = states.get(key_of(crew.name, name), (None, None))
+            if state is not None and state.definition == _definition(schedule):
+                continue
+            run_id = "" if state is None else state.run_id
+            begun = ScheduleState(_definition(schedule), rfc3339(self.store.now()), run_id=run_id)
+            moved = await self.store.schedules.move(key_of(crew.name, name), begun, version)
+            if moved and state is not None and state.pending:
+                self._skip(name, state, 1)
+
+    async def _step(self, crew: Crew, name: str, schedule: ScheduleConfig) -> bool:
+        """Take a schedule one state further; whether there may be more to do."""
+        found = (await self.store.schedules.states()).get(key_of(crew.name, name))
+        if found is None:
+            # a process with other files has forgotten it
+            self._crew = None
+            return False
+        state, version = found
+        now, begin = self.store.now(), datetime.fromisoformat(state.due_at)
+        previous = await self.store.row(state.run_id) if state.run_id else None
+        is_open = previous is not None and previous.status in ("running", "paused")
+        if state.pending and not is_open:
+            if now - _free_since(begin, previous) <= LATE:
+                return await self._start(crew, name, schedule, state, version)
+            return await self._miss(crew, name, replace(state, pending=False), version, [begin])
+        times = list(takewhile(lambda time: time <= now, schedule.times(begin)))
+        if not times:
+            if not state.pending:
+                self._next[name] = next(schedule.times(now))
+            return False
+        may_start = now - _free_since(times[-1], previous) <= LATE
+        pending = schedule.overlap == "queue" if is_open else may_start
+        reached = ScheduleState(_definition(schedule), rfc3339(times[-1]), pending, state.run_id)
+        left_out = times[:-1] if pending else times
+        if not is_open and left_out:
+            return await self._miss(crew, name, reached, version, left_out)
+        moved = await self._move(crew, name, reached, version)
+        if moved and (skipped := len(left_out) + state.pending):
+            self._skip(name, state, skipped)
+        # a run that is open is looked at again in the next round
+        return moved and not is_open
+
+    async def _start(
+        self, crew: Crew, name: str, schedule: ScheduleConfig, state: ScheduleState, version: int
+    ) -> bool:
+        """Start the run that is due; several processes may try, and one run is started."""
+        priority = DEFAULT_PRIORITY if schedule.priority is None else schedule.priority
+        query = Query(schedule.query, (), schedule.agent, priority=priority)
+        # no client's key begins so
+        key = IdempotencyKey(f"schedule {key_of(crew.name, name)} {state.due_at}", name)
+        source = Source("schedule", name)
+        now, detail = rfc3339(self.store.now()), f"schedule {name}"
+        entry = AuditEntry(now, "start", "", LOCAL, detail=detail)
+        try:
+            run_id = (await self.runs.start(query, key=key, entry=entry, source=source)).id
+        except AlreadyStarted as error:
+            run_id = error.record.run_id
+        except (StoreError, Draining):
+            raise
+        except CrewError as error:
+            if name not in self._refused:
+                log.warning("schedule %s cannot start its run yet: %s", name, error)
+            self._refused.add(name)
+            return False
+        started = replace(state, pending=False, run_id=run_id)
+        if await self._move(crew, name, started, version):
+            self._refused.discard(name)
+            self.count(name, "started", 1)
+        return True
+
+    async def _miss(
+        self, crew: Crew, name: str, state: ScheduleState, version: int, times: Sequence[datetime]
+    ) -> bool:
+        """Go on to a state, and tell that there is no run of these times."""
+        due = rfc3339(times[-1])
+        text = (
+            f"schedule {name} has started no run for {due}: within {LATE.total_seconds():g} "
+            "seconds no process was there to start it, or too many runs waited"
+        )
+        if len(times) > 1:
+            text += f"; so it was {len(times)} times in a row"
+        config = crew.config
+        query = config.schedules[name].query
+        if notices := missed_of(config.told, crew.name, name, query, due, text):
+            # before the state says that it is told, so that a kill -9 in between loses none
+            await self.store.outbox.add(notices)
+        if await self._move(crew, name, state, version):
+            self._refused.discard(name)
+            log.warning("%s", text)
+            self.count(name, "missed", len(times))
+        return True
+
+    def _skip(self, name: str, state: ScheduleState, times: int) -> None:
+        text = "schedule %s: run %s has not ended, so %d of its times are left out"
+        log.warning(text, name, state.run_id, times, extra={"run_id": state.run_id})
+        self.count(name, "skipped", times)
+
+    async def _move(self, crew: Crew, name: str, state: ScheduleState, version: int) -> bool:
+        return await self.store.schedules.move(key_of(crew.name, name), state, version)
+
+
+def _definition(schedule: ScheduleConfig) -> str:
+    return f"{schedule.cron} {schedule.time_zone}"
+
+
+def _free_since(due: datetime, previous: RunRow | None) -> datetime:
+    """Return since when the run of a time could have begun."""
+    if previous is None or previous.ended_at is None:
+        return due
+    return max(due, datetime.fromisoformat(previous.ended_at))

@@ -1,0 +1,99 @@
+"""How large a store may become: told before, and then the oldest is deleted."""
+
+import logging
+import math
+from dataclasses import replace
+
+from crew.journal.records.rows import NOTHING_OLD, PurgeAges, StoredReach
+from crew.runs.runs import Runs
+
+log = logging.getLogger(__name__)
+
+GIGABYTE = 1_000_000_000
+# of the limit: from where it is told, and how far the store is emptied when it is reached
+TOLD, EMPTIED = 0.8, 0.95
+# the same is told once in so long
+TOLD_SECONDS = 86_400.0
+# runs in one write, and writes in one round of maintenance: others use the store too
+MAX_AT_ONCE, MAX_WRITES = 128, 20
+
+
+class Storage:
+    """The size of a store, as it was last measured, and its limit."""
+
+    def __init__(self, max_bytes: int = 0) -> None:
+        """`max_bytes`: 0: there is none."""
+        self.max_bytes = max_bytes
+        self.bytes = 0
+        self._told_at: float | None = None
+
+    @property
+    def warning(self) -> str:
+        """Return a warning for the operator; "" where there is room."""
+        if not self.max_bytes or self.bytes < TOLD * self.max_bytes:
+            return ""
+        used, most = self.bytes / GIGABYTE, self.max_bytes / GIGABYTE
+        return (
+            f"the database has {used:.3g} of {most:.3g} GB (CREW_MAX_DATABASE_GB); "
+            "when it is full, the oldest events and runs are deleted"
+        )
+
+    async def keep_within(self, runs: Runs) -> bool:
+        """Measure, tell what there is to tell, and delete the oldest if it is too much.
+
+        Runs that are at work or paused stay, and who did what. Raises StoreError.
+
+        Returns:
+            Whether there is more to delete.
+        """
+        self.bytes = (await runs.store.reach()).bytes
+        self._tell(runs)
+        if not self.max_bytes or self.bytes <= self.max_bytes:
+            return False
+        count, wanted, last = 0, 1, ""
+        for _ in range(MAX_WRITES):
+            ages = await _oldest(runs, wanted)
+            if ages is None:
+                log.warning("the database is full, and no run has ended that could be deleted")
+                return False
+            before, touched = self.bytes, await runs.store.purge(ages, MAX_AT_ONCE)
+            count, last = count + touched, max(ages.events_before, ages.runs_before)
+            self.bytes = (await runs.store.reach()).bytes
+            excess, freed = self.bytes - EMPTIED * self.max_bytes, before - self.bytes
+            if excess <= 0:
+                break
+            # as many as the last ones were large
+            wanted = MAX_AT_ONCE if freed <= 0 else math.ceil(touched * excess / freed)
+            wanted = max(1, min(wanted, MAX_AT_ONCE))
+        text = "the database was full: what was kept of %d runs that ended up to %s is deleted"
+        log.warning(text, count, last.rstrip("~"))
+        return self.bytes > EMPTIED * self.max_bytes
+
+    def _tell(self, runs: Runs) -> None:
+        now = runs.crew.clock.monotonic()
+        is_due = self._told_at is None or now - self._told_at >= TOLD_SECONDS
+        if self.warning and is_due:
+            log.warning("%s", self.warning)
+            self._told_at = now
+
+
+async def _oldest(runs: Runs, count: int) -> PurgeAges | None:
+    """Return the events of some of the oldest runs, or such runs where no events are left."""
+    before = await runs.store.oldest_end(count, with_events=True)
+    if before is not None:
+        return replace(NOTHING_OLD, events_before=before)
+    before = await runs.store.oldest_end(count, with_events=False)
+    return None if before is None else replace(NOTHING_OLD, runs_before=before)
+
+
+def reach_text(reach: StoredReach) -> str:
+    """Return how far back a store reaches, for people."""
+    kinds = {
+        "events": reach.events_since,
+        "runs": reach.runs_since,
+        "conversations": reach.conversations_since,
+        "who did what": reach.audit_since,
+    }
+    known = [f"{kind} to {since[:10]}" for kind, since in kinds.items() if since is not None]
+    back = f"; what is kept reaches back: {', '.join(known)}" if known else ""
+    return f"the database has {reach.bytes / 1_000_000:,.1f} MB{back}"
