@@ -126,7 +126,7 @@ async def _open_postgres(url: str, crew: str | None, connections: int, *, queued
     )
     if not queued:
         return Database(store)
-    (queue_module,) = _optional("queue")
+    (queue_module,) = _optional("jobs.queue")
     # connections of its own: a worker's heartbeat must not wait behind the writes of its runs; and
     # what a crash loses of the queue is made again from the runs
     server = server_module.PostgresServer(url, store_module.QUEUE_CONNECTIONS, time, of_queue=True)

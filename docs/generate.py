@@ -23,7 +23,7 @@ from crew.journal.wire import RunEvent, gap, ping, to_run_event
 from server.cli.explain import render_page
 from server.cli.json_schema import schema_of
 from server.cli.main import COMMANDS, build
-from server.cli.starter import starter_files
+from server.cli.starting.starter import starter_files
 from server.http.app import build_server
 from server.http.bodies import AnswerBody, QueryBody
 from server.http.errors import TITLES

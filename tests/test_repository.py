@@ -19,7 +19,7 @@ from tests.support.processes import BIN, PROCESS_SECONDS, clean_environment
 from tests.test_code import MODULES, name_of
 from tools.schemas.yaml_shape import resolve
 
-FOLDERS = ("examples", "configs", "server/cli/starters")
+FOLDERS = ("examples", "configs", "server/cli/starting/starters")
 CREWS = sorted(path.parent for folder in FOLDERS for path in (ROOT / folder).rglob("crew.yaml"))
 
 

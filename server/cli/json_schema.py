@@ -22,7 +22,7 @@ KINDS: dict[str, type[Shape]] = {
     "script": Script,
 }
 # has every key, and so an example of each
-FULL = Path(__file__).parent / "starters" / "full"
+FULL = Path(__file__).parent / "starting" / "starters" / "full"
 # of a list or a mapping, so many entries are an example
 EXAMPLE_ENTRIES = 2
 DRAFT = "https://json-schema.org/draft/2020-12/schema"

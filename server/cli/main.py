@@ -23,69 +23,81 @@ from server.errors import SettingsError
 # sentence of its help
 COMMANDS = {
     "init": (
-        "init",
+        "commands.init",
         "Write a crew that runs at once, without a key; in a terminal, after three questions.",
     ),
     "validate": (
-        "files",
+        "commands.files",
         "Check crews and print every problem of their files, each with its line and its remedy.",
     ),
     "run": (
-        "runs",
+        "commands.runs",
         "Run a crew in the terminal and show its events as they come; asks you at a pause.",
     ),
-    "talk": ("talk", "Talk with a crew: each line is a query of one conversation, which it knows."),
-    "serve": ("serving", "Serve a crew over HTTP: SSE streams, JSON, metrics and a web console."),
+    "talk": (
+        "commands.talk",
+        "Talk with a crew: each line is a query of one conversation, which it knows.",
+    ),
+    "serve": (
+        "commands.serving",
+        "Serve a crew over HTTP: SSE streams, JSON, metrics and a web console.",
+    ),
     "worker": (
-        "serving",
+        "commands.serving",
         "Play the runs that any number of `crew serve` accept; all share one PostgreSQL database.",
     ),
-    "runs": ("runs", "List the runs of a crew, or show one."),
-    "retry": ("runs", "Go on with a failed run at the step that failed; ends as `crew run` does."),
+    "runs": ("commands.runs", "List the runs of a crew, or show one."),
+    "retry": (
+        "commands.runs",
+        "Go on with a failed run at the step that failed; ends as `crew run` does.",
+    ),
     "cancel": (
-        "runs",
+        "commands.runs",
         "End a run, whether or not a server is at work: it ends as cancelled, and is not resumed.",
     ),
     "inbox": (
-        "inbox",
+        "commands.inbox",
         "Show every run that waits for a person, oldest first, and how each is answered.",
     ),
     "conversations": (
-        "conversations",
+        "commands.conversations",
         "List the conversations of a crew, or show, export or delete one.",
     ),
-    "tools": ("tools", "What the crew's tools may do: `crew tools DIR`; and entries for new ones."),
+    "tools": (
+        "commands.tools",
+        "What the crew's tools may do: `crew tools DIR`; and entries for new ones.",
+    ),
     "call": (
-        "tools",
+        "commands.tools",
         "Make one call of a tool by hand. Ends with 0 when it succeeds, else with 1.",
     ),
     "doctor": (
-        "doctor",
+        "commands.doctor",
         "Look at a crew's files, providers, script and database; say what may lose or refuse runs.",
     ),
-    "graph": ("files", "Draw the routing of a crew."),
+    "graph": ("commands.files", "Draw the routing of a crew."),
     "explain": (
-        "files",
+        "commands.files",
         "Explain a code of `crew validate`: what it means and what to do, with an example.",
     ),
     "schema": (
-        "files",
+        "commands.files",
         "Print the JSON Schema of a kind of file, for editors; or the API as OpenAPI 3.1.",
     ),
     "schedules": (
-        "schedules",
+        "commands.schedules",
         "Show when each of `schedules` is due next, and the run that it has started last.",
     ),
     "notify": (
-        "notify",
+        "commands.notify",
         "Send a test message to the channels of `notify`; ends with 1 if one cannot be told.",
     ),
     "grants": (
-        "grants",
+        "commands.grants",
         "Show which calls a person has approved for all runs (`remember: always`), newest first.",
     ),
     "audit": (
-        "audit",
+        "commands.audit",
         "Show who did what, newest first: starts, answers, cancels, reloads, refusals and so on.",
     ),
     "leakcheck": (
@@ -93,10 +105,10 @@ COMMANDS = {
         "Plant secrets, serve a copy of the crew, and search all that it says, stores and logs.",
     ),
     "backup": (
-        "backup",
+        "commands.backup",
         "Copy the database of a crew's runs to a file, also while a server writes, and check it.",
     ),
-    "token": ("tokens", "The tokens of a file that CREW_TOKEN_FILE names."),
+    "token": ("commands.tokens", "The tokens of a file that CREW_TOKEN_FILE names."),
 }
 
 

@@ -17,7 +17,7 @@ from crew.runs.errors import AnsweredTooLate, ChangedCall, WrongDecision
 from crew.runs.run import Run
 from crew.runs.runs import Runs
 from crew.runs.upkeep.maintenance import apply_cancellations, recover_left
-from server.cli.audit import record, user_name
+from server.cli.commands.audit import record, user_name
 from server.cli.output import Output
 from server.cli.run_view import RunView
 from server.cli.stored import find_run

@@ -15,6 +15,7 @@ from server.http.bodies import (
     StartBody,
     TicketBody,
 )
+from server.http.callers.rights import Endpoint
 from server.http.endpoints import (
     conversations,
     crew,
@@ -46,7 +47,6 @@ from server.http.openapi.parameters import (
     query_parameter,
 )
 from server.http.operations import JSON, MARKDOWN, SSE, TEXT, Answers, ApiOperation
-from server.http.rights import Endpoint
 from server.tokens import Scope
 
 API = "/api/crew"

@@ -24,16 +24,16 @@ from crew.runs.queue import Queue
 from crew.runs.upkeep.maintenance import recover_left
 from crew.runs.upkeep.reload import Reloader
 from server.errors import SettingsError
-from server.http import session
 from server.http.access import RequestIds
 from server.http.api import OPERATIONS
-from server.http.authenticator import Authenticator
+from server.http.callers import session
+from server.http.callers.authenticator import Authenticator
+from server.http.callers.guard import AccessGuard
+from server.http.callers.pace import RateLimits
 from server.http.errors import EXCEPTION_HANDLERS
-from server.http.guard import AccessGuard
 from server.http.openapi.document import openapi_document
 from server.http.operations import routes_of
 from server.http.overload import Admission, Overload
-from server.http.pace import RateLimits
 from server.http.services import Services
 from server.identity import Oidc
 from server.settings import PUBLIC_URL, ServerSettings

@@ -9,10 +9,10 @@ from pydantic_core import to_json
 from starlette.requests import Request
 
 from crew.journal.query import IdempotencyKey, Query
+from server.http.callers.rights import caller_of
 from server.http.errors import bad_request
 from server.http.parameters import IDEMPOTENCY_KEY
 from server.http.requests import ForkRequest, ResumeRequest
-from server.http.rights import caller_of
 from server.tokens import Caller, Ticket
 
 KEY = re.compile(r'"[!#-~ ]{1,255}"|[!#-~]{1,255}')

@@ -7,7 +7,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.routing import Route
 
-from server.http.rights import Endpoint, require
+from server.http.callers.rights import Endpoint, require
 from server.tokens import Scope
 
 JSON, SSE, TEXT = "application/json", "text/event-stream", "text/plain"

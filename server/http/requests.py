@@ -20,9 +20,9 @@ from crew.journal.query import (
     Source,
 )
 from server.http.bodies import AnswerBody, Body, QueryBody, StartBody
+from server.http.callers.rights import user_of
 from server.http.errors import HttpProblem, bad_request, client_left
 from server.http.parameters import TICKET, parse_flag, parse_parameters
-from server.http.rights import user_of
 from server.http.strict_json import parse_json
 from server.tokens import Caller
 

@@ -17,7 +17,7 @@ from crew.runs.upkeep.reload import Reloader
 from crew.runs.upkeep.schedules import Scheduler
 from crew.runs.upkeep.stalls import watch_stalls
 from crew.runs.upkeep.storage import Storage
-from server.http.auditor import Auditor
+from server.http.callers.auditor import Auditor
 from server.notices.sender import NoticeSender
 from server.telemetry.logs import log_event
 from server.telemetry.metrics import Metrics

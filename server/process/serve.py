@@ -21,7 +21,7 @@ from crew.journal.errors import StoreError
 from crew.journal.records.audit import LOCAL, AuditEntry
 from crew.runs.errors import Draining
 from server.errors import SettingsError
-from server.http.guard import PEER
+from server.http.callers.guard import PEER
 from server.http.services import Services
 from server.process.protocol import bounded
 from server.settings import ServerSettings

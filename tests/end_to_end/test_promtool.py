@@ -19,7 +19,7 @@ if PROMTOOL is None and os.environ.get("CI"):
 def test_every_family_is_as_prometheus_wants_it(tmp_path: Path):
     """With conversations, hooks, schedules, channels and tools; after runs that used them."""
     folder = tmp_path / "crew"
-    shutil.copytree(ROOT / "server" / "cli" / "starters" / "full", folder)
+    shutil.copytree(ROOT / "server" / "cli" / "starting" / "starters" / "full", folder)
     options = ("--provider", "scripted")
     with serving(folder, *options, GATEWAY_KEY="k" * 20) as server, client(server) as http:
         for query in ("hello", "our web is slow"):

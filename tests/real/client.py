@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from server.cli.samples import sample_arguments
+from server.cli.starting.samples import sample_arguments
 from tests.support.made_tools import MadeTool, tools_of
 from tools import ToolCall, ToolExecutor
 from tools.calls import CallEvent, QuestionRaised

@@ -8,7 +8,7 @@ from server.cli.imports.draft import Draft
 from server.cli.imports.foreign import Foreign, items, line_of, mapping, number_of
 from server.cli.imports.models import Meant, meant, meant_by
 from server.cli.imports.texts import id_of, is_filled_in, prompt_of, signal_of
-from server.cli.starter import Made
+from server.cli.starting.starter import Made
 
 BUILT_IN = {
     "shell": "crewline runs no shell; name its commands in tools.yaml (kind: command)",

@@ -9,7 +9,7 @@ from server.cli.imports.foreign import Foreign, items, line_of, mapping, number_
 from server.cli.imports.models import meant
 from server.cli.imports.servers import servers_of
 from server.cli.imports.texts import EXPRESSION, id_of, is_filled_in, prompt_of, signal_of
-from server.cli.starter import Made
+from server.cli.starting.starter import Made
 
 END = "$end"
 GATE = "human_gate"

@@ -8,7 +8,7 @@ from server.cli.imports.draft import Draft
 from server.cli.imports.foreign import Foreign, line_of, mapping
 from server.cli.imports.models import meant_by
 from server.cli.imports.texts import filled_in, id_of, is_filled_in, prompt_of
-from server.cli.starter import Made
+from server.cli.starting.starter import Made
 
 AGENTS, TASKS = "agents.yaml", "tasks.yaml"
 PYTHON = "it stands in that program's Python"

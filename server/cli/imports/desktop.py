@@ -5,7 +5,7 @@ from pathlib import Path
 from server.cli.imports.draft import Draft
 from server.cli.imports.foreign import Foreign
 from server.cli.imports.servers import servers_of
-from server.cli.starter import Made
+from server.cli.starting.starter import Made
 
 PROMPT = """\
 You are {{name}}, {{role}}. Answer with what your tools tell you. Say so when they cannot tell it.

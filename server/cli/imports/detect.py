@@ -8,7 +8,7 @@ from server.cli.imports.conductor import crew_of_workflow
 from server.cli.imports.crewai import AGENTS, crew_of_tasks
 from server.cli.imports.desktop import crew_of_servers
 from server.cli.imports.foreign import Foreign, items, mapping
-from server.cli.starter import Made
+from server.cli.starting.starter import Made
 from tools.errors import ToolDefinitionError
 
 ENDINGS = (".json", ".jsonc", ".yaml", ".yml")

@@ -3,7 +3,7 @@
 import re
 from typing import Any
 
-from server.cli.starter import without_variables
+from server.cli.starting.starter import without_variables
 
 NOT_IN_IDS = re.compile(r"[^A-Za-z0-9_-]+")
 MAX_ID = 64

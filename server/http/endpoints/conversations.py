@@ -10,6 +10,7 @@ from crew.journal.records.conversations import Conversation
 from crew.runs.conversations.conversations import Conversations, as_markdown
 from crew.runs.errors import NoConversations, UnknownConversation
 from server.http.bodies import ChangeBody, ConversationBody, ForkConversationBody
+from server.http.callers.rights import ID, user_of
 from server.http.errors import HttpProblem, bad_request
 from server.http.parameters import parse_flag, parse_parameters
 from server.http.requests import parse_body
@@ -19,7 +20,6 @@ from server.http.responses import (
     describe_listed_conversation,
     export_document,
 )
-from server.http.rights import ID, user_of
 from server.http.services import services_of
 
 MAX_LISTED = 500

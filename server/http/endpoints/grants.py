@@ -6,10 +6,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from crew.journal.records.grants import Grant
+from server.http.callers.rights import caller_of
 from server.http.errors import HttpProblem
 from server.http.parameters import parse_parameters
 from server.http.responses import JsonResponse
-from server.http.rights import caller_of
 from server.http.services import services_of
 from tools.clock import rfc3339
 

@@ -6,13 +6,13 @@ from starlette.responses import Response
 from crew.config.keys.hooks import HookConfig
 from crew.journal.query import DEFAULT_PRIORITY, IdempotencyKey, Query, Source
 from crew.runs.errors import AlreadyStarted, TooManyWait
+from server.http.callers.rights import caller_of
 from server.http.errors import RETRY_AFTER, HttpProblem, bad_request
 from server.http.hooks import TRY_AGAIN, NotUnderstood, matter_of
 from server.http.idempotency import owned_key
 from server.http.parameters import parse_parameters
 from server.http.requests import read_json
 from server.http.responses import JsonResponse, accepted
-from server.http.rights import caller_of
 from server.http.services import services_of
 
 

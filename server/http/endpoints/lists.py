@@ -14,10 +14,10 @@ from crew.journal.query import SourceKind
 from crew.journal.records.listing import RunFilter
 from crew.journal.records.rows import RunRow
 from server.http.bodies import TIME
+from server.http.callers.rights import ID, caller_of, own_run
 from server.http.errors import bad_request
 from server.http.parameters import parse_parameters
 from server.http.responses import JsonResponse, describe_listed_run, describe_waiting_run
-from server.http.rights import ID, caller_of, own_run
 from server.http.services import services_of
 
 MAX_LISTED = 500

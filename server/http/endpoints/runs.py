@@ -13,6 +13,7 @@ from crew.journal.wire import result_in, result_of
 from crew.runs.errors import AlreadyStarted, UnknownRun
 from crew.runs.run import Run
 from server.http.bodies import ForkBody
+from server.http.callers.rights import caller_of, own_run, require, token_limits
 from server.http.errors import RETRY_AFTER, HttpProblem
 from server.http.idempotency import idempotency_key, owned_key, ticket_key
 from server.http.parameters import FLAGS, parse_event_id, parse_flag, parse_parameters
@@ -35,7 +36,6 @@ from server.http.responses import (
     describe_run,
     run_address,
 )
-from server.http.rights import caller_of, own_run, require, token_limits
 from server.http.services import Services, services_of
 from server.http.sse import EventStream, cannot_read
 

@@ -44,7 +44,7 @@ def routing(
 
 TO_B: dict[str, Any] = {"signals": {"a": [("[B]", "b"), ("[END]", None), ("[G]", "g")]}}
 CASES: dict[str, tuple[dict[str, Any], str, str, str]] = {
-    # name: (routing, words, who has spoken, expected)
+    # name: (routing, words, who was visited, expected)
     "signal": (TO_B, "x [B]", "a", "b signal"),
     "signal beats waiting": ({**TO_B, "waits": "a"}, "[B]", "a", "b signal"),
     "signal beats terminal": ({**TO_B, "terminal": "a"}, "[B]", "a", "b signal"),
@@ -78,10 +78,10 @@ CASES: dict[str, tuple[dict[str, Any], str, str, str]] = {
         "a",
         "end no_next_agent",
     ),
-    "default to one that has spoken": ({"defaults": {"a": "b"}}, "x", "ab", "b default"),
+    "default to one that was visited": ({"defaults": {"a": "b"}}, "x", "ab", "b default"),
     "target": ({"targets": {"a": ("c", "b")}}, "x", "a", "c handoff_target"),
     "target but itself": ({"targets": {"a": ("a", "b")}}, "x", "a", "b handoff_target"),
-    "target that has spoken": ({"targets": {"a": ("b",)}}, "x", "ab", "b handoff_target"),
+    "target that was visited": ({"targets": {"a": ("b",)}}, "x", "ab", "b handoff_target"),
     "target though manual": (
         {"targets": {"a": ("c",)}, "manual": "a"},
         "x",
@@ -91,7 +91,7 @@ CASES: dict[str, tuple[dict[str, Any], str, str, str]] = {
     "only itself counts as empty": ({"targets": {"a": ("a",)}}, "x", "a", "end no_next_agent"),
     "empty targets end": ({"targets": {"a": ()}}, "x", "a", "end no_next_agent"),
     "order": ({}, "x", "a", "b order"),
-    "order leaves out who has spoken": ({}, "x", "ab", "c order"),
+    "order leaves out who was visited": ({}, "x", "ab", "c order"),
     "order does not wrap": ({}, "x", "c", "end no_next_agent"),
     "manual ends": ({"manual": "a"}, "x", "a", "end no_next_agent"),
 }
@@ -100,9 +100,9 @@ CASES: dict[str, tuple[dict[str, Any], str, str, str]] = {
 @pytest.mark.parametrize("name", CASES)
 def test_the_order_of_the_steps(name: str):
     """First match wins."""
-    keys, words, spoken, expected = CASES[name]
+    keys, words, visited, expected = CASES[name]
     speaker = "c" if name == "order does not wrap" else "a"
-    match decide(routing(**keys), speaker, words, set(spoken)):
+    match decide(routing(**keys), speaker, words, set(visited)):
         case Handoff(to, reason):
             said = f"{to} {reason.why}"
         case Fork(group, reason):
@@ -222,16 +222,16 @@ def test_every_answer_leads_somewhere(
     manual: Any,
     speaker: str,
     words: str,
-    spoken: set[str],
+    visited: set[str],
 ):
     """Exactly one decision, always the same, to a name that exists; no signal, waiting agent: a pause."""
     plan = routing(signals, defaults, to, "".join(waits), "".join(terminal), "".join(manual))
-    decision = decide(plan, speaker, words, spoken | {speaker})
-    assert decision == decide(plan, speaker, words, spoken | {speaker})
+    decision = decide(plan, speaker, words, visited | {speaker})
+    assert decision == decide(plan, speaker, words, visited | {speaker})
     if isinstance(decision, Handoff):
         assert decision.to in plan.agents
         if decision.reason.why == "order":
-            assert decision.to not in spoken | {speaker}
+            assert decision.to not in visited | {speaker}
             assert plan.agents.index(decision.to) > plan.agents.index(speaker)
         if decision.reason.why == "handoff_target":
             assert decision.to != speaker

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from server.http.tickets import (
+from server.http.callers.tickets import (
     CONNECT_SECONDS,
     RECONNECT_SECONDS,
     _encode,

@@ -10,8 +10,8 @@ from urllib.parse import urlsplit
 import yaml
 from pydantic import ValidationError
 
-from server.cli.starter import Made, operator_crew, to_yaml, without_variables
-from server.cli.starter_from import PROMPT, crew_from
+from server.cli.starting.starter import Made, operator_crew, to_yaml, without_variables
+from server.cli.starting.starter_from import PROMPT, crew_from
 from tools.errors import ToolDefinitionError
 from tools.text.texts import visible
 

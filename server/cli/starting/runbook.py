@@ -9,7 +9,7 @@ from typing import Any
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from server.cli.starter import Made, operator_crew, without_variables
+from server.cli.starting.starter import Made, operator_crew, without_variables
 from tools.errors import ToolDefinitionError
 from tools.kinds.command.arguments import find_program
 from tools.schemas.places import names_in

@@ -8,7 +8,7 @@ from pydantic_core import to_json
 
 from crew.journal.records.grants import Grant
 from crew.journal.store import RunStore
-from server.cli.audit import record
+from server.cli.commands.audit import record
 from server.cli.exits import HERE, Exit, Folder, fail, say_none
 from server.cli.opening import open_to_look
 from tools.clock import rfc3339

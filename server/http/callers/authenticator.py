@@ -5,9 +5,9 @@ import logging
 from prometheus_client import Counter
 from starlette.requests import HTTPConnection
 
-from server.http.auditor import Auditor, address_of
+from server.http.callers.auditor import Auditor, address_of
+from server.http.callers.pace import Pace
 from server.http.errors import HttpProblem
-from server.http.pace import Pace
 from server.identity import Oidc
 from server.tokens import Token, Tokens
 

@@ -9,9 +9,9 @@ from pydantic import ValidationError
 
 from server.cli.exits import Exit, fail
 from server.cli.hints import quoted, shell_quoted
-from server.cli.interview import crew_of_answers
-from server.cli.starter import Made, starter_files
-from server.cli.starter_from import crew_from
+from server.cli.starting.interview import crew_of_answers
+from server.cli.starting.starter import Made, starter_files
+from server.cli.starting.starter_from import crew_from
 from tools.errors import ToolDefinitionError
 from tools.text.texts import visible
 

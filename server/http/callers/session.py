@@ -9,7 +9,7 @@ from urllib.parse import parse_qs
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from server.http.authenticator import Authenticator
+from server.http.callers.authenticator import Authenticator
 from server.http.errors import client_left
 
 SESSION = "/session"

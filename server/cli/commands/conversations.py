@@ -12,7 +12,7 @@ from crew.journal.query import id_error, user_id_error
 from crew.journal.records.conversations import Conversation, Exchange, owner_of
 from crew.journal.store import RunStore
 from crew.runs.conversations.conversations import all_exchanges, as_markdown
-from server.cli.audit import record
+from server.cli.commands.audit import record
 from server.cli.exits import HERE, Exit, Folder, fail, say_none
 from server.cli.opening import open_to_look
 from server.http.responses import describe_listed_conversation, export_document

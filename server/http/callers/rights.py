@@ -10,8 +10,8 @@ from crew.journal.query import ID as ID_PATTERN
 from crew.journal.query import user_id_error
 from crew.journal.records.rows import RunRow
 from crew.runs.errors import UnknownRun
+from server.http.callers.pace import RateLimits
 from server.http.errors import HttpProblem, bad_request
-from server.http.pace import RateLimits
 from server.http.services import services_of
 from server.tokens import Caller, Scope
 

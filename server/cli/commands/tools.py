@@ -16,10 +16,10 @@ from typer.core import TyperGroup
 
 from crew.crew import Crew
 from crew.journal.call_text import call_text
-from server.cli.api_file import ApiFile
 from server.cli.exits import HERE, Exit, Folder, fail
-from server.cli.lock import write_lock
 from server.cli.opening import load
+from server.cli.starting.api_file import ApiFile
+from server.cli.starting.lock import write_lock
 from server.http.responses import describe_tool, tools_of
 from tools.calls import CallEvent, CallProgressed, QuestionRaised, ToolCall, ToolResult
 from tools.context import CallOrigin

@@ -5,11 +5,11 @@ import shlex
 from pathlib import Path
 from typing import Any
 
-from server.cli.api_file import ApiFile
 from server.cli.imports.detect import ENDINGS, crew_of_file
-from server.cli.runbook import crew_of_runbook
-from server.cli.samples import sample_arguments
-from server.cli.starter import Files, Made, operator_crew
+from server.cli.starting.api_file import ApiFile
+from server.cli.starting.runbook import crew_of_runbook
+from server.cli.starting.samples import sample_arguments
+from server.cli.starting.starter import Files, Made, operator_crew
 from tools.clock import SYSTEM_CLOCK
 from tools.config import McpServer
 from tools.config.http import SAFE_METHODS

@@ -1,0 +1,6 @@
+"""The commands, each with its help: `main` names them.
+
+`init`, `files` (validate, graph, explain, schema), `runs` (run, runs, retry, cancel), `talk`,
+`serving` (serve, worker), `inbox`, `conversations`, `tools` (tools, call), `doctor`, `schedules`,
+`notify`, `grants` (approvals that outlive their run), `audit` (who did what), `backup`, `tokens`.
+"""
