@@ -12,6 +12,7 @@ PACKAGES = ("tools", "agents", "crew", "server")
 MODULES = [path for package in PACKAGES for path in sorted((ROOT / package).rglob("*.py"))]
 TESTS = sorted((ROOT / "tests").rglob("*.py"))
 MAX_LINES = 350
+MAX_FILES = 16
 
 
 def name_of(path: Path) -> str:
@@ -46,6 +47,15 @@ def test_no_conditional_expression_is_nested(path: Path):
 def test_a_file_of_tests_is_short(path: Path):
     """One that is longer has two subjects."""
     assert len(path.read_text().splitlines()) <= MAX_LINES
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_a_folder_has_few_files(package: str):
+    """So that a stranger finds a thing by the names of folders; migrations come one by one."""
+    for folder in (path for path in (ROOT / package).rglob("*") if path.is_dir()):
+        if folder.name not in ("__pycache__", "migrations"):
+            files = [path.name for path in folder.iterdir() if path.is_file()]
+            assert len(files) <= MAX_FILES, (name_of(folder), len(files))
 
 
 @pytest.mark.parametrize("package", PACKAGES)

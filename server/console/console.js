@@ -1,12 +1,12 @@
 // The web console: pages with addresses of their own; a client of the public API like any other.
 
 import { every, get } from "./api.js";
-import { conversationPage, conversationsPage } from "./conversations.js";
-import { crewPage } from "./crew.js";
-import { inboxPage, keyOf } from "./inbox.js";
+import { conversationPage, conversationsPage } from "./pages/conversations.js";
+import { crewPage } from "./pages/crew.js";
+import { inboxPage, keyOf } from "./pages/inbox.js";
 import { element, visible } from "./page.js";
-import { runPage } from "./run.js";
-import { runsPage } from "./runs.js";
+import { runPage } from "./pages/run.js";
+import { runsPage } from "./pages/runs.js";
 import { choose, locale, t } from "./words.js";
 
 const LOOK_MILLIS = 10_000;

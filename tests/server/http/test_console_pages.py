@@ -177,7 +177,7 @@ def test_every_word_is_translated():
     console = Path(__file__).parents[3] / "server" / "console"
     listed = (console / "words.js").read_text()
     used = set[str]()
-    for path in console.glob("*.js"):
+    for path in (*console.glob("*.js"), *console.glob("pages/*.js")):
         used |= set(re.findall(r"\bt\(\"([^\"]+)\"\)", path.read_text()))
     assert len(used) > 40
     missing = [word for word in used if f'"{word}":' not in listed and f"{word}:" not in listed]

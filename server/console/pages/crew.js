@@ -1,9 +1,9 @@
 // What is loaded, and since when: agents, tools and what they may do, limits, providers, problems.
 
-import { get } from "./api.js";
-import { Graph } from "./graph.js";
-import { clock, element, json, visible } from "./page.js";
-import { t } from "./words.js";
+import { get } from "../api.js";
+import { Graph } from "../graph.js";
+import { clock, element, json, visible } from "../page.js";
+import { t } from "../words.js";
 
 export async function crewPage({ signal, title }) {
   title(t("Crew"));

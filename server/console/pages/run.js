@@ -1,12 +1,12 @@
 // The page of one run: its conversation, the way it took, its times; it comes back after anything.
 
-import { events, every, get, persist, post, start } from "./api.js";
-import { Graph } from "./graph.js";
+import { events, every, get, persist, post, start } from "../api.js";
+import { Graph } from "../graph.js";
 import { conversationPath } from "./conversations.js";
-import { button, chip, clock, element, frame, json, link, seconds, spent, visible } from "./page.js";
-import { Talk } from "./talk.js";
-import { Waterfall } from "./waterfall.js";
-import { t } from "./words.js";
+import { button, chip, clock, element, frame, json, link, seconds, spent, visible } from "../page.js";
+import { Talk } from "../talk.js";
+import { Waterfall } from "../waterfall.js";
+import { t } from "../words.js";
 
 // raw events that are shown between two frames: each may be long
 const RAW_AT_ONCE = 50;

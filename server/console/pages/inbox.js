@@ -1,10 +1,10 @@
 // Every run that waits for a person, oldest first; answered from here, with one thumb.
 
-import { every, get } from "./api.js";
-import { askingCard } from "./asking.js";
-import { markdown } from "./markdown.js";
-import { button, element, link, visible } from "./page.js";
-import { t } from "./words.js";
+import { every, get } from "../api.js";
+import { askingCard } from "../asking.js";
+import { markdown } from "../markdown.js";
+import { button, element, link, visible } from "../page.js";
+import { t } from "../words.js";
 
 const LOOK_MILLIS = 5000;
 

@@ -1,9 +1,9 @@
 // All runs, newest first, searched and filtered; and the place where one is started.
 
-import { every, get, start } from "./api.js";
+import { every, get, start } from "../api.js";
 import { conversationPath } from "./conversations.js";
-import { button, chip, clock, element, link, seconds, sendOnEnter, spent, visible } from "./page.js";
-import { t } from "./words.js";
+import { button, chip, clock, element, link, seconds, sendOnEnter, spent, visible } from "../page.js";
+import { t } from "../words.js";
 
 const SOURCES = ["user", "console", "api", "schedule", "hook", "fork"];
 const STATUSES = ["running", "paused", "completed", "failed", "cancelled"];

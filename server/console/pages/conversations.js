@@ -1,10 +1,10 @@
 // Conversations of a user: a list that is searched; and one, with its runs, its summary and what comes next.
 
-import { call, every, get, post, start } from "./api.js";
-import { askingCard } from "./asking.js";
-import { markdown } from "./markdown.js";
-import { button, chip, clock, element, link, sendOnEnter, visible } from "./page.js";
-import { t } from "./words.js";
+import { call, every, get, post, start } from "../api.js";
+import { askingCard } from "../asking.js";
+import { markdown } from "../markdown.js";
+import { button, chip, clock, element, link, sendOnEnter, visible } from "../page.js";
+import { t } from "../words.js";
 
 const LIMIT = 50;
 const LOOK_MILLIS = 2000;
