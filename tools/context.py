@@ -31,6 +31,9 @@ class CallOrigin:
     group: str | None = None
     # the name of the token that the run belongs to; "" where there are none
     owner: str = ""
+    # the person alone, and the conversation of the run; "" where there is none
+    user_id: str = ""
+    conversation_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +60,8 @@ class ToolContext:
         agent_id: the agent that made it.
         user: the person the run is for (`user_id`), else its owner.
         owner: the name of the token that the run belongs to, which may act for many users.
+        user_id: the person the run is for; "" where it names none.
+        conversation_id: the conversation of the run; "" where it is in none.
         group: in which the agent speaks, if it does.
         facts: what became of the call beside its output.
         reply: what a person has said to what the tool asked before (`FormsNeeded`).
@@ -71,6 +76,8 @@ class ToolContext:
         group: str | None = None,
         *,
         owner: str = "",
+        user_id: str = "",
+        conversation_id: str = "",
         monotonic: Callable[[], float] = time.monotonic,
         find_secret: FindSecret = find_no_secret,
         reply: FormReply | None = None,
@@ -84,12 +91,15 @@ class ToolContext:
             user: see above.
             group: in which the agent speaks, if it does.
             owner: see above.
+            user_id: see above.
+            conversation_id: see above.
             monotonic: the clock of its deadlines.
             find_secret: what `secret` asks.
             reply: see above.
         """
         self.call_id, self.run_id, self.agent_id, self.user = call_id, run_id, agent_id, user
         self.group, self.reply, self.owner = group, reply, owner
+        self.user_id, self.conversation_id = user_id, conversation_id
         self.facts: Facts = {}
         self._monotonic, self._find_secret = monotonic, find_secret
         self._ends_at = float("inf")

@@ -179,6 +179,8 @@ class _Call:
             caller.user,
             caller.group,
             owner=caller.owner,
+            user_id=caller.user_id,
+            conversation_id=caller.conversation_id,
             monotonic=self.clock.monotonic,
             find_secret=sequence.find_secret,
             reply=sequence.replies.get(call.id),

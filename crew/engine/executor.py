@@ -153,7 +153,10 @@ class CrewExecutor:
     def _turn(self, agent_id: str, group: str | None = None) -> Turn:
         """Return a turn of an agent, in a group or by itself."""
         row = self.row
-        caller = CallOrigin(row.run_id, agent_id, row.user_id or row.owner, group, row.owner)
+        user = row.user_id or row.owner
+        caller = CallOrigin(
+            row.run_id, agent_id, user, group, row.owner, row.user_id, row.conversation_id
+        )
         agent = self.crew.agents[agent_id]
         context = self._contexts.of(agent, group)
         return Turn(agent, group, caller, self._told, self._stages, context)

@@ -14,8 +14,8 @@ from tools import ToolContext
 
 
 def who(context: ToolContext) -> str:
-    """Say for whom."""
-    return f"user={context.user} owner={context.owner}"
+    """Tell the user."""
+    return f"user={context.user} owner={context.owner} {context.user_id}/{context.conversation_id}"
 '''
 
 
@@ -25,6 +25,7 @@ def crew(folder: Path, **keys: Any) -> Path:
         {"a": {"tools": ["who"], "is_terminal": True}},
         [{"after": "who", "say": "{{result.who}}"}, {"say": "", "calls": ["who"]}],
         {"who": {"kind": "python", "function": "mine.py:who", **keys}},
+        conversations={},
     )
     (written / "mine.py").write_text(CODE)
     return written
@@ -38,7 +39,43 @@ def test_a_tool_sees_the_runs_user(tmp_path: Path, keys: dict[str, Any]):
         headers = {"Authorization": f"Bearer {TOKEN}"}
         with client(server, headers=headers) as http:
             for body, said in (
-                ({"query": "x", "user_id": "ann"}, "user=ann owner=shop"),
-                ({"query": "x"}, "user=shop owner=shop"),
+                ({"user_id": "ann", "conversation_id": "c1"}, "user=ann owner=shop ann/c1"),
+                ({"user_id": "ann"}, "user=ann owner=shop ann/"),
+                ({}, "user=shop owner=shop shop/"),
             ):
-                assert http.post("/api/crew/run", json=body).json()["answer"] == said
+                answer = http.post("/api/crew/run", json={"query": "x", **body}).json()["answer"]
+                assert answer == said
+
+
+def test_a_member_of_a_group_sees_it_after_a_pause(tmp_path: Path):
+    """Its call is made by another process than the one that it was approved in."""
+    keys = {"tools": ["who"]}
+    rules = [
+        {"agent": "m", "after": "who", "say": "{{result.who}}"},
+        {"agent": "m", "say": "", "calls": ["who"]},
+    ]
+    groups = {"g": {"agents": ["m"], "next_agent": "z"}}
+    signals = {"a": [{"signal": "[GO]", "target": "g"}]}
+    written = write_crew(
+        tmp_path,
+        {"a": {}, "m": keys, "z": {"is_terminal": True}},
+        [*rules, {"agent": "a", "say": "[GO]"}, {"agent": "z", "say": "done"}],
+        {"who": {"kind": "python", "function": "mine.py:who", "requires_approval": True}},
+        routing={"signals": signals, "parallel_groups": groups},
+        conversations={},
+    )
+    (written / "mine.py").write_text(CODE)
+    body = {"query": "x", "user_id": "ann", "conversation_id": "c1"}
+    tokens = f"shop+read+run+answer+act_as:{TOKEN}"
+    headers = {"Authorization": f"Bearer {TOKEN}"}
+    with (
+        serving(written, CREW_API_TOKENS=tokens) as server,
+        client(server, headers=headers) as http,
+    ):
+        run_id = http.post("/api/crew/run", json=body).json()["run_id"]
+    with (
+        serving(written, CREW_API_TOKENS=tokens) as server,
+        client(server, headers=headers) as http,
+    ):
+        decided = {"run_id": run_id, "decision": "approve"}
+        assert "ann/c1" in http.post("/api/crew/run", json=decided).json()["answer"]

@@ -146,6 +146,8 @@ def _answer(runner: asyncio.Runner, tool: Tool, setup: Setup, call: Call, owner:
         call.user,
         call.group,
         owner=call.owner,
+        user_id=call.user_id,
+        conversation_id=call.conversation_id,
         find_secret=owner.find_secret,
     )
     context.begin(time.monotonic() + call.remaining_seconds, owner.tell)

@@ -82,6 +82,8 @@ class _Processes:
                 context.user,
                 context.group,
                 context.owner,
+                context.user_id,
+                context.conversation_id,
                 context.remaining_seconds,
             )
             try:

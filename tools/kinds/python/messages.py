@@ -36,6 +36,8 @@ class Call:
     user: str
     group: str | None
     owner: str
+    user_id: str
+    conversation_id: str
     remaining_seconds: float
 
 
