@@ -78,4 +78,5 @@ def test_a_member_of_a_group_sees_it_after_a_pause(tmp_path: Path):
         client(server, headers=headers) as http,
     ):
         decided = {"run_id": run_id, "decision": "approve"}
-        assert "ann/c1" in http.post("/api/crew/run", json=decided).json()["answer"]
+        http.post("/api/crew/run", json=decided).raise_for_status()
+        assert "owner=shop ann/c1" in http.get(f"/api/crew/runs/{run_id}/events").text
