@@ -61,7 +61,7 @@ class Agent:
     def shown_tools(self, found: Sequence[str]) -> list[ToolDefinition]:
         """Return the tools that a model is sent.
 
-        All, or the one that finds them and those of `found`.
+        All, or the one that finds them and the found ones.
         """
         if TOOL_SEARCH not in self.tool_definitions:
             return list(self.tool_definitions.values())

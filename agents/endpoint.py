@@ -1,4 +1,4 @@
-"""Where a provider's models are, and how they are asked: in the configuration, and live."""
+"""Where a provider's models are, and how they are called: in the configuration, and live."""
 
 import re
 from collections.abc import Mapping
@@ -116,7 +116,7 @@ class ProviderConfig(Shape):
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """Where a provider's models are, and how they are asked."""
+    """Where a provider's models are, and how they are called."""
 
     provider: str
     base_url: str

@@ -47,7 +47,7 @@ class ModelError(Exception):
         Args:
             code: how it failed.
             message: for people.
-            retry_after_seconds: what the server asked for, if it did.
+            retry_after_seconds: as the server says, if it does.
             final: another try does not help, whatever the code.
         """
         super().__init__(message)

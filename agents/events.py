@@ -109,7 +109,7 @@ class ToolRetried:
 
 @dataclass(frozen=True, slots=True)
 class ToolProgressed:
-    """A tool tells how far it is; published, never stored."""
+    """A tool reports how far it is; published, never stored."""
 
     agent_id: str
     agent: str

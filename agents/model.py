@@ -157,7 +157,7 @@ class Model(Protocol):
 
 
 class Around:
-    """A Model around another one, whose name and endpoints it has."""
+    """A Model around another one, with its name and endpoints."""
 
     model: Model
 

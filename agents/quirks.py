@@ -23,7 +23,7 @@ Origin = Literal["declared", "known", "learned"]
 
 @dataclass(frozen=True, slots=True)
 class Quirks:
-    """How one model of an endpoint is asked."""
+    """How one model of an endpoint is called."""
 
     # under which key the longest answer is sent
     max_tokens_key: MaxTokensKey = "max_tokens"
@@ -54,7 +54,7 @@ KEYS = tuple(field.name for field in fields(Quirks))
 class QuirksConfig(Shape):
     """What an endpoint can do and refuses; what is not given is found out.
 
-    A server that refuses something is asked again without it, once, and the process remembers it.
+    A request that is refused is sent again without the cause, once; the process remembers it.
     """
 
     max_tokens_key: MaxTokensKey | None = None
@@ -146,7 +146,7 @@ class Table:
 
 
 class QuirkTables:
-    """The tables of all models that this process has asked, in all revisions of a crew."""
+    """The tables of all models that this process has called, in all revisions of a crew."""
 
     def __init__(self) -> None:
         self._tables: dict[tuple[str, str, str, str], Table] = {}

@@ -135,7 +135,7 @@ class Turn:
 
         Args:
             calls: some of them.
-            replies: by their ids, what a person has said to what they asked.
+            replies: by the ids of calls, a person's answers to their forms.
         """
         agent = self.agent
         emit = self._emit_call_event

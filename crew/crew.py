@@ -322,13 +322,13 @@ def load_crew(
 
     Args:
         folder: has crew.yaml, and the files of the agents.
-        tools: tools that the program gives to the crew, beside those of tools.yaml.
+        tools: tools that the program gives to the crew, beside tools.yaml.
         provider: used for every agent instead of its own: "openai", "ollama", "scripted" or one
             of crew.yaml's.
         environment: for `${NAME}`; the process's unless given.
         clock: of all its runs; a VirtualClock lets days pass at once.
-        dry: only tools that read are called; of others it is told what they would do.
-        asks: models are asked; else they need no key.
+        dry: only tools that read are called; others return what they would do.
+        asks: models are called; else they need no key.
         secrets: gets what is secret, as the files are read; what logs use it can then hide it.
 
     Raises:

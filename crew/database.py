@@ -40,7 +40,7 @@ async def open_store(
         url: `sqlite:///file`, `memory:`, `postgresql://…`, or None for `.crew/crew.db` in the
             crew's folder.
         folder: the crew's.
-        crew: the name of the crew whose runs are in it; several crews do not share a PostgreSQL
+        crew: the name of the crew that has its runs in it; several crews do not share a PostgreSQL
             database.
         connections: to a PostgreSQL server, at most so many at the same time.
 

@@ -2,7 +2,7 @@
 
 Sub-packages and modules, from the top: `cli` (what an operator types), `process` (the processes),
 `http` (endpoints and streams), `notices` (what
-channels are told), `telemetry` (metrics and logs), `settings` (the environment),
+channels get notices), `telemetry` (metrics and logs), `settings` (the environment),
 `identity` (who others say a caller is), `tokens` (who may call), `errors`; and console/, the web
 page.
 """

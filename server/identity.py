@@ -1,4 +1,4 @@
-"""Who others say a caller is: OIDC bearer tokens, and the header of a proxy that has asked."""
+"""Who a caller is by others' word: OIDC bearer tokens, and the header of a proxy."""
 
 import asyncio
 import importlib
@@ -38,7 +38,7 @@ NAME = re.compile(r"[A-Za-z0-9._@+-]{1,58}")
 
 @dataclass(frozen=True, slots=True)
 class OidcSettings:
-    """Whose tokens are taken."""
+    """The issuer of tokens that are taken."""
 
     issuer: str
     audience: str

@@ -1,4 +1,4 @@
-"""What the environment tells a server, a worker and the commands."""
+"""What the environment says to a server, a worker and the commands."""
 
 import importlib.util
 import logging

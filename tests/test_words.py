@@ -37,6 +37,9 @@ OUT = re.compile(
     r"\b(somebody|someone|nobody|anybody|everybody|whoever|whom|stretch|spoken|unasked)\b",
     re.IGNORECASE,
 )
+# these have a plainer form, nearly always: "with", "of which", "the question", "a notice"
+FEW = re.compile(r"\b(whose|told|tells|asked|those of)\b", re.IGNORECASE)
+MAX_FEW = 20
 # texts that clients and models read are part of the API
 TEXTS = ("server/http/openapi/", "server/http/bodies.py", "tools/builtin/")
 
@@ -87,6 +90,19 @@ def test_there_are_plainer_words(path: Path):
             parts = [token.string] if is_text else token.string.replace("_", " ").split()
             if is_text or token.type == tokenize.NAME:
                 assert not any(OUT.search(part) for part in parts), (token.start, token.string)
+
+
+def test_few_docstrings_have_words_of_our_own():
+    """The names of parameters are among them."""
+    found = []
+    for path in MODULES:
+        if name_of(path).startswith(TEXTS):
+            continue
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, Function | ast.Module | ast.ClassDef):
+                lines = (ast.get_docstring(node) or "").splitlines()
+                found += [(name_of(path), line) for line in lines if FEW.search(line)]
+    assert len(found) <= MAX_FEW, found
 
 
 def test_the_packages_are_all_there():

@@ -1,4 +1,4 @@
-"""When a person is asked before a call, and what the person may do; pure."""
+"""Which calls need a person's approval, and what the person may do; pure."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -47,7 +47,7 @@ class Condition:
 
 @dataclass(frozen=True, slots=True)
 class ApprovalRule:
-    """When a person is asked, and what the person may do beside approving and denying."""
+    """When a call needs approval, and what the person may do beside approving and denying."""
 
     # argument -> condition: all of one mapping must hold, of any of them; () always
     when: tuple[Mapping[str, Condition], ...] = ()
@@ -63,7 +63,7 @@ class ApprovalRule:
     remember: tuple[Remember, ...] = ("run",)
 
     def applies(self, readings: Readings, parameters: Mapping[str, Any]) -> bool:
-        """Return whether a person is asked about a call.
+        """Return whether a call needs a person's approval.
 
         Args:
             readings: its arguments.

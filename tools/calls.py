@@ -1,4 +1,4 @@
-"""The nouns of a tool call: what is asked for, its result, and the events on the way."""
+"""The nouns of a tool call: the call, its result, and the events on the way."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
@@ -17,7 +17,7 @@ NOTE_BYTES = 64
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """One call that a model asked for."""
+    """One call that a model wants."""
 
     id: str
     tool: str
@@ -98,7 +98,7 @@ class CallRetried:
 
 @dataclass(frozen=True, slots=True)
 class CallProgressed:
-    """The handler tells how far it is."""
+    """The handler reports how far it is."""
 
     call: ToolCall
     progress: Progress

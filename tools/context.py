@@ -1,4 +1,4 @@
-"""What a handler is told of the call that it makes, and what it can tell of it."""
+"""What a handler knows of its call, and can report of it."""
 
 import time
 from collections.abc import Callable
@@ -64,7 +64,7 @@ class ToolContext:
         conversation_id: the conversation of the run; "" where it is in none.
         group: in which the agent speaks, if it does.
         facts: what became of the call beside its output.
-        reply: what a person has said to what the tool asked before (`FormsNeeded`).
+        reply: a person's answers to the tool's forms (`FormsNeeded`).
     """
 
     def __init__(
@@ -132,7 +132,7 @@ class ToolContext:
         return max(0.0, self._ends_at - self._monotonic())
 
     def progress(self, progress: float, total: float | None = None, message: str = "") -> None:
-        """Tell how far the call is; at most 5 times a second and 200 times are told, in all."""
+        """Report how far the call is; at most 5 reports a second and 200 in all are shown."""
         now = self._monotonic()
         if self._tell is None or self._told >= MAX_PROGRESS or now < self._next_told:
             return
@@ -140,7 +140,7 @@ class ToolContext:
         self._tell(Progress(progress, total, message))
 
     def secret(self, name: str) -> str:
-        """Return the value of an environment variable, which is masked in all that is told.
+        """Return the value of an environment variable, which is masked everywhere from then on.
 
         Raises:
             PermanentError: it is not set.
@@ -152,14 +152,14 @@ class ToolContext:
         self.facts.setdefault("sent", False)
 
     def warn(self, code: str, message: str) -> None:
-        """Tell people something that is no part of the result, as a warning of the run."""
+        """Add a warning of the run, which is no part of the result."""
         self._warnings.append((code, message))
 
     def take_warnings(self) -> list[tuple[str, str]]:
-        """Take what was told since the last time."""
+        """Take the warnings since the last time."""
         taken, self._warnings = self._warnings, []
         return taken
 
     def note(self, **facts: Any) -> None:
-        """Tell what became of the call."""
+        """Record what became of the call."""
         self.facts.update(facts)

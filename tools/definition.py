@@ -75,11 +75,11 @@ class Tool:
 
     @property
     def requires_approval(self) -> bool:
-        """Whether a person is asked before some calls."""
+        """Whether some calls need a person's approval."""
         return self.approval is not None
 
     def needs_approval(self, arguments: dict[str, Any]) -> bool:
-        """Return whether a person is asked about a call.
+        """Return whether a call needs a person's approval.
 
         Not about one that fails by its arguments.
         """

@@ -13,11 +13,11 @@ NOT_CALLED = "dry run: not called"
 
 
 def without_effect(tool: Tool, results: Mapping[str, str]) -> Tool:
-    """Return the tool itself where it reads, else one that tells what it would do.
+    """Return the tool itself where it reads, else one that says what it would do.
 
     Args:
         tool: as the crew has it.
-        results: in place of those of calls that are not made, by the tools' names.
+        results: of calls that are not made, by the tools' names.
     """
     if tool.effect == "read":
         return tool
@@ -34,7 +34,7 @@ class _Shown:
     result: str
 
     async def __call__(self, arguments: dict[str, Any], context: ToolContext) -> str:
-        """Tell what the call would be.
+        """Return what the call would be.
 
         Raises:
             ArgumentsError: an argument cannot stand in its place.

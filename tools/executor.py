@@ -61,15 +61,15 @@ class ToolExecutor:
     ) -> list[ToolResult]:
         """Run the calls of one answer and return their results in the same order.
 
-        Each result is emitted as its call ends. A tool's error is never raised; a cancellation
-        of the caller is. A call whose tool asks a person first has no result, but a CallAsked.
+        Each result is emitted as its call ends. A tool's error is never raised; a cancellation of
+        the caller is. A call that needs a person's answer first has a QuestionRaised, no result.
 
         Args:
             calls: of one answer.
             tools: the agent's.
             emit: gets what happens.
             caller: who makes them.
-            replies: by the ids of calls, what a person has said to what they asked.
+            replies: by the ids of calls, a person's answers to their forms.
         """
         sequence = _Sequence(self, tools, emit, caller, replies)
         if not self.limits.parallel or len(calls) < 2:
@@ -297,7 +297,7 @@ class _Call:
 
 
 class _Progress:
-    """Emits what the handler of one attempt tells, also from a thread; nothing after its end."""
+    """Emits what the handler of one attempt reports, also from a thread; nothing after its end."""
 
     def __init__(self, call: ToolCall, emit: EmitCallEvent) -> None:
         self._call, self._emit = call, emit
@@ -317,7 +317,7 @@ class _Progress:
             task.add_done_callback(self._emitting.discard)
 
     async def end(self) -> None:
-        """Emit what was told, and nothing more."""
+        """Emit what was reported, and nothing more."""
         self._has_ended = True
         if self._emitting:
             await asyncio.wait(self._emitting)

@@ -6,7 +6,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """One thing that a person is asked."""
+    """One form for a person."""
 
     # the tool's own name for it
     key: str
@@ -30,7 +30,7 @@ class Filled:
 
 @dataclass(frozen=True, slots=True)
 class FormReply:
-    """What a tool that has asked is given, when it is called again with the same arguments."""
+    """The answers that a tool gets when it is called again with the same arguments."""
 
     filled: tuple[Filled, ...]
     # as it gave it

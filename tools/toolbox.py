@@ -1,4 +1,4 @@
-"""The tools of a crew by their names, and by those of the entries that describe several."""
+"""The tools of a crew by their names, and by the names of entries that describe several."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -31,7 +31,7 @@ class Toolbox:
         return {**self.sets, **self.by_name}
 
     def add(self, entry: str, made: Tool | ToolSet) -> Iterator[str]:
-        """Add what an entry makes; yields the names that are taken, whose tools are left out."""
+        """Add what an entry makes; yields the names that are taken: their tools are left out."""
         if isinstance(made, ToolSet):
             self.sets[entry] = made
         for tool in made.tools if isinstance(made, ToolSet) else (made,):

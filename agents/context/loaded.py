@@ -54,7 +54,7 @@ async def load_nothing() -> Loaded:
 
 @dataclass(slots=True)
 class Context:
-    """Loads when first asked; remembers what was told of it, and what messages are shown as."""
+    """Loads at first use; remembers its warnings, and what messages are shown as."""
 
     load: Callable[[], Awaitable[Loaded]] = load_nothing
     # what messages are shown as, by their ids; with each message, so that its id stays its own
@@ -72,7 +72,7 @@ class Context:
         return self._loaded
 
     def is_news(self, left_out: int) -> bool:
-        """Return whether it was not told yet that so much is left out; it is from now on."""
+        """Return whether so much left out is news; it is none from now on."""
         is_news = self._told is None or left_out > self._told
         if is_news:
             self._told = left_out

@@ -63,7 +63,7 @@ class Catalog:
             backoff_min_seconds: the first wait before a request is made again.
             backoff_max_seconds: the longest.
             clock: of the crew.
-            secrets: gets those of the endpoints.
+            secrets: gets the endpoints' secrets.
             guards: has the breakers of providers.
             ratios: learns how providers count tokens.
             quirk_tables: learn what endpoints refuse.
@@ -82,7 +82,7 @@ class Catalog:
 
         Args:
             config: names it.
-            has_backup: whether another one is asked when it fails.
+            has_backup: whether another one is called when it fails.
 
         Raises:
             ProviderError: there is no such provider, no key, or no script.

@@ -42,7 +42,7 @@ ARGUMENTS = json.JSONDecoder(parse_constant=_refuse_constant, parse_float=_finit
 
 @dataclass(slots=True)
 class PartialCall:
-    """A call whose arguments are still being written."""
+    """A call with arguments that are still being written."""
 
     id: str = ""
     name: str = ""

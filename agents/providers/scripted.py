@@ -217,7 +217,7 @@ def _output(result: ToolOutput) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Scripted:
-    """The model of an agent whose provider is `scripted`."""
+    """The model of an agent with the provider `scripted`."""
 
     script: Script
     name: str

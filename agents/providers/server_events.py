@@ -114,7 +114,7 @@ async def read_whole(response: aiohttp.ClientResponse) -> bytes:
 
 
 async def read_end(response: aiohttp.ClientResponse, clock: Clock) -> None:
-    """Read what is left of a stream whose last event has come: nothing, as a rule, or its end."""
+    """Read what is left of a stream behind its last event: nothing, as a rule, or its end."""
     with contextlib.suppress(TimeoutError, aiohttp.ClientError):
         async with clock.timeout(END_SECONDS):
             while await response.content.readany():

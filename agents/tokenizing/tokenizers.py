@@ -1,4 +1,4 @@
-"""Exact tokenizers of models, instead of the estimate: those of the package tiktoken."""
+"""Exact tokenizers of models, instead of the estimate, by the package tiktoken."""
 
 import importlib
 import threading

@@ -1,4 +1,4 @@
-"""A Model that is not asked while its provider does not work."""
+"""A Model that is not called while its provider does not work."""
 
 from dataclasses import dataclass
 from datetime import timedelta
@@ -52,7 +52,7 @@ class Breaking(Around):
                 await emit(ModelNotice("breaker_open", f"{text} {limits.open_seconds:g} s"))
 
     async def _admit(self, emit: EmitModelEvent) -> bool:
-        """Wait until the model may be asked; whether it is asked to see whether it works again."""
+        """Wait until the model may be called; return whether the call is a probe."""
         ends_at = self.clock.monotonic() + self.patience_seconds
         is_waiting = False
         while True:

@@ -10,7 +10,7 @@ from agents.tokenizing.tokens import TokenRatios, count_tokens
 
 @dataclass(frozen=True, slots=True)
 class Counting(Around):
-    """Tells `ratios` of each answer of `model`, which is one model at one provider."""
+    """Gives each answer of `model`, one model at one provider, to `ratios`."""
 
     model: Model
     ratios: TokenRatios

@@ -20,7 +20,7 @@ class Fallback:
 
     @property
     def endpoints(self) -> tuple[tuple[str, str], ...]:
-        """Those of both."""
+        """The endpoints of both."""
         return (*self.primary.endpoints, *self.backup.endpoints)
 
     async def reply(self, request: ModelRequest, emit: EmitModelEvent) -> ModelReply:

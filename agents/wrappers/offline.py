@@ -1,4 +1,4 @@
-"""A Model that stands for one in a crew whose models are not asked: it needs no key."""
+"""A Model for a crew that calls none: it needs no key."""
 
 from dataclasses import dataclass
 

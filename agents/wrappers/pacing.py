@@ -1,4 +1,4 @@
-"""A Model that is asked no more often than its provider allows, nor by more at once."""
+"""A Model that is called no more often than its provider allows, nor by more at once."""
 
 from dataclasses import dataclass
 

@@ -19,7 +19,7 @@ RETRY_SECONDS = 0.25
 
 
 class Leases(Protocol):
-    """Places that processes share. A place that cannot be asked for now is not given."""
+    """Places that processes share. A place that cannot be requested now is not given."""
 
     async def take_place(self, name: str, limit: int, holder: str, seconds: float) -> bool:
         """Take one of `limit` places of a name for so long; whether there was one.

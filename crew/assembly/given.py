@@ -20,7 +20,7 @@ class Given(Protocol):
 
     @property
     def asks(self) -> bool:
-        """Whether models are asked."""
+        """Whether models are called."""
         ...
 
     @property

@@ -49,7 +49,7 @@ def make_helpers(
     Args:
         given: what the program gives.
         files: a crew without errors.
-        entry: the entry agent, whose model a helper has unless it says otherwise.
+        entry: the entry agent; a helper has its model unless it says otherwise.
         catalog: makes the models.
         tokenizers: of the models that have one, by their names.
     """

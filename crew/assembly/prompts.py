@@ -72,7 +72,7 @@ def text_call_hint(config: AgentConfig, tools: Mapping[str, Tool]) -> str:
 def _hinted_routes(
     config: AgentConfig, settings: CrewSettings, routes: Sequence[Route], *, mentions_all: bool
 ) -> list[Route]:
-    """Return the routes whose signals the runtime adds to the prompt."""
+    """Return the routes with signals that the runtime adds to the prompt."""
     if settings.route_hints == "never":
         return []
     if settings.route_hints == "always":

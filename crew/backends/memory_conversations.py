@@ -48,7 +48,7 @@ class MemoryChores:
             self._again.add(key)
 
     def delete(self, place: Place) -> None:
-        """Forget those of a conversation."""
+        """Forget the chores of a conversation."""
         self._chores = {key: one for key, one in self._chores.items() if key[1:] != place}
         self._again = {key for key in self._again if key[1:] != place}
 
@@ -96,7 +96,7 @@ class MemoryConversations:
         """Of a store.
 
         Args:
-            chores: those of the conversations.
+            chores: of the conversations.
             forget_runs: deletes the runs of a conversation.
             is_open: whether a run is there and has not ended.
         """

@@ -93,7 +93,7 @@ class MemoryOutbox:
             self._due.setdefault(one.id, (one.at, 0))
 
     def forget(self, run_id: str) -> None:
-        """Delete those of a run."""
+        """Delete the entries of a run."""
         for key in [key for key, one in self._notices.items() if one.run_id == run_id]:
             del self._notices[key], self._due[key]
 

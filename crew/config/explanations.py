@@ -37,7 +37,7 @@ class Explanation:
 
     @property
     def texts(self) -> dict[str, str]:
-        """The files of the example that can be shown, without those of the base."""
+        """The files of the example that can be shown, without the base's."""
         changed = {
             name: content for name, content in self.example.items() if isinstance(content, str)
         }

@@ -35,8 +35,8 @@ def routing_of(files: CrewFiles, tools: Mapping[str, object]) -> Routing:
     """Return the routing of a crew.
 
     Args:
-        files: of a crew whose routing has no errors.
-        tools: by name; each says by `requires_approval` whether a person is asked.
+        files: of a crew without errors in its routing.
+        tools: by name; each says by `requires_approval` whether a person decides.
     """
     crew = files.crew
     assert crew is not None, "only crews that were read have a routing"
@@ -64,7 +64,7 @@ def routing_of(files: CrewFiles, tools: Mapping[str, object]) -> Routing:
 
 
 def has_approvals(files: CrewFiles, agent_id: str, tools: Mapping[str, object]) -> bool:
-    """Return whether an agent has a tool whose calls a person must approve."""
+    """Return whether an agent has a tool that needs a person's approval."""
     names = files.agents[agent_id].tools
     return any(getattr(tools.get(name), "requires_approval", None) for name in names)
 

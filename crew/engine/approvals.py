@@ -1,4 +1,4 @@
-"""Calls that a person decides on: those that need approval, and those of unknown outcome; pure."""
+"""Calls that a person decides on: that need approval, or have an unknown outcome; pure."""
 
 import hashlib
 import json
@@ -36,14 +36,14 @@ def find_question(
 ) -> tuple[Agent, Question] | None:
     """Find what a person decides before the open calls of some branches are made, and the agent.
 
-    Calls of unknown outcome come first. Those of all branches are in one question.
+    Calls of unknown outcome come first. The calls of all branches are in one question.
 
     Args:
         branches: that may go on.
         agents: of the run.
         state: of the run.
         secrets: what no person is shown.
-        decided: calls about which a person was asked already.
+        decided: calls that were in a question already.
     """
     undecided = [
         (branch, agents[branch.agent_id], call)
@@ -96,7 +96,7 @@ def _for_approval(agent: Agent, call: ToolCall, secrets: Secrets) -> PendingCall
 
 
 def needs_approval(call: ToolCall, agent: Agent, state: RunState) -> bool:
-    """Return whether a person is asked about a call."""
+    """Return whether a call needs a person's approval."""
     tool = agent.tools.get(call.tool)
     if call.argument_error is not None or tool is None or tool.approval is None:
         return False
@@ -149,7 +149,7 @@ def grants_of(
 
 
 def find_grantable(call: ToolCall, agent: Agent, state: RunState) -> Tool | None:
-    """Return the tool of a call that a grant may approve, where a person would be asked else."""
+    """Return the tool of a call that a grant may approve in place of a person."""
     tool = agent.tools.get(call.tool)
     if tool is None or tool.approval is None or "always" not in tool.approval.remember:
         return None
@@ -169,7 +169,7 @@ def call_without_question(
 
 
 def with_edit(result: ToolResult, call: ToolCall) -> ToolResult:
-    """Return a result that tells the agent with which arguments its call was made."""
+    """Return a result with the arguments with which the agent's call was made."""
     arguments = json.dumps(call.arguments, ensure_ascii=False)
     note = f"[A person changed the arguments to {arguments}]\n"
     chars = result.output_chars + len(note)
@@ -191,15 +191,15 @@ def results_of_answer(
 ) -> list[ToolResult]:
     """Return the results that a person's answer gives to the open calls of the question.
 
-    Calls without a result here are made, or asked about again. An answer without a fitting decision
-    is a no, and its text the reason; with `expired`, so is none at all in time.
+    Calls without a result here are made, or are in the next question. An answer without a fitting
+    decision is a no, and its text the reason; with `expired`, so is none at all in time.
 
     Args:
-        branch: whose calls.
+        branch: of the calls.
         question: an approval, or about unknown outcomes.
         answer: the person's, or what stands for it.
         expired: no answer came in time.
-        waiting: calls whose own time is not over.
+        waiting: calls that have time left.
     """
     mine = [
         asked

@@ -1,4 +1,4 @@
-"""Whether what a person decides fits what was asked; pure."""
+"""Whether a person's decision fits the question; pure."""
 
 from collections.abc import Sequence
 
@@ -15,7 +15,7 @@ def wrong_decision(answer: Answer, question: Question | None, agents: Agents) ->
     Args:
         answer: the person's.
         question: the pause's; None: it asks for words.
-        agents: the run's, whose tools check other arguments.
+        agents: the run's; their tools check other arguments.
     """
     if answer.decision is not None and answer.decisions:
         return "give one decision for all calls, or decisions for each of them"

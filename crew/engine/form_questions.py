@@ -1,4 +1,4 @@
-"""Calls whose tools ask a person before they go on: what is asked, and what is said; pure."""
+"""Calls with tools that need a person's answer before they go on; pure."""
 
 import hashlib
 import json
@@ -23,7 +23,7 @@ def find_inquiry(
     pending: Mapping[CallKey, QuestionRaised],
     secrets: Secrets,
 ) -> tuple[Agent, Inquiry] | None:
-    """Find what tools ask about the open calls of some branches, and whose the first call is."""
+    """Find the forms of the open calls of some branches, and the agent of the first call."""
     waiting = [
         (agents[branch.agent_id], call, pending[branch.agent_id, call.id])
         for branch in branches

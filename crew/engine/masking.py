@@ -1,4 +1,4 @@
-"""What a run is told and says, without secrets: masked before it is recorded or shown to a model.
+"""A run's texts without secrets: masked before they are recorded or shown to a model.
 
 So the journal, the clients, the models and the logs have the same words, also after a restart.
 """

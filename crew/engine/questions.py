@@ -1,4 +1,4 @@
-"""What a person is asked in a run, and what of the answer holds for its calls."""
+"""The questions to a person in a run, and what of the answer holds for its calls."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -73,7 +73,7 @@ class Questions:
             crew: the run's.
             state: of the run; changed by its events.
             store: has the grants, and the time by which pauses end.
-            owner: whose the run is.
+            owner: of the run.
             record: records an event of the run.
         """
         self.crew, self.state, self.store, self.owner = crew, state, store, owner
@@ -179,7 +179,7 @@ class Questions:
         return self._in(_first_deadline(rules))
 
     def _still_waiting(self, question: Question) -> set[CallKey]:
-        """Return the calls of an overdue question that have time left: they are asked again."""
+        """Return the calls of an overdue question that have time left, for the next question."""
         rules = list(_rules(question, self.crew.agents))
         first = _first_deadline([rule for _, rule in rules])
         if first is None:

@@ -1,4 +1,4 @@
-"""What a run is asked by a client, and what a person answers to its pause."""
+"""A client's query, and a person's answer to a pause."""
 
 import re
 from dataclasses import dataclass, field

@@ -42,7 +42,7 @@ class PendingCall:
 
 @dataclass(frozen=True, slots=True)
 class FormCall:
-    """A call whose tool asks a person before it goes on, one form after the other."""
+    """A call of a tool that needs answers before it goes on, one form after the other."""
 
     asked: PendingCall
     forms: tuple[Form, ...]
@@ -101,7 +101,7 @@ class Inquiry:
 
     @property
     def current(self) -> tuple[PendingCall, Form] | None:
-        """The form that is asked now, and whose it is; None: all are filled in."""
+        """The current form, and its call; None: all are filled in."""
         for one in self.waiting:
             if len(one.filled) < len(one.forms):
                 return one.asked, one.forms[len(one.filled)]
@@ -109,7 +109,7 @@ class Inquiry:
 
     @property
     def calls(self) -> tuple[PendingCall, ...]:
-        """The call that is asked about now."""
+        """The call of the current form."""
         return (self.current[0],) if self.current is not None else ()
 
     @property
@@ -134,7 +134,7 @@ Question = Approval | UnknownOutcome | Inquiry
 
 
 def question_text(question: Question) -> str:
-    """Return what is asked, for lists and messages: a line for each call."""
+    """Return the question as text, for lists and messages: a line for each call."""
     lines = [one.text for one in question.calls]
     match question:
         case Approval():

@@ -145,7 +145,7 @@ class RunState:
 
     @property
     def branches(self) -> list[Branch]:
-        """The conversations that may go on now: the run's own, or those of a group's members."""
+        """The branches that may go on now: the run's own, or the members' of a group."""
         if self.group is None or self.group.ended:
             return [self.main]
         members = self.group.members.values()

@@ -273,7 +273,7 @@ class RunStore(RunLog, Cancellations, RevisionStore, Purging, Cluster, StoreHeal
 
     @property
     def outbox(self) -> Outbox:
-        """What others are told of runs."""
+        """The notices of runs."""
         ...
 
     @property

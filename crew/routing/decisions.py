@@ -90,7 +90,7 @@ def settles(routing: Routing, group: Group, agent_id: str, words: str) -> bool:
 
 
 def deciding_member(routing: Routing, group: Group, answers: Mapping[str, str]) -> str | None:
-    """Return the member whose signal decides where the group leads, if one does."""
+    """Return the member that decides by a signal where the group leads, if one does."""
     if group.next_agent is not None:
         return None
     for member in group.agents:

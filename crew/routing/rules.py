@@ -144,7 +144,7 @@ class Routing:
         return self.sources.get((why, name))
 
     def find_routes(self, agent_id: str, words: str) -> list[Route]:
-        """Find the routes whose signals are in an agent's answer, in the order of crew.yaml."""
+        """Find the routes with signals in an agent's answer, in the order of crew.yaml."""
         routes = self.routes.get(agent_id, ())
         return [routes[place] for place in find([route.signal for route in routes], words)]
 

@@ -48,7 +48,7 @@ class Fork:
 
 @dataclass(frozen=True, slots=True)
 class Pause:
-    """A person is asked."""
+    """The run pauses for a person."""
 
     agent_id: str
 

@@ -48,7 +48,7 @@ class RunCanceller:
                 return
 
     async def apply_cancellations(self) -> None:
-        """End the runs that other processes asked this one to end."""
+        """End the runs that other processes have requested to end."""
         for cancellation in await self.store.cancellations():
             row, reason = cancellation.row, cancellation.reason
             run_id = row.run_id

@@ -108,7 +108,7 @@ class Slots:
             self._forget_cancelled()
 
     def _next(self) -> Iterator[tuple[str, deque[_Place]]]:
-        """Yield the lines whose first may go, in order."""
+        """Yield the lines with a first run that may go, in order."""
         for priority in sorted(self._lines, reverse=True):
             owners = self._lines[priority]
             in_order = sorted(owners.items(), key=lambda one: (one[1][0].turn, one[1][0].number))

@@ -1,6 +1,6 @@
 """Stored runs that are not played are claimed: after a crash, by a worker, or to be ended.
 
-A run may be what ended its process. So one whose process ended in the middle of a tool call, or
+A run may be what ended its process. So one that lost its process in the middle of a tool call, or
 that was claimed before without progress, is claimed alone: until it gets on, nothing else is.
 """
 
@@ -192,7 +192,7 @@ class RunClaimer:
     async def decline(
         self, run_id: str, why: LostConfiguration, epoch: int | None = None
     ) -> int | None:
-        """Tell a run that it cannot be played here; fail it when that has lasted too long.
+        """Record that a run cannot be played here; fail it when that has lasted too long.
 
         Args:
             run_id: the run.

@@ -7,10 +7,10 @@ CrewError
 ├── AnsweredTooLate  the pause was over before the answer came; the run has gone on without it
 ├── NotRetryable     the run has not failed, or its events are no longer kept
 ├── NotForkable      the run has no such event, or had ended there
-├── ChangedCall      a decision is on another call than the one that is asked about
+├── ChangedCall      a decision is on another call than the one in the question
 ├── WrongDecision    the decision does not fit what the pause asks
 ├── AlreadyStarted   a request with the same idempotency key has started something; `record` has it
-├── KeyReused        a request with the same idempotency key asked for something else
+├── KeyReused        a request with the same idempotency key was for something else
 ├── MayHaveBegun     whether a segment has begun is not known
 ├── TooMuchStored    the events of an owner's runs take as much as they may
 ├── TooManyWait      as many runs wait as may, of this owner or of all

@@ -116,7 +116,7 @@ class RunForker:
 def _open_end(records: list[Record], run_id: str) -> list[Record]:
     """Return events after which a run goes on: without the end of the segment that a pause is.
 
-    What was asked there is asked again, in a pause of the copy's own.
+    The question there comes again, in a pause of the copy's own.
     """
     event, _ = read_event(records[-1], run_id)
     if not isinstance(event, RunDone | RunFailed):

@@ -42,7 +42,7 @@ class Queue(Leases, Protocol):
             run_id: the run.
             epoch: that the run is in; a claim must find it there.
             in_seconds: not before.
-            again: it was at work before, and goes before those of its priority that were not.
+            again: it was at work before, and goes before others of its priority that were not.
         """
         ...
 

@@ -54,8 +54,7 @@ class Runs:
             store: keeps the runs; closed with this object.
             listeners: get every event of every run that is played here.
             queue: gets what is started here; without one, this process plays it.
-            tells: the crew's channels of `notify` are told of runs that are played here; a sender
-                sends what is in the outbox.
+            tells: channels of `notify` get notices of runs that are played here, by the outbox.
         """
         self.store, self.queue, self.listeners = store, queue, listeners
         self.live = LiveRuns(store, crew.clock)
@@ -136,16 +135,16 @@ class Runs:
     ) -> Run:
         """Start a run; it is stored when this returns.
 
-        In a conversation whose run is paused on words, the query is the answer to that.
+        In a conversation with a run that is paused on words, the query is the answer to that.
 
         Args:
-            query: what the crew is asked.
+            query: for the crew.
             request_id: published with the run.
             key: start nothing if a request with this key has started something.
-            owner: whose run it is; where runs wait, owners take turns. Up to 64 characters.
+            owner: of the run; where runs wait, owners take turns. Up to 64 characters.
             by: the name of the caller's token; "" where there are none.
             may_answer: the query may answer a pause.
-            entry: kept in the audit with the run, whose id it gets.
+            entry: kept in the audit with the run; it gets the run's id.
             source: what starts it.
 
         Raises:
@@ -202,7 +201,7 @@ class Runs:
     async def decline(
         self, run_id: str, why: LostConfiguration, epoch: int | None = None
     ) -> int | None:
-        """Tell a run that it cannot be played here. See `RunClaimer.decline`."""
+        """Record that a run cannot be played here. See `RunClaimer.decline`."""
         return await self._claimer.decline(run_id, why, epoch)
 
     async def retry(
@@ -236,14 +235,14 @@ class Runs:
 
         What those events record is not made again; what came after them in the other run has
         happened, and may happen once more. What a person has decided in the other run holds for no
-        call of this one: it is asked again.
+        call of this one: the next question has it.
 
         Args:
             run_id: the run.
             after: the number of the last event that is copied.
             request_id: published with the segment.
             key: see `start`.
-            owner: whose the new run is.
+            owner: of the new run.
             max_priority: the new run has the other's priority, but no higher one than this.
             entry: see `start`; of the new run.
 
@@ -282,7 +281,7 @@ class Runs:
     ) -> None:
         """End a run: at once if it is alive here, paused, or not played.
 
-        Another process that plays it is asked to end it.
+        Another process that plays it gets a request to end it.
 
         Raises:
             UnknownRun, RunEnded, Draining, StoreError
@@ -290,7 +289,7 @@ class Runs:
         await self._canceller.cancel(run_id, request_id, reason)
 
     async def apply_cancellations(self) -> None:
-        """End the runs that other processes asked this one to end; raises StoreError."""
+        """End the runs that other processes have requested to end; raises StoreError."""
         await self._canceller.apply_cancellations()
 
     async def row(self, run_id: str) -> RunRow:

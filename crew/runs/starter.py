@@ -242,7 +242,7 @@ class RunStarter:
             return run
 
     async def _paused(self, run_id: str, key: IdempotencyKey | None) -> Opened:
-        """Return a paused run whose last segment has stopped here."""
+        """Return a paused run with a last segment that has stopped here."""
         opened = await self._opened(run_id)
         status = opened.row.status
         if status != "paused":

@@ -55,7 +55,7 @@ class LiveLines:
         self.live.start()
 
     def end(self) -> None:
-        """Take it away: a person is asked, or the run has ended."""
+        """Remove it: the run pauses, or has ended."""
         if self.live is not None:
             self.live.stop()
             self.live = None

@@ -113,7 +113,7 @@ COMMANDS = {
 
 
 def build(called: Container[str]) -> typer.Typer:
-    """Build the command, with those of its commands that are called.
+    """Build the command, with the commands that are called.
 
     Of others it has only the help.
 

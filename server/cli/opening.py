@@ -38,7 +38,7 @@ def guard_process(settings: ServerSettings | None = None) -> Secrets:
         settings: how to log; as a command does unless given.
 
     Returns:
-        What is masked in each line of the log; those of a crew's files belong into it.
+        What is masked in each line of the log; the secrets of a crew's files belong into it.
     """
     secrets = Secrets()
     find_secrets(os.environ, secrets)
@@ -66,7 +66,7 @@ def load(
         folder: the crew's.
         provider: replaces that of every agent; an unknown one is a wrong option.
         dry: see `load_crew`.
-        asks: models are asked; else they need no key.
+        asks: models are called; else they need no key.
         settings: how to log; as a command does unless given.
     """
     secrets = guard_process(settings)

@@ -29,7 +29,7 @@ def print_check(
     Args:
         folders: the crews' folders.
         form: text, json or sarif.
-        secrets: of the process; gets those of the crews.
+        secrets: of the process; gets the crews' secrets.
         strict: a crew with warnings is not good either.
         imports: import Python tools, which runs their files.
     """

@@ -1,7 +1,7 @@
 """What a person's words decide where a pause asks about calls; pure.
 
-Only clear words decide: anything else is asked about again, since a call that was denied by mistake
-is as wrong as one that was made by mistake.
+Only clear words decide: for anything else the question is repeated, since a call that was denied
+by mistake is as wrong as one that was made by mistake.
 """
 
 import re

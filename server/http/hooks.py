@@ -35,7 +35,7 @@ class Matter:
 
 
 def matter_of(hook: HookConfig, sent: Mapping[str, Any], max_chars: int) -> Matter | None:
-    """Return what is asked; None: nothing is wrong any more, so no run is started.
+    """Return the query; None: nothing is wrong any more, so no run is started.
 
     Args:
         hook: as crew.yaml has it.

@@ -20,7 +20,7 @@ def parse_parameters(request: Request, known: frozenset[str] | None = None) -> d
 
     Args:
         request: the request.
-        known: their names; those of its operation unless given.
+        known: their names; the names of its operation unless given.
 
     Raises:
         HttpProblem: one is unknown, given twice, or not UTF-8.

@@ -1,4 +1,4 @@
-"""Query string or body -> what is asked, or every problem with it."""
+"""Query string or body -> a request for a run, or every problem with it."""
 
 import re
 from dataclasses import dataclass

@@ -224,7 +224,7 @@ def describe_tool(tool: Tool, agents: list[str]) -> dict[str, Any]:
 
 
 def _approval(rule: ApprovalRule | None) -> dict[str, Any] | None:
-    """Return when a person is asked about calls of a tool; None: never."""
+    """Return when calls of a tool need approval; None: never."""
     if rule is None:
         return None
     when = [{name: _condition(one) for name, one in conditions.items()} for conditions in rule.when]

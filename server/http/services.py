@@ -60,7 +60,7 @@ class Services:
         return watch_stalls(self.runs.live, self.metrics.count_stall)
 
     def send_notices(self, public_url: str | None) -> Coroutine[Any, Any, None]:
-        """Tell the crew's channels, until this is cancelled."""
+        """Send notices to the crew's channels, until this is cancelled."""
         return NoticeSender(self.runs, public_url, self.metrics.count_notice).run()
 
     def keep_schedules(self) -> Coroutine[Any, Any, None]:

@@ -1,4 +1,4 @@
-"""One try to tell a channel, by HTTP or SMTP."""
+"""One try to send a notice, by HTTP or SMTP."""
 
 import asyncio
 import smtplib
@@ -19,11 +19,11 @@ TRY_SECONDS = 15.0
 
 
 class NotDelivered(Exception):
-    """A channel was not told; says why, without its address."""
+    """A notice was not sent; says why, without the channel's address."""
 
 
 class Delivery:
-    """Tells channels; see `delivery`."""
+    """Sends notices; see `delivery`."""
 
     def __init__(
         self, session: aiohttp.ClientSession, clock: Clock, public_url: str | None
@@ -31,7 +31,7 @@ class Delivery:
         self._session, self._clock, self._public_url = session, clock, public_url
 
     async def deliver(self, channel: ChannelConfig, notice: Notice) -> None:
-        """Tell a channel; raises NotDelivered, after TRY_SECONDS at the latest."""
+        """Send a notice; raises NotDelivered, after TRY_SECONDS at the latest."""
         link = link_of(self._public_url, notice)
         if isinstance(channel, EmailChannel):
             message = email_of(channel, notice, link)
@@ -61,7 +61,7 @@ async def delivery(clock: Clock, public_url: str | None) -> AsyncIterator[Delive
     """Yield a Delivery for the block.
 
     Args:
-        clock: tells the time to those who check a signature.
+        clock: of the times in signatures.
         public_url: of the server; without one, messages have no link.
     """
     # the proxies of the environment are for what leaves the machine; answers are not read

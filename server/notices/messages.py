@@ -46,10 +46,10 @@ def post_of(
     link: str | None,
     now: float,
 ) -> Post:
-    """Return the request that tells a channel.
+    """Return the request of a notice to a channel.
 
     Args:
-        channel: who is told.
+        channel: the receiver.
         notice: of what.
         link: to the run's page, where it is known.
         now: seconds since 1970, which a signature names.
@@ -73,7 +73,7 @@ def post_of(
 
 
 def email_of(channel: EmailChannel, notice: Notice, link: str | None) -> EmailMessage:
-    """Return the email that tells a channel; it has the same Message-ID each time."""
+    """Return the email of a notice to a channel; it has the same Message-ID each time."""
     message = EmailMessage()
     message["Subject"] = _title(notice)
     message["From"] = channel.sender

@@ -38,9 +38,9 @@ class NoticeSender:
         """Send what is due, of the channels that the crew has now.
 
         Args:
-            runs: whose crew and store.
+            runs: with the crew and the store.
             public_url: of the server, for links; None: without links.
-            count: told what came of each try.
+            count: gets the outcome of each try.
         """
         self.runs, self.public_url, self.count = runs, public_url, count
         self._at_work: Counter[str] = Counter()

@@ -124,7 +124,7 @@ class DrainingServer(uvicorn.Server):
 
 
 def behind_proxies(app: ASGIApp, proxies: Sequence[str]) -> ASGIApp:
-    """Return an application whose clients are those that proxies name.
+    """Return an application that takes the clients that proxies name.
 
     The proxy's own address is kept.
     """

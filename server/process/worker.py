@@ -27,7 +27,7 @@ def build_worker(
     """Build the application of a worker; its lifespan owns the crew and the database.
 
     Args:
-        crew: whose tools it has; runs that were started with another revision keep that.
+        crew: of its tools; runs that were started with another revision keep that.
         database: a shared one.
         settings: how to serve its metrics and probes.
         at_once: how many runs it plays at the same time.

@@ -111,7 +111,7 @@ class Masked(logging.Formatter):
 
 
 def set_up_logging(settings: ServerSettings, secrets: Secrets) -> None:
-    """Send all log lines to standard error, in the form that was asked for, without secrets."""
+    """Send all log lines to standard error, in the configured form, without secrets."""
     formatter = JsonFormatter if settings.log_format == "json" else TextFormatter
     secrets.add_address(settings.database_url or "")
     logging.config.dictConfig(
@@ -143,7 +143,7 @@ def set_up_logging(settings: ServerSettings, secrets: Secrets) -> None:
 
 
 def set_up_command_logging(environment: Mapping[str, str], secrets: Secrets) -> None:
-    """Log what a command's tools and models do in its own process: warnings, unless told otherwise.
+    """Log what a command's tools and models do in its own process: warnings by default.
 
     Args:
         environment: has `CREW_LOG_FORMAT` and `CREW_LOG_LEVEL`.

@@ -1,6 +1,6 @@
 """The shape of tools.yaml.
 
-`common` (the keys of every kind), `approval` (when a person is asked), `python`, `http`, `command`,
+`common` (the keys of every kind), `approval` (when a person decides), `python`, `http`, `command`,
 `openapi`, `mcp`.
 """
 

@@ -1,4 +1,4 @@
-"""When a person is asked before a call of a tool."""
+"""When a call of a tool needs a person's approval."""
 
 from typing import Annotated, Any, Self
 
@@ -52,7 +52,7 @@ Conditions = dict[
 
 
 class ApprovalConfig(Shape):
-    """When a person is asked before a call, and what the person may do."""
+    """When a call needs a person's approval, and what the person may do."""
 
     when: Annotated[
         Annotated[Conditions, Tag("mapping")] | Annotated[list[Conditions], Tag("list")],
@@ -94,7 +94,7 @@ Approval = Annotated[
 
 
 def rule_of(given: ApprovalConfig | bool | None) -> ApprovalRule | None:
-    """Return when a person is asked; None: never, or as the function says."""
+    """Return when calls need approval; None: never, or as the function says."""
     if isinstance(given, ApprovalConfig):
         return given.live()
     return ApprovalRule() if given else None

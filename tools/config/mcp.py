@@ -85,7 +85,7 @@ class McpServer(SeveralTools, Confined, Reached):
     """Whether its tools are those of mcp.lock.json, which `crew tools DIR --lock` writes."""
 
     def approval_of(self, tool: str) -> ApprovalRule | None:
-        """Return when a person is asked before calls of a tool of the server; None: never."""
+        """Return when calls of a tool of the server need approval; None: never."""
         own = self.tools.get(tool)
         given = own.requires_approval if own is not None else None
         return self.approval if given is None else rule_of(given)

@@ -1,4 +1,4 @@
-"""The calls whose handlers run now, and those that have just ended: what may hold up a process."""
+"""The calls with handlers that run now, or have just ended: what may block a process."""
 
 import time
 from collections import deque
@@ -60,11 +60,11 @@ def notified(listener: Callable[[], None]) -> Iterator[None]:
 
 
 def running_calls() -> list[RunningCall]:
-    """Return the calls whose handlers run now."""
+    """Return the calls with handlers that run now."""
     return list(_running)
 
 
 def calls_during(start: float, end: float) -> list[RunningCall]:
-    """Return the calls whose handlers ran for most of the time between two times."""
+    """Return the calls with handlers that ran for most of the time between two times."""
     most = (end - start) / 2
     return [call for call in (*_running, *_ended) if call.seconds_in(start, end) > most]

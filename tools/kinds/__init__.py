@@ -97,7 +97,7 @@ class ToolMaker:
         """List what an MCP server says of its tools now, also of those that its entry leaves out.
 
         Raises:
-            ToolDefinitionError: it cannot be asked.
+            ToolDefinitionError: it cannot be reached.
         """
         plan = ServerPlan.of(name, config, self.folder, self.marks)
         return list_now(self.servers, lease_of(config, plan), keeps=False)

@@ -1,4 +1,4 @@
-"""Models whose JSON schema has the docstrings of their attributes."""
+"""Models with the docstrings of their attributes in their JSON schema."""
 
 import ast
 import inspect
@@ -11,7 +11,7 @@ from pydantic_core import CoreSchema
 
 
 class Described(BaseModel):
-    """A model; its source is read when its schema is asked for.
+    """A model; its source is read when its schema is made.
 
     With `use_attribute_docstrings` pydantic reads it as soon as the class is made: a tenth of the
     time that `crew run` takes to its first event.

@@ -13,7 +13,7 @@ MAX_TYPED_PARTS, MAX_REFERENCES = 500, 8
 class Types:
     """The types that the parts of a schema allow; each part is looked at once.
 
-    Others write schemas: one whose references lead to each other in many ways must cost no more
+    Others write schemas: one with references that lead to each other in many ways costs no more
     than its length.
     """
 

@@ -118,7 +118,7 @@ class MaskedStream:
 
 
 def _has_most(part: str, forms: list[str], is_part: Callable[[str, str], bool]) -> bool:
-    """Return whether a part holds so much of a form that it tells too much of the secret.
+    """Return whether a part holds so much of a form that it reveals too much of the secret.
 
     A short beginning is the same for many secrets.
     """

@@ -54,7 +54,7 @@ async def pauses_become_due(store: RunStore) -> None:
 
 
 async def due(store: RunStore, limit: int = 9, seconds: float = 3600.0) -> list[str]:
-    """Return the runs whose pause is over and that are given to this process."""
+    """Return the runs with a pause that is over, given to this process."""
     return [row.run_id for row in await store.due_pauses(limit, seconds)]
 
 

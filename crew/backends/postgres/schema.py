@@ -29,7 +29,7 @@ async def prepare(url: str, crew: str | None = None) -> SharedTime:
 
     Args:
         url: postgresql://…
-        crew: the name of the crew whose runs are in it; None for a process that only looks.
+        crew: the name of the crew that has its runs in it; None for a process that only looks.
 
     Returns:
         The database's time.

@@ -24,7 +24,7 @@ class Restart(Protocol):
     """Has the log begin anew, between two writes; called from any thread."""
 
     def __call__(self, *, patiently: bool) -> None:
-        """Ask for it; `patiently`: writes wait for it, and `waited` is told what came of that."""
+        """Request it; `patiently`: writes wait for it, and `waited` gets the outcome."""
 
 
 class Checkpoints:

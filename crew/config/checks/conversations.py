@@ -65,7 +65,7 @@ def _check_contexts(files: CrewFiles, crew: CrewConfig) -> Iterator[Problem]:
 def _contexts(
     files: CrewFiles, crew: CrewConfig
 ) -> Iterator[tuple[Document, YamlPath, ContextConfig | None]]:
-    """Yield each context that counts, with its place: the crew's once, and those of agents."""
+    """Yield each context that counts, with its place: the crew's once, and each agent's."""
     own = [files.agents[one] for one in crew.agents if one in files.agents]
     if any(agent.context is None for agent in own):
         key = "context" if crew.context is not None else "conversations"

@@ -64,7 +64,7 @@ def _check_mentioned(
 
 
 def _check_unmentioned(files: CrewFiles, crew: CrewConfig, agent: AgentConfig) -> Iterator[Problem]:
-    """Yield signals that nothing tells the agent of."""
+    """Yield signals that no text names to the agent."""
     if crew.settings.route_hints != "never" or "signals" in variables(agent.system_prompt):
         return
     prompt = normalize(agent.system_prompt)

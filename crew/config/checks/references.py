@@ -108,7 +108,7 @@ def _check_listed(files: CrewFiles, crew: CrewConfig) -> Iterator[Problem]:
 
 
 def _other_id(files: CrewFiles, name: str, agent_id: str) -> Problem:
-    """Return the list names a file whose agent has another id."""
+    """Return the error of a listed file with an agent of another id."""
     document = files.agent_files[agent_id]
     text = f"the agent in this file has the id {agent_id!r}, and {CREW_FILE} lists {name!r}"
     text = f"{text}; write the same name in both"

@@ -190,7 +190,7 @@ def restore_literals(document: Document, literals: Mapping[YamlPath, str]) -> li
 
     Args:
         document: the file.
-        literals: those of the file as it is today.
+        literals: of the file as it is today.
 
     Returns:
         What is in that file no more.

@@ -68,7 +68,7 @@ class Sources:
         return [name for name in names if name.endswith(ENDINGS)]
 
     def to_json(self) -> str:
-        """Return the files as JSON; only for those of a crew without errors, which are UTF-8."""
+        """Return the files as JSON; only for a crew without errors, so that they are UTF-8."""
         texts = {name: content.decode() for name, content in self.files.items()}
         return json.dumps(texts, ensure_ascii=False)
 

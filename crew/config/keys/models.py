@@ -63,7 +63,7 @@ class ChosenModel:
 
     @property
     def place(self) -> YamlPath:
-        """Where the file says whose the model is."""
+        """Where the file names the provider of the model."""
         return (*self.path, "provider" if self.says_provider else "model")
 
 
@@ -109,7 +109,7 @@ def primary_of(agent: AgentConfig, models: Models) -> ChosenModel:
 
 
 def backup_of(agent: AgentConfig, models: Models) -> ChosenModel | None:
-    """Return the model that is asked when that has failed."""
+    """Return the model that is called when that has failed."""
     return None if agent.backup is None else _of(agent.backup, models, ("backup",))
 
 
@@ -125,7 +125,7 @@ def models_of_helper(
 ) -> list[ChosenModel]:
     """Return the model of a helper, and its backup.
 
-    Those of the entry agent, but for what is said.
+    As the entry agent has them, but for its own keys.
     """
     known = primary_of(entry, models)
     said = {key: helpers.said(name, key) for key in ("model", "provider", "provider_url")}

@@ -54,7 +54,7 @@ class Conversation:
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """One run in a conversation: what was asked, what was answered.
+    """One run in a conversation: the query and the answer.
 
     One that is still open has what was said so far, no answer and no end.
     """
@@ -143,10 +143,10 @@ class ConversationLog(Protocol):
         after: tuple[str, str] | None = None,
         text: str | None = None,
     ) -> list[Conversation]:
-        """Return those of an owner, last used first.
+        """Return the conversations of an owner, last used first.
 
         Args:
-            owner: whose.
+            owner: of it.
             limit: so many at most.
             after: (used_at, conversation_id) of the last one of the page before.
             text: is a part of the title or of a query, in whatever case.
@@ -228,7 +228,7 @@ class ConversationLog(Protocol):
         """Delete one with all that is of it: runs, events, receipts, notices, chores.
 
         Args:
-            owner: whose.
+            owner: of it.
             conversation_id: the conversation.
             unused_since: only if it has not been used since then (else "busy").
         """
@@ -239,12 +239,12 @@ class ConversationLog(Protocol):
         ...
 
     async def waiting(self, run_ids: Sequence[str]) -> set[str]:
-        """Return those of some runs that wait for another one of their conversation."""
+        """Return which of some runs wait for another one of their conversation."""
         ...
 
 
 class ChoreLog(Protocol):
-    """Keeps chores; those of runs are written with their end. Methods raise StoreError."""
+    """Keeps chores, which are written with the ends of their runs. Methods raise StoreError."""
 
     async def take(self, now: str, until: str, limit: int) -> list[Chore]:
         """Take chores that are due, earliest first.

@@ -65,7 +65,7 @@ class GrantLog(Protocol):
     """Keeps grants. Methods raise StoreError."""
 
     async def add(self, grants: Sequence[Grant]) -> None:
-        """Keep some; one whose id is there already stays as it is."""
+        """Keep some; one with an id that is there already stays as it is."""
         ...
 
     async def find(self, now: str, definitions: Sequence[str] | None = None) -> list[Grant]:

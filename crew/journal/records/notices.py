@@ -1,4 +1,4 @@
-"""Notices: what is told outside of the crew, such as that a run waits; kept until it is told."""
+"""Notices: messages to channels, such as that a run waits; kept until they are sent."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
@@ -17,13 +17,13 @@ MakeNotices = Callable[[Event, RunRow, int, str], Sequence[Notice]]
 
 
 class Outbox(Protocol):
-    """Keeps notices until they are sent; those of runs are written with their events.
+    """Keeps notices until they are sent; a run's are written with its events.
 
     Methods raise StoreError.
     """
 
     async def add(self, notices: Sequence[Notice]) -> None:
-        """Keep some that belong to no run; one whose id is there already stays as it is."""
+        """Keep some that belong to no run; one with an id that is there already stays as it is."""
         ...
 
     async def take(
@@ -56,10 +56,10 @@ def make_no_notices(event: Event, row: RunRow, seq: int, at: str) -> Sequence[No
 def notices_of(
     channels: Mapping[str, Sequence[NoticeKind]], event: Event, row: RunRow, seq: int, at: str
 ) -> Sequence[Notice]:
-    """Return what is told of an event.
+    """Return the notices of an event.
 
     Args:
-        channels: what each of them wants to be told.
+        channels: the kinds of notices that each of them wants.
         event: that changes the run's row.
         row: as it is then.
         seq: the event's number.
@@ -98,13 +98,13 @@ def missed_of(
     at: str,
     text: str,
 ) -> Sequence[Notice]:
-    """Return what is told of a schedule that has started no run.
+    """Return the notices of a schedule that has started no run.
 
     Args:
-        channels: what each of them wants to be told.
-        crew: whose schedule.
+        channels: the kinds of notices that each of them wants.
+        crew: of the schedule.
         name: of the schedule.
-        query: what would have been asked.
+        query: of the run that was not started.
         at: the time at which it was due.
         text: why there is no run.
     """

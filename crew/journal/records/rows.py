@@ -148,7 +148,7 @@ class IdempotencyRecord:
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """What one channel is told of one event, or of a schedule. Times are RFC 3339, UTC."""
+    """A message to one channel of one event, or of a schedule. Times are RFC 3339, UTC."""
 
     # RUN_ID:SEQ:CHANNEL, or schedule:NAME:TIME:CHANNEL; the same each time it is sent
     id: str

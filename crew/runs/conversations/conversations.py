@@ -34,7 +34,7 @@ PAGE = 200
 
 
 class Conversations:
-    """Those of a store; `user_id` "" is for those of no person."""
+    """The conversations of a store; `user_id` "": of no person."""
 
     def __init__(self, store: RunStore, canceller: RunCanceller, reader: RunReader) -> None:
         self.store, self._canceller, self._reader = store, canceller, reader
@@ -134,7 +134,7 @@ class Conversations:
         """Delete one, with its runs and all that is kept of them.
 
         Args:
-            user_id: whose.
+            user_id: of the user.
             conversation_id: the conversation.
             request_id: published where a run is ended.
             cancels: end the runs that are at work or wait first.

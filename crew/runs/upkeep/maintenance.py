@@ -45,7 +45,7 @@ class Retention:
 
 
 class Maintenance:
-    """Rounds of all that time asks for; a store that fails is asked again in the next round."""
+    """Rounds of work that is due by time; a store that fails is tried again in the next round."""
 
     def __init__(self, runs: Runs, retention: Retention, storage: Storage | None = None) -> None:
         """`storage`: shows others the size of the store."""
@@ -120,7 +120,7 @@ async def recover_left(runs: Runs) -> None:
 
 
 async def apply_cancellations(runs: Runs) -> None:
-    """End the runs of this process that others asked to end, until this is cancelled.
+    """End the runs of this process that others request to end, until this is cancelled.
 
     For a process without Maintenance.
     """

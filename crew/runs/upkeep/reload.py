@@ -55,7 +55,7 @@ class Reloader:
         """Read the files; returns whether new runs get something else now.
 
         Args:
-            why: what asked for it, for the log.
+            why: the cause, for the log.
 
         Raises:
             ConfigurationError: they have errors; the crew stays as it is.

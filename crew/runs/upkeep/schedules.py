@@ -34,7 +34,7 @@ class Scheduler:
     """Of one process; several share the work."""
 
     def __init__(self, runs: Runs, count: Count) -> None:
-        """Start runs of the schedules that the crew has now; `count` is told what came of them."""
+        """Start runs of the schedules that the crew has now; `count` gets the outcomes."""
         self.runs, self.count = runs, count
         self.clock, self.store = runs.crew.clock, runs.store
         self._crew: Crew | None = None
@@ -145,7 +145,7 @@ class Scheduler:
     async def _miss(
         self, crew: Crew, name: str, state: ScheduleState, version: int, times: Sequence[datetime]
     ) -> bool:
-        """Go on to a state, and tell that there is no run of these times."""
+        """Go on to a state, with notices that there is no run of these times."""
         due = rfc3339(times[-1])
         text = (
             f"schedule {name} has started no run for {due}: within {LATE.total_seconds():g} "

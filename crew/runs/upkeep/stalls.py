@@ -24,7 +24,7 @@ def run_of(call: RunningCall) -> str:
 
 
 def calls_at_work() -> list[tuple[str, str]]:
-    """Return the calls whose handlers run now: each as the run's id and the tool."""
+    """Return the calls with handlers that run now: each as the run's id and the tool."""
     return [(run_of(call), call.tool) for call in running_calls()]
 
 

@@ -1,4 +1,4 @@
-"""How large a store may become: told before, and then the oldest is deleted."""
+"""How large a store may become: a warning first, and then the oldest is deleted."""
 
 import logging
 import math
@@ -39,7 +39,7 @@ class Storage:
         )
 
     async def keep_within(self, runs: Runs) -> bool:
-        """Measure, tell what there is to tell, and delete the oldest if it is too much.
+        """Measure, warn, and delete the oldest if it is too much.
 
         Runs that are at work or paused stay, and who did what. Raises StoreError.
 

@@ -1,4 +1,4 @@
-"""Whether channels can be told: `crew notify`."""
+"""Whether channels can be reached: `crew notify`."""
 
 import asyncio
 import os
@@ -50,7 +50,7 @@ def notify(
 async def _tell(
     crew: Crew, channels: dict[str, ChannelConfig], link: str | None
 ) -> dict[str, NotDelivered | None]:
-    """Return why each was not told; None where it was."""
+    """Return why each was not reached; None where it was."""
     now = crew.clock.now()
 
     async with delivery(crew.clock, link) as telling:

@@ -1,4 +1,4 @@
-"""A copy of a crew whose secrets are planted ones, and whose models are the hostile one."""
+"""A copy of a crew with planted secrets, and with the hostile model."""
 
 import os
 import shutil
@@ -41,7 +41,7 @@ def plant_environment(folder: Path, plant: Plant) -> dict[str, str]:
     """Return this process's environment, with planted values under all names that may be secrets.
 
     Args:
-        folder: of a crew, whose files name further ones.
+        folder: of a crew; its files name further ones.
         plant: gets them.
     """
     environment = {name: value for name, value in os.environ.items() if name not in VARIABLES}
@@ -64,7 +64,7 @@ def copy_crew(folder: Path, target: Path) -> None:
 
 
 def redirect(folder: Path, port: int, plant: Plant) -> None:
-    """Change a copy of a crew: its agents and channels ask and tell a port of this machine.
+    """Change a copy of a crew: its agents and channels use a port of this machine.
 
     Nothing is started but by who asks: it has no schedules, and no MCP servers.
     """
@@ -102,7 +102,7 @@ def redirect(folder: Path, port: int, plant: Plant) -> None:
 
 
 def _mcp_names(folder: Path) -> tuple[str, ...]:
-    """Return the names of entries that are MCP servers, which begin those of their tools."""
+    """Return the names of entries that are MCP servers; their tools' names begin with them."""
     found = []
     for stem in ("crew", "tools"):
         for ending in ENDINGS:

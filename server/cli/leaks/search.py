@@ -1,6 +1,6 @@
 """Finds planted values in what a program has written, also URL-encoded or within base64.
 
-Written without `tools.text.secrets`, whose work it checks.
+Written without `tools.text.secrets`, which it checks.
 """
 
 import base64

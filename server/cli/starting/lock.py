@@ -26,7 +26,7 @@ def write_lock(folder: Path) -> None:
 
     Raises:
         ConfigurationError: the crew has errors.
-        typer.Exit: a server cannot be asked, or there is none.
+        typer.Exit: a server cannot be reached, or there is none.
     """
     recipe = Recipe()
     sources = read_sources(folder)

@@ -1,4 +1,4 @@
-"""What a caller may do: scopes, and whose runs are there for it."""
+"""What a caller may do: scopes, and the runs that are there for it."""
 
 import re
 from collections.abc import Awaitable, Callable

@@ -29,7 +29,7 @@ CURSOR = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,6})?Z)~([A-Za-z0-
 
 
 async def list_conversations(request: Request) -> Response:
-    """Answer GET /api/crew/conversations: those of a user, last used first.
+    """Answer GET /api/crew/conversations: a user's, last used first.
 
     Takes `user_id`, `limit` (50), `after` (the `next` of the page before) and `q` (a part of the
     title or of a query).

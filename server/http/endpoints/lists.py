@@ -74,7 +74,7 @@ async def _page(
 
 
 def _filter(request: Request, given: Mapping[str, str]) -> RunFilter:
-    """Return which runs are asked for, of those that the caller may see."""
+    """Return which runs are wanted, of the ones that the caller may see."""
     status: RunStatus | None = _one_of(given, "status", get_args(RunStatus))
     source: SourceKind | None = _one_of(given, "source", get_args(SourceKind))
     text = given.get("text")

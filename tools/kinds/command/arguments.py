@@ -42,7 +42,7 @@ def _is_program(path: str) -> bool:
 
 
 def fill_argv(config: CommandTool, program: str, arguments: Arguments) -> list[str]:
-    """Fill the program and its arguments; an item whose argument is absent is left out.
+    """Fill the program and its arguments; an item with an absent argument is left out.
 
     Raises:
         ArgumentsError: an argument cannot be one of a program.

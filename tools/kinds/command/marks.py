@@ -83,7 +83,7 @@ def end_orphans(folder: Path) -> int:
 
 
 def end_marked(is_meant: Callable[[str], bool]) -> int:
-    """Kill the processes whose mark is meant; how many there were."""
+    """Kill the processes with the mark; return how many there were."""
     killed = 0
     for pid, mark in _marked():
         if is_meant(mark):

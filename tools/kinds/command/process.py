@@ -168,7 +168,7 @@ class Running:
             await asyncio.gather(*self._readers, return_exceptions=True)
 
     async def _stop(self) -> None:
-        """End it: it is asked to, and killed with all of its session."""
+        """End it: by a signal first, then killed with all of its session."""
         try:
             self._signal(signal.SIGTERM)
             with suppress(TimeoutError):

@@ -38,7 +38,7 @@ def in_path(name: str, value: Any) -> str:
 
 
 def require_segments(path: str) -> None:
-    """Check a filled path, whose segments may have been put together; raises ArgumentsError."""
+    """Check a filled path with segments that may have been put together; raises ArgumentsError."""
     if any(part in (".", "..") for part in path.split("/")):
         raise ArgumentsError("the arguments make a '.' or '..' segment of the path")
 
@@ -61,7 +61,7 @@ def _in_body(name: str, value: Any) -> str:
 
 
 def pairs(mapping: dict[str, Any], arguments: Arguments) -> Iterator[tuple[str, str]]:
-    """Yield the pairs of a query or a form, encoded; a pair whose argument is absent is left out.
+    """Yield the pairs of a query or a form, encoded; a pair with an absent argument is left out.
 
     Raises:
         ArgumentsError: an argument cannot stand there.

@@ -68,7 +68,7 @@ class _Asking:
     async def __call__(
         self, context: ClientRequestContext, params: ElicitRequestParams
     ) -> ElicitResult:
-        """Decline, and tell people."""
+        """Decline, with a warning."""
         for call in self.contexts:
             text = f"the MCP server asked its user, and was told no: {params.message}"
             call.warn("elicitation_declined", text)
@@ -190,7 +190,7 @@ async def connected(plan: ServerPlan, on_end: Callable[[str], None]) -> AsyncIte
 
     Args:
         plan: the server.
-        on_end: is told when the server ends by itself, and why.
+        on_end: called when the server ends by itself, with the reason.
 
     Raises:
         ServerError: it cannot be used.

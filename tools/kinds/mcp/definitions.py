@@ -47,7 +47,7 @@ class Definition:
 def chosen(
     definitions: Iterable[Definition], allow: Iterable[str], deny: Iterable[str]
 ) -> list[Definition]:
-    """Return those whose names match one glob of `allow`, and none of `deny`."""
+    """Return the tools with names that match one glob of `allow`, and none of `deny`."""
     return [
         one
         for one in definitions

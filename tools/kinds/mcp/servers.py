@@ -1,4 +1,4 @@
-"""One supervisor for each MCP server: it connects, starts it anew, and tells how it is.
+"""One supervisor for each MCP server: it connects, starts it anew, and reports its state.
 
 All of it is in the event loop of `loop`, but for what says so.
 """
@@ -79,7 +79,7 @@ class SharedServer:
         """List the tools as they are now; the server is started unless it is up.
 
         Raises:
-            ConnectionError: it cannot be asked.
+            ConnectionError: it cannot be reached.
         """
         if self._link is not None:
             seconds = self.plan.startup_seconds
@@ -124,7 +124,7 @@ class SharedServer:
     def _require_same(
         self, known: Definition, now: Definition | None, context: ToolContext
     ) -> None:
-        """Refuse a tool that is another one than people and models were told of."""
+        """Refuse a tool that is another one than people and models know."""
         if now is not None and now.digest == known.digest:
             return
         what = "is gone from" if now is None else "is described otherwise by"
@@ -261,7 +261,7 @@ class Servers:
             keeps: it goes on for a while, for a first call.
 
         Raises:
-            ConnectionError: it cannot be asked.
+            ConnectionError: it cannot be reached.
         """
         return SERVER_LOOP.submit(self._list_tools(lease, keeps=keeps)).result()
 

@@ -42,7 +42,7 @@ async def program(
     Args:
         plan: how it is started.
         max_line_bytes: after a longer message it is ended.
-        on_end: is told when it ends by itself, and why.
+        on_end: called when it ends by itself, with the reason.
 
     Raises:
         OSError: it cannot be started.

@@ -40,7 +40,7 @@ def list_now(servers: Servers, lease: Lease, *, keeps: bool) -> list[Definition]
     """List what a server says of its tools now. See `Servers.list_tools`.
 
     Raises:
-        ToolDefinitionError: it cannot be asked.
+        ToolDefinitionError: it cannot be reached.
     """
     plan = lease.plan
     try:

@@ -1,4 +1,4 @@
-"""A tool whose function runs in processes of its own, started when needed and kept."""
+"""A tool with a function that runs in processes of its own, started when needed and kept."""
 
 import asyncio
 from dataclasses import replace

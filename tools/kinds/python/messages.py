@@ -1,4 +1,4 @@
-"""What an isolated tool's process is told, and what it answers: JSON with its length before it."""
+"""The messages to an isolated tool's process, and its answers: JSON, the length before it."""
 
 import json
 import struct

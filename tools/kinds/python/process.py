@@ -57,7 +57,7 @@ class IsolatedProcess:
         """Return the reply.
 
         Args:
-            message: what it is asked.
+            message: for it.
             context: gets the progress of the call, and gives it secrets.
 
         Raises:

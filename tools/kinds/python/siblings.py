@@ -1,8 +1,8 @@
 """What a tool file may import beside itself: `from . import helpers`, of its own folder.
 
-No folder is added to `sys.path`. A folder's files are one package, whose name follows from what is
-in them: when one is changed, the next load of a crew gets all of them anew, and runs that go on
-with an earlier revision keep theirs.
+No folder is added to `sys.path`. A folder's files are one package, with a name that follows from
+what is in them: when one is changed, the next load of a crew gets all of them anew, and runs that
+go on with an earlier revision keep theirs.
 """
 
 import hashlib
@@ -66,7 +66,7 @@ class _Finder(MetaPathFinder):
 
 
 class _Loader(Loader):
-    """Runs what was in a file when its package was made, also where that is asked for later."""
+    """Runs what was in a file when its package was made, also where that is needed later."""
 
     def __init__(self, file: Path, content: bytes) -> None:
         self._file, self._content = file, content

@@ -29,7 +29,7 @@ ListCalls = Callable[[], list[tuple[str, str]]]
 
 @dataclass(frozen=True, slots=True)
 class HeartbeatSettings:
-    """What the process is told first."""
+    """The first message to the process."""
 
     # as asyncpg takes them
     url: str
@@ -56,7 +56,7 @@ class HeartbeatProcess:
         self.process, self.calls = process, calls
 
     async def tell(self, worker_id: Callable[[], int]) -> None:
-        """Tell it that this process is not held up, until that one ends."""
+        """Report that this process is not blocked, until that one ends."""
         assert self.process.stdin is not None, "it is a pipe"
         with contextlib.suppress(ConnectionError), notified(lambda: self._write(worker_id())):
             while True:

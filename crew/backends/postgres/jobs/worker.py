@@ -230,7 +230,7 @@ class Worker:
             await self._queue_runs_without_job()
 
     async def _own_abandoned_jobs(self) -> list[Job]:
-        """Return jobs given to this worker whose answer was lost, or that could not be ended."""
+        """Return jobs of this worker with an answer that was lost, or that could not be ended."""
         async with self._fetching:
             status = Status.DOING.value
             own = await self.manager.list_jobs_async(worker_id=self._id, status=status)
