@@ -52,9 +52,12 @@ class MemoryChores:
         self._chores = {key: one for key, one in self._chores.items() if key[1:] != place}
         self._again = {key for key in self._again if key[1:] != place}
 
-    async def take(self, now: str, until: str, limit: int) -> list[Chore]:
+    async def take(
+        self, now: str, until: str, limit: int, kinds: Sequence[ChoreKind]
+    ) -> list[Chore]:
         """See ChoreLog."""
-        due = sorted((one.due_at, key) for key, one in self._chores.items() if one.due_at <= now)
+        wanted = [(key, one) for key, one in self._chores.items() if one.kind in kinds]
+        due = sorted((one.due_at, key) for key, one in wanted if one.due_at <= now)
         for _, key in due[:limit]:
             one = self._chores[key]
             self._chores[key] = replace(one, due_at=until, attempts=one.attempts + 1)

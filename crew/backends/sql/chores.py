@@ -11,10 +11,10 @@ INSERT INTO crew_chores (kind, owner, key, due_at) VALUES ($1, $2, $3, $4)
 ON CONFLICT (kind, owner, key) DO UPDATE SET again = crew_chores.attempts > 0,
     due_at = CASE WHEN crew_chores.attempts = 0 THEN excluded.due_at ELSE crew_chores.due_at END
 """)
-IS_DUE = sql("SELECT 1 FROM crew_chores WHERE due_at <= $1 LIMIT 1")
+IS_DUE = sql("SELECT 1 FROM crew_chores WHERE due_at <= $1 AND kind = ANY($2) LIMIT 1")
 TAKE = sql("""
 UPDATE crew_chores SET due_at = $1, attempts = attempts + 1 WHERE (kind, owner, key) IN (
-    SELECT kind, owner, key FROM crew_chores WHERE due_at <= $2
+    SELECT kind, owner, key FROM crew_chores WHERE due_at <= $2 AND kind = ANY($4)
     ORDER BY due_at LIMIT $3 FOR UPDATE SKIP LOCKED
 ) RETURNING kind, owner, key, due_at, attempts
 """)
@@ -40,12 +40,14 @@ class SqlChores:
     def __init__(self, database: SqlDatabase) -> None:
         self._database = database
 
-    async def take(self, now: str, until: str, limit: int) -> list[Chore]:
+    async def take(
+        self, now: str, until: str, limit: int, kinds: Sequence[ChoreKind]
+    ) -> list[Chore]:
         """See ChoreLog."""
         # a look first: most of the time nothing is due, and a write waits for the disk
-        if not await self._database.fetch(IS_DUE, now):
+        if not await self._database.fetch(IS_DUE, now, list(kinds)):
             return []
-        found = await self._database.fetch(TAKE, until, now, limit, writes=True)
+        found = await self._database.fetch(TAKE, until, now, limit, list(kinds), writes=True)
         return [Chore(*one) for one in found]
 
     async def postpone(self, chore: Chore, until: str) -> None:

@@ -114,7 +114,7 @@ class Summary:
 
 @dataclass(frozen=True, slots=True)
 class Chore:
-    """Work after a run that needs a model; of the same kind and key only one waits."""
+    """Work after a run; of the same kind and key only one waits."""
 
     kind: ChoreKind
     owner: str
@@ -246,8 +246,10 @@ class ConversationLog(Protocol):
 class ChoreLog(Protocol):
     """Keeps chores, which are written with the ends of their runs. Methods raise StoreError."""
 
-    async def take(self, now: str, until: str, limit: int) -> list[Chore]:
-        """Take chores that are due, earliest first.
+    async def take(
+        self, now: str, until: str, limit: int, kinds: Sequence[ChoreKind]
+    ) -> list[Chore]:
+        """Take chores of some kinds that are due, earliest first.
 
         Due again at `until`, unless they are finished.
         """

@@ -1,4 +1,4 @@
 """Conversations: `conversations` (begun, named, deleted), `exchanges` (runs of conversations).
 
-`chores` (what helpers do after runs).
+`chores` (work after runs), with its `chore_kinds`: `helper_chores` (titles and summaries).
 """

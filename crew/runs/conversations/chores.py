@@ -1,4 +1,4 @@
-"""Chores: what a helper does after runs, such as titles and summaries of conversations.
+"""Chores: work after runs, such as titles and summaries of conversations.
 
 They are rows of the store, written with the end of the run that makes them necessary. No run waits
 for one; a process that ends leaves its chores to the next.
@@ -7,30 +7,15 @@ for one; a process that ends leaves its chores to the next.
 import asyncio
 import contextlib
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Annotated
 
-from pydantic import BaseModel, Field
-
-from agents.context.blocks import as_data, cut_to
-from agents.context.plan import SummaryBlock
 from agents.errors import ModelError
-from agents.events import ModelCalled
-from agents.helper import Helper
-from agents.model import EmitModelEvent, ModelEvent, RequestEnded
-from crew.engine.endings import summary_block
 from crew.journal.errors import StoreError
-from crew.journal.records.conversations import (
-    Chore,
-    Conversation,
-    Exchange,
-    Fact,
-    Summary,
-)
-from crew.journal.said import proves
-from crew.runs.conversations.conversations import one_line
+from crew.journal.records.conversations import Chore
+from crew.runs.conversations.chore_kinds import ChoreWork
+from crew.runs.conversations.helper_chores import CountFacts, HelperChores
 from crew.runs.runs import Runs
 from tools.clock import rfc3339
 
@@ -40,40 +25,11 @@ LOOK_SECONDS = 1.0
 MAX_ATTEMPTS = 3
 # before the second attempt; times four before each further one
 FIRST_WAIT_SECONDS = 10.0
-# a chore whose process has ended is taken again so long after its helper's time is over
+# a chore that lost its process is taken again so long after its time is over
 LEASE_SECONDS = 60.0
-# of one exchange, as a helper is shown it
-MAX_EXCHANGE_TOKENS = 1500
-# exchanges in one request, and those that a title is made of
-MAX_AT_ONCE, MAX_TITLED = 25, 6
-# facts that a summary keeps: the newest ones
-MAX_FACTS = 200
 
 # gets the kind, the outcome (done, skipped, stale, retried or failed) and the seconds
 CountChore = Callable[[str, str, float], None]
-# gets the outcome (kept or dropped), and how many
-CountFacts = Callable[[str, int], None]
-
-
-class TitleAnswer(BaseModel):
-    """What helper `title` answers."""
-
-    title: Annotated[str, Field(min_length=1)]
-
-
-class FactAnswer(BaseModel):
-    """A fact, and where it was said."""
-
-    text: Annotated[str, Field(min_length=1)]
-    quote: str
-    exchange: int
-
-
-class SummaryAnswer(BaseModel):
-    """What helper `summary` answers."""
-
-    summary: str
-    facts: list[FactAnswer] = []
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,39 +41,66 @@ class Counts:
 
 
 class Chores:
-    """Does the chores of a store."""
+    """Does the chores of a store, each kind in its lane."""
 
     def __init__(self, runs: Runs, counts: Counts = Counts()) -> None:  # frozen
         self.runs, self.store, self.counts = runs, runs.store, counts
         self.clock = runs.crew.clock
+        self.works = {one.kind: one for one in HelperChores(runs, counts.facts).works}
+        self.lanes = sorted({one.lane for one in self.works.values()})
 
     async def run(self) -> None:
         """Do what is due, until this is cancelled or the process drains."""
-        while not self.runs.draining:
-            await self.drain()
-            await self.clock.sleep(LOOK_SECONDS)
+        await asyncio.gather(*(self._run_lane(lane) for lane in self.lanes))
 
     async def drain(self) -> None:
         """Do what is due now, and no more."""
-        if not self.runs.crew.helpers:
-            # what waits is for a crew that has some
-            return
-        # maintenance tells of a store that fails
-        with contextlib.suppress(StoreError):
-            while await self._round():
-                continue
+        await asyncio.gather(*(self._drain_lane(lane) for lane in self.lanes))
 
-    async def _round(self) -> int:
-        """Do some of what is due; how many chores that was."""
-        at_once = self.runs.crew.config.helpers.at_once
-        seconds = [helper.timeout_seconds for helper in self.runs.crew.helpers.values()]
-        # a wrong answer is asked for once more
-        lease = 2 * max(seconds, default=0.0) + LEASE_SECONDS
+    async def _run_lane(self, lane: str) -> None:
+        while not self.runs.draining:
+            await self._drain_lane(lane)
+            await self.clock.sleep(LOOK_SECONDS)
+
+    async def _drain_lane(self, lane: str) -> None:
+        """Do what is due in a lane; a chore that takes long leaves the other places to others."""
+        doing: set[asyncio.Task[None]] = set()
+        try:
+            while True:
+                # maintenance warns of a store that fails
+                with contextlib.suppress(StoreError):
+                    doing |= await self._begin_some(lane, len(doing))
+                if not doing:
+                    return
+                ended, doing = await asyncio.wait(doing, return_when=asyncio.FIRST_COMPLETED)
+                for task in ended:
+                    task.result()
+        finally:
+            for task in doing:
+                task.cancel()
+            await asyncio.gather(*doing, return_exceptions=True)
+
+    async def _begin_some(self, lane: str, doing: int) -> set["asyncio.Task[None]"]:
+        """Take and begin chores of a lane, as far as it has places."""
+        helpers = self.runs.crew.helpers
+        works = [one for one in self.works.values() if one.lane == lane]
+        # what waits for a helper is for a crew that has it
+        works = [one for one in works if helpers or not one.needs_helper]
+        room = self.runs.crew.config.helpers.at_once - doing
+        if not works or room <= 0:
+            return set()
+        lease = max(self._seconds(one) for one in works) + LEASE_SECONDS
         now = self.store.now()
         until = rfc3339(now + timedelta(seconds=lease))
-        taken = await self.store.chores.take(rfc3339(now), until, at_once)
-        await asyncio.gather(*(self._do(chore) for chore in taken))
-        return len(taken)
+        kinds = [one.kind for one in works]
+        taken = await self.store.chores.take(rfc3339(now), until, room, kinds)
+        return {asyncio.create_task(self._do(chore)) for chore in taken}
+
+    def _seconds(self, work: ChoreWork) -> float:
+        """Return how long a chore of a kind may take."""
+        helper = self.runs.crew.helpers.get(work.kind)
+        # a wrong answer is requested once more
+        return work.seconds if helper is None else 2 * helper.timeout_seconds
 
     async def _do(self, chore: Chore) -> None:
         started = self.clock.monotonic()
@@ -126,7 +109,7 @@ class Chores:
 
     async def _outcome(self, chore: Chore) -> str:
         try:
-            outcome = await self._try(chore)
+            outcome = await self.works[chore.kind].do(chore)
         except (ModelError, StoreError) as error:
             return await self._fail(chore, str(error))
         except Exception:
@@ -147,114 +130,3 @@ class Chores:
             wait = timedelta(seconds=FIRST_WAIT_SECONDS * 4 ** (chore.attempts - 1))
             await self.store.chores.postpone(chore, rfc3339(self.store.now() + wait))
         return "retried"
-
-    async def _try(self, chore: Chore) -> str:
-        crew = self.runs.crew
-        helper, block = crew.helpers.get(chore.kind), summary_block(crew)
-        known = await self.store.conversations.get(chore.owner, chore.key)
-        if helper is None or known is None:
-            return "skipped"
-        if chore.kind == "title":
-            return await self._name(known, helper)
-        return await self._summarise(known, helper, block) if block is not None else "skipped"
-
-    async def _name(self, known: Conversation, helper: Helper) -> str:
-        if known.titled_by == "person":
-            return "skipped"
-        place = (known.owner, known.conversation_id)
-        exchanges = await self.store.conversations.shown(*place, 0, MAX_TITLED, transcripts=False)
-        answer = await helper.ask(_as_text(exchanges, helper), TitleAnswer, self._tell(helper))
-        title = one_line(self.runs.crew.secrets.mask(answer.title))
-        if not title:
-            raise ModelError("unreadable", "the title is empty")
-        is_set = await self.store.conversations.set_title(*place, title, "helper", known.created_at)
-        return "done" if is_set else "stale"
-
-    async def _summarise(self, known: Conversation, helper: Helper, block: SummaryBlock) -> str:
-        """Bring the summary closer to the newest exchanges but `keep`; "more": not all the way."""
-        place, through = (known.owner, known.conversation_id), known.shown - block.keep
-        if through - known.summarised < block.every:
-            return "skipped"
-        until = min(through, known.summarised + max(MAX_AT_ONCE, block.every))
-        summary = await self._next_summary(known, helper, until)
-        made = await self.store.conversations.add_summary(*place, summary, known.created_at)
-        if not made:
-            # another process was first, or it was deleted meanwhile
-            return "stale"
-        return "more" if through - until >= block.every else "done"
-
-    async def _next_summary(self, known: Conversation, helper: Helper, through: int) -> Summary:
-        place = (known.owner, known.conversation_id)
-        last = await self.store.conversations.summary(*place)
-        new = await self.store.conversations.shown(
-            *place, known.summarised, through, transcripts=False
-        )
-        text = _as_text(new, helper)
-        if last is not None:
-            text = f"{as_data('summary', last.text_with_facts)}\n\n{text}"
-        answer = await helper.ask(text, SummaryAnswer, self._tell(helper))
-        facts = last.facts if last is not None else ()
-        kept = await self._kept(known, answer.facts, facts, new)
-        mask = self.runs.crew.secrets.mask
-        return Summary(
-            known.summary_version + 1,
-            through,
-            mask(answer.summary),
-            tuple([*facts, *kept][-MAX_FACTS:]),
-            rfc3339(self.store.now()),
-        )
-
-    async def _kept(
-        self,
-        known: Conversation,
-        given: Sequence[FactAnswer],
-        old: Sequence[Fact],
-        new: Sequence[Exchange],
-    ) -> list[Fact]:
-        """Return the facts that are new and were said: the quote of each proves it."""
-        exchanges = {one.number: one for one in new}
-        texts = {one.text.casefold() for one in old}
-        kept: list[Fact] = []
-        mask, dropped = self.runs.crew.secrets.mask, 0
-        for one in given:
-            if one.text.casefold() in texts:
-                continue
-            if one.exchange not in exchanges and 0 < one.exchange <= known.started:
-                place = (known.owner, known.conversation_id)
-                earlier = await self.store.conversations.exchanges(*place, one.exchange - 1, 1)
-                exchanges |= {found.number: found for found in earlier}
-            said = exchanges.get(one.exchange)
-            if said is None or not proves(one.quote, said.words_of_person):
-                dropped += 1
-                continue
-            texts.add(one.text.casefold())
-            kept.append(Fact(mask(one.text), mask(one.quote), one.exchange))
-        self.counts.facts("kept", len(kept))
-        self.counts.facts("dropped", dropped)
-        return kept
-
-    def _tell(self, helper: Helper) -> EmitModelEvent:
-        """Return what gives a helper's requests to the counters."""
-
-        async def tell(event: ModelEvent) -> None:
-            if isinstance(event, RequestEnded):
-                called = ModelCalled(helper.agent_id, helper.agent_id, event)
-                for listener in self.runs.listeners:
-                    listener("", called)
-
-        return tell
-
-
-def _as_text(exchanges: Sequence[Exchange], helper: Helper) -> str:
-    parts = []
-    for one in exchanges:
-        said = [f"{part.agent or 'user'}: {part.text}" for part in one.said]
-        lines = [
-            f"Exchange {one.number}",
-            f"user: {one.query}",
-            *said,
-            f"{one.agent}: {one.answer}",
-        ]
-        parts.append("\n".join(lines))
-    short = [cut_to(part, MAX_EXCHANGE_TOKENS, helper.tokenizer) for part in parts]
-    return as_data("exchanges", "\n\n".join(short))

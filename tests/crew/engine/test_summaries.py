@@ -131,3 +131,27 @@ async def test_a_chore_is_given_up_after_three_attempts(tmp_path: Path, caplog: 
         assert outcomes == ["retried", "retried", "failed"]
         assert await runs.store.chores.counts() == {}
     assert "was given up after 3 attempts" in caplog.text
+
+
+async def test_a_slow_chore_leaves_its_other_places_to_others(tmp_path: Path):
+    """Two are done at a time; what comes behind a slow one does not wait for it."""
+    title = json.dumps({"title": "A title"})
+    rules = [
+        {"helper": "title", "hears": "slow words", "say": title, "delay_seconds": 20},
+        {"helper": "title", "say": title},
+        {"say": "ok"},
+    ]
+    folder = write_crew(
+        tmp_path, {"a": {"is_terminal": True}}, rules, conversations={"title_after": 1}
+    )
+    clock, seconds = VirtualClock(), list[float]()
+    crew = Recipe(clock=clock).load(read_sources(folder))
+    async with Runs(crew, MemoryStore(clock)) as runs:
+        moving = asyncio.create_task(clock.run())
+        for number, text in enumerate(["slow words", "x", "y", "z"]):
+            run = await runs.start(Query(text, conversation_id=f"c{number}"))
+            await run.outcome()
+        await Chores(runs, Counts(lambda kind, outcome, took: seconds.append(took))).drain()
+        moving.cancel()
+        assert await runs.store.chores.counts() == {}
+    assert [round(one) for one in seconds] == [0, 0, 0, 20]

@@ -1,0 +1,184 @@
+"""Chores that a helper does: titles and summaries of conversations."""
+
+from collections.abc import Callable, Sequence
+from typing import Annotated
+
+from pydantic import BaseModel, Field
+
+from agents.context.blocks import as_data, cut_to
+from agents.context.plan import SummaryBlock
+from agents.errors import ModelError
+from agents.events import ModelCalled
+from agents.helper import Helper
+from agents.model import EmitModelEvent, ModelEvent, RequestEnded
+from crew.engine.endings import summary_block
+from crew.journal.records.conversations import Chore, Conversation, Exchange, Fact, Summary
+from crew.journal.said import proves
+from crew.runs.conversations.chore_kinds import ChoreWork
+from crew.runs.conversations.conversations import one_line
+from crew.runs.runs import Runs
+from tools.clock import rfc3339
+
+# all that call models
+LANE = "helpers"
+# of one exchange, as a helper is shown it
+MAX_EXCHANGE_TOKENS = 1500
+# exchanges in one request, and those that a title is made of
+MAX_AT_ONCE, MAX_TITLED = 25, 6
+# facts that a summary keeps: the newest ones
+MAX_FACTS = 200
+
+# gets the outcome (kept or dropped), and how many
+CountFacts = Callable[[str, int], None]
+
+
+class TitleAnswer(BaseModel):
+    """What helper `title` answers."""
+
+    title: Annotated[str, Field(min_length=1)]
+
+
+class FactAnswer(BaseModel):
+    """A fact, and where it was said."""
+
+    text: Annotated[str, Field(min_length=1)]
+    quote: str
+    exchange: int
+
+
+class SummaryAnswer(BaseModel):
+    """What helper `summary` answers."""
+
+    summary: str
+    facts: list[FactAnswer] = []
+
+
+class HelperChores:
+    """Does the chores of a crew's helpers."""
+
+    def __init__(self, runs: Runs, count_facts: CountFacts) -> None:
+        """`count_facts`: gets what becomes of the facts of summaries."""
+        self.runs, self.store, self._count_facts = runs, runs.store, count_facts
+
+    @property
+    def works(self) -> tuple[ChoreWork, ...]:
+        """The kinds of chores that helpers do."""
+        return (
+            ChoreWork("title", LANE, self._title, needs_helper=True),
+            ChoreWork("summary", LANE, self._summary, needs_helper=True),
+        )
+
+    async def _title(self, chore: Chore) -> str:
+        helper = self.runs.crew.helpers.get(chore.kind)
+        known = await self.store.conversations.get(chore.owner, chore.key)
+        if helper is None or known is None:
+            return "skipped"
+        return await self._name(known, helper)
+
+    async def _summary(self, chore: Chore) -> str:
+        helper, block = self.runs.crew.helpers.get(chore.kind), summary_block(self.runs.crew)
+        known = await self.store.conversations.get(chore.owner, chore.key)
+        if helper is None or known is None or block is None:
+            return "skipped"
+        return await self._summarise(known, helper, block)
+
+    async def _name(self, known: Conversation, helper: Helper) -> str:
+        if known.titled_by == "person":
+            return "skipped"
+        place = (known.owner, known.conversation_id)
+        exchanges = await self.store.conversations.shown(*place, 0, MAX_TITLED, transcripts=False)
+        answer = await helper.ask(_as_text(exchanges, helper), TitleAnswer, self._tell(helper))
+        title = one_line(self.runs.crew.secrets.mask(answer.title))
+        if not title:
+            raise ModelError("unreadable", "the title is empty")
+        is_set = await self.store.conversations.set_title(*place, title, "helper", known.created_at)
+        return "done" if is_set else "stale"
+
+    async def _summarise(self, known: Conversation, helper: Helper, block: SummaryBlock) -> str:
+        """Bring the summary closer to the newest exchanges but `keep`; "more": not all the way."""
+        place, through = (known.owner, known.conversation_id), known.shown - block.keep
+        if through - known.summarised < block.every:
+            return "skipped"
+        until = min(through, known.summarised + max(MAX_AT_ONCE, block.every))
+        summary = await self._next_summary(known, helper, until)
+        made = await self.store.conversations.add_summary(*place, summary, known.created_at)
+        if not made:
+            # another process was first, or it was deleted meanwhile
+            return "stale"
+        return "more" if through - until >= block.every else "done"
+
+    async def _next_summary(self, known: Conversation, helper: Helper, through: int) -> Summary:
+        place = (known.owner, known.conversation_id)
+        last = await self.store.conversations.summary(*place)
+        new = await self.store.conversations.shown(
+            *place, known.summarised, through, transcripts=False
+        )
+        text = _as_text(new, helper)
+        if last is not None:
+            text = f"{as_data('summary', last.text_with_facts)}\n\n{text}"
+        answer = await helper.ask(text, SummaryAnswer, self._tell(helper))
+        facts = last.facts if last is not None else ()
+        kept = await self._kept(known, answer.facts, facts, new)
+        mask = self.runs.crew.secrets.mask
+        return Summary(
+            known.summary_version + 1,
+            through,
+            mask(answer.summary),
+            tuple([*facts, *kept][-MAX_FACTS:]),
+            rfc3339(self.store.now()),
+        )
+
+    async def _kept(
+        self,
+        known: Conversation,
+        given: Sequence[FactAnswer],
+        old: Sequence[Fact],
+        new: Sequence[Exchange],
+    ) -> list[Fact]:
+        """Return the facts that are new and were said: the quote of each proves it."""
+        exchanges = {one.number: one for one in new}
+        texts = {one.text.casefold() for one in old}
+        kept: list[Fact] = []
+        mask, dropped = self.runs.crew.secrets.mask, 0
+        for one in given:
+            if one.text.casefold() in texts:
+                continue
+            if one.exchange not in exchanges and 0 < one.exchange <= known.started:
+                place = (known.owner, known.conversation_id)
+                earlier = await self.store.conversations.exchanges(*place, one.exchange - 1, 1)
+                exchanges |= {found.number: found for found in earlier}
+            said = exchanges.get(one.exchange)
+            if said is None or not proves(one.quote, said.words_of_person):
+                dropped += 1
+                continue
+            texts.add(one.text.casefold())
+            kept.append(Fact(mask(one.text), mask(one.quote), one.exchange))
+        self._count_facts("kept", len(kept))
+        self._count_facts("dropped", dropped)
+        return kept
+
+    def _tell(self, helper: Helper) -> EmitModelEvent:
+        """Return what gives a helper's requests to the counters."""
+
+        async def tell(event: ModelEvent) -> None:
+            if isinstance(event, RequestEnded):
+                called = ModelCalled(helper.agent_id, helper.agent_id, event)
+                for listener in self.runs.listeners:
+                    listener("", called)
+
+        return tell
+
+
+def _as_text(exchanges: Sequence[Exchange], helper: Helper) -> str:
+    parts = []
+    for one in exchanges:
+        said = [f"{part.agent or 'user'}: {part.text}" for part in one.said]
+        lines = [
+            f"Exchange {one.number}",
+            f"user: {one.query}",
+            *said,
+            f"{one.agent}: {one.answer}",
+        ]
+        parts.append("\n".join(lines))
+    short = [cut_to(part, MAX_EXCHANGE_TOKENS, helper.tokenizer) for part in parts]
+    return as_data("exchanges", "\n\n".join(short))
