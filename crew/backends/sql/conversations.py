@@ -109,7 +109,9 @@ def begin_exchange(start: ExchangeStart) -> Steps[Began | Refused]:
     """Let a run be the next one, within the transaction of its start."""
     place = (start.owner, start.conversation_id)
     known = yield from _free(place)
-    ((waiting,),) = yield WAITING, place
+    waiting = 0
+    if known is not None:
+        ((waiting,),) = yield WAITING, place
     began = begin(known, start, waiting)
     if isinstance(began, Refused):
         return began

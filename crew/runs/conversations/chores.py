@@ -51,29 +51,42 @@ class Chores:
 
     async def run(self) -> None:
         """Do what is due, until this is cancelled or the process drains."""
-        await asyncio.gather(*(self._run_lane(lane) for lane in self.lanes))
+        async with asyncio.TaskGroup() as lanes:
+            for lane in self.lanes:
+                lanes.create_task(self._run_lane(lane))
 
     async def drain(self) -> None:
         """Do what is due now, and no more."""
-        await asyncio.gather(*(self._drain_lane(lane) for lane in self.lanes))
+        async with asyncio.TaskGroup() as lanes:
+            for lane in self.lanes:
+                lanes.create_task(self._drain_lane(lane, lambda: False))
 
     async def _run_lane(self, lane: str) -> None:
         while not self.runs.draining:
-            await self._drain_lane(lane)
+            await self._drain_lane(lane, lambda: self.runs.draining)
             await self.clock.sleep(LOOK_SECONDS)
 
-    async def _drain_lane(self, lane: str) -> None:
-        """Do what is due in a lane; a chore that takes long leaves the other places to others."""
+    async def _drain_lane(self, lane: str, is_over: Callable[[], bool]) -> None:
+        """Do what is due in a lane, and what becomes due meanwhile, until nothing is at work.
+
+        A chore that takes long leaves the other places to others. `is_over`: begin no more.
+        """
         doing: set[asyncio.Task[None]] = set()
         try:
             while True:
                 # maintenance warns of a store that fails
                 with contextlib.suppress(StoreError):
-                    doing |= await self._begin_some(lane, len(doing))
+                    if not is_over():
+                        doing |= await self._begin_some(lane, len(doing))
                 if not doing:
                     return
-                ended, doing = await asyncio.wait(doing, return_when=asyncio.FIRST_COMPLETED)
-                for task in ended:
+                look = asyncio.create_task(self.clock.sleep(LOOK_SECONDS))
+                try:
+                    await asyncio.wait({*doing, look}, return_when=asyncio.FIRST_COMPLETED)
+                finally:
+                    look.cancel()
+                for task in [one for one in doing if one.done()]:
+                    doing.remove(task)
                     task.result()
         finally:
             for task in doing:

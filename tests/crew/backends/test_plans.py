@@ -5,8 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from crew.backends.sql.chores import IS_DUE, TAKE
 from crew.backends.sql.listing import has_status, select_rows
 from crew.backends.sql.runs import STORED_BYTES
+from crew.backends.sql.statements import Statement
 from crew.backends.sqlite.purging import (
     OLD_EVENTS,
     OLD_REVISIONS,
@@ -74,6 +76,14 @@ async def test_purges_and_sums(tmp_path: Path, sql: str, index: str):
     plan = await plan_of(tmp_path, sql, *["1"] * (2 if "LIMIT" in sql else 1))
     assert plan[-1] == f"SEARCH runs USING {index}", plan
     assert not any(step.startswith("SCAN runs") for step in plan), plan
+
+
+@pytest.mark.parametrize("statement", [IS_DUE, TAKE])
+async def test_due_chores(tmp_path: Path, statement: Statement):
+    """Those that are not due are not read."""
+    plan = await plan_of(tmp_path, statement.sqlite, *(["[]"] * statement.sqlite.count("?")))
+    assert any("chores_by_time (due_at<?)" in step for step in plan), plan
+    assert not any(step.startswith("SCAN chores") for step in plan), plan
 
 
 async def plan_of(folder: Path, sql: str, *values: object) -> list[str]:
