@@ -58,7 +58,7 @@ class ReplyReader:
             Refusal: it is an error, or a page.
             ModelError: it is neither.
         """
-        choice = self._choice(_decoded(data))
+        choice = self._choice(self._decoded(data))
         if choice is None:
             raise ModelError("unreadable", "the answer has no choices")
         self._take(choice, whole=True)
@@ -70,7 +70,7 @@ class ReplyReader:
         Raises:
             Refusal: it is an error.
         """
-        choice = self._choice(_decoded(data))
+        choice = self._choice(self._decoded(data))
         if choice is None:
             return ""
         before = len(self.text)
@@ -83,11 +83,20 @@ class ReplyReader:
         self.finished = self.finished or (is_done and bool(self.text or self.calls.calls))
         return self.stream.rest()
 
+    def _decoded(self, data: bytes) -> Any:
+        """Decode JSON; raises ValueError."""
+        try:
+            return from_json(data)
+        except ValueError:
+            # three times as slow, but it takes halves of surrogate pairs
+            self.calls.has_halves = True
+            return json.loads(data)
+
     def _choice(self, data: Any) -> dict[str, Any] | None:
-        if isinstance(data, list) and (found := error_in(data)) is not None:
-            # Gemini has its errors in lists
-            raise refusal_in(found.get("error", found) if isinstance(found, dict) else found)
         if not isinstance(data, dict):
+            if isinstance(data, list) and (found := error_in(data)) is not None:
+                # Gemini has its errors in lists
+                raise refusal_in(found.get("error", found) if isinstance(found, dict) else found)
             raise ModelError("unreadable", "the answer is unreadable: it is no JSON object")
         if error := data.get("error"):
             raise refusal_in(error)
@@ -137,7 +146,7 @@ class ReplyReader:
             if isinstance(piece, dict):
                 self._count(self.calls.add(piece, whole=whole))
         old = message.get("function_call")
-        if isinstance(old, dict):
+        if old is not None and isinstance(old, dict):
             # the form before `tool_calls`, which has one call and no id
             self._count(self.calls.add({"index": 0, "function": old}, whole=whole))
 
@@ -183,7 +192,10 @@ class ReplyReader:
 
     def reply(self, *, has_native_calls: bool = True, has_written_calls: bool = True) -> ModelReply:
         """Return the whole answer; raises ModelError where there is neither text nor call."""
-        thoughts, content = split_thoughts(join_surrogates("".join(self.text)))
+        text = "".join(self.text)
+        if self.calls.has_halves:
+            text = join_surrogates(text)
+        thoughts, content = split_thoughts(text)
         calls = self.calls.finished()
         kept = self.extra
         if self.pieces:
@@ -247,12 +259,3 @@ def _join_part(known: list[Any], part: Any) -> None:
             last[key] += value
         elif value or key not in last:
             last[key] = value
-
-
-def _decoded(data: bytes) -> Any:
-    """Return JSON; raises ValueError."""
-    try:
-        return from_json(data)
-    except ValueError:
-        # three times as slow, but it takes halves of surrogate pairs
-        return json.loads(data)

@@ -67,6 +67,8 @@ class PartialCalls:
 
     def __init__(self) -> None:
         self.calls: list[PartialCall] = []
+        # texts of the answer may have halves of surrogate pairs
+        self.has_halves = False
         self._by_index: dict[int, PartialCall] = {}
 
     def add(self, piece: dict[str, Any], *, whole: bool) -> int:
@@ -79,8 +81,9 @@ class PartialCalls:
         function = piece.get("function")
         function = function if isinstance(function, dict) else {}
         index = piece.get("index") if isinstance(piece.get("index"), int) else None
-        call_id = join_surrogates(str(piece.get("id") or ""))
-        name = join_surrogates(str(function.get("name") or ""))
+        call_id, name = str(piece.get("id") or ""), str(function.get("name") or "")
+        if self.has_halves:
+            call_id, name = join_surrogates(call_id), join_surrogates(name)
         call = self._new() if whole else self._partial(index, call_id, name)
         call.id, call.name = call.id or call_id, call.name or name
         arguments = function.get("arguments")

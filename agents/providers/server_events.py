@@ -27,12 +27,18 @@ RAW_DEFLATE = -15
 
 def refuse_too_large(headers: Mapping[str, str]) -> None:
     """Refuse an answer before any of its body is read, also of errors; raises ModelError."""
-    coding = headers.get("content-encoding", "").strip().lower()
+    coding = _coding_of(headers)
     if coding not in ("", "identity", *CODINGS):
         raise ModelError("unreadable", f"the answer is compressed ({coding[:40]}), unasked")
     length = headers.get("content-length", "0")
     if not length.isdecimal() or int(length[:20]) > MAX_ANSWER_BYTES:
         raise _too_large("the answer", MAX_ANSWER_BYTES)
+
+
+def _coding_of(headers: Mapping[str, str]) -> str:
+    coding = headers.get("content-encoding")
+    # nearly always there is none
+    return coding.strip().lower() if coding else ""
 
 
 class BoundedBody:
@@ -45,7 +51,7 @@ class BoundedBody:
             response: the answer.
             limit: how many bytes it may have, also decompressed.
         """
-        coding = response.headers.get("content-encoding", "").strip().lower()
+        coding = _coding_of(response.headers)
         self._content, self._limit, self._size = response.content, limit, 0
         self._inflating = _Inflating(coding) if coding in CODINGS else None
 

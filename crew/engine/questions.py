@@ -205,9 +205,12 @@ class Questions:
     async def _apply_grants(self, branch: Branch) -> None:
         """Approve the open calls of a branch that a person has approved for all runs."""
         agent = self.crew.agents[branch.agent_id]
-        open_calls = [call for call in branch.open_calls if (agent.id, call.id) not in self._made]
-        found = [(call, find_grantable(call, agent, self.state)) for call in open_calls]
-        wanted = [(call, tool.definition) for call, tool in found if tool is not None]
+        wanted = [
+            (call, tool.definition)
+            for call in branch.open_calls
+            if (agent.id, call.id) not in self._made
+            and (tool := find_grantable(call, agent, self.state)) is not None
+        ]
         if not wanted:
             return
         now = rfc3339(self.store.now())
