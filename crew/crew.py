@@ -19,7 +19,7 @@ from crew.assembly.helpers import make_helpers
 from crew.assembly.models import require_provider
 from crew.assembly.tokenizers import make_tokenizers
 from crew.assembly.tools import make_tools, tool_limits
-from crew.config.checks.keys import check_keys
+from crew.config.checks.credentials import check_keys
 from crew.config.checks.validate import validate_files
 from crew.config.errors import ConfigurationError
 from crew.config.files.document import YamlPath
