@@ -27,11 +27,13 @@ HEADERS = [
 # for one write to a client's connection: it is looked at so often, and ended at the second look
 LOOK_SECONDS = 15.0
 CANNOT_READ = b": the events cannot be read now; come back later\n\n"
+# from the id of a run and one of its events
+Form = Callable[[str, RunEvent], bytes]
 GOING_DOWN = b": this server is going down; come back with the id of the last event\n\n"
 
 
 def frame(run_id: str, event: RunEvent) -> bytes:
-    """Return an event as it is sent; one that is not stored has no id."""
+    """Return an event as an EventSource reads it; one that is not stored has no id."""
     head = f"id: {run_id}:{event.seq}\n" if event.seq is not None else ""
     return f"{head}data: {event.encoded}\n\n".encode()
 
@@ -51,6 +53,7 @@ class EventStream:
         listeners: Listeners,
         run_id: str,
         after: int,
+        form: Form,
         *,
         deltas: bool,
         slot: AbstractContextManager[None],
@@ -64,6 +67,7 @@ class EventStream:
             listeners: count this one.
             run_id: the run.
             after: the number of the last event that the client has.
+            form: the bytes of an event, as the client's protocol has them.
             deltas: send events that are not stored too.
             slot: entered for as long as it is open.
             segment: end with the first segment, and the run needs a listener until then.
@@ -71,7 +75,7 @@ class EventStream:
         """
         self.runs, self.listeners, self.run_id, self.after = runs, listeners, run_id, after
         self.deltas, self.segment, self.replayed = deltas, segment, replayed
-        self.slot = slot
+        self.slot, self.form = slot, form
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send the stream until the run ends or pauses, or the client leaves."""
@@ -116,7 +120,7 @@ class EventStream:
                 elif event.seq is None and not self.deltas:
                     continue
                 over = event.ends_segment
-                await writer.write(frame(self.run_id, event))
+                await writer.write(self.form(self.run_id, event))
                 if over and self.segment:
                     break
         return over

@@ -37,7 +37,7 @@ from server.http.responses import (
     run_address,
 )
 from server.http.services import Services, services_of
-from server.http.sse import EventStream, cannot_read
+from server.http.sse import EventStream, cannot_read, frame
 
 LAST_EVENT_ID = "Last-Event-ID"
 # of a request whose like has started what it asks for before
@@ -326,8 +326,8 @@ def _event_stream(request: Request, run_id: str, after: int, **options: bool) ->
     """See EventStream; raises HttpProblem if the caller has too many."""
     services, limits, name = services_of(request), token_limits(request), caller_of(request).name
     limits.check_stream(name)
-    slot = limits.stream(name)
-    return EventStream(services.runs, services.listeners, run_id, after, slot=slot, **options)
+    runs, slot = services.runs, limits.stream(name)
+    return EventStream(runs, services.listeners, run_id, after, frame, slot=slot, **options)
 
 
 async def _own_stream(request: Request, run_id: str) -> RunRow:
