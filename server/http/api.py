@@ -339,5 +339,7 @@ OPERATIONS = (
     ),
     _get("/openapi.json", "read", openapi.show_document, dict[str, Any]),
 )
-# of servers and workers
-PROBES = tuple(one for one in OPERATIONS if one.path in ("/health", "/ready", "/metrics"))
+# a worker has these alone
+WORKER_OPERATIONS = tuple(
+    one for one in OPERATIONS if one.path in ("/health", "/ready", "/metrics")
+)

@@ -12,7 +12,7 @@ from crew.crew import Crew
 from crew.database import Database
 from crew.runs.advance import Advance
 from crew.runs.upkeep.stalls import calls_at_work
-from server.http.api import PROBES
+from server.http.api import WORKER_OPERATIONS
 from server.http.app import Work, build_app
 from server.http.operations import routes_of
 from server.http.services import Services
@@ -63,4 +63,4 @@ def build_worker(
             work(),
         ]
 
-    return build_app([*routes_of(PROBES)], services, settings, background)
+    return build_app([*routes_of(WORKER_OPERATIONS)], services, settings, background)

@@ -56,7 +56,7 @@ class Chores:
                 lanes.create_task(self._run_lane(lane))
 
     async def drain(self) -> None:
-        """Do what is due now, and no more."""
+        """Do what is due, and what becomes due meanwhile; end when nothing is at work."""
         async with asyncio.TaskGroup() as lanes:
             for lane in self.lanes:
                 lanes.create_task(self._drain_lane(lane, lambda: False))
@@ -67,9 +67,9 @@ class Chores:
             await self.clock.sleep(LOOK_SECONDS)
 
     async def _drain_lane(self, lane: str, is_over: Callable[[], bool]) -> None:
-        """Do what is due in a lane, and what becomes due meanwhile, until nothing is at work.
+        """Do what is due in a lane: a chore that takes long leaves the other places to others.
 
-        A chore that takes long leaves the other places to others. `is_over`: begin no more.
+        `is_over`: begin no more.
         """
         doing: set[asyncio.Task[None]] = set()
         try:

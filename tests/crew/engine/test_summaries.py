@@ -13,6 +13,7 @@ from tests.crew.engine.test_conversations import NOTED, ask, runs_of
 from tests.support.crews import write_crew
 from tests.support.model_server import completion, http, model_server
 from tools import VirtualClock
+from tools.clock import rfc3339
 
 
 def summary(*facts: tuple[str, str, int]) -> str:
@@ -159,3 +160,29 @@ async def test_a_slow_chore_leaves_its_other_places_to_others(tmp_path: Path):
         moving.cancel()
         assert await runs.store.chores.counts() == {}
     assert [round(one) for one in seconds] == [0, 0, 0, 20]
+
+
+async def test_a_process_that_drains_begins_no_more_chores(tmp_path: Path):
+    """Those at work are finished; the others wait for the next process, without an attempt."""
+    title = json.dumps({"title": "A title"})
+    rules = [{"helper": "title", "say": title, "delay_seconds": 20}, {"say": "ok"}]
+    folder = write_crew(
+        tmp_path, {"a": {"is_terminal": True}}, rules, conversations={"title_after": 1}
+    )
+    clock, outcomes = VirtualClock(), list[str]()
+    crew = Recipe(clock=clock).load(read_sources(folder))
+    async with Runs(crew, MemoryStore(clock)) as runs:
+        moving = asyncio.create_task(clock.run())
+        for number in range(5):
+            run = await runs.start(Query("x", conversation_id=f"c{number}"))
+            await run.outcome()
+        chores = Chores(runs, Counts(lambda kind, outcome, took: outcomes.append(outcome)))
+        doing = asyncio.create_task(chores.run())
+        await clock.sleep(5)
+        await runs.drain(0)
+        await doing
+        now = rfc3339(runs.store.now())
+        left = await runs.store.chores.take(now, now, 5, ["title"])
+        moving.cancel()
+    assert outcomes == ["done", "done"]
+    assert [one.attempts for one in left] == [1, 1, 1]
