@@ -6,8 +6,9 @@ Modules, in reading order: `agent` (a live agent), `turn` (it speaks, it uses it
 `marks` (by which a model knows who speaks), `written` (tool calls, thoughts and code in a text),
 `model` (what every model looks like), `wrappers` (models around a model), `tokenizing` (how many
 tokens a text is), `stages` (what a run's time goes
-to), `endpoint` (where a provider is), `quirks` (what it can do), `providers` (OpenAI-compatible
-endpoints, the scripted model, and the catalog of both), `events`, `config`, `errors`.
+to), `endpoint` (where a provider is), `quirks` (what it can do), `dialects` (the forms of requests
+and answers), `providers` (OpenAI-compatible endpoints, the scripted model, and the catalog of
+both), `events`, `config`, `errors`.
 """
 
 from typing import TYPE_CHECKING

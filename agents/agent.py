@@ -2,27 +2,17 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from agents.config import ToolCallMode
 from agents.context.plan import ContextPlan
 from agents.helper import Helper
-from agents.model import Model
+from agents.model import Model, ToolDefinition
 from agents.prompt import Prompt
 from agents.tokenizing.tokens import TokenRatios
 from tools.clock import Clock
 from tools.definition import Tool
 from tools.executor import ToolExecutor
 from tools.search import TOOL_SEARCH
-
-
-@dataclass(frozen=True, slots=True)
-class ToolDefinition:
-    """A tool in the form of chat completions."""
-
-    document: dict[str, Any]
-    # about what it takes of the context window
-    tokens: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,16 +1,36 @@
 """What every model looks like: a request in, a reply out, events on the way."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol, Self, TypeVar
+
+from pydantic_core import to_json
 
 from agents.messages import ToolOutput
 from agents.tokenizing.tokens import ESTIMATE, Tokenizer
 from tools.calls import ToolCall
 
-# A message as chat completions APIs take it: {"role", "content", "tool_calls"?, "tool_call_id"?}.
-WireMessage = dict[str, Any]
+# tool: one result of a call that was made through the provider's own mechanism
+Role = Literal["system", "user", "assistant", "tool"]
+# begins the result of a call that has failed
+ERROR_MARK = "Error: "
+F = TypeVar("F")
+
+
+@dataclass(slots=True)
+class _Formed:
+    """Has a form in each dialect, which is kept: it is a part of many requests."""
+
+    # what has made it, and the form
+    _form: tuple[object, Any] | None = field(default=None, init=False, repr=False, compare=False)
+
+    def form(self, make: Callable[[Self], F]) -> F:
+        """Return its form in a dialect; `make` makes it, once."""
+        if self._form is None or self._form[0] is not make:
+            self._form = make, make(self)
+        form: F = self._form[1]
+        return form
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,23 +45,42 @@ class Private:
 
 
 @dataclass(slots=True)
-class ShownMessage:
-    """A message as the model is sent it, and the tool results that it carries, if any."""
+class ShownMessage(_Formed):
+    """A message as one agent is shown it, in the form of no provider."""
 
-    wire: WireMessage
+    role: Role
+    content: str
+    # of role `assistant`: made through the provider's own mechanism
+    calls: tuple[ToolCall, ...] = ()
+    # the tool results that it carries: one in role `tool`, any number in a user's text
     results: tuple[ToolOutput, ...] = ()
     # of the model that it is for
     tokenizer: Tokenizer = ESTIMATE
     private: Private | None = None
-    # made once: the same message is a part of many requests
+    # counted once
     _tokens: int = field(default=-1, init=False, repr=False, compare=False)
 
     @property
     def tokens(self) -> int:
         """How many it is, as its model's tokenizer counts."""
         if self._tokens < 0:
-            self._tokens = self.tokenizer.count_message(self.wire)
+            count = self.tokenizer.count
+            self._tokens = self.tokenizer.count_message(self.content)
+            for call in self.calls:
+                self._tokens += count(call.tool) + count(to_json(call.arguments).decode())
         return self._tokens
+
+
+@dataclass(slots=True)
+class ToolDefinition(_Formed):
+    """A tool as a model is shown it, in the form of no provider."""
+
+    name: str
+    description: str
+    # a JSON schema
+    parameters: Mapping[str, Any]
+    # about what it takes of the context window
+    tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +113,7 @@ class ModelRequest:
 
     agent_id: str
     messages: Sequence[ShownMessage]
-    # in the form of chat completions
-    tools: Sequence[dict[str, Any]] = ()
+    tools: Sequence[ToolDefinition] = ()
     temperature: float | None = None
     top_p: float | None = None
     max_tokens: int | None = None

@@ -64,11 +64,9 @@ def prepare_request(
         stream: the text is wanted as it is written.
     """
     shown, counted_by = agent.shown_tools(found), agent.context.tokenizer
-    prompt = {"role": "system", "content": agent.prompt.text()}
-    system = ShownMessage(prompt, tokenizer=counted_by)
+    system = ShownMessage("system", agent.prompt.text(), tokenizer=counted_by)
     text = context_message(loaded.before, agent.escape_signals) if loaded.before else ""
-    message = {"role": "user", "content": text}
-    before = [ShownMessage(message, tokenizer=counted_by)] if text else []
+    before = [ShownMessage("user", text, tokenizer=counted_by)] if text else []
     past = [(one.position, show_messages(agent, one.messages, context)) for one in loaded.past]
     fixed_tokens = system.tokens + sum(one.tokens for one in shown)
     plan = agent.context
@@ -77,7 +75,7 @@ def prepare_request(
     request = ModelRequest(
         agent.id,
         [system, *fitted.messages],
-        tuple(one.document for one in shown),
+        shown,
         agent.temperature,
         agent.top_p,
         agent.max_tokens,

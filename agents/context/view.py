@@ -1,9 +1,6 @@
 """How an agent is shown the conversation."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
-
-from pydantic_core import to_json
 
 from agents.context.blocks import context_message
 from agents.context.loaded import LoadedBlock
@@ -19,10 +16,9 @@ from agents.messages import (
     ToolOutput,
     UserMessage,
 )
-from agents.model import Private, ShownMessage, WireMessage
+from agents.model import ERROR_MARK, Private, Role, ShownMessage
 from agents.tokenizing.tokens import ESTIMATE, Tokenizer
 from agents.written.text_calls import bare_lines
-from tools.calls import ToolCall
 from tools.handlers.output import format_results
 
 
@@ -34,7 +30,7 @@ def show_history(
     escape: Callable[[str], str] = str,
     tokenizer: Tokenizer = ESTIMATE,
 ) -> list[ShownMessage]:
-    """Return the conversation in the form of chat completions, as one agent is shown it.
+    """Return the conversation as one agent is shown it.
 
     Its own words are `assistant`, everyone else's `user`, led by `[name]: ` for other agents.
     Other agents' calls are left out; their results are text. What others wrote cannot look like
@@ -49,8 +45,8 @@ def show_history(
     """
     out: list[ShownMessage] = []
 
-    def add(role: str, content: str) -> None:
-        out.append(ShownMessage({"role": role, "content": content}, tokenizer=tokenizer))
+    def add(role: Role, content: str) -> None:
+        out.append(ShownMessage(role, content, tokenizer=tokenizer))
 
     for message in history:
         match message:
@@ -65,8 +61,13 @@ def show_history(
                 if client_system:
                     add("system", content)
             case AgentMessage() if message.agent_id == agent_id:
-                wire, private = _own_answer(message), _private(message)
-                out.append(ShownMessage(wire, tokenizer=tokenizer, private=private))
+                calls = message.calls if message.native else ()
+                private = _private(message)
+                out.append(
+                    ShownMessage(
+                        "assistant", message.content, calls, tokenizer=tokenizer, private=private
+                    )
+                )
             case AgentMessage(name=name, content=content):
                 if content:
                     add("user", f"[{name}]: {quote_marks(content)}")
@@ -86,22 +87,13 @@ def _show_results(
 
     if not native:
         text = format_results([(r.tool, r.status, shown(r)) for r in message.results])
-        return [ShownMessage({"role": "user", "content": text}, message.results, tokenizer)]
+        return [ShownMessage("user", text, results=message.results, tokenizer=tokenizer)]
     out = []
     for result in message.results:
-        mark = "" if result.status == "success" else "Error: "
+        mark = "" if result.status == "success" else ERROR_MARK
         content = mark + shown(result)
-        wire = {"role": "tool", "tool_call_id": result.call_id, "content": content}
-        out.append(ShownMessage(wire, (result,), tokenizer))
+        out.append(ShownMessage("tool", content, results=(result,), tokenizer=tokenizer))
     return out
-
-
-def _own_answer(message: AgentMessage) -> WireMessage:
-    wire: WireMessage = {"role": "assistant", "content": message.content}
-    if message.native and message.calls:
-        wire["content"] = message.content or None
-        wire["tool_calls"] = [_wire_call(call) for call in message.calls]
-    return wire
 
 
 def _private(message: AgentMessage) -> Private | None:
@@ -111,11 +103,6 @@ def _private(message: AgentMessage) -> Private | None:
         return None
     extra = {key: value for key, value in message.extra.items() if key != SOURCE_KEY}
     return Private(message.extra.get(SOURCE_KEY, ""), extra, calls)
-
-
-def _wire_call(call: ToolCall) -> dict[str, Any]:
-    function = {"name": call.tool, "arguments": to_json(call.arguments).decode()}
-    return {"id": call.id, "type": "function", "function": function}
 
 
 def lines_of_others(history: Sequence[Message], agent_id: str) -> list[str]:

@@ -109,9 +109,9 @@ def _fits_for_certain(
     messages: Sequence[ShownMessage], room_tokens: int, tokenizer: Tokenizer
 ) -> bool:
     """Return whether no count is needed, as for most conversations."""
-    if any("tool_calls" in message.wire for message in messages):
+    if any(message.calls for message in messages):
         return False
-    sizes = (len(message.wire.get("content") or "") for message in messages)
+    sizes = (len(message.content) for message in messages)
     most = sum(MESSAGE_TOKENS + size * tokenizer.max_per_character for size in sizes)
     return most <= room_tokens
 
@@ -130,7 +130,7 @@ def _without_results(parts: Parts, keep: int) -> tuple[Parts, int]:
             # those of one message go together
             if message.results and seen <= old:
                 left_out = seen
-                message = replace(message, wire={**message.wire, "content": _lost(message)})
+                message = replace(message, content=_lost(message))
             out.append(message)
         return out
 
@@ -194,7 +194,7 @@ def _without_middle(
 def _note(count: int, what: str, tokenizer: Tokenizer) -> ShownMessage:
     plural = "s" if count > 1 else ""
     text = f"[{count} earlier {what}{plural} left out to fit the context window]"
-    return ShownMessage({"role": "user", "content": text}, tokenizer=tokenizer)
+    return ShownMessage("user", text, tokenizer=tokenizer)
 
 
 def _blocks(messages: Sequence[ShownMessage]) -> list[slice]:

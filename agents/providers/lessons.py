@@ -9,7 +9,8 @@ from dataclasses import replace
 from http import HTTPStatus
 from typing import Any
 
-from agents.providers.refusals import Refusal
+from agents.dialects.chat.messages import THOUGHTS
+from agents.dialects.refusals import Refusal
 from agents.quirks import PARAMETERS, Parameter, Quirks
 
 # that something named is refused, and not only that its value is out of a range
@@ -68,8 +69,6 @@ NO_CALLS = re.compile(
 )
 # llama.cpp names the source of a chat template, and behind these words why it was left
 TEMPLATE_ERROR = "Jinja Exception:"
-# keys of messages that a provider has sent, and one may refuse
-THOUGHTS = ("reasoning_content", "reasoning_details", "reasoning", "thinking_blocks")
 
 
 def learn(quirks: Quirks, body: dict[str, Any], refusal: Refusal) -> tuple[Quirks, str] | None:

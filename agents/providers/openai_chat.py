@@ -12,6 +12,10 @@ from urllib.parse import urlsplit
 import aiohttp
 from pydantic_core import to_json
 
+from agents.dialects.chat.body import build_body
+from agents.dialects.chat.reply import ReplyReader
+from agents.dialects.refusals import Refusal, kind_of
+from agents.dialects.surrogates import join_surrogates
 from agents.endpoint import Endpoint
 from agents.errors import ModelError
 from agents.model import (
@@ -23,11 +27,8 @@ from agents.model import (
     TextDelta,
     Usage,
 )
-from agents.providers.bodies import build_body
 from agents.providers.connections import ModelConnections
 from agents.providers.lessons import learn
-from agents.providers.openai_reply import ReplyReader
-from agents.providers.refusals import Refusal, kind_of
 from agents.providers.server_events import (
     DONE,
     MAX_STREAM_BYTES,
@@ -36,7 +37,6 @@ from agents.providers.server_events import (
     read_end,
     read_whole,
 )
-from agents.providers.surrogates import join_surrogates
 from agents.quirks import Quirks, QuirkTables, Table
 from tools.clock import Clock
 from tools.text.secrets import Secrets
@@ -298,7 +298,7 @@ def _estimate(request: ModelRequest, reply: ModelReply) -> Usage:
     """Estimate the usage of an answer that came without one."""
     tokenizer = request.tokenizer
     prompt = sum(message.tokens for message in request.messages)
-    prompt += sum(tokenizer.count(to_json(tool).decode()) for tool in request.tools)
+    prompt += sum(tool.tokens for tool in request.tools)
     completion = tokenizer.count(reply.content) + sum(
         tokenizer.count(call.tool) + tokenizer.count(to_json(call.arguments).decode())
         for call in reply.calls

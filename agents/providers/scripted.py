@@ -15,6 +15,7 @@ from agents.errors import ModelError, ModelErrorCode
 from agents.helper import PREFIX
 from agents.messages import ToolOutput
 from agents.model import (
+    ERROR_MARK,
     EmitModelEvent,
     ModelReply,
     ModelRequest,
@@ -169,12 +170,12 @@ class Heard:
             if message.results:
                 results |= {result.tool: _output(result) for result in message.results}
                 after |= {result.tool for result in message.results}
-            elif message.wire["role"] == "assistant":
+            elif message.role == "assistant":
                 answers += 1
                 after = set()
-            elif message.wire["role"] == "user":
-                words, after = message.wire["content"], set()
-        texts = [m.wire.get("content") or "" for m in messages if m.wire["role"] != "system"]
+            elif message.role == "user":
+                words, after = message.content, set()
+        texts = [m.content for m in messages if m.role != "system"]
         return cls(words, "\n".join(texts).lower(), results, frozenset(after), answers)
 
     def fits(self, rule: Rule, agent_id: str) -> bool:
@@ -211,7 +212,7 @@ def _speaks_for(rule: Rule, agent_id: str) -> bool:
 
 
 def _output(result: ToolOutput) -> str:
-    mark = "" if result.status == "success" else "Error: "
+    mark = "" if result.status == "success" else ERROR_MARK
     return mark + result.output
 
 
@@ -263,7 +264,7 @@ class Scripted:
             for n, call in enumerate(rule.calls, 1)
         )
         prompt_tokens = sum(message.tokens for message in request.messages)
-        usage = Usage(prompt_tokens, request.tokenizer.count_message({"content": content}))
+        usage = Usage(prompt_tokens, request.tokenizer.count_message(content))
         # who writes a script may write calls as text, and means them
         return ModelReply(content, calls, usage, self.name, has_native_calls=bool(calls))
 

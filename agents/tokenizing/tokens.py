@@ -5,10 +5,9 @@ model may have an exact tokenizer instead (see `tokenizers`).
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 # Beside its text a message costs some tokens of its own.
 MESSAGE_TOKENS = 4
@@ -66,13 +65,9 @@ class Tokenizer:
     # the model's own: what its provider counts does not correct it
     is_exact: bool
 
-    def count_message(self, message: Mapping[str, Any]) -> int:
-        """Count the tokens of a message in the form of chat completions."""
-        total = MESSAGE_TOKENS + self.count(message.get("content") or "")
-        for call in message.get("tool_calls", ()):
-            function = call["function"]
-            total += self.count(function["name"]) + self.count(function["arguments"])
-        return total
+    def count_message(self, text: str) -> int:
+        """Count the tokens of a message that has only a text."""
+        return MESSAGE_TOKENS + self.count(text)
 
 
 ESTIMATE = Tokenizer(count_tokens, max_per_character=1.0, is_exact=False)

@@ -2,10 +2,8 @@
 
 from dataclasses import dataclass
 
-from pydantic_core import to_json
-
 from agents.model import Around, EmitModelEvent, Model, ModelReply, ModelRequest
-from agents.tokenizing.tokens import TokenRatios, count_tokens
+from agents.tokenizing.tokens import TokenRatios
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +21,7 @@ class Counting(Around):
             return reply
 
         def estimate() -> int:
-            tools = sum(count_tokens(to_json(tool).decode()) for tool in request.tools)
+            tools = sum(tool.tokens for tool in request.tools)
             return tools + sum(message.tokens for message in request.messages)
 
         self.ratios.learn(self.endpoints[0], reply.usage.prompt_tokens, estimate)

@@ -5,10 +5,12 @@ from functools import partial
 
 from pydantic_core import to_json
 
-from agents.agent import Agent, ToolDefinition
+from agents.agent import Agent
 from agents.config import AgentConfig
+from agents.dialects.chat.messages import tool_form
 from agents.errors import ProviderError
 from agents.helper import Helper
+from agents.model import ToolDefinition
 from agents.providers.catalog import Catalog
 from agents.tokenizing.tokens import Tokenizer
 from crew.assembly.contexts import make_context, over_window
@@ -141,24 +143,21 @@ def check_windows(
 def _tool_definitions(
     config: AgentConfig, tools: Mapping[str, Tool], secrets: Secrets, tokenizer: Tokenizer
 ) -> dict[str, ToolDefinition]:
-    """Return the tools in the form of chat completions; none for calls in text."""
+    """Return the tools as models are shown them; none for calls in text."""
     if config.tool_call_mode == "text":
         return {}
     definitions = {}
     for tool in tools.values():
-        function = {
-            "name": tool.name,
-            "description": tool.description,
-            "parameters": tool.parameters,
-        }
-        shown = {"type": "function", "function": map_texts(function, secrets.mask)}
-        definitions[tool.name] = ToolDefinition(shown, tokenizer.count(to_json(shown).decode()))
+        texts = tool.name, tool.description, tool.parameters
+        shown = ToolDefinition(*map_texts(list(texts), secrets.mask))
+        shown.tokens = tokenizer.count(to_json(shown.form(tool_form)).decode())
+        definitions[tool.name] = shown
     return definitions
 
 
 def _searches(settings: CrewSettings, definitions: Mapping[str, ToolDefinition]) -> bool:
     """Return whether an agent is to find its tools, instead of being shown them all."""
     if settings.tool_search == "auto":
-        chars = sum(len(to_json(one.document).decode()) for one in definitions.values())
+        chars = sum(len(to_json(one.form(tool_form)).decode()) for one in definitions.values())
         return chars > MAX_SHOWN_CHARS
     return settings.tool_search == "always" and bool(definitions)

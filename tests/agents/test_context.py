@@ -13,10 +13,11 @@ from agents.context.loaded import LoadedBlock
 from agents.context.plan import HistoryBlock
 from agents.context.view import show_history
 from agents.context.window import Parts, fit
+from agents.dialects.chat.messages import message_form
 from agents.messages import ToolOutput
 from agents.model import ShownMessage
 from agents.prompt import Prompt, fill, variables
-from agents.tokenizing.tokens import ESTIMATE
+from tests.support.shown import shown_message, tokens_of
 from tools import ToolCall, VirtualClock
 
 CALL = ToolCall("c1", "Ping", {"host": "é"}, extra={"extra_content": {"s": 1}})
@@ -30,7 +31,8 @@ HISTORY: list[Message] = [
 
 
 def shown(history: list[Message], agent_id: str, *, client_system: bool = False) -> Any:
-    return [m.wire for m in show_history(history, agent_id, client_system=client_system)]
+    messages = show_history(history, agent_id, client_system=client_system)
+    return [m.form(message_form) for m in messages]
 
 
 def fitted_to(messages: list[dict[str, Any]], window: int, trim: int) -> list[dict[str, Any]]:
@@ -38,10 +40,11 @@ def fitted_to(messages: list[dict[str, Any]], window: int, trim: int) -> list[di
     for message in messages:
         text = message["content"] or ""
         has_results = message["role"] == "tool" or "TOOL EXECUTION RESULTS" in text
-        results = (ToolOutput("c", "T", "success", text),) if has_results else ()
-        shown_messages.append(ShownMessage(message, results))
+        call_id = message.get("tool_call_id", "c")
+        results = (ToolOutput(call_id, "T", "success", text),) if has_results else ()
+        shown_messages.append(shown_message(message, results=results))
     fitted = fit(Parts((), (), shown_messages), window, trim)
-    return [message.wire for message in fitted.messages]
+    return [message.form(message_form) for message in fitted.messages]
 
 
 def test_own_words_and_others():
@@ -108,7 +111,7 @@ def test_the_window(kinds: list[int], window: int, trim: int):
             block(n) if kind == 0 else [{"role": "user", "content": f"{n}" + "x" * kind * 30}]
         )
     fitted = fitted_to(messages, window, trim)
-    if sum(map(ESTIMATE.count_message, messages)) <= window:
+    if sum(map(tokens_of, messages)) <= window:
         assert fitted == messages
         return
     assert fitted[0] == messages[0]
@@ -123,10 +126,7 @@ def test_the_window(kinds: list[int], window: int, trim: int):
         kept = fitted[2:]
         goal = window * (100 - trim) / 100
         newest = 2 if kept[-1]["role"] == "tool" else 1
-        assert (
-            ESTIMATE.count_message(fitted[0]) + sum(map(ESTIMATE.count_message, kept)) <= goal
-            or len(kept) == newest
-        )
+        assert tokens_of(fitted[0]) + sum(map(tokens_of, kept)) <= goal or len(kept) == newest
 
 
 def test_text_calls_keep_their_results():
@@ -192,13 +192,13 @@ async def test_prompts_follow_the_day():
 def test_the_newest_exchange_stays_where_one_fits(behind_a_summary: int):
     """They go by quarters, but not to the last one."""
     past = [
-        (behind_a_summary + number, [ShownMessage({"role": "user", "content": "word " * 100})])
+        (behind_a_summary + number, [ShownMessage("user", "word " * 100)])
         for number in range(1, 11)
     ]
-    own = [ShownMessage({"role": "user", "content": "and now?"})]
+    own = [ShownMessage("user", "and now?")]
     fitted = fit(Parts((), past, own), 1000, 20, 0, HistoryBlock(exchanges=40))
     assert fitted.exchanges == 3 if behind_a_summary == 0 else fitted.exchanges < 10
-    assert fitted.messages[0].wire["content"].startswith(f"[{fitted.exchanges} earlier exchange")
+    assert fitted.messages[0].content.startswith(f"[{fitted.exchanges} earlier exchange")
     assert fitted.tokens <= 800
     assert fitted.own == 0
 

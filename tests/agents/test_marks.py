@@ -19,7 +19,7 @@ BREAKS = ["\n", "\r", "\r\n", "\v", "\f", "\x85", "\u2028", "\u2029", "\n  \t"]
 
 def seen(message: Message) -> str:
     (one,) = show_history([message], "me")
-    text: str = one.wire["content"]
+    text: str = one.content
     return text
 
 

@@ -18,6 +18,7 @@ from agents.tokenizing.tokens import TokenRatios
 from agents.wrappers.budget import Budget, DailyUsage
 from agents.wrappers.fallback import Fallback
 from tests.support.model_server import completion, http, model_server
+from tests.support.shown import shown_message
 from tools.clock import SYSTEM_CLOCK
 from tools.limits.guards import Guards
 from tools.text.secrets import Secrets
@@ -40,10 +41,10 @@ def shown(message: dict[str, Any]) -> ShownMessage:
     """A message with the results that it tells of."""
     text = str(message.get("content"))
     if message["role"] == "tool":
-        return ShownMessage(message, (ToolOutput("c", "Ping", "success", text),))
+        return shown_message(message, results=(ToolOutput("c", "Ping", "success", text),))
     if message is BLOCK:
-        return ShownMessage(message, (ToolOutput("c", "Ping", "success", "pong"),))
-    return ShownMessage(message)
+        return shown_message(message, results=(ToolOutput("c", "Ping", "success", "pong"),))
+    return shown_message(message)
 
 
 def user(text: str) -> dict[str, Any]:

@@ -6,8 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agents.model import ShownMessage
 from agents.tokenizing.tokens import ESTIMATE, TokenRatios, count_tokens
 from tests.agents.texts import TEXTS
+from tools import ToolCall
 
 bpe_openai = pytest.importorskip("bpe_openai", reason="bpe-openai is not installed")
 
@@ -32,11 +34,10 @@ def test_no_character_is_more_than_a_token(text: str):
 
 def test_calls_count():
     """By their names and arguments, beside the text of the message."""
-    call = {"function": {"name": "Ping", "arguments": '{"host": "db"}'}}
-    assert ESTIMATE.count_message({"content": None}) == 4
-    assert ESTIMATE.count_message({"content": None, "tool_calls": [call]}) == 4 + 1 + count_tokens(
-        '{"host": "db"}'
-    )
+    call = ToolCall("c", "Ping", {"host": "db"})
+    assert ShownMessage("assistant", "").tokens == 4
+    called = ShownMessage("assistant", "", (call,))
+    assert called.tokens == 4 + 1 + count_tokens('{"host":"db"}')
 
 
 @pytest.mark.parametrize(("counted", "believed"), [(1500, 1.5), (10, 0.5), (90_000, 3.0)])

@@ -18,12 +18,13 @@ from agents import Model, ModelError, ModelRequest
 from agents.config import ModelConfig
 from agents.endpoint import ProviderConfig
 from agents.errors import ProviderError
-from agents.model import ModelEvent, ShownMessage
+from agents.model import ModelEvent
 from agents.providers.catalog import Catalog
 from agents.providers.probe import probe as probe_of
 from agents.tokenizing.tokens import TokenRatios
 from tests.support.certificates import make_certificate
 from tests.support.model_server import ModelServer, chunks, completion, http, model_server
+from tests.support.shown import shown_message
 from tools.clock import SYSTEM_CLOCK
 from tools.limits.guards import Guards
 from tools.text.secrets import Secrets
@@ -59,7 +60,7 @@ async def catalog_at(url: str, name: str, **keys: Any) -> AsyncIterator[Catalog]
 
 
 async def ask(model: Model) -> str:
-    return (await model.reply(ModelRequest("a", [ShownMessage(ASKED)]), _ignore)).content
+    return (await model.reply(ModelRequest("a", [shown_message(ASKED)]), _ignore)).content
 
 
 async def _ignore(event: ModelEvent) -> None:
@@ -190,7 +191,7 @@ async def test_a_connection_is_used_again_after_a_stream():
     url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
     async with model_at(url) as model:
         for _ in range(5):
-            request = ModelRequest("a", [ShownMessage(ASKED)], stream=True)
+            request = ModelRequest("a", [shown_message(ASKED)], stream=True)
             assert (await model.reply(request, _ignore)).content == "ok"
     server.close()
     assert len(ports) == 1

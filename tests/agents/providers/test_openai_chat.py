@@ -12,10 +12,11 @@ import pytest
 from agents import Model, ModelError, ModelReply, ModelRequest
 from agents.config import ModelConfig
 from agents.endpoint import ProviderConfig
-from agents.model import ModelEvent, RequestEnded, ShownMessage, TextDelta
+from agents.model import ModelEvent, RequestEnded, ShownMessage, TextDelta, ToolDefinition
 from agents.providers.catalog import Catalog
 from agents.tokenizing.tokens import TokenRatios
 from tests.support.model_server import ModelServer, Reply, chunks, completion, http, model_server
+from tests.support.shown import shown_message
 from tools.clock import SYSTEM_CLOCK
 from tools.limits.guards import Guards
 from tools.text.secrets import Secrets
@@ -23,6 +24,7 @@ from tools.text.secrets import Secrets
 SECRET = "sk-very-secret-key"
 
 
+PING = ToolDefinition("Ping", "", {"type": "object", "properties": {}})
 TOOL = {
     "type": "function",
     "function": {
@@ -81,7 +83,7 @@ async def ask(
     async with model_server(reply) as server, model_at(server, retries, timeout) as model:
         try:
             answer: ModelReply | ModelError = await model.reply(
-                ModelRequest("a", [ShownMessage(m) for m in messages], stream=stream, **request),
+                ModelRequest("a", [shown_message(m) for m in messages], stream=stream, **request),
                 hear,
             )
         except ModelError as error:
@@ -92,7 +94,7 @@ async def ask(
 async def test_what_is_sent():
     """The messages as they are, only what is set, the key as bearer; one request."""
     answer, received, server = await ask(
-        [http(200, completion("hello"))], tools=[TOOL], temperature=0.0, max_tokens=7
+        [http(200, completion("hello"))], tools=[PING], temperature=0.0, max_tokens=7
     )
     assert isinstance(answer, ModelReply)
     assert (answer.content, answer.model, answer.usage.total_tokens) == ("hello", "served", 15)
@@ -263,7 +265,7 @@ async def test_connections_are_shared_and_headers_sent():
             for _ in range(50):
                 tasks.start_soon(
                     model.reply,
-                    ModelRequest("a", [ShownMessage({"role": "user", "content": "x"})]),
+                    ModelRequest("a", [ShownMessage("user", "x")]),
                     _ignore,
                 )
     assert len(server.asked) == 50

@@ -255,9 +255,7 @@ async def test_a_cancelled_call_closes_its_connection():
 
     async with model_server(never) as server, model_at(server) as model:
         task = asyncio.create_task(
-            model.reply(
-                ModelRequest("a", [ShownMessage({"role": "user", "content": "x"})]), _ignore
-            )
+            model.reply(ModelRequest("a", [ShownMessage("user", "x")]), _ignore)
         )
         with anyio.fail_after(5):
             while not server.asked:
@@ -277,7 +275,7 @@ async def test_stream_options_that_are_refused_are_left_out_from_then_on():
         )
 
     async with model_server(reply) as server, model_at(server) as model:
-        request = ModelRequest("a", [ShownMessage({"role": "user", "content": "x"})], stream=True)
+        request = ModelRequest("a", [ShownMessage("user", "x")], stream=True)
         assert (await model.reply(request, _ignore)).content == "ok"
         assert (await model.reply(request, _ignore)).content == "ok"
     assert ["stream_options" in asked for asked in server.asked] == [True, False, False]

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from agents.tokenizing.tokens import ESTIMATE
 from crew import MemoryStore, Query, Runs, load_crew
 from crew.journal.replay import replay
 from crew.journal.state import RunState
 from tests.support.crews import Played, long_winded, play
 from tests.support.model_server import completion, http, model_server
+from tests.support.shown import tokens_of
 
 
 def codes(run: Played) -> list[str]:
@@ -77,7 +77,7 @@ async def test_old_results_go_first(tmp_path: Path):
 
     def reply(asked: dict[str, Any]) -> bytes:
         turns = sum(message["role"] == "assistant" for message in asked["messages"])
-        size = sum(ESTIMATE.count_message(message) for message in asked["messages"])
+        size = sum(tokens_of(message) for message in asked["messages"])
         usage = {"prompt_tokens": size, "completion_tokens": 5}
         if turns < 12:
             return http(200, completion(None, [("GetSystemInfo", "{}")], usage=usage))
@@ -99,4 +99,4 @@ async def test_old_results_go_first(tmp_path: Path):
     assert "left out]" in results[0]
     assert results[0].startswith("[result of GetSystemInfo: ")
     assert "left out]" not in results[-1]
-    assert sum(ESTIMATE.count_message(message) for message in last) <= 420
+    assert sum(tokens_of(message) for message in last) <= 420

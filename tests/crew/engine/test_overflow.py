@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from agents.tokenizing.tokens import ESTIMATE
 from crew import HistoryMessage, Query, load_crew
 from tests.support.crews import Played, play, write_crew
 from tests.support.model_server import completion, http, model_server
+from tests.support.shown import tokens_of
 
 SENTENCE = "The disk of the database was nearly full at noon, and nobody noticed anything. "
 
@@ -17,7 +17,7 @@ def refusing_beyond(tokens: int):
     """A model that takes so many tokens and no more."""
 
     def reply(asked: dict[str, Any]) -> bytes:
-        size = sum(ESTIMATE.count_message(message) for message in asked["messages"])
+        size = sum(tokens_of(message) for message in asked["messages"])
         if size > tokens:
             text = f"This model's maximum context length is {tokens} tokens, not {size}"
             return http(400, {"error": {"message": text, "code": "context_length_exceeded"}})
@@ -34,7 +34,7 @@ async def played(folder: Path, tokens: int, messages: int) -> tuple[Played, list
         crew = load_crew(write_crew(folder, {"a": agent}, providers=providers))
         history = tuple(HistoryMessage("user", SENTENCE) for _ in range(messages))
         run = await play(crew, query=Query("and now?", history))
-    sizes = [sum(ESTIMATE.count_message(m) for m in asked["messages"]) for asked in server.asked]
+    sizes = [sum(tokens_of(m) for m in asked["messages"]) for asked in server.asked]
     return run, sizes
 
 

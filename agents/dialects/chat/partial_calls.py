@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from agents.providers.surrogates import join_surrogates
+from agents.dialects.surrogates import join_surrogates
 from agents.written.text_calls import Reader, UnreadableCall
 from tools.calls import ToolCall
 from tools.text.texts import map_texts

@@ -7,8 +7,8 @@ nowhere else.
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from agents.model import ModelRequest, ShownMessage, WireMessage
-from agents.providers.lessons import THOUGHTS
+from agents.dialects.chat.messages import THOUGHTS, WireMessage, message_form, tool_form
+from agents.model import ERROR_MARK, ModelRequest, ShownMessage
 from agents.quirks import Quirks
 from tools.calls import CallStatus
 from tools.handlers.output import format_results
@@ -27,7 +27,9 @@ def build_body(model: str, request: ModelRequest, quirks: Quirks, source: str) -
         source: names both; what came from another one is not sent.
     """
     messages = [
-        message.wire if message.private is None else _own_form(message, source, quirks)
+        message.form(message_form)
+        if message.private is None
+        else _own_form(message, source, quirks)
         for message in request.messages
     ]
     if not quirks.native_calls:
@@ -37,7 +39,7 @@ def build_body(model: str, request: ModelRequest, quirks: Quirks, source: str) -
     messages = _in_form(messages, quirks)
     body: dict[str, Any] = {"model": model, "messages": messages}
     if request.tools and quirks.native_calls:
-        body["tools"] = request.tools
+        body["tools"] = [tool.form(tool_form) for tool in request.tools]
     if request.temperature is not None and "temperature" not in quirks.leave_out:
         body["temperature"] = request.temperature
     if request.top_p is not None and "top_p" not in quirks.leave_out:
@@ -55,11 +57,11 @@ def _own_form(message: ShownMessage, source: str, quirks: Quirks) -> WireMessage
     """Return a message with what the same model has sent with it."""
     private = message.private
     if private is None or private.source not in (source, ""):
-        return message.wire
+        return message.form(message_form)
     extra = private.message
     if quirks.thinking == "leave_out":
         extra = {key: value for key, value in extra.items() if key not in THOUGHTS}
-    wire = {**extra, **message.wire}
+    wire = {**extra, **message.form(message_form)}
     calls = wire.get("tool_calls")
     if calls and private.calls:
         wire["tool_calls"] = [
@@ -87,7 +89,7 @@ def _in_text(
     for wire, message in zip(messages, shown, strict=True):
         if wire["role"] == "tool":
             results += [
-                (one.tool, one.status, wire["content"].removeprefix("Error: "))
+                (one.tool, one.status, wire["content"].removeprefix(ERROR_MARK))
                 for one in message.results
             ]
             continue

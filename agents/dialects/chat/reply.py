@@ -10,13 +10,13 @@ from typing import Any
 
 from pydantic_core import from_json
 
+from agents.dialects.chat.messages import THOUGHTS
+from agents.dialects.chat.partial_calls import PartialCalls
+from agents.dialects.refusals import error_in, refusal_in
+from agents.dialects.surrogates import join_surrogates
 from agents.errors import ModelError
 from agents.messages import SOURCE_KEY
 from agents.model import ModelReply, Usage
-from agents.providers.lessons import THOUGHTS
-from agents.providers.partial_calls import PartialCalls
-from agents.providers.refusals import error_in, refusal_in
-from agents.providers.surrogates import join_surrogates
 from agents.written.thoughts import AnswerStream, split_thoughts
 from tools.text.texts import map_texts
 

@@ -1,0 +1,5 @@
+"""Chat completions.
+
+`messages` (one message, one tool), `body` (a request), `reply` (an answer, read), `partial_calls`
+(its tool calls).
+"""
