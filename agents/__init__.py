@@ -4,11 +4,11 @@ Modules, in reading order: `agent` (a live agent), `turn` (it speaks, it uses it
 (what its model is sent), `helper` (a model beside the runs), `prompt` (its system prompt),
 `context` (what of the conversation it is shown), `messages` (what a conversation is made of),
 `marks` (by which a model knows who speaks), `written` (tool calls, thoughts and code in a text),
-`model` (what every model looks like), `wrappers` (models around a model), `tokenizing` (how many
-tokens a text is), `stages` (what a run's time goes
-to), `endpoint` (where a provider is), `quirks` (what it can do), `dialects` (the forms of requests
-and answers), `providers` (OpenAI-compatible endpoints, the scripted model, and the catalog of
-both), `events`, `config`, `errors`.
+`model` (what every model looks like), `digests` (of what one is sent), `wrappers` (models around a
+model), `tokenizing` (how many tokens a text is), `stages` (what a run's time goes to), `endpoint`
+(where a provider is), `quirks` (what it can do), `dialects` (the forms of requests and answers),
+`providers` (OpenAI-compatible endpoints, the scripted model, and the catalog of both), `events`,
+`config`, `errors`.
 """
 
 from typing import TYPE_CHECKING

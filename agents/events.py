@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from agents.digests import RequestDigests
 from agents.model import RequestEnded, Usage
 from tools.calls import CallProgressed, CallRetried, QuestionRaised, ToolCall, ToolResult
 
@@ -32,6 +33,17 @@ class AgentDelta:
 
 
 @dataclass(frozen=True, slots=True)
+class FailedRequest:
+    """A request to a model that had no answer, before another one had."""
+
+    provider: str
+    model: str
+    # of the ModelError
+    code: str
+    duration_seconds: float
+
+
+@dataclass(frozen=True, slots=True)
 class AgentResponded:
     """An agent has answered: the whole answer, and the calls it makes."""
 
@@ -46,6 +58,11 @@ class AgentResponded:
     calls: tuple[ToolCall, ...] = ()
     native: bool = True
     extra: dict[str, Any] = field(default_factory=dict)
+    # that answered; "" in events of earlier versions
+    provider: str = ""
+    failed: tuple[FailedRequest, ...] = ()
+    # digests of what the model was sent; None in events of earlier versions
+    asked: RequestDigests | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,7 @@ class _Formed:
 
     # what has made it, and the form
     _form: tuple[object, Any] | None = field(default=None, init=False, repr=False, compare=False)
+    _digest: bytes | None = field(default=None, init=False, repr=False, compare=False)
 
     def form(self, make: Callable[[Self], F]) -> F:
         """Return its form in a dialect; `make` makes it, once."""
@@ -31,6 +32,12 @@ class _Formed:
             self._form = make, make(self)
         form: F = self._form[1]
         return form
+
+    def digest(self, make: Callable[[Self], bytes]) -> bytes:
+        """Return its digest; `make` makes it, once."""
+        if self._digest is None:
+            self._digest = make(self)
+        return self._digest
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from agents.context.blocks import context_message
 from agents.context.loaded import Context, Loaded
 from agents.context.view import show_history
 from agents.context.window import Fitted, Parts, fit
+from agents.digests import RequestDigests, digests_of
 from agents.events import ShownBlock
 from agents.messages import Message
 from agents.model import ModelRequest, ShownMessage
@@ -22,6 +23,13 @@ class Prepared:
     # of the window, what prompt and tools take
     fixed_tokens: int
     loaded: Loaded
+    # how many messages behind the system prompt are the context
+    context: int
+
+    @property
+    def digests(self) -> RequestDigests:
+        """Of the parts of the request."""
+        return digests_of(self.request, self.context)
 
     @property
     def tokens(self) -> int:
@@ -82,7 +90,7 @@ def prepare_request(
         stream,
         text_call_hint=agent.text_call_hint,
     )
-    return Prepared(request, fitted, fixed_tokens, loaded)
+    return Prepared(request, fitted, fixed_tokens, loaded, len(before))
 
 
 def show_messages(

@@ -18,6 +18,7 @@ from agents.events import (
     Compacted,
     ContextShown,
     EmitAgentEvent,
+    FailedRequest,
     ModelCalled,
     ToolAsked,
     ToolProgressed,
@@ -101,8 +102,9 @@ class Turn:
             name = agent.model.name
             await self.emit(AgentStarted(agent.id, agent.name, self.group, round, name))
         started = agent.clock.monotonic()
+        requests: list[RequestEnded] = []
         try:
-            reply = await self._reply(history, stream, found)
+            reply, prepared = await self._reply(history, stream, found, requests)
         except ModelError as error:
             await self.emit(AgentFailed(agent.id, agent.name, error.code))
             raise
@@ -125,6 +127,9 @@ class Turn:
             calls,
             native,
             reply.extra,
+            requests[-1].provider if requests else "",
+            tuple(_failed(one) for one in requests if one.outcome != "success"),
+            prepared.digests,
         )
         await self.emit(responded)
 
@@ -143,18 +148,28 @@ class Turn:
             await agent.executor.run(calls, agent.tools, emit, self.caller, replies)
 
     async def _reply(
-        self, history: Sequence[Message], stream: bool, found: Sequence[str]
-    ) -> ModelReply:
-        """Return the model's answer.
+        self,
+        history: Sequence[Message],
+        stream: bool,
+        found: Sequence[str],
+        requests: list[RequestEnded],
+    ) -> tuple[ModelReply, Prepared]:
+        """Return the model's answer, and to what; `requests` gets those that were made.
 
         A request that is too long is made again, shorter each time.
         """
+
+        async def emit(event: ModelEvent) -> None:
+            if isinstance(event, RequestEnded):
+                requests.append(event)
+            await self._emit_model_event(event)
+
         agent, window = self.agent, window_of(self.agent)
         prepared = await self._prepare(history, stream, found, window)
         for tries_left in reversed(range(OVERFLOW_TRIES + 1)):
             try:
                 with self.stages.during("models"):
-                    return await agent.model.reply(prepared.request, self._emit_model_event)
+                    return await agent.model.reply(prepared.request, emit), prepared
             except ModelError as error:
                 if error.code != "context_overflow" or not tries_left:
                     raise
@@ -326,3 +341,9 @@ class Turn:
                 await self._warn(code, text)
             case ToolResult():
                 await self.emit(ToolReturned(id_, name, group, event))
+
+
+def _failed(request: RequestEnded) -> FailedRequest:
+    return FailedRequest(
+        request.provider, request.model, request.outcome, round(request.duration_seconds, 6)
+    )

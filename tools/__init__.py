@@ -2,13 +2,13 @@
 
 Modules, in reading order: `calls` (the nouns), `context` (what a handler knows of its call),
 `definition` (a tool and its decorator), `approval` (when a person decides first), `handlers` (what
-a tool does), `schemas` (arguments and entries, described), `executor` (a sequence of calls),
-`limits` (what bounds a call), `dry` (tools that are shown, and not called), `search` (tools by what
-they are for), `toolbox` (a crew's tools by name), `kinds` (what runs the tools of tools.yaml),
-`builtin` (tools that need no entry), `config` (the shapes of tools.yaml), `clock` (time, handed
-in), `text` (texts, secrets), `forms` (what a tool asks a person), `lazy` (names that are imported
-when they are used), `loops` (what belongs to one event loop), `connector` (connections that are
-used again), `errors`.
+a tool does), `schemas` (arguments and entries, described), `progress` (what handlers report),
+`executor` (a sequence of calls), `limits` (what bounds a call), `dry` (tools that are shown, and
+not called), `search` (tools by what they are for), `toolbox` (a crew's tools by name), `kinds`
+(what runs the tools of tools.yaml), `builtin` (tools that need no entry), `config` (the shapes of
+tools.yaml), `clock` (time, handed in), `text` (texts, secrets), `forms` (what a tool asks a
+person), `lazy` (names that are imported when they are used), `loops` (what belongs to one event
+loop), `connector` (connections that are used again), `errors`.
 """
 
 from typing import TYPE_CHECKING

@@ -29,6 +29,15 @@ class ToolCall:
 
 
 @dataclass(frozen=True, slots=True)
+class FailedAttempt:
+    """An attempt of a call, after which another one was made."""
+
+    error: str
+    # until the next one
+    wait_seconds: float
+
+
+@dataclass(frozen=True, slots=True)
 class ToolResult:
     """The result of one call; every call has exactly one."""
 
@@ -43,6 +52,7 @@ class ToolResult:
     output_chars: int
     # what else became of it
     facts: Facts = field(default_factory=dict)
+    failed: tuple[FailedAttempt, ...] = ()
 
     @classmethod
     def of(

@@ -4,24 +4,22 @@ import asyncio
 import logging
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import partial
+from dataclasses import dataclass, field, replace
 
 from tools.calls import (
     MAX_OUTPUT_BYTES,
-    CallEvent,
-    CallProgressed,
     CallRetried,
     CallStarted,
     CallStatus,
     CallWarned,
     EmitCallEvent,
+    FailedAttempt,
     QuestionRaised,
     ToolCall,
     ToolResult,
 )
 from tools.clock import SYSTEM_CLOCK, Clock
-from tools.context import CallOrigin, Facts, FindSecret, Progress, ToolContext, find_no_secret
+from tools.context import CallOrigin, Facts, FindSecret, ToolContext, find_no_secret
 from tools.definition import Tool
 from tools.errors import ArgumentsError, PermanentError, TemporaryError
 from tools.forms import FormReply, FormsNeeded
@@ -29,6 +27,7 @@ from tools.handlers.output import serialize_output
 from tools.limits.deadline import Deadline, Limits
 from tools.limits.guards import Outcome, RefusedError, outcome_of
 from tools.limits.retry import RETRIED, backoff_seconds, classify, describe_error
+from tools.progress import ProgressReports
 from tools.text.suggest import nearest
 
 log = logging.getLogger(__name__)
@@ -111,6 +110,8 @@ class _Sequence:
         result = ToolResult.of(
             call, ended.status, ended.output, ended.attempts, seconds, ended.facts, most
         )
+        if ended.failed:
+            result = replace(result, failed=tuple(ended.failed))
         await self.emit(result)
         return result
 
@@ -157,6 +158,8 @@ class _Ended:
     facts: Facts = field(default_factory=dict)
     # a person is asked first
     asked: FormsNeeded | None = None
+    # attempts before the last one
+    failed: list[FailedAttempt] = field(default_factory=list)
 
 
 class _Call:
@@ -204,6 +207,7 @@ class _Call:
             wait = self._wait(error)
             if not self._is_repeated(error, wait):
                 return ended
+            ended.failed.append(FailedAttempt(ended.output, round(wait, 6)))
             await self.emit(CallRetried(self.call, ended.attempts, wait, ended.output))
             await self.clock.sleep(wait)
         return ended
@@ -275,7 +279,7 @@ class _Call:
 
     async def _call_in_time(self, seconds: float) -> str:
         """Return one handler call, in a task that is abandoned if it ignores its cancellation."""
-        progress = _Progress(self.call, self.emit)
+        progress = ProgressReports(self.call, self.emit)
         context = self.context
         context.begin(self.clock.monotonic() + seconds, progress.tell)
         task = asyncio.ensure_future(_call_handler(self.tool, self.arguments, context))
@@ -294,37 +298,6 @@ class _Call:
                 _abandoned.add(task)
                 task.add_done_callback(_forget)
         return task.result()
-
-
-class _Progress:
-    """Emits what the handler of one attempt reports, also from a thread; nothing after its end."""
-
-    def __init__(self, call: ToolCall, emit: EmitCallEvent) -> None:
-        self._call, self._emit = call, emit
-        self._loop = asyncio.get_running_loop()
-        self._emitting: set[asyncio.Task[None]] = set()
-        self._has_ended = False
-
-    def tell(self, progress: Progress) -> None:
-        """See `ToolContext.progress`."""
-        event = CallProgressed(self._call, progress)
-        self._loop.call_soon_threadsafe(partial(self._start, event))
-
-    def _start(self, event: CallEvent) -> None:
-        if not self._has_ended:
-            task = asyncio.ensure_future(_emit(self._emit, event))
-            self._emitting.add(task)
-            task.add_done_callback(self._emitting.discard)
-
-    async def end(self) -> None:
-        """Emit what was reported, and nothing more."""
-        self._has_ended = True
-        if self._emitting:
-            await asyncio.wait(self._emitting)
-
-
-async def _emit(emit: EmitCallEvent, event: CallEvent) -> None:
-    await emit(event)
 
 
 async def _call_handler(tool: Tool, arguments: dict[str, object], context: ToolContext) -> str:

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from crew.config.files.document import Document, YamlPath
 from crew.config.keys.crew_file import CrewConfig
 from crew.config.loader import CrewFiles
-from crew.routing.rules import Route, Routing
+from crew.routing.rules import Route, Routing, SourceKey
 from crew.routing.signals import Signal
-from crew.routing.steps import Group, Why
+from crew.routing.steps import Group
 
 
 def is_terminal(files: CrewFiles, agent_id: str) -> bool:
@@ -78,10 +78,11 @@ def _routes(crew: CrewConfig, document: Document, agent: str) -> tuple[Route, ..
     return tuple(routes)
 
 
-def _sources(files: CrewFiles, crew: CrewConfig) -> dict[tuple[Why, str], str]:
+def _sources(files: CrewFiles, crew: CrewConfig) -> dict[tuple[SourceKey, str], str]:
     """Return the lines of the ways that follow no signal."""
     routing = crew.routing
-    paths: dict[tuple[Why, str], YamlPath] = {
+    behaviors = routing.agent_behaviors
+    paths: dict[tuple[SourceKey, str], YamlPath] = {
         **{("order", agent): ("agents", place) for place, agent in enumerate(crew.agents)},
         **{("default", agent): ("routing", "defaults", agent) for agent in routing.defaults},
         **{
@@ -91,15 +92,32 @@ def _sources(files: CrewFiles, crew: CrewConfig) -> dict[tuple[Why, str], str]:
         },
         **{
             ("no_answer", name): ("routing", "agent_behaviors", name, "on_wait_timeout")
-            for name, behavior in routing.agent_behaviors.items()
+            for name, behavior in behaviors.items()
             if behavior.on_wait_timeout
+        },
+        **{
+            ("pause", name): ("routing", "agent_behaviors", name, "wait_for_signal")
+            for name, behavior in behaviors.items()
+            if behavior.wait_for_signal
+        },
+        **{
+            ("terminal", name): ("routing", "agent_behaviors", name, "is_terminal")
+            for name, behavior in behaviors.items()
+            if behavior.is_terminal
+        },
+        **{
+            ("end", name): ("routing", "agent_behaviors", name, "auto_route")
+            for name, behavior in behaviors.items()
+            if not behavior.auto_route
         },
     }
     sources = {key: _line(files.crew_document, path) for key, path in paths.items()}
     for agent_id, agent in files.agents.items():
-        if agent.handoff_targets:
-            document = files.agent_files[agent_id]
+        document = files.agent_files[agent_id]
+        if agent.handoff_targets is not None:
             sources["handoff_target", agent_id] = _line(document, ("handoff_targets",))
+        if agent.is_terminal:
+            sources["terminal", agent_id] = _line(document, ("is_terminal",))
     return sources
 
 

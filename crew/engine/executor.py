@@ -13,7 +13,7 @@ from crew.engine.context import Contexts
 from crew.engine.crashes import crash
 from crew.engine.emitting import Emitter, Recorder
 from crew.engine.endings import cut_off, ended_exchange, ended_row
-from crew.engine.groups import GroupFailed, GroupRunner
+from crew.engine.groups import GroupFailed, GroupRunner, group_answers
 from crew.engine.masking import MaskedEvents
 from crew.engine.questions import OpenQuestion, Overdue, Questions, act
 from crew.journal.branches import Branch
@@ -33,6 +33,7 @@ from crew.journal.records.rows import RunRow
 from crew.journal.state import RunState
 from crew.journal.writer import Journal
 from crew.routing.decisions import decide, decide_group, decide_unanswered, deciding_member
+from crew.routing.rules import AgentAnswer
 from crew.routing.steps import Finish, Fork, Handoff, NextStep, Pause, Reason
 from tools.clock import rfc3339
 from tools.context import CallOrigin
@@ -130,7 +131,7 @@ class CrewExecutor:
         state, main, routing = self.state, self.state.main, self.crew.routing
         if state.group is not None and state.group.ended:
             group = routing.groups[state.group.name]
-            answers = state.group.answers
+            answers = group_answers(state.group)
             self._follow(decide_group(routing, group, answers, state.origin, state.visited))
         elif main.agent_id in routing.groups:
             await self._run_group()
@@ -140,7 +141,8 @@ class CrewExecutor:
         elif state.expired:
             self._follow(decide_unanswered(routing, main.agent_id))
         elif main.answer is not None:
-            self._follow(decide(routing, main.agent_id, main.answer, state.visited))
+            answer = AgentAnswer(main.answer)
+            self._follow(decide(routing, main.agent_id, answer, state.visited))
         elif not self._is_out_of_rounds():
             await self._turn(main.agent_id).speak(
                 main.history,
@@ -191,13 +193,14 @@ class CrewExecutor:
                 self._hand_off(to, reason)
             case Fork(group, reason):
                 self._hand_off(group.name, reason)
-            case Pause(agent_id):
-                self._pause(self.crew.agents[agent_id], None, self._questions.until(agent_id))
-            case Finish(reason, agent_id, decided):
+            case Pause(agent_id, source):
+                agent, until = self.crew.agents[agent_id], self._questions.until(agent_id)
+                self._pause(agent, None, until, source)
+            case Finish(reason, agent_id, decided, source):
                 answer = state.last_answer
                 if state.group is not None and decided:
                     answer = state.group.answers.get(agent_id, answer)
-                self._finish(reason, agent_id, answer)
+                self._finish(reason, agent_id, answer, source=source)
             case _:
                 assert_never(step)
 
@@ -207,7 +210,7 @@ class CrewExecutor:
         if state.group is not None and reason.why == "signal":
             routing = self.crew.routing
             group = routing.groups[state.group.name]
-            decided_by = deciding_member(routing, group, state.group.answers)
+            decided_by = deciding_member(routing, group, group_answers(state.group))
             answer = state.group.answers[decided_by] if decided_by else answer
         limit = self.crew.limits.max_handoffs
         if state.handoffs >= limit:
@@ -241,12 +244,23 @@ class CrewExecutor:
         self._finish("max_rounds", self.state.last_agent or main.agent_id, self.state.last_answer)
         return True
 
-    def _pause(self, agent: Agent, question: Question | None, until: str | None) -> None:
-        self._record(Paused(agent.id, agent.name, question, until))
+    def _pause(
+        self,
+        agent: Agent,
+        question: Question | None,
+        until: str | None,
+        source: str | None = None,
+    ) -> None:
+        self._record(Paused(agent.id, agent.name, question, until, source))
         self._finish("paused", agent.id, self.state.last_answer, until)
 
     def _finish(
-        self, reason: DoneReason, agent_id: str, answer: str, until: str | None = None
+        self,
+        reason: DoneReason,
+        agent_id: str,
+        answer: str,
+        until: str | None = None,
+        source: str | None = None,
     ) -> None:
         state = self.state
         done = RunDone(
@@ -259,6 +273,7 @@ class CrewExecutor:
             self.journal.active_seconds,
             self._stages.seconds,
             state.conversation,
+            source,
         )
         self._end(done, agent_id, answer, until)
 

@@ -13,10 +13,11 @@ from agents.turn import Turn
 from crew.crew import Crew
 from crew.engine.endings import cut_off
 from crew.engine.questions import Questions, act
-from crew.journal.branches import Branch
+from crew.journal.branches import Branch, GroupState
 from crew.journal.events import Event, ParallelEnded, ParallelStarted
 from crew.journal.state import RunState
 from crew.routing.decisions import settles
+from crew.routing.rules import AgentAnswer
 from crew.routing.steps import Group
 
 
@@ -84,7 +85,8 @@ class GroupRunner:
         """Return whether a member's answer ends a group that does not wait for all."""
         if self.group.wait_for_all or branch.answer is None:
             return False
-        return settles(self.crew.routing, self.group, branch.agent_id, branch.answer)
+        answer = AgentAnswer(branch.answer)
+        return settles(self.crew.routing, self.group, branch.agent_id, answer)
 
     async def _run_member(self, branch: Branch, group: anyio.CancelScope) -> None:
         """Run one member: its turns until it has an answer, fails, or runs out of time.
@@ -150,6 +152,11 @@ class GroupRunner:
             await self.emit(result)
         joined = join_answers(answers)
         await self.emit(ParallelEnded(name, tuple(answers), tuple(in_order), joined))
+
+
+def group_answers(group: GroupState) -> dict[str, AgentAnswer]:
+    """Return the members' answers, by their ids, as routing looks at them."""
+    return {member: AgentAnswer(words) for member, words in group.answers.items()}
 
 
 def join_answers(answers: Mapping[str, str]) -> str:

@@ -168,6 +168,8 @@ class Paused:
     question: Question | None = None
     # RFC 3339: the run goes on then, even without an answer
     until: str | None = None
+    # what in the files makes it wait for words, as `file:line`; a question's calls have their own
+    source: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,6 +196,8 @@ class RunDone:
     # of it, by stage: context, models, tools
     stages: dict[str, float] = field(default_factory=dict)
     conversation: InConversation = NO_CONVERSATION
+    # what in the files ends it here, as `file:line`; None where nothing does
+    source: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

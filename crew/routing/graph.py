@@ -7,7 +7,14 @@ from typing import Literal
 import networkx as nx
 
 from crew.routing.exploration import Exploration, explore
-from crew.routing.rules import OrderRule, Routing, Rule, Transition, winnable_in_group
+from crew.routing.rules import (
+    NO_ANSWER,
+    OrderRule,
+    Routing,
+    Rule,
+    Transition,
+    winnable_in_group,
+)
 from crew.routing.steps import Group
 
 END = "(end)"
@@ -137,7 +144,7 @@ def _shortest_cycle(part: "nx.DiGraph[str]", start: str) -> list[str]:
 def _next_in_order(routing: Routing, agent: str) -> str | None:
     """Return where the order leads from an agent before any other was visited."""
     rule = next(rule for rule in routing.rules[agent] if isinstance(rule, OrderRule))
-    transition = rule.apply((), (agent,))
+    transition = rule.apply(NO_ANSWER, (agent,))
     return None if transition is None else transition.target
 
 

@@ -14,6 +14,8 @@ from crew.routing.steps import Group, Why
 # an agent's signals are compared with each other up to so many: more than a crew has
 MAX_COMPARED = 500
 WayKind = Literal["signal", "pause", "terminal", "default", "handoff_target", "order", "end"]
+# of a transition without a signal, in `Routing.sources`
+SourceKey = Why | Literal["pause", "terminal", "end"]
 # the key in the YAML that makes a rule
 RuleKey = Literal[
     "signals", "wait_for_signal", "is_terminal", "defaults", "handoff_targets", "auto_route", ""
@@ -33,12 +35,38 @@ class Route:
 
 
 @dataclass(frozen=True, slots=True)
+class AgentAnswer:
+    """What an agent has answered, as rules look at it."""
+
+    words: str
+
+
+# of an agent of which no answer is looked at
+NO_ANSWER = AgentAnswer("")
+
+
+@dataclass(frozen=True, slots=True)
 class Transition:
     """Where a rule leads: to an agent or a group, to the end (None), or to a pause."""
 
     kind: WayKind
     target: str | None = None
+    # of kind `signal`: the route that was taken, and the others with signals in the answer
     route: Route | None = None
+    others: tuple[Route, ...] = ()
+    # what in the files says so, as `file:line`; None where nothing does
+    source: str | None = None
+
+
+def find_routes(routes: Sequence[Route], answer: AgentAnswer) -> list[Route]:
+    """Find the routes with signals in an answer, in their order."""
+    return [routes[place] for place in find([route.signal for route in routes], answer.words)]
+
+
+def take(route: Route, found: Sequence[Route]) -> Transition:
+    """Return the transition by one of the routes that were found."""
+    others = tuple(other for other in found if other is not route)
+    return Transition("signal", route.target, route, others, route.source)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,14 +78,15 @@ class SignalRule:
     conditional: ClassVar[bool] = True
     after_group: ClassVar[bool] = False
 
-    def apply(self, found: Sequence[Route], visited: Container[str]) -> Transition | None:
+    def apply(self, answer: AgentAnswer, visited: Container[str]) -> Transition | None:
         """See Rule."""
-        return Transition("signal", found[0].target, found[0]) if found else None
+        found = find_routes(self.routes, answer)
+        return take(found[0], found) if found else None
 
     def transitions(self, visited: Container[str]) -> Iterator[Transition]:
         """See Rule."""
         for route in winnable(self.routes):
-            yield Transition("signal", route.target, route)
+            yield take(route, ())
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +99,7 @@ class FixedRule:
     after_group: bool = True
     conditional: ClassVar[bool] = False
 
-    def apply(self, found: Sequence[Route], visited: Container[str]) -> Transition | None:
+    def apply(self, answer: AgentAnswer, visited: Container[str]) -> Transition | None:
         """See Rule."""
         return self.transition
 
@@ -86,11 +115,13 @@ class OrderRule:
     agents: tuple[str, ...]
     # where the search starts
     place: int
+    # of each agent, where it is in the files
+    sources: tuple[str | None, ...]
     key: ClassVar[RuleKey] = ""
     conditional: ClassVar[bool] = True
     after_group: ClassVar[bool] = True
 
-    def apply(self, found: Sequence[Route], visited: Container[str]) -> Transition | None:
+    def apply(self, answer: AgentAnswer, visited: Container[str]) -> Transition | None:
         """See Rule."""
         return next(self.transitions(visited), None)
 
@@ -98,12 +129,12 @@ class OrderRule:
         """See Rule."""
         for place in range(self.place, len(self.agents)):
             if self.agents[place] not in visited:
-                yield Transition("order", self.agents[place])
+                yield Transition("order", self.agents[place], source=self.sources[place])
                 return
 
 
 # Each has `key`; `conditional` (whether a later rule may apply); `after_group` (whether it applies
-# after a group that the agent started, too); `apply(found, visited)`, its transition, or None;
+# after a group that the agent started, too); `apply(answer, visited)`, its transition, or None;
 # `transitions(visited)`, all it can take.
 Rule = SignalRule | FixedRule | OrderRule
 
@@ -129,9 +160,9 @@ class Routing:
     on_wait_timeout: Mapping[str, str | None]
     # agents with a tool that a person must approve
     asks: frozenset[str] = frozenset()
-    # where the files say so, as `file:line`: of transitions without a signal, by why they are taken
-    # and the agent or group that they leave (of `order`: that they lead to)
-    sources: Mapping[tuple[Why, str], str] = field(default_factory=dict)
+    # where the files say so, as `file:line`: of transitions without a signal, by their kind and the
+    # agent or group that they leave (of `order`: that they lead to)
+    sources: Mapping[tuple[SourceKey, str], str] = field(default_factory=dict)
     rules: Mapping[str, tuple[Rule, ...]] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -139,14 +170,13 @@ class Routing:
         made = {agent: tuple(_rules(self, agent, places[agent])) for agent in self.agents}
         object.__setattr__(self, "rules", made)
 
-    def source(self, why: Why, name: str) -> str | None:
+    def source(self, why: SourceKey, name: str) -> str | None:
         """Return where a transition is written that follows no signal; see `sources`."""
         return self.sources.get((why, name))
 
-    def find_routes(self, agent_id: str, words: str) -> list[Route]:
+    def find_routes(self, agent_id: str, answer: AgentAnswer) -> list[Route]:
         """Find the routes with signals in an agent's answer, in the order of crew.yaml."""
-        routes = self.routes.get(agent_id, ())
-        return [routes[place] for place in find([route.signal for route in routes], words)]
+        return find_routes(self.routes.get(agent_id, ()), answer)
 
     def rules_after_group(self, origin: str) -> tuple[Rule, ...]:
         """Return the rules that decide where a group leads that nothing else decides.
@@ -163,29 +193,36 @@ def _rules(routing: Routing, agent: str, place: int) -> Iterator[Rule]:
     if routes:
         yield SignalRule(routes)
     if agent in routing.waits:
-        yield FixedRule("wait_for_signal", Transition("pause"), after_group=False)
+        source = routing.source("pause", agent)
+        yield FixedRule("wait_for_signal", Transition("pause", source=source), after_group=False)
     if agent in routing.terminal:
-        yield FixedRule("is_terminal", Transition("terminal"), after_group=False)
+        source = routing.source("terminal", agent)
+        yield FixedRule("is_terminal", Transition("terminal", source=source), after_group=False)
     if agent in routing.defaults:
-        yield FixedRule("defaults", Transition("default", routing.defaults[agent]))
+        source = routing.source("default", agent)
+        yield FixedRule("defaults", Transition("default", routing.defaults[agent], source=source))
     others = [target for target in targets or () if target != agent]
+    source = routing.source("handoff_target", agent)
     if others:
-        yield FixedRule("handoff_targets", Transition("handoff_target", others[0]))
+        leads = Transition("handoff_target", others[0], source=source)
+        yield FixedRule("handoff_targets", leads)
     elif targets is not None:
         # a list of only itself counts as empty, and an empty one as: nowhere
-        yield FixedRule("handoff_targets", Transition("end"))
+        yield FixedRule("handoff_targets", Transition("end", source=source))
     if agent in routing.no_auto_route:
-        yield FixedRule("auto_route", Transition("end"))
-    yield OrderRule(routing.agents, place + 1)
+        leads = Transition("end", source=routing.source("end", agent))
+        yield FixedRule("auto_route", leads)
+    places = tuple(routing.source("order", name) for name in routing.agents)
+    yield OrderRule(routing.agents, place + 1, places)
     yield FixedRule("", Transition("end"))
 
 
 def first_transition(
-    rules: Sequence[Rule], found: Sequence[Route], visited: Container[str]
+    rules: Sequence[Rule], answer: AgentAnswer, visited: Container[str]
 ) -> Transition:
-    """Return the transition that the first applicable rule leads."""
+    """Return the transition of the first rule that applies."""
     for rule in rules:
-        if (transition := rule.apply(found, visited)) is not None:
+        if (transition := rule.apply(answer, visited)) is not None:
             return transition
     raise AssertionError("the last rule always applies")
 

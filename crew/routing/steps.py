@@ -51,6 +51,8 @@ class Pause:
     """The run pauses for a person."""
 
     agent_id: str
+    # what in the files says so, as `file:line`
+    source: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +63,8 @@ class Finish:
     agent_id: str
     # after a group: the answer is that of the deciding agent; otherwise the joined text
     decided: bool = True
+    # what in the files says so, as `file:line`; None where nothing does
+    source: str | None = None
 
 
 NextStep = Handoff | Fork | Pause | Finish

@@ -20,6 +20,7 @@ from crew.crew import Crew, Recipe
 from crew.database import open_store
 from crew.errors import CrewError
 from crew.journal.records.rows import Finding
+from crew.routing.rules import AgentAnswer
 from crew.runs.upkeep.storage import reach_text
 from server.cli.exits import HERE, Exit, Folder
 from server.cli.hints import quoted
@@ -106,7 +107,7 @@ def _script(crew: Crew) -> list[Finding]:
     for rule in crew.catalog.script.rules:
         for agent_id in rule.agent or crew.agents:
             if agent_id in said:
-                routes = crew.routing.find_routes(agent_id, rule.say)
+                routes = crew.routing.find_routes(agent_id, AgentAnswer(rule.say))
                 said[agent_id] |= {route.signal.text for route in routes}
     ways = [(agent, route) for agent, routes in crew.routing.routes.items() for route in routes]
     never = [

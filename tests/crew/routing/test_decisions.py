@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crew.routing.decisions import decide, decide_group, deciding_member, settles
-from crew.routing.rules import Route, Routing
+from crew.routing.rules import AgentAnswer, Route, Routing
 from crew.routing.signals import Signal
 from crew.routing.steps import Finish, Fork, Group, Handoff, Pause
 
@@ -102,7 +102,7 @@ def test_the_order_of_the_steps(name: str):
     """First match wins."""
     keys, words, visited, expected = CASES[name]
     speaker = "c" if name == "order does not wrap" else "a"
-    match decide(routing(**keys), speaker, words, set(visited)):
+    match decide(routing(**keys), speaker, AgentAnswer(words), set(visited)):
         case Handoff(to, reason):
             said = f"{to} {reason.why}"
         case Fork(group, reason):
@@ -117,7 +117,7 @@ def test_the_order_of_the_steps(name: str):
 
 def test_what_else_was_found_is_reported():
     """With the place of the one that won."""
-    decision = decide(routing(**TO_B), "a", "[END] [B]", {"a"})
+    decision = decide(routing(**TO_B), "a", AgentAnswer("[END] [B]"), {"a"})
     assert isinstance(decision, Handoff)
     assert (decision.reason.signal, decision.reason.also_found, decision.reason.source) == (
         "[B]",
@@ -169,7 +169,8 @@ def test_after_a_group(name: str):
     """The next agent; else the members' signals; else what the origin's words would lead to."""
     keys, answers, expected, decider = GROUP_CASES[name]
     plan = routing(**keys)
-    match decide_group(plan, plan.groups["g"], answers, "a", {"a", "b", "c"}):
+    said_by = {member: AgentAnswer(words) for member, words in answers.items()}
+    match decide_group(plan, plan.groups["g"], said_by, "a", {"a", "b", "c"}):
         case Handoff(to, reason):
             said = f"{to} {reason.why}"
         case Fork(_, reason):
@@ -179,16 +180,16 @@ def test_after_a_group(name: str):
         case Pause():
             said = "pause"
     assert said == expected
-    assert deciding_member(plan, plan.groups["g"], answers) == decider
+    assert deciding_member(plan, plan.groups["g"], said_by) == decider
 
 
 def test_what_settles_a_group_that_does_not_wait():
     """Any answer where there is a next agent, else one with a signal that has a target."""
     plan = routing(**MEMBERS)
-    assert settles(plan, plan.groups["g"], "b", "[A]")
-    assert not settles(plan, plan.groups["g"], "b", "[STOP]")
-    assert not settles(plan, plan.groups["g"], "b", "x")
-    assert settles(plan, Group("g", ("b",), False, 60, "a"), "b", "x")
+    assert settles(plan, plan.groups["g"], "b", AgentAnswer("[A]"))
+    assert not settles(plan, plan.groups["g"], "b", AgentAnswer("[STOP]"))
+    assert not settles(plan, plan.groups["g"], "b", AgentAnswer("x"))
+    assert settles(plan, Group("g", ("b",), False, 60, "a"), "b", AgentAnswer("x"))
 
 
 names = st.sampled_from(["a", "b", "c"])
@@ -226,8 +227,9 @@ def test_every_answer_leads_somewhere(
 ):
     """Exactly one decision, always the same, to a name that exists; no signal, waiting agent: a pause."""
     plan = routing(signals, defaults, to, "".join(waits), "".join(terminal), "".join(manual))
-    decision = decide(plan, speaker, words, visited | {speaker})
-    assert decision == decide(plan, speaker, words, visited | {speaker})
+    answer = AgentAnswer(words)
+    decision = decide(plan, speaker, answer, visited | {speaker})
+    assert decision == decide(plan, speaker, answer, visited | {speaker})
     if isinstance(decision, Handoff):
         assert decision.to in plan.agents
         if decision.reason.why == "order":

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from crew.routing.decisions import decide, decide_group, decide_unanswered, deciding_member
 from crew.routing.graph import END, RoutingGraph
-from crew.routing.rules import FixedRule, Route, Routing
+from crew.routing.rules import AgentAnswer, FixedRule, Route, Routing
 from crew.routing.signals import Signal
 from crew.routing.steps import Finish, Fork, Group, Handoff, NextStep, Pause
 
@@ -98,14 +98,17 @@ def walk(routing: Routing) -> tuple[set[str], Taken]:
         if name not in routing.groups:
             for words in answers_of(routing, name):
                 now = spoken | {name}
-                follow(decide(routing, name, words, now), name, name, now)
+                follow(decide(routing, name, AgentAnswer(words), now), name, name, now)
             continue
         group = routing.groups[name]
         for count in range(1, len(group.agents) + 1):
             for members in combinations(group.agents, count):
                 now = spoken | set(members)
                 for spoken_words in product(*(answers_of(routing, member) for member in members)):
-                    answers = dict(zip(members, spoken_words, strict=True))
+                    answers = {
+                        member: AgentAnswer(words)
+                        for member, words in zip(members, spoken_words, strict=True)
+                    }
                     decider = deciding_member(routing, group, answers) or origin
                     follow(decide_group(routing, group, answers, origin, now), name, decider, now)
     return entered, taken
@@ -138,6 +141,7 @@ def test_a_rule_behind_an_unconditional_one_never_applies(routing: Routing):
             for count in range(len(NAMES)):
                 for others in combinations(NAMES, count):
                     spoken = {agent, *others}
-                    assert decide(routing, agent, words, spoken) == decide(
-                        kept, agent, words, spoken
+                    answer = AgentAnswer(words)
+                    assert decide(routing, agent, answer, spoken) == decide(
+                        kept, agent, answer, spoken
                     )
