@@ -1,6 +1,7 @@
 """A crew that is ready to run, and how it is made from its files."""
 
 import os
+import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -16,6 +17,7 @@ from agents.wrappers.health import Health
 from agents.wrappers.places import Places
 from crew.assembly.agents import check_windows, make_agents
 from crew.assembly.helpers import make_helpers
+from crew.assembly.limits import RunLimits, run_limits
 from crew.assembly.models import require_provider
 from crew.assembly.tokenizers import make_tokenizers
 from crew.assembly.tools import make_tools, tool_limits
@@ -39,21 +41,10 @@ from tools.kinds import ToolMaker
 from tools.kinds.mcp.servers import Servers
 from tools.limits.deadline import Limits
 from tools.limits.guards import Guards
+from tools.limits.retry import Jitter
 from tools.loops import LoopOwner
 from tools.text.secrets import Secrets
 from tools.toolbox import Toolbox
-
-
-@dataclass(frozen=True, slots=True)
-class RunLimits:
-    """What bounds a run."""
-
-    max_handoffs: int
-    max_rounds: int
-    # active time; a pause does not use it up
-    timeout_seconds: float
-    # claims without an event between them
-    max_recoveries: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +67,8 @@ class Recipe:
     provider: str | None = None
     environment: Mapping[str, str] | None = None
     clock: Clock = SYSTEM_CLOCK
+    # of waits before retries
+    jitter: Jitter = random.random
     # the rest is shared by all revisions of the crew; by agents' ids
     daily_usage: dict[str, DailyUsage] = field(default_factory=dict, compare=False)
     places: Places = field(default_factory=lambda: Places(SYSTEM_CLOCK), compare=False)
@@ -172,6 +165,7 @@ class Recipe:
             self.token_ratios,
             self.quirk_tables,
             self.health,
+            self.jitter,
         )
         if self.provider is not None:
             require_provider(self.provider, catalog)
@@ -188,12 +182,7 @@ class Recipe:
             tools=tuple(checked.tools.own),
             routing=routing,
             entry_point=entry_point(files),
-            limits=RunLimits(
-                settings.max_handoffs,
-                settings.max_rounds,
-                settings.timeout_seconds,
-                settings.max_recoveries,
-            ),
+            limits=run_limits(settings),
             tool_limits=limits,
             catalog=catalog,
             helpers=helpers,

@@ -3,6 +3,7 @@
 import os
 import signal
 from collections.abc import Iterator
+from typing import Any
 
 # imported in the middle of a test, it is parsed while the garbage collector ends coroutines, which
 # CPython 3.11 takes for an error of the parser (python/cpython#106905)
@@ -13,6 +14,7 @@ from playwright.sync_api import Browser
 
 from tests.support.browser import opened_browser
 from tests.support.postgres import Postgres
+from tools import VirtualLoop
 
 # hypothesis must not fail a test because a shared machine was slow for a moment
 settings.register_profile("here", deadline=None, derandomize=bool(os.environ.get("CI")))
@@ -27,9 +29,9 @@ def pytest_xdist_auto_num_workers() -> int:
 
 
 @pytest.fixture
-def anyio_backend() -> str:
-    """The runtime is asyncio's."""
-    return "asyncio"
+def anyio_backend() -> tuple[str, dict[str, Any]]:
+    """The runtime is asyncio's, with a loop that can move virtual clocks."""
+    return "asyncio", {"loop_factory": VirtualLoop}
 
 
 @pytest.fixture(scope="session")

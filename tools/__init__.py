@@ -2,11 +2,11 @@
 
 Modules, in reading order: `calls` (the nouns), `context` (what a handler knows of its call),
 `definition` (a tool and its decorator), `approval` (when a person decides first), `handlers` (what
-a tool does), `schemas` (arguments and entries, described), `progress` (what handlers report),
-`executor` (a sequence of calls), `limits` (what bounds a call), `dry` (tools that are shown, and
-not called), `search` (tools by what they are for), `toolbox` (a crew's tools by name), `kinds`
-(what runs the tools of tools.yaml), `builtin` (tools that need no entry), `config` (the shapes of
-tools.yaml), `clock` (time, handed in), `text` (texts, secrets), `forms` (what a tool asks a
+a tool does), `schemas` (arguments and entries, described), `executor` (a sequence of calls),
+`limits` (what bounds a call), `dry` (tools that are shown, and not called), `search` (tools by what
+they are for), `toolbox` (a crew's tools by name), `kinds` (what runs the tools of tools.yaml),
+`builtin` (tools that need no entry), `config` (the shapes of tools.yaml), `clock` (time, handed
+in), `virtual_clock` (days in milliseconds), `text` (texts, secrets), `forms` (what a tool asks a
 person), `lazy` (names that are imported when they are used), `loops` (what belongs to one event
 loop), `connector` (connections that are used again), `errors`.
 """
@@ -17,7 +17,7 @@ from tools.lazy import lazily
 
 if TYPE_CHECKING:
     from tools.calls import ToolCall, ToolResult
-    from tools.clock import Clock, SystemClock, VirtualClock
+    from tools.clock import Clock, SystemClock
     from tools.context import ToolContext
     from tools.definition import Tool, tool
     from tools.errors import (
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         ToolError,
     )
     from tools.executor import ToolExecutor
+    from tools.virtual_clock import VirtualClock, VirtualLoop
 
 __all__ = [
     "ArgumentsError",
@@ -43,6 +44,7 @@ __all__ = [
     "ToolExecutor",
     "ToolResult",
     "VirtualClock",
+    "VirtualLoop",
     "tool",
 ]
 
@@ -62,6 +64,7 @@ __getattr__ = lazily(
         "ToolError": "tools.errors",
         "ToolExecutor": "tools.executor",
         "ToolResult": "tools.calls",
-        "VirtualClock": "tools.clock",
+        "VirtualClock": "tools.virtual_clock",
+        "VirtualLoop": "tools.virtual_clock",
     },
 )

@@ -74,6 +74,11 @@ class Tool:
     close: Callable[[], Coroutine[Any, Any, None]] | None = None
 
     @property
+    def leaves_loop(self) -> bool:
+        """Whether its calls wait for what is outside of the event loop, as far as is known."""
+        return not (isinstance(self.act, Function) and self.act.is_async)
+
+    @property
     def requires_approval(self) -> bool:
         """Whether some calls need a person's approval."""
         return self.approval is not None

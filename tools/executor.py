@@ -18,16 +18,16 @@ from tools.calls import (
     ToolCall,
     ToolResult,
 )
-from tools.clock import SYSTEM_CLOCK, Clock
+from tools.clock import NOT_HELD, SYSTEM_CLOCK, Clock
 from tools.context import CallOrigin, Facts, FindSecret, ToolContext, find_no_secret
 from tools.definition import Tool
 from tools.errors import ArgumentsError, PermanentError, TemporaryError
 from tools.forms import FormReply, FormsNeeded
 from tools.handlers.output import serialize_output
+from tools.handlers.progress import ProgressReports
 from tools.limits.deadline import Deadline, Limits
 from tools.limits.guards import Outcome, RefusedError, outcome_of
-from tools.limits.retry import RETRIED, backoff_seconds, classify, describe_error
-from tools.progress import ProgressReports
+from tools.limits.retry import RETRIED, Jitter, backoff_seconds, classify, describe_error
 from tools.text.suggest import nearest
 
 log = logging.getLogger(__name__)
@@ -46,9 +46,18 @@ class ToolExecutor:
         limits: Limits | None = None,
         clock: Clock = SYSTEM_CLOCK,
         find_secret: FindSecret = find_no_secret,
+        jitter: Jitter = random.random,
     ) -> None:
-        """`find_secret`: what `ToolContext.secret` asks."""
-        self.limits, self.clock, self.find_secret = limits or Limits(), clock, find_secret
+        """Of a crew.
+
+        Args:
+            limits: of the calls.
+            clock: of their deadlines.
+            find_secret: what `ToolContext.secret` uses.
+            jitter: random numbers from 0 to 1, for waits before retries.
+        """
+        self.limits, self.clock = limits or Limits(), clock
+        self.find_secret, self.jitter = find_secret, jitter
 
     async def run(
         self,
@@ -92,7 +101,7 @@ class _Sequence:
         replies: Mapping[str, FormReply],
     ) -> None:
         self.limits, self.clock = executor.limits, executor.clock
-        self.find_secret = executor.find_secret
+        self.find_secret, self.jitter = executor.find_secret, executor.jitter
         self.tools, self.emit, self.caller, self.replies = tools, emit, caller, replies
         self.deadline = Deadline.after(self.clock.monotonic(), self.limits)
         self.warned = False
@@ -267,7 +276,7 @@ class _Call:
         """Return seconds until the next attempt."""
         limits = self.sequence.limits
         shortest, longest = limits.backoff_min_seconds, limits.backoff_max_seconds
-        wait = backoff_seconds(self.ended.attempts - 1, shortest, longest, random.random())
+        wait = backoff_seconds(self.ended.attempts - 1, shortest, longest, self.sequence.jitter())
         asked = error.after_seconds if isinstance(error, TemporaryError) else 0.0
         return max(wait, asked)
 
@@ -284,9 +293,11 @@ class _Call:
         context.begin(self.clock.monotonic() + seconds, progress.tell)
         task = asyncio.ensure_future(_call_handler(self.tool, self.arguments, context))
         timeout = self.clock.timeout(seconds)
+        hold = self.clock.hold() if self.tool.leaves_loop else NOT_HELD
         try:
-            async with timeout:
-                await asyncio.wait({task})
+            with hold:
+                async with timeout:
+                    await asyncio.wait({task})
         except TimeoutError:
             raise TimeoutError(f"no result within {seconds:.3g} s") from None
         finally:

@@ -2,6 +2,7 @@
 
 import importlib
 import os
+import random
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -27,6 +28,7 @@ from agents.wrappers.retrying import Retrying
 from tools.clock import Clock
 from tools.config.common import limits_of
 from tools.limits.guards import BreakerLimits, Guards
+from tools.limits.retry import Jitter
 from tools.text.secrets import Secrets
 
 OLLAMA_URL = "http://localhost:11434/v1"
@@ -54,6 +56,7 @@ class Catalog:
         ratios: TokenRatios,
         quirk_tables: QuirkTables | None = None,
         health: Health | None = None,
+        jitter: Jitter = random.random,
     ) -> None:
         """Of one crew.
 
@@ -68,6 +71,7 @@ class Catalog:
             ratios: learns how providers count tokens.
             quirk_tables: learn what endpoints refuse.
             health: gets the failures of models.
+            jitter: random numbers from 0 to 1, for waits before retries.
         """
         self.providers, self.script, self.clock = providers, script, clock
         self.secrets, self.guards, self.ratios = secrets, guards, ratios
@@ -75,6 +79,7 @@ class Catalog:
         self.backoff_max_seconds = backoff_max_seconds
         self.quirk_tables = QuirkTables() if quirk_tables is None else quirk_tables
         self.health = Health() if health is None else health
+        self.jitter = jitter
         self.clients: dict[Endpoint, Any] = {}
 
     def model(self, config: ModelConfig, *, has_backup: bool = False) -> Model:
@@ -135,7 +140,7 @@ class Catalog:
 
     def _retrying(self, model: Model, retries: int) -> Model:
         shortest, longest = self.backoff_min_seconds, self.backoff_max_seconds
-        return Retrying(model, retries, shortest, longest, self.clock)
+        return Retrying(model, retries, shortest, longest, self.clock, self.jitter)
 
     def endpoint(self, config: ModelConfig) -> Endpoint:
         """Return where a model is.

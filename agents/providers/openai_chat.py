@@ -106,8 +106,9 @@ class OpenAIChat:
         started, outcome, usage = clock.monotonic(), "cancelled", Usage()
         try:
             # the client's own timeout is one of each read, which a slow trickle never reaches
-            async with clock.timeout(endpoint.timeout_seconds):
-                reply = await self._answer(request, emit)
+            with clock.hold():
+                async with clock.timeout(endpoint.timeout_seconds):
+                    reply = await self._answer(request, emit)
             outcome, usage = "success", reply.usage
             return reply
         except TimeoutError as error:

@@ -1,12 +1,11 @@
 """A Model that asks another Model again when an error may pass."""
 
-import random
 from dataclasses import dataclass, replace
 
 from agents.errors import ModelError
 from agents.model import Around, EmitModelEvent, Model, ModelNotice, ModelReply, ModelRequest
 from tools.clock import Clock
-from tools.limits.retry import backoff_seconds
+from tools.limits.retry import Jitter, backoff_seconds
 
 # A server may ask for any wait; a run has only so much time.
 LONGEST_WAIT_SECONDS = 60.0
@@ -24,6 +23,7 @@ class Retrying(Around):
     backoff_min_seconds: float
     backoff_max_seconds: float
     clock: Clock
+    jitter: Jitter
 
     async def reply(self, request: ModelRequest, emit: EmitModelEvent) -> ModelReply:
         """Answer, or raise the last try's ModelError."""
@@ -46,4 +46,4 @@ class Retrying(Around):
 
     def _backoff(self, attempt: int) -> float:
         shortest, longest = self.backoff_min_seconds, self.backoff_max_seconds
-        return backoff_seconds(attempt, shortest, longest, random.random())
+        return backoff_seconds(attempt, shortest, longest, self.jitter())

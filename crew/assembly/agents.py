@@ -60,7 +60,7 @@ def make_agents(
     crew = files.crew
     assert crew is not None, "a crew with errors is not assembled"
     settings = crew.settings
-    executor = ToolExecutor(tool_limits(settings), given.clock, given.find_secret)
+    executor = ToolExecutor(tool_limits(settings), given.clock, given.find_secret, given.jitter)
     agents: dict[str, Agent] = {}
     problems: list[Problem] = []
     for agent_id in crew.agents:

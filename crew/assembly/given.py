@@ -7,6 +7,7 @@ from agents.wrappers.budget import DailyUsage
 from agents.wrappers.places import Places
 from tools.clock import Clock
 from tools.context import FindSecret
+from tools.limits.retry import Jitter
 from tools.text.secrets import Secrets
 
 
@@ -26,6 +27,11 @@ class Given(Protocol):
     @property
     def clock(self) -> Clock:
         """Of all runs."""
+        ...
+
+    @property
+    def jitter(self) -> Jitter:
+        """Of waits before retries."""
         ...
 
     @property

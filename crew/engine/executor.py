@@ -9,7 +9,7 @@ from agents.events import Warned
 from agents.stages import Stages
 from agents.turn import Turn
 from crew.crew import Crew
-from crew.engine.context import Contexts
+from crew.engine.context.contexts import Contexts
 from crew.engine.crashes import crash
 from crew.engine.emitting import Emitter, Recorder
 from crew.engine.endings import cut_off, ended_exchange, ended_row

@@ -16,8 +16,9 @@ from crew import MemoryStore, Query, Runs, load_crew
 from tests.support.crews import write_crew
 from tests.support.model_server import completion, http, model_server
 from tests.support.tool_calls import moving_clock
-from tools.clock import Clock, VirtualClock
+from tools.clock import Clock
 from tools.limits.guards import Breaker, BreakerLimits, CallLimits, Guards
+from tools.virtual_clock import VirtualClock
 
 LIMITS = BreakerLimits(3, 30.0)
 

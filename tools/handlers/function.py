@@ -25,6 +25,8 @@ class Function:
             context_parameter: its parameter that takes the ToolContext, if it has one.
         """
         self.name, self.handler, self.context_parameter = name, handler, context_parameter
+        # else it is called in a thread
+        self.is_async = inspect.iscoroutinefunction(handler)
 
     async def __call__(self, arguments: dict[str, Any], context: ToolContext) -> Any:
         """Call the handler with checked arguments.
@@ -33,7 +35,7 @@ class Function:
         """
         given = self.with_context(arguments, context)
         call = begin_call(self.name)
-        if not inspect.iscoroutinefunction(self.handler):
+        if not self.is_async:
             work = functools.partial(self._call_handler, given, call)
             try:
                 value = await call_in_thread(work)

@@ -3,6 +3,7 @@
 import asyncio
 import errno
 import socket
+from collections.abc import Callable
 from typing import Literal
 
 from tools.errors import ArgumentsError, PermanentError, TemporaryError
@@ -53,6 +54,10 @@ def classify(error: BaseException) -> ErrorClass:
             return "network"
         case _:
             return "bug"
+
+
+# random numbers from 0 to 1
+Jitter = Callable[[], float]
 
 
 def backoff_seconds(retry: int, minimum: float, maximum: float, jitter: float) -> float:

@@ -197,7 +197,9 @@ def _ask(crew: Crew, tool: Tool, arguments: dict[str, Any]) -> None:
 
 
 async def _call(crew: Crew, tool: Tool, arguments: dict[str, Any]) -> ToolResult:
-    executor = ToolExecutor(crew.tool_limits, crew.clock, crew.recipe.find_secret)
+    executor = ToolExecutor(
+        crew.tool_limits, crew.clock, crew.recipe.find_secret, crew.recipe.jitter
+    )
     caller = CallOrigin(run_id=f"by-hand-{crew.clock.now():%Y%m%d%H%M%S%f}", user=BY_HAND)
     try:
         calls = [ToolCall("1", tool.name, arguments)]

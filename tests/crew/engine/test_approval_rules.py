@@ -15,9 +15,10 @@ from crew.journal.query import CallDecision
 from crew.runs.errors import ChangedCall, WrongDecision
 from tests.support.crews import Played, write_crew
 from tools.approval import ApprovalRule, Condition
-from tools.clock import VirtualClock, rfc3339
+from tools.clock import rfc3339
 from tools.config.approval import ApprovalConfig
 from tools.schemas.yaml_shape import Plain
+from tools.virtual_clock import VirtualClock
 
 ACTS = """
 from pathlib import Path

@@ -18,7 +18,8 @@ from crew.journal.records.grants import Grant
 from crew.journal.records.rows import Write
 from crew.journal.store import RunStore
 from tests.support.crews import Played, write_crew
-from tools.clock import VirtualClock, rfc3339
+from tools.clock import rfc3339
+from tools.virtual_clock import VirtualClock
 
 ACTS = """
 from pathlib import Path

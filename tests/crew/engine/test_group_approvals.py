@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from crew import Answer, MemoryStore, Query, Runs, SqliteStore, load_crew
 from crew.journal.query import CallDecision, Decision
 from tests.support.crews import Played, write_crew
-from tools.clock import VirtualClock, rfc3339
+from tools.clock import rfc3339
+from tools.virtual_clock import VirtualClock
 
 ACTS = '''
 import asyncio

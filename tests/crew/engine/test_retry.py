@@ -13,7 +13,8 @@ from crew.journal.query import CallDecision
 from crew.runs.errors import NotRetryable
 from tests.support.crews import write_crew
 from tests.support.model_server import completion, http, model_server
-from tools.clock import SYSTEM_CLOCK, Clock, VirtualClock
+from tools.clock import SYSTEM_CLOCK, Clock
+from tools.virtual_clock import VirtualClock
 
 ACTS = '''
 import asyncio

@@ -22,7 +22,8 @@ from tests.server.notices.test_messages import MAIL, NOTICE, channel
 from tests.support.certificates import make_certificate
 from tests.support.crews import write_crew
 from tests.support.raw_server import RawServer, answer, raw_server
-from tools.clock import SYSTEM_CLOCK, VirtualClock, rfc3339
+from tools.clock import SYSTEM_CLOCK, rfc3339
+from tools.virtual_clock import VirtualClock
 
 
 def notice_of(clock: VirtualClock, to: str, age: timedelta = timedelta(0)) -> Notice:

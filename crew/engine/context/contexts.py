@@ -1,0 +1,49 @@
+"""What each agent of a run is shown, from all sources."""
+
+import asyncio
+from functools import partial
+
+from agents.agent import Agent
+from agents.context.loaded import NOTHING, Context, Loaded
+from agents.context.plan import ContextPlan
+from crew.engine.context.conversation import ConversationSource
+from crew.engine.context.sources import ContextSource, Look
+from crew.journal.state import RunState
+from crew.journal.store import RunStore
+from tools.clock import Clock
+
+# their blocks stand in this order
+SOURCES: tuple[ContextSource, ...] = (ConversationSource(),)
+
+
+class Contexts:
+    """Of one run: a Context for each segment of an agent's turns."""
+
+    def __init__(self, state: RunState, store: RunStore, clock: Clock) -> None:
+        self.state, self.store, self.clock = state, store, clock
+        # by agent and group, with the handoffs before it
+        self._known: dict[tuple[str, str | None], tuple[int, Context]] = {}
+
+    def of(self, agent: Agent, group: str | None) -> Context:
+        """Return the agent's context, in the segment that it is in now."""
+        handoffs, known = self._known.get((agent.id, group), (-1, None))
+        if known is None or handoffs != self.state.handoffs:
+            # of the parts: with this object in it, neither would be freed before a full collection
+            known = Context(partial(_load, self.state, self.store, self.clock, agent.context))
+            self._known[agent.id, group] = self.state.handoffs, known
+        return known
+
+
+async def _load(state: RunState, store: RunStore, clock: Clock, plan: ContextPlan) -> Loaded:
+    look = Look(state.query, store, plan, clock)
+    wanted = [source for source in SOURCES if source.has_any(look)]
+    if not wanted:
+        return NOTHING
+    loaded = await asyncio.gather(*(source.load(look) for source in wanted))
+    return Loaded(
+        tuple(block for one in loaded for block in one.before),
+        tuple(exchange for one in loaded for exchange in one.past),
+        max(one.history_millis for one in loaded),
+        any(one.history_is_late for one in loaded),
+        is_conversation=any(one.is_conversation for one in loaded),
+    )

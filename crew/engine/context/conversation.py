@@ -1,0 +1,76 @@
+"""What an agent is shown of the run's conversation: earlier exchanges and their summary."""
+
+import asyncio
+
+from agents.context.blocks import cut_to
+from agents.context.loaded import Loaded, LoadedBlock, PastExchange
+from agents.messages import AgentMessage, Message, UserMessage, decode_messages
+from crew.engine.context.sources import Look
+from crew.journal.records.conversations import Conversation, Exchange, owner_of
+
+
+class ConversationSource:
+    """The exchanges of the run's conversation, and what older ones come to."""
+
+    def has_any(self, look: Look) -> bool:
+        """See ContextSource."""
+        return bool(look.query.conversation_id)
+
+    async def load(self, look: Look) -> Loaded:
+        """See ContextSource."""
+        place = owner_of(look.query.user_id), look.query.conversation_id
+        known = await look.in_time(look.store.conversations.get(*place))
+        if known is None:
+            blocks = (
+                (LoadedBlock("summary", is_late=True),) if look.plan.summary is not None else ()
+            )
+            return Loaded(blocks, history_is_late=True, is_conversation=True)
+        found, past = await asyncio.gather(_summary(look, known, place), _past(look, known, place))
+        late = past is None
+        return Loaded(tuple(found), tuple(past or ()), look.millis, late, is_conversation=True)
+
+
+async def _summary(look: Look, known: Conversation, place: tuple[str, str]) -> list[LoadedBlock]:
+    """Return the newest summary, as a block."""
+    block = look.plan.summary
+    if block is None or not known.summary_version:
+        return []
+    began = look.millis
+    found = await look.in_time(look.store.conversations.summary(*place))
+    millis = look.millis - began
+    if found is None:
+        return [LoadedBlock("summary", load_millis=millis, is_late=True)]
+    text = cut_to(found.text_with_facts, block.max_tokens, look.plan.tokenizer)
+    return [LoadedBlock("summary", text, versions=(found.version,), load_millis=millis)]
+
+
+async def _past(
+    look: Look, known: Conversation, place: tuple[str, str]
+) -> list[PastExchange] | None:
+    """Return the exchanges behind what the summary covers, at least so many as are wanted."""
+    history = look.plan.history
+    covered = known.summarised if look.plan.summary is not None else 0
+    # older ones go by quarters, at places that do not move with each run
+    surplus = max(0, known.shown - history.exchanges)
+    after = max(covered, surplus // history.quarter * history.quarter)
+    loading = look.store.conversations.shown(*place, after, transcripts=history.transcripts)
+    found = await look.in_time(loading)
+    if found is None:
+        return None
+    return [PastExchange(one.number, one.position or 0, messages_of(one)) for one in found]
+
+
+def messages_of(exchange: Exchange) -> list[Message]:
+    """Return an exchange as messages, with all that was said in it where it has that."""
+    query = UserMessage(exchange.query)
+    if exchange.transcript:
+        try:
+            return [query, *decode_messages(exchange.transcript)]
+        except ValueError:
+            # another version wrote it
+            pass
+    said = [
+        AgentMessage(one.agent_id, one.agent, one.text) if one.agent_id else UserMessage(one.text)
+        for one in exchange.said
+    ]
+    return [query, *said, AgentMessage(exchange.agent_id, exchange.agent, exchange.answer)]

@@ -1,0 +1,63 @@
+"""What a source of context is, and the time that it has."""
+
+from collections.abc import Awaitable
+from typing import Protocol, TypeVar
+
+from agents.context.loaded import Loaded
+from agents.context.plan import ContextPlan
+from crew.journal.errors import StoreError
+from crew.journal.query import Query
+from crew.journal.store import RunStore
+from tools.clock import Clock
+
+T = TypeVar("T")
+
+
+class Look:
+    """One look for what an agent is to be shown, within the time that its plan gives."""
+
+    def __init__(self, query: Query, store: RunStore, plan: ContextPlan, clock: Clock) -> None:
+        """Begin to look.
+
+        Args:
+            query: names the user and the conversation.
+            store: has what may be shown.
+            plan: how much of what is wanted.
+            clock: of the time.
+        """
+        self.query, self.store, self.plan, self.clock = query, store, plan, clock
+        self._started = clock.monotonic()
+
+    @property
+    def millis(self) -> float:
+        """Since the beginning."""
+        return (self.clock.monotonic() - self._started) * 1000
+
+    async def in_time(self, loading: Awaitable[T]) -> T | None:
+        """Return what is loaded; None where that takes too long, or fails."""
+        left = self.plan.load_timeout_seconds - (self.clock.monotonic() - self._started)
+        timeout = self.clock.timeout(max(0.0, left))
+        try:
+            async with timeout:
+                return await loading
+        except StoreError:
+            return None
+        except TimeoutError:
+            if not timeout.expired():
+                raise
+            return None
+
+
+class ContextSource(Protocol):
+    """Loads what agents are shown: blocks before the conversation, or earlier messages of it.
+
+    A source keeps nothing of a run: one object serves all.
+    """
+
+    def has_any(self, look: Look) -> bool:
+        """Return whether there may be anything; what has nothing costs nothing."""
+        ...
+
+    async def load(self, look: Look) -> Loaded:
+        """Load it; what is late, or cannot be loaded, is said in its block."""
+        ...
