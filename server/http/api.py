@@ -3,8 +3,9 @@
 from typing import Any, get_args
 
 from crew.journal.events import RunStatus
-from crew.journal.query import ID, MAX_PRIORITY, MAX_USER_ID, SourceKind
+from crew.journal.query import ID, SourceKind
 from server.http.bodies import (
+    NO_TIME,
     TIME,
     AnswerBody,
     ChangeBody,
@@ -27,6 +28,7 @@ from server.http.endpoints import (
     runs,
     tickets,
 )
+from server.http.endpoints.conversations import CURSOR
 from server.http.openapi import answers
 from server.http.openapi.conversations import (
     BegunConversation,
@@ -37,16 +39,18 @@ from server.http.openapi.conversations import (
 )
 from server.http.openapi.parameters import (
     AFTER,
-    DELTAS,
+    EVENT_PARAMETERS,
     FLAG,
     INBOX_LIMIT,
     KEY,
     LIMIT,
-    TICKET,
+    STREAM_PARAMETERS,
+    TEXT,
     USER,
+    Parameter,
     query_parameter,
 )
-from server.http.operations import JSON, MARKDOWN, SSE, TEXT, Answers, ApiOperation
+from server.http.operations import JSON, MARKDOWN, PLAIN, SSE, Answers, ApiOperation
 from server.tokens import Scope
 
 API = "/api/crew"
@@ -58,6 +62,7 @@ BODY = (413, 415)
 STARTS = (409, *BODY, 422, 503)
 STREAM: Answers = {200: (SSE, None), 204: None}
 KEYED = (KEY,)
+MOMENT: dict[str, Any] = {"pattern": f"^{TIME}$", "wrong": NO_TIME}
 
 
 def _get(
@@ -66,7 +71,7 @@ def _get(
     endpoint: Endpoint,
     answer: Any,
     problems: tuple[int, ...] = (),
-    *parameters: dict[str, Any],
+    *parameters: Parameter,
 ) -> ApiOperation:
     return ApiOperation("get", path, scope, endpoint, {200: (JSON, answer)}, problems, parameters)
 
@@ -85,26 +90,6 @@ def _post(
     return ApiOperation("post", path, scope, endpoint, answered, problems, body=body, **more)
 
 
-STREAM_PARAMETERS = (
-    query_parameter("q", "What is asked: text, or the JSON of a body.", minLength=1),
-    query_parameter("run_id", "The run that is answered; without q, it is followed.", pattern=ID),
-    query_parameter("resume_agent_id", "The agent that starts.", pattern=ID),
-    query_parameter("priority", "Of the run.", type="integer", minimum=0, maximum=MAX_PRIORITY),
-    DELTAS,
-    query_parameter("user_id", "Whom the run is for.", minLength=1, maxLength=MAX_USER_ID),
-    query_parameter("conversation_id", "The conversation that it goes on with.", pattern=ID),
-    query_parameter("idempotency_key", "As the header of a POST.", pattern="^[!#-~]{1,255}$"),
-    TICKET,
-)
-EVENT_PARAMETERS = (
-    query_parameter(
-        "after",
-        "The last event that is known: `n` or `run:n`.",
-        pattern="^([A-Za-z0-9_-]{1,128}:)?[0-9]{1,15}$",
-    ),
-    DELTAS,
-    TICKET,
-)
 OPERATIONS = (
     ApiOperation(
         "get",
@@ -176,15 +161,16 @@ OPERATIONS = (
         (404, 503),
         query_parameter("status", "Only those with it.", enum=list(get_args(RunStatus))),
         query_parameter("source", "Only those it started.", enum=list(get_args(SourceKind))),
-        query_parameter("agent_id", "Only those in which it spoke last, or asks.", pattern=ID),
         query_parameter(
-            "text",
-            "Only those with it in their query, in whatever case.",
-            pattern="^[^\\u0000]{0,200}$",
+            "agent_id",
+            "Only those in which it spoke last, or asks.",
+            pattern=ID,
+            wrong="is no id of an agent",
         ),
-        query_parameter("since", "Only those started then or later.", pattern=f"^{TIME}$"),
-        query_parameter("until", "Only those started before.", pattern=f"^{TIME}$"),
-        query_parameter("limit", "So many at most; 50 unless given.", **LIMIT),
+        query_parameter("text", "Only those with it in their query, in whatever case.", **TEXT),
+        query_parameter("since", "Only those started then or later.", **MOMENT),
+        query_parameter("until", "Only those started before.", **MOMENT),
+        query_parameter("limit", "So many at most.", **LIMIT),
         AFTER,
     ),
     _get(
@@ -193,7 +179,7 @@ OPERATIONS = (
         lists.list_inbox,
         answers.InboxAnswer,
         (404, 503),
-        query_parameter("limit", "So many at most; 50 unless given.", **INBOX_LIMIT),
+        query_parameter("limit", "So many at most.", **INBOX_LIMIT),
         AFTER,
     ),
     _get(RUN, "read", runs.show_run, answers.RunAnswer, (404, 503)),
@@ -233,12 +219,13 @@ OPERATIONS = (
         ConversationsAnswer,
         (404, 503),
         USER,
-        query_parameter("q", "Only those with it in their title or a query.", maxLength=200),
-        query_parameter("limit", "So many at most; 50 unless given.", **LIMIT),
+        query_parameter("q", "Only those with it in their title or a query.", **TEXT),
+        query_parameter("limit", "So many at most.", **LIMIT),
         query_parameter(
             "after",
             "The `next` of the page before.",
-            pattern="^[0-9TZ:.-]{1,40}~[A-Za-z0-9_-]{1,128}$",
+            pattern=f"^{CURSOR}$",
+            wrong="is no `next` of a page",
         ),
     ),
     _post(
@@ -257,13 +244,15 @@ OPERATIONS = (
         ConversationAnswer,
         (404, 503),
         USER,
-        query_parameter("limit", "So many exchanges at most; 50 unless given.", **LIMIT),
+        query_parameter("limit", "So many exchanges at most.", **LIMIT),
         query_parameter(
             "after",
             "The number of the last exchange that is known.",
             type="integer",
             minimum=0,
             maximum=999_999_999,
+            default=0,
+            wrong="is the number of an exchange",
         ),
     ),
     ApiOperation(
@@ -300,7 +289,7 @@ OPERATIONS = (
         conversations.export_conversation,
         {200: (MARKDOWN, ExportAnswer)},
         (404, 503),
-        (USER, query_parameter("format", "json unless given.", enum=["json", "md"])),
+        (USER, query_parameter("format", "Of the text.", enum=["json", "md"], default="json")),
     ),
     ApiOperation(
         "post",
@@ -333,9 +322,13 @@ OPERATIONS = (
         "/metrics",
         "read",
         health.metrics,
-        {200: (TEXT, answers.MetricsAnswer)},
+        {200: (PLAIN, answers.MetricsAnswer)},
         (),
-        (query_parameter("format", "prometheus unless given.", enum=["prometheus", "json"]),),
+        (
+            query_parameter(
+                "format", "Of the text.", enum=["prometheus", "json"], default="prometheus"
+            ),
+        ),
     ),
     _get("/openapi.json", "read", openapi.show_document, dict[str, Any]),
 )

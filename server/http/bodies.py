@@ -24,6 +24,7 @@ Glob = Annotated[str, Field(min_length=1, max_length=1000)]
 # of a day in UTC, or its beginning
 _CLOCK = r"([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\.[0-9]{1,6})?Z"
 TIME = rf"[0-9]{{4}}(-(0[1-9]|1[0-2])(-(0[1-9]|[12][0-9]|3[01])(T{_CLOCK})?)?)?"
+NO_TIME = "is a time like 2026-01-31T09:30:00Z, or 2026-01-31"
 
 
 def _check_text(text: str) -> str:

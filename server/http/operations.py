@@ -8,9 +8,10 @@ from starlette.requests import Request
 from starlette.routing import Route
 
 from server.http.callers.rights import Endpoint, require
+from server.http.openapi.parameters import Parameter
 from server.tokens import Scope
 
-JSON, SSE, TEXT = "application/json", "text/event-stream", "text/plain"
+JSON, SSE, PLAIN = "application/json", "text/event-stream", "text/plain"
 MARKDOWN = "text/markdown"
 # by status: the media type and the shape of its JSON; None: nothing
 Answers = Mapping[int, tuple[str, Any] | None]
@@ -29,15 +30,15 @@ class ApiOperation:
     # the statuses of its problems, beside those of all
     problems: Sequence[int] = ()
     # of its query string and its headers, described; those of its path follow from that
-    parameters: Sequence[dict[str, Any]] = ()
+    parameters: Sequence[Parameter] = ()
     body: Any = None
     # the scope depends on what is sent, so the endpoint looks at it
     checks_scope: bool = False
 
     @property
-    def names(self) -> frozenset[str]:
-        """The parameters that its query string may have."""
-        return frozenset(one["name"] for one in self.parameters if one["in"] == "query")
+    def in_query(self) -> dict[str, Parameter]:
+        """The parameters that its query string may have, by their names."""
+        return {one.name: one for one in self.parameters if one.place == "query"}
 
 
 def routes_of(operations: Sequence[ApiOperation]) -> list[Route]:
@@ -49,12 +50,12 @@ def routes_of(operations: Sequence[ApiOperation]) -> list[Route]:
 
 
 def _endpoint(operations: Mapping[str, ApiOperation]) -> Endpoint:
-    names = {method: operation.names for method, operation in operations.items()}
+    in_query = {method: operation.in_query for method, operation in operations.items()}
 
     async def answer(request: Request) -> Any:
         # a route of GET has HEAD, too
         method = request.method if request.method in operations else "GET"
-        operation, request.state.parameters = operations[method], names[method]
+        operation, request.state.parameters = operations[method], in_query[method]
         if operation.scope is not None and not operation.checks_scope:
             require(request, operation.scope)
         return await operation.endpoint(request)

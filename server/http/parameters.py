@@ -1,12 +1,14 @@
-"""Query strings: each parameter at most once, and none that is unknown."""
+"""Query strings: each parameter at most once, with a value of its kind; none is unknown."""
 
 import re
 from collections.abc import Mapping
+from typing import Any
 from urllib.parse import parse_qsl
 
 from starlette.requests import Request
 
 from server.http.errors import bad_request
+from server.http.openapi.parameters import Parameter
 
 MAX_PARAMETERS = 100
 EVENT_ID = re.compile(r"(?:([A-Za-z0-9_-]{1,128}):)?([0-9]{1,15})")
@@ -15,15 +17,18 @@ TICKET = "ticket"
 IDEMPOTENCY_KEY = "idempotency_key"
 
 
-def parse_parameters(request: Request, known: frozenset[str] | None = None) -> dict[str, str]:
+def parse_parameters(request: Request, names: frozenset[str] | None = None) -> dict[str, Any]:
     """Parse the query string's parameters, each at most once; `ticket` is always allowed.
 
     Args:
-        request: the request.
-        known: their names; the names of its operation unless given.
+        request: the request; its operation says which it takes, and what their values are.
+        names: of those that it takes here; all of its operation unless given.
+
+    Returns:
+        The values, with the defaults of those that are not given.
 
     Raises:
-        HttpProblem: one is unknown, given twice, or not UTF-8.
+        HttpProblem: one is unknown, given twice, wrong, or not UTF-8.
     """
     query_string = request.scope["query_string"].decode("latin-1")
     try:
@@ -34,30 +39,27 @@ def parse_parameters(request: Request, known: frozenset[str] | None = None) -> d
         raise bad_request([("query string", "is not valid UTF-8")]) from None
     except ValueError as error:
         raise bad_request([("query string", str(error))]) from None
-    known = request.state.parameters if known is None else known
-    given: dict[str, str] = {}
+    known: Mapping[str, Parameter] = request.state.parameters
+    if names is not None:
+        known = {name: one for name, one in known.items() if name in names}
+    given: dict[str, Any] = {}
     problems: list[tuple[str, str]] = []
-    names = ", ".join(sorted(known - {TICKET})) or "none"
+    listed = ", ".join(sorted(known.keys() - {TICKET})) or "none"
     for key, value in pairs:
         if key not in known and key != TICKET:
-            problems.append((key, f"is unknown; known: {names}"))
+            problems.append((key, f"is unknown; known: {listed}"))
         elif key in given:
             problems.append((key, "is given twice"))
         given[key] = value
+        if key in known:
+            try:
+                given[key] = known[key].read(value)
+            except ValueError as error:
+                problems.append((key, str(error)))
     if problems:
         raise bad_request(problems)
-    return given
-
-
-FLAGS = {"0": False, "1": True, "false": False, "true": True}
-
-
-def parse_flag(given: Mapping[str, str], name: str) -> bool:
-    """Parse a parameter, true or false, 1 or 0; false unless given; raises HttpProblem."""
-    text = given.get(name, "0")
-    if text not in FLAGS:
-        raise bad_request([(name, "is true or false, 1 or 0")])
-    return FLAGS[text]
+    defaults = {key: one.schema["default"] for key, one in known.items() if "default" in one.schema}
+    return {**defaults, **given}
 
 
 def parse_event_id(text: str, run_id: str | None, field: str) -> tuple[str, int]:

@@ -1,6 +1,5 @@
 """Query string or body -> a request for a run, or every problem with it."""
 
-import re
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -12,7 +11,6 @@ from crew.config.keys.crew_file import CrewSettings
 from crew.journal.query import (
     API,
     DEFAULT_PRIORITY,
-    MAX_PRIORITY,
     Answer,
     CallDecision,
     HistoryMessage,
@@ -22,7 +20,7 @@ from crew.journal.query import (
 from server.http.bodies import AnswerBody, Body, QueryBody, StartBody
 from server.http.callers.rights import user_of
 from server.http.errors import HttpProblem, bad_request, client_left
-from server.http.parameters import TICKET, parse_flag, parse_parameters
+from server.http.parameters import TICKET, parse_parameters
 from server.http.strict_json import parse_json
 from server.tokens import Caller
 
@@ -210,8 +208,10 @@ async def require_no_body(request: Request, settings: CrewSettings, what: str) -
         raise bad_request([("body", f"{what} takes none")])
 
 
-def followed_run(request: Request) -> str | None:
-    """Return the run that a GET only wants to follow: by its `run_id`, with nothing said to it.
+def followed_run(request: Request) -> tuple[str, bool] | None:
+    """Return the run that a GET only wants to follow, and whether with deltas; None for others.
+
+    It has a `run_id`, and nothing is said to that run.
 
     Raises:
         HttpProblem: beside it stands what starts or answers a run.
@@ -219,23 +219,16 @@ def followed_run(request: Request) -> str | None:
     given = request.query_params
     if "run_id" not in given or "q" in given:
         return None
-    parse_parameters(request, frozenset({"run_id", "deltas", TICKET}))
-    return given["run_id"]
+    known = parse_parameters(request, frozenset({"run_id", "deltas", TICKET}))
+    return known["run_id"], known["deltas"]
 
 
 def _from_url(request: Request) -> dict[str, Any]:
     given = parse_parameters(request)
     data: dict[str, Any] = {}
-    for key in ("run_id", "resume_agent_id", "user_id", "conversation_id"):
+    for key in ("run_id", "resume_agent_id", "user_id", "conversation_id", "priority", "deltas"):
         if key in given:
             data[key] = given[key]
-    if "priority" in given:
-        text = given["priority"]
-        if not re.fullmatch(r"[0-9]", text):
-            raise bad_request([("priority", f"is a number from 0 to {MAX_PRIORITY}")])
-        data["priority"] = int(text)
-    if "deltas" in given:
-        data["deltas"] = parse_flag(given, "deltas")
     if "q" not in given:
         raise bad_request([("q", "is missing")])
     return {**data, **_object_or_text(given["q"])}

@@ -1,8 +1,5 @@
 """Conversations: begun, listed, read, named, copied, exported, deleted."""
 
-import re
-from collections.abc import Mapping
-
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -11,8 +8,8 @@ from crew.runs.conversations.conversations import Conversations, as_markdown
 from crew.runs.errors import NoConversations, UnknownConversation
 from server.http.bodies import ChangeBody, ConversationBody, ForkConversationBody
 from server.http.callers.rights import ID, user_of
-from server.http.errors import HttpProblem, bad_request
-from server.http.parameters import parse_flag, parse_parameters
+from server.http.errors import HttpProblem
+from server.http.parameters import parse_parameters
 from server.http.requests import parse_body
 from server.http.responses import (
     JsonResponse,
@@ -22,10 +19,10 @@ from server.http.responses import (
 )
 from server.http.services import services_of
 
-MAX_LISTED = 500
-MAX_TEXT = 200
 # where the next page begins: when the last one was used, and its id
-CURSOR = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,6})?Z)~([A-Za-z0-9_-]{1,128})")
+CURSOR = (
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,6})?Z~[A-Za-z0-9_-]{1,128}"
+)
 
 
 async def list_conversations(request: Request) -> Response:
@@ -36,11 +33,10 @@ async def list_conversations(request: Request) -> Response:
     """
     conversations = _conversations(request)
     given = parse_parameters(request)
-    user_id, limit = user_of(request, given.get("user_id")), _limit(given)
-    text = given.get("q")
-    if text is not None and (len(text) > MAX_TEXT or "\0" in text):
-        raise bad_request([("q", f"has at most {MAX_TEXT} characters, and no NUL")])
-    found = await conversations.listed(user_id, limit + 1, _after(given), text)
+    user_id, limit = user_of(request, given.get("user_id")), given["limit"]
+    used_at, _, id_ = given.get("after", "").partition("~")
+    after = (used_at, id_) if id_ else None
+    found = await conversations.listed(user_id, limit + 1, after, given.get("q"))
     page = found[:limit]
     following = None
     if len(found) > limit:
@@ -65,12 +61,9 @@ async def show_conversation(request: Request) -> Response:
     """
     given = parse_parameters(request)
     conversations, id_ = _conversations(request), _id_of(request)
-    user_id, limit = user_of(request, given.get("user_id")), _limit(given)
-    after = given.get("after", "0")
-    if not re.fullmatch(r"[0-9]{1,9}", after):
-        raise bad_request([("after", "is the number of an exchange")])
+    user_id, limit = user_of(request, given.get("user_id")), given["limit"]
     known = await conversations.get(user_id, id_)
-    found = await conversations.exchanges(user_id, id_, int(after), limit + 1)
+    found = await conversations.exchanges(user_id, id_, given["after"], limit + 1)
     summary = await conversations.summary(user_id, id_)
     page = found[:limit]
     following = page[-1].number if len(found) > limit else None
@@ -93,7 +86,7 @@ async def delete_conversation(request: Request) -> Response:
     """
     given = parse_parameters(request)
     services, id_ = services_of(request), _id_of(request)
-    user_id, cancels = user_of(request, given.get("user_id")), parse_flag(given, "cancel")
+    user_id, cancels = user_of(request, given.get("user_id")), given["cancel"]
     request_id = request.state.request_id
     await _conversations(request).delete(user_id, id_, request_id, cancels=cancels)
     await services.auditor.record(request, "delete", detail=f"conversation {id_}")
@@ -125,15 +118,11 @@ async def export_conversation(request: Request) -> Response:
     user_id = user_of(request, given.get("user_id"))
     known = await conversations.get(user_id, id_)
     exchanges = await conversations.all_exchanges(user_id, id_)
-    match given.get("format", "json"):
-        case "json":
-            summary = await conversations.summary(user_id, id_)
-            return JsonResponse(export_document(known, exchanges, summary))
-        case "md":
-            text = as_markdown(known, exchanges)
-            return Response(text, media_type="text/markdown; charset=utf-8")
-        case _:
-            raise bad_request([("format", "is json or md")])
+    if given["format"] == "json":
+        summary = await conversations.summary(user_id, id_)
+        return JsonResponse(export_document(known, exchanges, summary))
+    text = as_markdown(known, exchanges)
+    return Response(text, media_type="text/markdown; charset=utf-8")
 
 
 def _begun(made: Conversation) -> Response:
@@ -155,19 +144,3 @@ def _id_of(request: Request) -> str:
     if ID.fullmatch(conversation_id) is None:
         raise UnknownConversation(conversation_id[:128])
     return conversation_id
-
-
-def _limit(given: Mapping[str, str]) -> int:
-    limit = given.get("limit", "50")
-    if not re.fullmatch(r"[0-9]{1,3}", limit) or not 1 <= int(limit) <= MAX_LISTED:
-        raise bad_request([("limit", f"is a number from 1 to {MAX_LISTED}")])
-    return int(limit)
-
-
-def _after(given: Mapping[str, str]) -> tuple[str, str] | None:
-    if "after" not in given:
-        return None
-    found = CURSOR.fullmatch(given["after"])
-    if found is None:
-        raise bad_request([("after", "is no `next` of a page")])
-    return found[1], found[2]

@@ -4,7 +4,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from server.http.errors import HttpProblem
-from server.http.parameters import parse_flag, parse_parameters
+from server.http.parameters import parse_parameters
 from server.http.requests import require_no_body
 from server.http.responses import JsonResponse, describe_crew, warning
 from server.http.services import services_of
@@ -17,7 +17,7 @@ async def show_crew(request: Request) -> Response:
     With `prompts=1` the prompts too, where `settings.show_prompts` is true.
     """
     services = services_of(request)
-    prompts = parse_flag(parse_parameters(request), "prompts")
+    prompts = parse_parameters(request)["prompts"]
     if prompts and not services.settings.show_prompts:
         text = "settings.show_prompts is false"
         raise HttpProblem(403, f"prompts: {text}", [("prompts", text)])

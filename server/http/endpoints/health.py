@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from crew.journal.errors import StoreError
-from server.http.errors import RETRY_AFTER, HttpProblem
+from server.http.errors import RETRY_AFTER
 from server.http.parameters import parse_parameters
 from server.http.responses import JsonResponse, failure_of
 from server.http.services import services_of
@@ -87,12 +87,6 @@ async def metrics(request: Request) -> Response:
                 workers, waiting = await runs.queue.counts()
                 numbers.set_workers(workers)
             numbers.waiting.set(waiting)
-    parameters = parse_parameters(request)
-    match parameters.get("format", "prometheus"):
-        case "prometheus":
-            return Response(generate_latest(numbers.registry), media_type=CONTENT_TYPE_LATEST)
-        case "json":
-            return JsonResponse(numbers.as_json())
-        case other:
-            text = "is prometheus or json"
-            raise HttpProblem(400, f"format: {text}, not {other[:40]!r}", [("format", text)])
+    if parse_parameters(request)["format"] == "json":
+        return JsonResponse(numbers.as_json())
+    return Response(generate_latest(numbers.registry), media_type=CONTENT_TYPE_LATEST)

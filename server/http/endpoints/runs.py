@@ -16,7 +16,7 @@ from server.http.bodies import ForkBody
 from server.http.callers.rights import caller_of, own_run, require, token_limits
 from server.http.errors import RETRY_AFTER, HttpProblem
 from server.http.idempotency import idempotency_key, owned_key, ticket_key
-from server.http.parameters import FLAGS, parse_event_id, parse_flag, parse_parameters
+from server.http.parameters import parse_event_id, parse_parameters
 from server.http.requests import (
     ForkRequest,
     ResumeRequest,
@@ -71,13 +71,13 @@ async def stream(request: Request) -> EventStream | Response:
     if (last := request.headers.get("last-event-id")) is not None:
         require(request, "read")
         run_id, after = parse_event_id(last, None, LAST_EVENT_ID)
-        deltas = FLAGS.get(request.query_params.get("deltas", "0"), False)
+        deltas = request.query_params.get("deltas") in ("1", "true")
         return await _continue(request, run_id, after, LAST_EVENT_ID, deltas=deltas, segment=True)
     if request.method == "GET" and (followed := followed_run(request)) is not None:
         require(request, "read")
-        await _own_stream(request, followed)
-        deltas = parse_flag(request.query_params, "deltas")
-        return _event_stream(request, followed, 0, deltas=deltas)
+        run_id, deltas = followed
+        await _own_stream(request, run_id)
+        return _event_stream(request, run_id, 0, deltas=deltas)
     token_limits(request).check_stream(caller_of(request).name)
     started = await _start(request)
     return _event_stream(
@@ -140,7 +140,7 @@ async def events(request: Request) -> EventStream | Response:
     _refuse_head(request)
     run_id = request.path_params["run_id"]
     given = parse_parameters(request)
-    deltas = parse_flag(given, "deltas")
+    deltas = given["deltas"]
     for field, text in (
         (LAST_EVENT_ID, request.headers.get("last-event-id")),
         ("after", given.get("after")),

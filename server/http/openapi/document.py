@@ -12,7 +12,7 @@ from server.http.api import OPERATIONS
 from server.http.errors import TITLES
 from server.http.openapi.answers import ProblemAnswer
 from server.http.openapi.events import RunEventDocument
-from server.http.operations import JSON, MARKDOWN, SSE, TEXT, ApiOperation
+from server.http.operations import JSON, MARKDOWN, PLAIN, SSE, ApiOperation
 
 PROBLEM = "application/problem+json"
 # what every guarded address may answer
@@ -95,7 +95,10 @@ def _operation(one: ApiOperation, schemas: dict[str, Any]) -> dict[str, Any]:
     document: dict[str, Any] = {
         "operationId": "_".join([one.method, *re.findall(r"\w+", one.path)]),
         "responses": responses,
-        "parameters": [*map(_path_parameter, NAME.findall(one.path)), *one.parameters],
+        "parameters": [
+            *map(_path_parameter, NAME.findall(one.path)),
+            *(parameter.document for parameter in one.parameters),
+        ],
         "security": [{"token": []}] if one.scope is not None else [],
     }
     if one.scope is not None:
@@ -113,7 +116,7 @@ def _path_parameter(name: str) -> dict[str, Any]:
 
 def _answer(media_type: str, schema: dict[str, Any] | None) -> dict[str, Any]:
     content: dict[str, Any] = {JSON: {"schema": schema}} if schema is not None else {}
-    if media_type in (TEXT, MARKDOWN):
+    if media_type in (PLAIN, MARKDOWN):
         content[media_type] = {"schema": {"type": "string"}}
     elif media_type == SSE:
         # OpenAPI 3.1 has no word for what each event of a stream holds; 3.2 calls it so
