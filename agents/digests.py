@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from hashlib import blake2b
 
 from pydantic_core import to_json
@@ -14,7 +15,7 @@ DIGEST_BYTES = 8
 
 @dataclass(frozen=True, slots=True)
 class RequestDigests:
-    """One for each part of a request, as 16 hexadecimal digits."""
+    """One for each part of a request, as 16 hexadecimal digits; "" for one without anything."""
 
     prompt: str
     tools: str
@@ -28,40 +29,40 @@ class RequestDigests:
 def digests_of(request: ModelRequest, context: int) -> RequestDigests:
     """Return the digests of a request.
 
-    Those of tools and messages are made once, and chained: a request costs what is new in it.
+    What stays from request to request has its digest once, so that one costs what is new in it.
 
     Args:
         request: its first message is the system prompt.
         context: how many of the messages behind that are the context.
     """
-    prompt, *messages = request.messages
-    sampling = [request.temperature, request.top_p, request.max_tokens]
-    return RequestDigests(
-        prompt.digest(_message_digest).hex(),
-        _chain([tool.digest(_tool_digest) for tool in request.tools]),
-        _chain_messages(messages[:context]),
-        _chain_messages(messages[context:]),
-        _digest(to_json(sampling)).hex(),
-    )
+    messages = request.messages
+    sampling = (request.temperature, request.top_p, request.max_tokens)
+    prompt, tools, sampled = _of_agent(messages[0].content, request.tools, sampling)
+    before = _chain(messages[1 : context + 1]) if context else ""
+    return RequestDigests(prompt, tools, before, _chain(messages[context + 1 :]), sampled)
 
 
-def _chain_messages(messages: Sequence[ShownMessage]) -> str:
-    return _chain([message.digest(_message_digest) for message in messages])
+@lru_cache(maxsize=500)
+def _of_agent(
+    prompt: str,
+    tools: tuple[ToolDefinition, ...],
+    sampling: tuple[float | None, float | None, int | None],
+) -> tuple[str, str, str]:
+    """Return the digests of what an agent's requests have in common."""
+    shown = [[one.name, one.description, one.parameters] for one in tools]
+    return _digest(prompt.encode()), _digest(to_json(shown)), _digest(to_json(sampling))
 
 
-def _chain(digests: Sequence[bytes]) -> str:
-    return _digest(b"".join(digests)).hex()
+def _chain(messages: Sequence[ShownMessage]) -> str:
+    return _digest(b"".join([one.digest or _digest_message(one) for one in messages]))
 
 
-def _message_digest(message: ShownMessage) -> bytes:
-    calls = [(call.id, call.tool, call.arguments) for call in message.calls]
+def _digest_message(message: ShownMessage) -> bytes:
     results = [result.call_id for result in message.results]
-    return _digest(to_json([message.role, message.content, calls, results]))
+    data = to_json([message.role, message.content, message.calls, results])
+    message.digest = blake2b(data, digest_size=DIGEST_BYTES).digest()
+    return message.digest
 
 
-def _tool_digest(tool: ToolDefinition) -> bytes:
-    return _digest(to_json([tool.name, tool.description, tool.parameters]))
-
-
-def _digest(data: bytes) -> bytes:
-    return blake2b(data, digest_size=DIGEST_BYTES).digest()
+def _digest(data: bytes) -> str:
+    return blake2b(data, digest_size=DIGEST_BYTES).hexdigest()

@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal, Protocol, Self, TypeVar
+from typing import Any, Literal, Protocol
 
 from pydantic_core import to_json
 
@@ -15,29 +15,6 @@ from tools.calls import ToolCall
 Role = Literal["system", "user", "assistant", "tool"]
 # begins the result of a call that has failed
 ERROR_MARK = "Error: "
-F = TypeVar("F")
-
-
-@dataclass(slots=True)
-class _Formed:
-    """Has a form in each dialect, which is kept: it is a part of many requests."""
-
-    # what has made it, and the form
-    _form: tuple[object, Any] | None = field(default=None, init=False, repr=False, compare=False)
-    _digest: bytes | None = field(default=None, init=False, repr=False, compare=False)
-
-    def form(self, make: Callable[[Self], F]) -> F:
-        """Return its form in a dialect; `make` makes it, once."""
-        if self._form is None or self._form[0] is not make:
-            self._form = make, make(self)
-        form: F = self._form[1]
-        return form
-
-    def digest(self, make: Callable[[Self], bytes]) -> bytes:
-        """Return its digest; `make` makes it, once."""
-        if self._digest is None:
-            self._digest = make(self)
-        return self._digest
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +29,7 @@ class Private:
 
 
 @dataclass(slots=True)
-class ShownMessage(_Formed):
+class ShownMessage:
     """A message as one agent is shown it, in the form of no provider."""
 
     role: Role
@@ -66,6 +43,11 @@ class ShownMessage(_Formed):
     private: Private | None = None
     # counted once
     _tokens: int = field(default=-1, init=False, repr=False, compare=False)
+    # the rest is made once, too: the same message is a part of many requests. Its form in a
+    # dialect, and which that is; its digest (see `digests`)
+    form: Any = field(default=None, init=False, repr=False, compare=False)
+    dialect: str = field(default="", init=False, repr=False, compare=False)
+    digest: bytes = field(default=b"", init=False, repr=False, compare=False)
 
     @property
     def tokens(self) -> int:
@@ -78,8 +60,8 @@ class ShownMessage(_Formed):
         return self._tokens
 
 
-@dataclass(slots=True)
-class ToolDefinition(_Formed):
+@dataclass(frozen=True, slots=True, eq=False)
+class ToolDefinition:
     """A tool as a model is shown it, in the form of no provider."""
 
     name: str
@@ -120,7 +102,7 @@ class ModelRequest:
 
     agent_id: str
     messages: Sequence[ShownMessage]
-    tools: Sequence[ToolDefinition] = ()
+    tools: tuple[ToolDefinition, ...] = ()
     temperature: float | None = None
     top_p: float | None = None
     max_tokens: int | None = None

@@ -83,7 +83,7 @@ def prepare_request(
     request = ModelRequest(
         agent.id,
         [system, *fitted.messages],
-        shown,
+        tuple(shown),
         agent.temperature,
         agent.top_p,
         agent.max_tokens,

@@ -128,7 +128,7 @@ class Turn:
             native,
             reply.extra,
             requests[-1].provider if requests else "",
-            tuple(_failed(one) for one in requests if one.outcome != "success"),
+            tuple([_failed(one) for one in requests if one.outcome != "success"]),
             prepared.digests,
         )
         await self.emit(responded)
@@ -162,7 +162,9 @@ class Turn:
         async def emit(event: ModelEvent) -> None:
             if isinstance(event, RequestEnded):
                 requests.append(event)
-            await self._emit_model_event(event)
+                await self.emit(ModelCalled(self.agent.id, self.agent.name, event))
+            else:
+                await self._emit_model_event(event)
 
         agent, window = self.agent, window_of(self.agent)
         prepared = await self._prepare(history, stream, found, window)
@@ -316,13 +318,11 @@ class Turn:
         agent = self.agent
         await self.emit(Warned(code, text, agent.id, agent.name, self.group))
 
-    async def _emit_model_event(self, event: ModelEvent) -> None:
+    async def _emit_model_event(self, event: TextDelta | ModelNotice) -> None:
         id_, name, group = self.agent.id, self.agent.name, self.group
         match event:
             case TextDelta(text):
                 await self.emit(AgentDelta(id_, name, group, text))
-            case RequestEnded():
-                await self.emit(ModelCalled(id_, name, event))
             case ModelNotice(code, message):
                 await self.emit(Warned(code, message, id_, name, group, retryable=True))
 

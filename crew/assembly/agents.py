@@ -1,6 +1,7 @@
 """The agents of a crew."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 
 from pydantic_core import to_json
@@ -150,14 +151,14 @@ def _tool_definitions(
     for tool in tools.values():
         texts = tool.name, tool.description, tool.parameters
         shown = ToolDefinition(*map_texts(list(texts), secrets.mask))
-        shown.tokens = tokenizer.count(to_json(shown.form(tool_form)).decode())
-        definitions[tool.name] = shown
+        tokens = tokenizer.count(to_json(tool_form(shown)).decode())
+        definitions[tool.name] = replace(shown, tokens=tokens)
     return definitions
 
 
 def _searches(settings: CrewSettings, definitions: Mapping[str, ToolDefinition]) -> bool:
     """Return whether an agent is to find its tools, instead of being shown them all."""
     if settings.tool_search == "auto":
-        chars = sum(len(to_json(one.form(tool_form)).decode()) for one in definitions.values())
+        chars = sum(len(to_json(tool_form(one)).decode()) for one in definitions.values())
         return chars > MAX_SHOWN_CHARS
     return settings.tool_search == "always" and bool(definitions)

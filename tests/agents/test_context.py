@@ -32,7 +32,7 @@ HISTORY: list[Message] = [
 
 def shown(history: list[Message], agent_id: str, *, client_system: bool = False) -> Any:
     messages = show_history(history, agent_id, client_system=client_system)
-    return [m.form(message_form) for m in messages]
+    return [message_form(m) for m in messages]
 
 
 def fitted_to(messages: list[dict[str, Any]], window: int, trim: int) -> list[dict[str, Any]]:
@@ -44,7 +44,7 @@ def fitted_to(messages: list[dict[str, Any]], window: int, trim: int) -> list[di
         results = (ToolOutput(call_id, "T", "success", text),) if has_results else ()
         shown_messages.append(shown_message(message, results=results))
     fitted = fit(Parts((), (), shown_messages), window, trim)
-    return [message.form(message_form) for message in fitted.messages]
+    return [message_form(message) for message in fitted.messages]
 
 
 def test_own_words_and_others():

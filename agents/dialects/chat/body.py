@@ -7,8 +7,8 @@ nowhere else.
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from agents.dialects.chat.messages import THOUGHTS, WireMessage, message_form, tool_form
-from agents.model import ERROR_MARK, ModelRequest, ShownMessage
+from agents.dialects.chat.messages import CHAT, THOUGHTS, WireMessage, message_form, tool_form
+from agents.model import ERROR_MARK, ModelRequest, Private, ShownMessage
 from agents.quirks import Quirks
 from tools.calls import CallStatus
 from tools.handlers.output import format_results
@@ -26,20 +26,20 @@ def build_body(model: str, request: ModelRequest, quirks: Quirks, source: str) -
         quirks: of this model at this endpoint.
         source: names both; what came from another one is not sent.
     """
+    shown = request.messages
+    forms = [one.form if one.dialect == CHAT else message_form(one) for one in shown]
     messages = [
-        message.form(message_form)
-        if message.private is None
-        else _own_form(message, source, quirks)
-        for message in request.messages
+        form if one.private is None else _own_form(form, one.private, source, quirks)
+        for form, one in zip(forms, shown, strict=True)
     ]
     if not quirks.native_calls:
-        messages = list(_in_text(messages, request.messages))
+        messages = list(_in_text(messages, shown))
         if request.tools:
             messages[0] = {**messages[0], "content": _with_hint(messages[0], request)}
     messages = _in_form(messages, quirks)
     body: dict[str, Any] = {"model": model, "messages": messages}
     if request.tools and quirks.native_calls:
-        body["tools"] = [tool.form(tool_form) for tool in request.tools]
+        body["tools"] = [tool_form(tool) for tool in request.tools]
     if request.temperature is not None and "temperature" not in quirks.leave_out:
         body["temperature"] = request.temperature
     if request.top_p is not None and "top_p" not in quirks.leave_out:
@@ -53,15 +53,14 @@ def build_body(model: str, request: ModelRequest, quirks: Quirks, source: str) -
     return body
 
 
-def _own_form(message: ShownMessage, source: str, quirks: Quirks) -> WireMessage:
+def _own_form(form: WireMessage, private: Private, source: str, quirks: Quirks) -> WireMessage:
     """Return a message with what the same model has sent with it."""
-    private = message.private
-    if private is None or private.source not in (source, ""):
-        return message.form(message_form)
+    if private.source not in (source, ""):
+        return form
     extra = private.message
     if quirks.thinking == "leave_out":
         extra = {key: value for key, value in extra.items() if key not in THOUGHTS}
-    wire = {**extra, **message.form(message_form)}
+    wire = {**extra, **form}
     calls = wire.get("tool_calls")
     if calls and private.calls:
         wire["tool_calls"] = [

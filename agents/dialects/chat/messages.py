@@ -1,11 +1,14 @@
 """A message and a tool in the form of chat completions."""
 
+from functools import lru_cache
 from typing import Any
 
 from pydantic_core import to_json
 
 from agents.model import ShownMessage, ToolDefinition
 
+# the name of the dialect
+CHAT = "chat"
 # {"role", "content", "tool_calls"?, "tool_call_id"?}
 WireMessage = dict[str, Any]
 # keys of messages in which servers send what a model thought, and one may refuse
@@ -13,25 +16,29 @@ THOUGHTS = ("reasoning_content", "reasoning_details", "reasoning", "thinking_blo
 
 
 def message_form(message: ShownMessage) -> WireMessage:
-    """Return a message, without what its provider alone gets back."""
+    """Make a message's form, without what its provider alone gets back; the message keeps it."""
+    form: WireMessage = {"role": message.role, "content": message.content}
     if message.role == "tool":
         call_id = message.results[0].call_id
-        return {"role": "tool", "tool_call_id": call_id, "content": message.content}
-    if not message.calls:
-        return {"role": message.role, "content": message.content}
-    calls = [
-        {
-            "id": call.id,
-            "type": "function",
-            "function": {"name": call.tool, "arguments": to_json(call.arguments).decode()},
-        }
-        for call in message.calls
-    ]
-    return {"role": message.role, "content": message.content or None, "tool_calls": calls}
+        form = {"role": "tool", "tool_call_id": call_id, "content": message.content}
+    elif message.calls:
+        form["content"] = message.content or None
+        form["tool_calls"] = [
+            {
+                "id": call.id,
+                "type": "function",
+                "function": {"name": call.tool, "arguments": to_json(call.arguments).decode()},
+            }
+            for call in message.calls
+        ]
+    message.form, message.dialect = form, CHAT
+    return form
 
 
+# a crew has a few hundred at most
+@lru_cache(maxsize=1000)
 def tool_form(tool: ToolDefinition) -> dict[str, Any]:
-    """Return a tool."""
+    """Return a tool; it is made once."""
     function = {
         "name": tool.name,
         "description": tool.description,

@@ -35,10 +35,10 @@ class Contexts:
 
 
 async def _load(state: RunState, store: RunStore, clock: Clock, plan: ContextPlan) -> Loaded:
-    look = Look(state.query, store, plan, clock)
-    wanted = [source for source in SOURCES if source.has_any(look)]
+    wanted = [source for source in SOURCES if source.has_any(state.query)]
     if not wanted:
         return NOTHING
+    look = Look(state.query, store, plan, clock)
     loaded = await asyncio.gather(*(source.load(look) for source in wanted))
     return Loaded(
         tuple(block for one in loaded for block in one.before),

@@ -6,15 +6,16 @@ from agents.context.blocks import cut_to
 from agents.context.loaded import Loaded, LoadedBlock, PastExchange
 from agents.messages import AgentMessage, Message, UserMessage, decode_messages
 from crew.engine.context.sources import Look
+from crew.journal.query import Query
 from crew.journal.records.conversations import Conversation, Exchange, owner_of
 
 
 class ConversationSource:
     """The exchanges of the run's conversation, and what older ones come to."""
 
-    def has_any(self, look: Look) -> bool:
+    def has_any(self, query: Query) -> bool:
         """See ContextSource."""
-        return bool(look.query.conversation_id)
+        return bool(query.conversation_id)
 
     async def load(self, look: Look) -> Loaded:
         """See ContextSource."""

@@ -54,7 +54,7 @@ class ContextSource(Protocol):
     A source keeps nothing of a run: one object serves all.
     """
 
-    def has_any(self, look: Look) -> bool:
+    def has_any(self, query: Query) -> bool:
         """Return whether there may be anything; what has nothing costs nothing."""
         ...
 

@@ -94,7 +94,7 @@ async def ask(
 async def test_what_is_sent():
     """The messages as they are, only what is set, the key as bearer; one request."""
     answer, received, server = await ask(
-        [http(200, completion("hello"))], tools=[PING], temperature=0.0, max_tokens=7
+        [http(200, completion("hello"))], tools=(PING,), temperature=0.0, max_tokens=7
     )
     assert isinstance(answer, ModelReply)
     assert (answer.content, answer.model, answer.usage.total_tokens) == ("hello", "served", 15)

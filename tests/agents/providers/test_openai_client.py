@@ -61,7 +61,7 @@ async def test_the_same_verdict(name: str):
     given, streams = ANSWERS[name]
     async with model_server([given]) as server:
         expected = await verdict_of_client(server.url, streams=streams)
-    answer, _, _ = await ask([given], stream=streams, tools=[PING])
+    answer, _, _ = await ask([given], stream=streams, tools=(PING,))
     if isinstance(answer, ModelError):
         assert isinstance(expected, int), expected
         assert expected == 0 or f"answered {expected}" in str(answer), str(answer)
