@@ -54,11 +54,12 @@ def _of_agent(
 
 
 def _chain(messages: Sequence[ShownMessage]) -> str:
-    return _digest(b"".join([one.digest or _digest_message(one) for one in messages]))
+    chained = b"".join([one.digest or _digest_message(one) for one in messages])
+    return blake2b(chained, digest_size=DIGEST_BYTES).hexdigest()
 
 
 def _digest_message(message: ShownMessage) -> bytes:
-    results = [result.call_id for result in message.results]
+    results = [result.call_id for result in message.results] if message.results else ()
     data = to_json([message.role, message.content, message.calls, results])
     message.digest = blake2b(data, digest_size=DIGEST_BYTES).digest()
     return message.digest

@@ -8,7 +8,6 @@ from agents.context.blocks import context_message
 from agents.context.loaded import Context, Loaded
 from agents.context.view import show_history
 from agents.context.window import Fitted, Parts, fit
-from agents.digests import RequestDigests, digests_of
 from agents.events import ShownBlock
 from agents.messages import Message
 from agents.model import ModelRequest, ShownMessage
@@ -25,11 +24,6 @@ class Prepared:
     loaded: Loaded
     # how many messages behind the system prompt are the context
     context: int
-
-    @property
-    def digests(self) -> RequestDigests:
-        """Of the parts of the request."""
-        return digests_of(self.request, self.context)
 
     @property
     def tokens(self) -> int:

@@ -9,6 +9,7 @@ from agents.agent import Agent
 from agents.context.blocks import as_data, cut_to
 from agents.context.loaded import Context
 from agents.context.view import lines_of_others, text_of
+from agents.digests import digests_of
 from agents.errors import ModelError
 from agents.events import (
     AgentDelta,
@@ -129,7 +130,7 @@ class Turn:
             reply.extra,
             requests[-1].provider if requests else "",
             tuple([_failed(one) for one in requests if one.outcome != "success"]),
-            prepared.digests,
+            digests_of(prepared.request, prepared.context),
         )
         await self.emit(responded)
 
