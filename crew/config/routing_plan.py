@@ -9,6 +9,14 @@ from crew.routing.rules import Route, Routing, SourceKey
 from crew.routing.signals import Signal
 from crew.routing.steps import Group
 
+# of an agent's behaviour in crew.yaml, what makes transitions
+BEHAVIOR_KEYS: Mapping[SourceKey, str] = {
+    "no_answer": "on_wait_timeout",
+    "pause": "wait_for_signal",
+    "terminal": "is_terminal",
+    "end": "auto_route",
+}
+
 
 def is_terminal(files: CrewFiles, agent_id: str) -> bool:
     """Return whether a run ends after an agent: its own file and crew.yaml may say so."""
@@ -81,7 +89,6 @@ def _routes(crew: CrewConfig, document: Document, agent: str) -> tuple[Route, ..
 def _sources(files: CrewFiles, crew: CrewConfig) -> dict[tuple[SourceKey, str], str]:
     """Return the lines of the ways that follow no signal."""
     routing = crew.routing
-    behaviors = routing.agent_behaviors
     paths: dict[tuple[SourceKey, str], YamlPath] = {
         **{("order", agent): ("agents", place) for place, agent in enumerate(crew.agents)},
         **{("default", agent): ("routing", "defaults", agent) for agent in routing.defaults},
@@ -91,24 +98,10 @@ def _sources(files: CrewFiles, crew: CrewConfig) -> dict[tuple[SourceKey, str], 
             if group.next_agent
         },
         **{
-            ("no_answer", name): ("routing", "agent_behaviors", name, "on_wait_timeout")
-            for name, behavior in behaviors.items()
-            if behavior.on_wait_timeout
-        },
-        **{
-            ("pause", name): ("routing", "agent_behaviors", name, "wait_for_signal")
-            for name, behavior in behaviors.items()
-            if behavior.wait_for_signal
-        },
-        **{
-            ("terminal", name): ("routing", "agent_behaviors", name, "is_terminal")
-            for name, behavior in behaviors.items()
-            if behavior.is_terminal
-        },
-        **{
-            ("end", name): ("routing", "agent_behaviors", name, "auto_route")
-            for name, behavior in behaviors.items()
-            if not behavior.auto_route
+            (kind, name): ("routing", "agent_behaviors", name, key)
+            for name, behavior in routing.agent_behaviors.items()
+            for kind, key in BEHAVIOR_KEYS.items()
+            if key in behavior.model_fields_set
         },
     }
     sources = {key: _line(files.crew_document, path) for key, path in paths.items()}

@@ -18,7 +18,7 @@ class Parameter:
     name: str
     place: Literal["query", "header"]
     text: str
-    # a JSON schema; its `pattern` and `maxLength` are checked where `wrong` says what is wrong then
+    # a JSON schema; its `pattern` is checked where `wrong` says what is wrong then
     schema: dict[str, Any]
     wrong: str = ""
 
