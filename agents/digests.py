@@ -15,11 +15,11 @@ DIGEST_BYTES = 8
 
 @dataclass(frozen=True, slots=True)
 class RequestDigests:
-    """One for each part of a request, as 16 hexadecimal digits; "" for one without anything."""
+    """One for each part of a request, as 16 hexadecimal digits."""
 
     prompt: str
     tools: str
-    # what stands before the conversation
+    # what stands before the conversation; "" where nothing does
     context: str
     messages: str
     # temperature, top_p, max_tokens
@@ -42,7 +42,8 @@ def digests_of(request: ModelRequest, context: int) -> RequestDigests:
     return RequestDigests(prompt, tools, before, _chain(messages[context + 1 :]), sampled)
 
 
-@lru_cache(maxsize=500)
+# as many as agents are at work at the same time; it keeps the tools of old revisions
+@lru_cache(maxsize=100)
 def _of_agent(
     prompt: str,
     tools: tuple[ToolDefinition, ...],

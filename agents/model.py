@@ -60,7 +60,7 @@ class ShownMessage:
         return self._tokens
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class ToolDefinition:
     """A tool as a model is shown it, in the form of no provider."""
 
@@ -70,6 +70,9 @@ class ToolDefinition:
     parameters: Mapping[str, Any]
     # about what it takes of the context window
     tokens: int = 0
+    # its form in a dialect, and which that is; as of a ShownMessage
+    form: Any = field(default=None, init=False, repr=False)
+    dialect: str = field(default="", init=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,8 @@ CallStatus = Literal["success", "error", "timeout", "denied"]
 
 # of an output, unless its tool says otherwise
 MAX_OUTPUT_BYTES = 65_536
+# of the error of an attempt before the last one
+MAX_ERROR_BYTES = 1000
 # for the note of what is left out
 NOTE_BYTES = 64
 
@@ -32,9 +34,15 @@ class ToolCall:
 class FailedAttempt:
     """An attempt of a call, after which another one was made."""
 
+    # at most MAX_ERROR_BYTES
     error: str
     # until the next one
     wait_seconds: float
+
+    @classmethod
+    def of(cls, error: str, wait_seconds: float) -> "FailedAttempt":
+        """Return what is kept of an attempt."""
+        return cls(_shortened(_storable(error), MAX_ERROR_BYTES), round(wait_seconds, 6))
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,14 +74,17 @@ class ToolResult:
         max_bytes: int = MAX_OUTPUT_BYTES,
     ) -> "ToolResult":
         """Return a call's result, with the beginning and end of its output: `max_bytes` at most."""
-        # a lone surrogate (of an undecodable file name, say) has no UTF-8 form and could be
-        # neither stored nor sent
-        output = output.encode("utf-8", "replace").decode("utf-8")
+        output = _storable(output)
         kept, known = _shortened(output, max_bytes), dict(facts or {})
         if kept is not output:
             known["truncated"] = True
         chars = len(output)
         return cls(call.id, call.tool, status, kept, attempts, duration_seconds, chars, known)
+
+
+def _storable(text: str) -> str:
+    """Return a text without lone surrogates, which have no UTF-8: of undecodable names, say."""
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def _shortened(text: str, max_bytes: int) -> str:

@@ -199,6 +199,8 @@ class _Call:
         )
         text = "not started: the time of this sequence of calls is used up"
         self.ended = _Ended("timeout", text, 0, self.context.facts)
+        # the attempt before the one that comes next
+        self.failed: FailedAttempt | None = None
 
     async def run(self) -> _Ended:
         """Make attempts until one succeeds or none is worth making."""
@@ -216,7 +218,7 @@ class _Call:
             wait = self._wait(error)
             if not self._is_repeated(error, wait):
                 return ended
-            ended.failed.append(FailedAttempt(ended.output, round(wait, 6)))
+            self.failed = FailedAttempt.of(ended.output, wait)
             await self.emit(CallRetried(self.call, ended.attempts, wait, ended.output))
             await self.clock.sleep(wait)
         return ended
@@ -257,6 +259,8 @@ class _Call:
         if ended.attempts == 0:
             await self.emit(CallStarted(call, seconds, tool.effect == "once"))
         ended.attempts += 1
+        if self.failed is not None:
+            ended.failed.append(self.failed)
         try:
             ended.output = await self._call_in_time(seconds)
         except FormsNeeded as asked:

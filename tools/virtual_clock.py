@@ -17,6 +17,8 @@ from tools.clock import Timeout, Timer
 
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
+# epoll takes 24 days at most
+LONGEST_WAIT_SECONDS = 86_400.0
 VIRTUAL_START = datetime(2026, 1, 1, tzinfo=UTC)
 
 
@@ -202,7 +204,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
     def run_in_executor(
         self, executor: Executor | None, func: Callable[[Unpack[Ts]], T], *args: *Ts
     ) -> asyncio.Future[T]:
-        """Call a function in a thread; the clocks are held until it has returned."""
+        """Call a function in a thread; the clocks are held until it returns, or is given up."""
         future = super().run_in_executor(executor, func, *args)
         holds = ExitStack()
         for clock in self._clocks:
@@ -222,15 +224,17 @@ class _ClockSelector(selectors.DefaultSelector):
         """Return what is ready, as any selector; an empty list where a clock has moved instead."""
         if not self._clocks or timeout == 0:
             return super().select(timeout)
+        ready = super().select(0)
+        if not ready:
+            # each of them: none may wait for another one
+            moved = [clock.advance() for clock in self._clocks if not clock.is_held]
+            if any(moved):
+                return []
         held = [clock for clock in self._clocks if clock.is_held]
-        if held:
+        if not ready:
             waits = [timeout, *(clock.seconds_to_next() for clock in held)]
-            ready = super().select(min((one for one in waits if one is not None), default=None))
-            for clock in held:
-                clock.follow()
-            return ready
-        if ready := super().select(0):
-            return ready
-        if any(clock.advance() for clock in self._clocks):
-            return []
-        return super().select(timeout)
+            known = [min(one, LONGEST_WAIT_SECONDS) for one in waits if one is not None]
+            ready = super().select(min(known, default=None))
+        for clock in held:
+            clock.follow()
+        return ready

@@ -1,7 +1,6 @@
 """The agents of a crew."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import partial
 
 from pydantic_core import to_json
@@ -151,8 +150,8 @@ def _tool_definitions(
     for tool in tools.values():
         texts = tool.name, tool.description, tool.parameters
         shown = ToolDefinition(*map_texts(list(texts), secrets.mask))
-        tokens = tokenizer.count(to_json(tool_form(shown)).decode())
-        definitions[tool.name] = replace(shown, tokens=tokens)
+        shown.tokens = tokenizer.count(to_json(tool_form(shown)).decode())
+        definitions[tool.name] = shown
     return definitions
 
 

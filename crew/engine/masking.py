@@ -65,7 +65,9 @@ def _masked(event: Event, secrets: Secrets) -> Event:
         case ToolReturned(result=result):
             masked_result = _with(result, output=secrets.mask_cut(result.output))
             if result.failed:
-                failed = tuple(replace(one, error=mask(one.error)) for one in result.failed)
+                failed = tuple(
+                    replace(one, error=secrets.mask_cut(one.error)) for one in result.failed
+                )
                 masked_result = replace(masked_result, failed=failed)
             return event if masked_result is result else replace(event, result=masked_result)
         case ToolProgressed(progressed=progressed):

@@ -93,3 +93,29 @@ async def test_a_clock_needs_its_own_loop():
 
     with pytest.raises(RuntimeError, match="loop_factory=VirtualLoop"):
         await asyncio.to_thread(elsewhere)
+
+
+async def test_a_month_away_is_no_error():
+    """The machine's own waits are shorter than that."""
+    async with moving_clock() as clock:
+        waiting = asyncio.create_task(clock.sleep(30 * 86_400))
+        await asyncio.sleep(0)
+        await asyncio.to_thread(time.sleep, 0.01)
+        assert not waiting.done()
+        await waiting
+
+
+async def test_two_clocks_in_one_loop():
+    """Each moves, also while the other one is held, or has ever more to do."""
+    async with moving_clock() as one, moving_clock() as other:
+
+        async def tick() -> None:
+            while True:
+                await one.sleep(60)
+
+        ticking = asyncio.create_task(tick())
+        await other.sleep(5)
+        ticking.cancel()
+        with one.hold():
+            await other.sleep(5)
+        assert other.monotonic() == 10

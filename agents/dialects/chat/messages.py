@@ -1,6 +1,5 @@
 """A message and a tool in the form of chat completions."""
 
-from functools import lru_cache
 from typing import Any
 
 from pydantic_core import to_json
@@ -35,13 +34,14 @@ def message_form(message: ShownMessage) -> WireMessage:
     return form
 
 
-# a crew has a few hundred at most
-@lru_cache(maxsize=1000)
 def tool_form(tool: ToolDefinition) -> dict[str, Any]:
-    """Return a tool; it is made once."""
-    function = {
-        "name": tool.name,
-        "description": tool.description,
-        "parameters": tool.parameters,
-    }
-    return {"type": "function", "function": function}
+    """Return the form of a tool; the tool keeps it."""
+    if tool.dialect != CHAT:
+        function = {
+            "name": tool.name,
+            "description": tool.description,
+            "parameters": tool.parameters,
+        }
+        tool.form, tool.dialect = {"type": "function", "function": function}, CHAT
+    form: dict[str, Any] = tool.form
+    return form

@@ -38,7 +38,8 @@ class Parameter:
             return FLAGS[text]
         if schema["type"] == "integer":
             least, most = schema["minimum"], schema["maximum"]
-            if NUMBER.fullmatch(text) is None or not least <= int(text) <= most:
+            is_number = NUMBER.fullmatch(text) is not None and len(text) <= len(str(most))
+            if not is_number or not least <= int(text) <= most:
                 raise ValueError(self.wrong or f"is a number from {least} to {most}")
             return int(text)
         if (known := schema.get("enum")) is not None and text not in known:

@@ -99,7 +99,9 @@ def flaky() -> Tool:
     def look() -> str:
         """Look."""
         if next(failures):
-            raise TemporaryError("the disk s3cr3t-value is busy")
+            raise TemporaryError(
+                f"the disk s3cr3t-value-oalue-of-it is busy: caf\udce9 {'x' * 5000} s3cr3t-v"
+            )
         return "fine"
 
     return look
@@ -113,7 +115,7 @@ RULES = [
 
 async def test_what_failed_before_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """The requests before an answer and the attempts before a result, masked; who answered."""
-    monkeypatch.setenv("LOOK_KEY", "s3cr3t-value")
+    monkeypatch.setenv("LOOK_KEY", "s3cr3t-value-of-it")
     agents = {"e": {"tools": ["look"], "is_terminal": True}}
     write_crew(tmp_path, agents, RULES, settings={"retry_backoff_min_millis": 1})
     clock = VirtualClock()
@@ -129,6 +131,8 @@ async def test_what_failed_before_is_kept(tmp_path: Path, monkeypatch: pytest.Mo
     assert returned.result.attempts == 2
     (failed,) = returned.result.failed
     assert "is busy" in failed.error
+    assert "s3cr3t" not in failed.error
+    assert len(failed.error.encode()) <= 1000
     assert failed.wait_seconds > 0
 
 
