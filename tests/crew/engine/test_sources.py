@@ -100,7 +100,7 @@ def flaky() -> Tool:
         """Look."""
         if next(failures):
             raise TemporaryError(
-                f"the disk s3cr3t-value-oalue-of-it is busy: caf\udce9 {'x' * 5000} s3cr3t-v"
+                f"the disk s3cr3t-value-of-it is busy: caf\udce9 {'x' * 5000} s3cr3t-value-o"
             )
         return "fine"
 
