@@ -6,7 +6,7 @@ from typing import TypeVar
 from pydantic import BaseModel, ValidationError
 
 from agents.errors import ModelError
-from agents.model import EmitModelEvent, Model, ModelRequest, Role, ShownMessage
+from agents.model import EmitModelEvent, MessageRole, Model, ModelRequest, ShownMessage
 from agents.tokenizing.tokens import Tokenizer
 from tools.clock import Clock
 
@@ -64,7 +64,7 @@ class Helper:
             text = f"helper {self.name} gave no such JSON, twice: {_first_problem(error)}"
             raise ModelError("unreadable", text) from error
 
-    def _message(self, role: Role, content: str) -> ShownMessage:
+    def _message(self, role: MessageRole, content: str) -> ShownMessage:
         return ShownMessage(role, content, tokenizer=self.tokenizer)
 
     async def _answer(self, messages: list[ShownMessage], emit: EmitModelEvent) -> str:

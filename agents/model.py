@@ -12,7 +12,7 @@ from agents.tokenizing.tokens import ESTIMATE, Tokenizer
 from tools.calls import ToolCall
 
 # tool: one result of a call that was made through the provider's own mechanism
-Role = Literal["system", "user", "assistant", "tool"]
+MessageRole = Literal["system", "user", "assistant", "tool"]
 # begins the result of a call that has failed
 ERROR_MARK = "Error: "
 
@@ -32,7 +32,7 @@ class Private:
 class ShownMessage:
     """A message as one agent is shown it, in the form of no provider."""
 
-    role: Role
+    role: MessageRole
     content: str
     # of role `assistant`: made through the provider's own mechanism
     calls: tuple[ToolCall, ...] = ()

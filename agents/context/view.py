@@ -16,7 +16,7 @@ from agents.messages import (
     ToolOutput,
     UserMessage,
 )
-from agents.model import ERROR_MARK, Private, Role, ShownMessage
+from agents.model import ERROR_MARK, MessageRole, Private, ShownMessage
 from agents.tokenizing.tokens import ESTIMATE, Tokenizer
 from agents.written.text_calls import bare_lines
 from tools.handlers.output import format_results
@@ -45,7 +45,7 @@ def show_history(
     """
     out: list[ShownMessage] = []
 
-    def add(role: Role, content: str) -> None:
+    def add(role: MessageRole, content: str) -> None:
         out.append(ShownMessage(role, content, tokenizer=tokenizer))
 
     for message in history:

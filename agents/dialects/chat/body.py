@@ -27,6 +27,7 @@ def build_body(model: str, request: ModelRequest, quirks: Quirks, source: str) -
         source: names both; what came from another one is not sent.
     """
     shown = request.messages
+    # most are made already: a look spares a call for each
     forms = [one.form if one.dialect == CHAT else message_form(one) for one in shown]
     messages = [
         form if one.private is None else _own_form(form, one.private, source, quirks)

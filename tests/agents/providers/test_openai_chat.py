@@ -17,7 +17,8 @@ from agents.providers.catalog import Catalog
 from agents.tokenizing.tokens import TokenRatios
 from tests.support.model_server import ModelServer, Reply, chunks, completion, http, model_server
 from tests.support.shown import shown_message
-from tools.clock import SYSTEM_CLOCK
+from tests.support.tool_calls import moving_clock
+from tools.clock import SYSTEM_CLOCK, Clock
 from tools.limits.guards import Guards
 from tools.text.secrets import Secrets
 
@@ -37,7 +38,11 @@ TOOL = {
 
 @asynccontextmanager
 async def model_at(
-    server: ModelServer, retries: int = 0, timeout: float = 5, headers: dict[str, str] | None = None
+    server: ModelServer,
+    retries: int = 0,
+    timeout: float = 5,
+    headers: dict[str, str] | None = None,
+    clock: Clock = SYSTEM_CLOCK,
 ) -> AsyncIterator[Model]:
     """A model of this server."""
     config = ProviderConfig.model_validate(
@@ -54,9 +59,9 @@ async def model_at(
         None,
         0.001,
         0.002,
-        SYSTEM_CLOCK,
+        clock,
         Secrets(),
-        Guards(SYSTEM_CLOCK),
+        Guards(clock),
         TokenRatios(),
     )
     try:
@@ -270,6 +275,24 @@ async def test_connections_are_shared_and_headers_sent():
                 )
     assert len(server.asked) == 50
     assert all("x-team: blue" in head.lower() for head in server.headers)
+
+
+async def test_a_request_holds_a_virtual_clock():
+    """Its server takes real time: what is due in a day does not pass meanwhile."""
+
+    async def slow(request: dict[str, Any]) -> bytes:
+        await anyio.sleep(0.05)
+        return http(200, completion("hello"))
+
+    async with (
+        moving_clock() as clock,
+        model_server(slow) as server,
+        model_at(server, clock=clock) as model,
+    ):
+        passed: list[float] = []
+        clock.call_later(86_400, lambda: passed.append(clock.monotonic()))
+        reply = await model.reply(ModelRequest("a", [ShownMessage("user", "x")]), _ignore)
+    assert (reply.content, passed) == ("hello", [])
 
 
 async def _ignore(event: ModelEvent) -> None:

@@ -1,6 +1,7 @@
 """Why each hop is taken: by which line of which file, whatever the way."""
 
 import asyncio
+import os
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,8 @@ import pytest
 from agents.events import AgentResponded, ToolReturned
 from crew import load_crew
 from crew.backends.memory import MemoryStore
-from crew.crew import Crew
+from crew.config.files.sources import read_sources
+from crew.crew import Crew, Recipe
 from crew.journal.events import Paused, RunDone, StoredEvent, decode_event
 from crew.journal.query import Query
 from crew.runs.runs import Runs
@@ -119,7 +121,8 @@ async def test_what_failed_before_is_kept(tmp_path: Path, monkeypatch: pytest.Mo
     agents = {"e": {"tools": ["look"], "is_terminal": True}}
     write_crew(tmp_path, agents, RULES, settings={"retry_backoff_min_millis": 1})
     clock = VirtualClock()
-    crew = load_crew(tmp_path, tools=[flaky()], clock=clock)
+    recipe = Recipe(tools=(flaky(),), clock=clock, environment=dict(os.environ), jitter=lambda: 0.5)
+    crew = recipe.load(read_sources(tmp_path))
     moving = asyncio.create_task(clock.run())
     events = await stored_events(crew)
     moving.cancel()
@@ -133,7 +136,8 @@ async def test_what_failed_before_is_kept(tmp_path: Path, monkeypatch: pytest.Mo
     assert "is busy" in failed.error
     assert "s3cr3t" not in failed.error
     assert len(failed.error.encode()) <= 1000
-    assert failed.wait_seconds > 0
+    # the shortest wait, without half of the half that chance may take away
+    assert failed.wait_seconds == 0.00075
 
 
 async def test_what_a_model_was_sent_has_digests(tmp_path: Path):
