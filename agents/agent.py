@@ -7,6 +7,7 @@ from agents.config import ToolCallMode
 from agents.context.plan import ContextPlan
 from agents.helper import Helper
 from agents.model import Model, ToolDefinition
+from agents.outputs.typed import TypedOutput
 from agents.prompt import Prompt
 from agents.tokenizing.tokens import TokenRatios
 from tools.clock import Clock
@@ -47,6 +48,8 @@ class Agent:
     compactor: Helper | None
     allow_client_system: bool
     clock: Clock
+    # None: it answers in words
+    output: TypedOutput | None = None
 
     def shown_tools(self, found: Sequence[str]) -> list[ToolDefinition]:
         """Return the tools that a model is sent.

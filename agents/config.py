@@ -2,11 +2,11 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, WithJsonSchema, model_validator
 
 from agents.context.shape import ContextConfig
 from agents.endpoint import Address
-from tools.schemas.yaml_shape import Name, Shape
+from tools.schemas.yaml_shape import JsonObject, Name, Shape
 
 Temperature = Annotated[float, Field(ge=0, le=2)]
 ToolCallMode = Literal["auto", "native", "text"]
@@ -146,6 +146,17 @@ class AgentConfig(Shape):
     """What it may use."""
     context: ContextConfig | None = None
     """What its model is shown, instead of crew.yaml's `context`."""
+    output: Annotated[JsonObject, WithJsonSchema({"type": "object"})] | None = None
+    """Its answer is one JSON object by this JSON schema, checked before it is used.
+
+    Strings, numbers, integers, booleans, lists, objects, enums; on strings `vocabulary`.
+    """
+    output_retries: Annotated[int, Field(ge=0, le=3)] = 1
+    """How often a wrong one is sent back to the model, with what is wrong."""
+    on_invalid: str | None = None
+    """The agent or group to go to when it is still wrong; else the run fails."""
+    output_text: str | None = None
+    """The field that has its words for others and for people; else it has none."""
     max_concurrent: Annotated[int, Field(ge=1, le=10_000)] | None = None
     """How many of its model calls are made at the same time, in all processes; others wait."""
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
+from typing import Any
 
 from pydantic_core import to_json
 
@@ -22,7 +23,7 @@ class RequestDigests:
     # what stands before the conversation; "" where nothing does
     context: str
     messages: str
-    # temperature, top_p, max_tokens
+    # temperature, top_p, max_tokens, and the schema of a typed answer
     sampling: str
 
 
@@ -36,7 +37,9 @@ def digests_of(request: ModelRequest, context: int) -> RequestDigests:
         context: how many of the messages behind that are the context.
     """
     messages = request.messages
-    sampling = (request.temperature, request.top_p, request.max_tokens)
+    sampling: tuple[Any, ...] = (request.temperature, request.top_p, request.max_tokens)
+    if request.output is not None:
+        sampling = (*sampling, request.output.words)
     prompt, tools, sampled = _of_agent(messages[0].content, request.tools, sampling)
     before = _chain(messages[1 : context + 1]) if context else ""
     return RequestDigests(prompt, tools, before, _chain(messages[context + 1 :]), sampled)
@@ -47,7 +50,7 @@ def digests_of(request: ModelRequest, context: int) -> RequestDigests:
 def _of_agent(
     prompt: str,
     tools: tuple[ToolDefinition, ...],
-    sampling: tuple[float | None, float | None, int | None],
+    sampling: tuple[Any, ...],
 ) -> tuple[str, str, str]:
     """Return the digests of what an agent's requests have in common."""
     shown = [[one.name, one.description, one.parameters] for one in tools]

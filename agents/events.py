@@ -6,6 +6,7 @@ from typing import Any
 
 from agents.digests import RequestDigests
 from agents.model import RequestEnded, Usage
+from agents.outputs.answers import UnknownValue
 from tools.calls import CallProgressed, CallRetried, QuestionRaised, ToolCall, ToolResult
 
 
@@ -63,6 +64,16 @@ class AgentResponded:
     failed: tuple[FailedRequest, ...] = ()
     # digests of what the model was sent; None in events of earlier versions
     asked: RequestDigests | None = None
+    # of an agent with a typed answer: that, checked; what it says to others; what the run's answer
+    # is by it
+    output: dict[str, Any] | None = None
+    words: str | None = None
+    answer: str | None = None
+    # what is wrong with it, and whether the agent is to answer again
+    invalid: tuple[str, ...] = ()
+    is_sent_back: bool = False
+    # of it: texts that vocabularies do not have
+    unknown: tuple[UnknownValue, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,6 +59,18 @@ class AgentMessage:
     # what else the provider sent with the message and wants back unchanged; under SOURCE_KEY which
     # provider, address and model that was
     extra: dict[str, Any] = field(default_factory=dict)
+    # of a typed answer: what other agents are shown in place of it
+    words: str | None = None
+    # it is no right typed answer: another one follows, and no other agent is shown it
+    invalid: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RepairMessage:
+    """Tells an agent what was wrong with its typed answer; no other agent is shown it."""
+
+    agent_id: str
+    content: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +92,15 @@ class ToolMessage:
     native: bool = True
 
 
-Message = UserMessage | CrewMessage | SystemMessage | AgentMessage | ToolMessage | CompactedMessage
+Message = (
+    UserMessage
+    | CrewMessage
+    | SystemMessage
+    | AgentMessage
+    | ToolMessage
+    | CompactedMessage
+    | RepairMessage
+)
 
 KINDS = {kind.__name__: kind for kind in get_args(Message)}
 # made when first used: most processes decode none

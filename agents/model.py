@@ -8,6 +8,7 @@ from typing import Any, Literal, Protocol
 from pydantic_core import to_json
 
 from agents.messages import ToolOutput
+from agents.outputs.typed import OutputFormat
 from agents.tokenizing.tokens import ESTIMATE, Tokenizer
 from tools.calls import ToolCall
 
@@ -115,6 +116,8 @@ class ModelRequest:
     attempt: int = 0
     # added to the prompt, in place of the tools, for a model without native calls
     text_call_hint: str = ""
+    # what the answer must be; None: words
+    output: OutputFormat | None = None
 
     @property
     def tokenizer(self) -> Tokenizer:
@@ -135,6 +138,8 @@ class ModelReply:
     has_native_calls: bool = True
     # whether calls that it writes into its text, with marks, are calls
     has_written_calls: bool = True
+    # it ended at the longest answer that the model may write
+    is_cut: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,13 +3,18 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
+from agents.outputs.answers import texts_of
 from tools.clock import Clock
 
-VARIABLE = re.compile(r"(?<!\\)\{\{\s*([A-Za-z_]\w*)\s*\}\}")
+# a name, or output.<agent>.<field>
+NAME = r"[A-Za-z_]\w*|output\.[^\s{}.]+\.[^\s{}]+"
+VARIABLE = re.compile(rf"(?<!\\)\{{\{{\s*({NAME})\s*\}}\}}")
 # stands for the text {{name}} itself
-ESCAPED = re.compile(r"\\(\{\{\s*[A-Za-z_]\w*\s*\}\})")
+ESCAPED = re.compile(rf"\\(\{{\{{\s*(?:{NAME})\s*\}}\}})")
 VARIABLE_OR_ESCAPED = re.compile(f"{VARIABLE.pattern}|{ESCAPED.pattern}")
+NO_OUTPUTS: Mapping[str, Mapping[str, Any]] = {}
 VARIABLES = (
     "name",
     "role",
@@ -23,6 +28,18 @@ VARIABLES = (
 )
 
 
+# begins the name of a value of a typed answer
+OUTPUT = "output."
+
+
+def parse_output_name(variable: str) -> tuple[str, str] | None:
+    """Return the agent and the field that a variable names; None for any other variable."""
+    if not variable.startswith(OUTPUT):
+        return None
+    agent_id, _, field = variable.removeprefix(OUTPUT).partition(".")
+    return agent_id, field
+
+
 def fill(template: str, values: Mapping[str, str]) -> str:
     r"""Replace the known variables once; unknown ones stay as written, `\{{x}}` is `{{x}}`."""
 
@@ -30,6 +47,13 @@ def fill(template: str, values: Mapping[str, str]) -> str:
         return found[2] if found[1] is None else values.get(found[1], found[0])
 
     return VARIABLE_OR_ESCAPED.sub(part, template)
+
+
+def _value(name: str, outputs: Mapping[str, Mapping[str, Any]]) -> str:
+    """Return a value of a typed answer as text; "" where there is none."""
+    named = parse_output_name(name)
+    assert named is not None, "only names of outputs are kept"
+    return ", ".join(texts_of(outputs.get(named[0], {}).get(named[1])))
 
 
 def variables(template: str) -> list[str]:
@@ -49,18 +73,26 @@ class Prompt:
     clock: Clock
     # added after the prompt, each a paragraph: route hints, how to call tools in text
     sections: tuple[str, ...] = ()
+    # the values of typed answers that it names
+    outputs: tuple[str, ...] = ()
     _day: str = ""
     _text: str = ""
 
-    def text(self) -> str:
-        """Return the prompt as of today (UTC, ISO 8601)."""
+    def text(self, outputs: Mapping[str, Mapping[str, Any]] = NO_OUTPUTS) -> str:
+        """Return the prompt as of today (UTC, ISO 8601).
+
+        Args:
+            outputs: by agent, its newest typed answer in the run.
+        """
         today = self.clock.now().date().isoformat()
+        if self.outputs:
+            return self._filled(today, {name: _value(name, outputs) for name in self.outputs})
         if today != self._day:
-            self._text, self._day = self._filled(today), today
+            self._text, self._day = self._filled(today, {}), today
         return self._text
 
-    def _filled(self, today: str) -> str:
-        values = {**self.values, "today": today}
+    def _filled(self, today: str, outputs: Mapping[str, str]) -> str:
+        values = {**self.values, **outputs, "today": today}
         # a backstory that names itself keeps that as written
         others = {name: value for name, value in values.items() if name != "backstory"}
         values["backstory"] = fill(values["backstory"], others)

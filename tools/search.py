@@ -3,7 +3,7 @@
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from tools.context import ToolContext
@@ -96,3 +96,14 @@ def _text(tool: Tool) -> str:
 
 def _words(text: str) -> list[str]:
     return [word.lower() for word in WORDS.findall(text)]
+
+
+def newest_found(known: Sequence[str], found: Sequence[str]) -> tuple[str, ...]:
+    """Return the tools that an agent is shown after it has found some; at most MAX_FOUND.
+
+    What was found just now is among them, wherever it stands.
+    """
+    names = list(dict.fromkeys([*known, *found]))
+    for name in [one for one in names if one not in found][: max(0, len(names) - MAX_FOUND)]:
+        names.remove(name)
+    return tuple(names)

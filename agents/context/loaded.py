@@ -36,6 +36,8 @@ class Loaded:
 
     # what stands before the history, in this order
     before: tuple[LoadedBlock, ...] = ()
+    # what stands before the newest query
+    beside: tuple[LoadedBlock, ...] = ()
     past: tuple[PastExchange, ...] = ()
     # how long the history took
     history_millis: float = 0.0

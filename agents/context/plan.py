@@ -34,6 +34,15 @@ class HistoryBlock:
 
 
 @dataclass(frozen=True, slots=True)
+class OutputsBlock:
+    """The newest typed answers of agents, in the run."""
+
+    # all but the agent's own, where it names none
+    of: tuple[str, ...] = ()
+    max_tokens: int = 600
+
+
+@dataclass(frozen=True, slots=True)
 class ContextPlan:
     """Of one agent."""
 
@@ -47,6 +56,8 @@ class ContextPlan:
     history: HistoryBlock = HistoryBlock()
     # None: it is shown none
     summary: SummaryBlock | None = None
+    # None: it is shown none
+    outputs: OutputsBlock | None = None
     # the operator's own texts at the end of the prompt: their names and tokens
     texts: tuple[tuple[str, int], ...] = ()
     # an event tells what was shown; else only in a conversation

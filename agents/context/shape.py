@@ -63,11 +63,22 @@ class HistoryBlockConfig(Shape):
     """Room that is kept for it."""
 
 
+class OutputsBlockConfig(Shape):
+    """The newest typed answers of other agents in this run, as JSON."""
+
+    kind: Literal["outputs"]
+    """What it is."""
+    of: list[str] = []
+    """Of these agents; of all with an `output` unless given."""
+    max_tokens: Tokens = 600
+    """A longer one is cut."""
+
+
 def _as_kind(value: Any) -> Any:
     return {"kind": value} if isinstance(value, str) else value
 
 
-BlockConfig = TextBlockConfig | SummaryBlockConfig | HistoryBlockConfig
+BlockConfig = TextBlockConfig | SummaryBlockConfig | HistoryBlockConfig | OutputsBlockConfig
 Block = Annotated[
     Annotated[BlockConfig, Field(discriminator="kind")],
     BeforeValidator(_as_kind, json_schema_input_type=str | BlockConfig),
@@ -92,7 +103,7 @@ class ContextConfig(Shape):
     @model_validator(mode="after")
     def _require_each_once(self) -> Self:
         kinds = [block.kind for block in self.blocks or ()]
-        for kind in ("summary", "history"):
+        for kind in ("summary", "history", "outputs"):
             if kinds.count(kind) > 1:
                 second = kinds.index(kind, kinds.index(kind) + 1)
                 text = f"blocks has {kind} twice; it can stand there once"

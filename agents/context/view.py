@@ -11,6 +11,7 @@ from agents.messages import (
     CompactedMessage,
     CrewMessage,
     Message,
+    RepairMessage,
     SystemMessage,
     ToolMessage,
     ToolOutput,
@@ -68,13 +69,24 @@ def show_history(
                         "assistant", message.content, calls, tokenizer=tokenizer, private=private
                     )
                 )
-            case AgentMessage(name=name, content=content):
-                if content:
-                    add("user", f"[{name}]: {quote_marks(content)}")
+            case AgentMessage(name=name):
+                if words := words_for_others(message):
+                    add("user", f"[{name}]: {quote_marks(words)}")
+            case RepairMessage(content=content) if message.agent_id == agent_id:
+                add("user", content)
+            case RepairMessage():
+                pass
             case ToolMessage():
                 native = message.native and message.agent_id == agent_id
                 out += _show_results(message, escape, tokenizer, native=native)
     return out
+
+
+def words_for_others(message: AgentMessage) -> str:
+    """Return what other agents are shown of an answer; "" for nothing."""
+    if message.invalid:
+        return ""
+    return message.content if message.words is None else message.words
 
 
 def _show_results(
@@ -113,7 +125,9 @@ def lines_of_others(history: Sequence[Message], agent_id: str) -> list[str]:
             case ToolMessage(results=results):
                 for result in results:
                     out += bare_lines(result.output)
-            case AgentMessage(agent_id=writer) if writer == agent_id:
+            case AgentMessage(agent_id=writer) | RepairMessage(agent_id=writer) if (
+                writer == agent_id
+            ):
                 pass
             case _:
                 out += bare_lines(message.content)

@@ -67,6 +67,15 @@ NO_CALLS = re.compile(
     r"|(?:unknown|unrecogni[sz]ed|unexpected|extra inputs?|not permitted)[^.]{0,60}\btools?\b",
     re.IGNORECASE,
 )
+# vLLM and Groq name the parameter, llama.cpp says "Cannot use custom grammar constraints with
+# tools", Gemini "Function calling with a response mime type … is unsupported", Bedrock
+# "output_config.format"
+TYPED_OUTPUT = re.compile(
+    r"response[_ ]?(?:format|schema|mime)|json[_ -]?(?:schema|mode|object)|structured[_ ]outputs?"
+    r"|guided[_ ]|\bgrammar\b|output_config",
+    re.IGNORECASE,
+)
+IN_WORDS = "does not take the form of its answer"
 # llama.cpp names the source of a chat template, and behind these words why it was left
 TEMPLATE_ERROR = "Jinja Exception:"
 
@@ -92,6 +101,7 @@ def learn(quirks: Quirks, body: dict[str, Any], refusal: Refusal) -> tuple[Quirk
         _max_tokens,
         _sampling,
         _stream_usage,
+        _typed_output,
         _content,
         _thoughts,
         _one_call,
@@ -146,6 +156,12 @@ def _stream_usage(quirks: Quirks, body: dict[str, Any], text: str) -> Lesson:
     if "stream_options" not in body or not _mentions("stream_options", text):
         return None
     return replace(quirks, stream_usage=False), "does not take stream_options"
+
+
+def _typed_output(quirks: Quirks, body: dict[str, Any], text: str) -> Lesson:
+    if "response_format" not in body or not TYPED_OUTPUT.search(text):
+        return None
+    return replace(quirks, typed_output=False), f"{IN_WORDS}: its schema is told in words"
 
 
 def _thoughts(quirks: Quirks, body: dict[str, Any], text: str) -> Lesson:

@@ -140,7 +140,9 @@ class OpenAIChat:
                     # another request has found it out meanwhile
                     continue
                 text = f"{self.name} at {self.client.place} {found[1]}"
-                await emit(ModelNotice("endpoint_learned", text))
+                is_typed = quirks.typed_output and not found[0].typed_output
+                code = "output_in_words" if is_typed else "endpoint_learned"
+                await emit(ModelNotice(code, text))
             except Exception as error:
                 raise self._model_error(error) from error
 
@@ -180,6 +182,7 @@ class OpenAIChat:
         )
         if reader.cut:
             await emit(ModelNotice("answer_cut", f"{self.name}: {reader.cut}"))
+            reply = replace(reply, is_cut=True)
         if reply.usage.total_tokens == 0:
             reply = replace(reply, usage=_estimate(request, reply))
         return reply

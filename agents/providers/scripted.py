@@ -4,12 +4,13 @@ An answer follows from the request alone, so any number of runs may be played at
 a run may be resumed anywhere.
 """
 
+import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Field, JsonValue
 
 from agents.errors import ModelError, ModelErrorCode
 from agents.helper import PREFIX
@@ -26,7 +27,7 @@ from agents.model import (
 )
 from tools.calls import ToolCall
 from tools.clock import Clock
-from tools.schemas.yaml_shape import JsonObject, Pattern, Shape
+from tools.schemas.yaml_shape import JsonObject, Pattern, Shape, resolve
 
 SCRIPT_FILE = "script.yaml"
 # the second group: the tool of a result
@@ -35,6 +36,12 @@ PLACEHOLDER = re.compile(r"\{\{\s*(heard|result\.(\w+))\s*\}\}")
 
 def _as_list(value: Any) -> Any:
     return [value] if isinstance(value, str) else value
+
+
+def _as_json(value: Any) -> Any:
+    if not isinstance(value, dict):
+        return value
+    return json.dumps(resolve(value), ensure_ascii=False)
 
 
 def _as_call(value: Any) -> Any:
@@ -90,8 +97,10 @@ class Rule(Shape):
     """The results of these tools are what the agent was shown last."""
     turn: Annotated[int, Field(ge=1)] | None = None
     """It is the agent's so-many-th answer in what it is shown of the conversation."""
-    say: str = ""
-    """The text. `{{heard}}` is the newest words of anyone else.
+    say: Annotated[
+        str, BeforeValidator(_as_json, json_schema_input_type=str | dict[str, JsonValue])
+    ] = ""
+    """The text; a mapping is said as JSON. `{{heard}}` is the newest words of anyone else.
 
     `{{result.<Tool>}}` the tool's newest output.
     """

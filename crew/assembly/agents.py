@@ -11,6 +11,7 @@ from agents.dialects.chat.messages import tool_form
 from agents.errors import ProviderError
 from agents.helper import Helper
 from agents.model import ToolDefinition
+from agents.outputs.typed import TypedOutput
 from agents.providers.catalog import Catalog
 from agents.tokenizing.tokens import Tokenizer
 from crew.assembly.contexts import make_context, over_window
@@ -106,8 +107,17 @@ def make_agents(
             token_ratios=given.token_ratios,
             allow_client_system=settings.allow_client_system,
             clock=given.clock,
+            output=_typed_output(files, config),
         )
     return agents, problems
+
+
+def _typed_output(files: CrewFiles, config: AgentConfig) -> TypedOutput | None:
+    schema = files.outputs.get(config.id)
+    if schema is None:
+        return None
+    words = {name: files.vocabularies[name] for name in schema.vocabularies}
+    return TypedOutput(config.id, schema, words, config.output_retries, config.output_text)
 
 
 def check_windows(

@@ -4,11 +4,18 @@ from collections.abc import Iterator, Mapping
 
 from agents.config import AgentConfig
 from agents.context.blocks import cut_to
-from agents.context.plan import ANSWER_TOKENS, ContextPlan, HistoryBlock, SummaryBlock
+from agents.context.plan import (
+    ANSWER_TOKENS,
+    ContextPlan,
+    HistoryBlock,
+    OutputsBlock,
+    SummaryBlock,
+)
 from agents.context.shape import (
     BlockConfig,
     ContextConfig,
     HistoryBlockConfig,
+    OutputsBlockConfig,
     SummaryBlockConfig,
     TextBlockConfig,
 )
@@ -34,7 +41,7 @@ def make_context(
     given = crew.context_of(config)
     is_told, keeps = given is not None, crew.conversations is not None
     given = given or ContextConfig()
-    history, summary = HistoryBlock(), None
+    history, summary, outputs = HistoryBlock(), None, None
     texts: list[tuple[str, str]] = []
     for block in _blocks(given, crew):
         match block:
@@ -43,6 +50,8 @@ def make_context(
                 texts.append((file or "", cut_to(whole.strip(), most, tokenizer)))
             case SummaryBlockConfig(every=every, keep=keep, max_tokens=most):
                 summary = SummaryBlock(every, keep, most, block.compact == "inline")
+            case OutputsBlockConfig(of=of, max_tokens=most):
+                outputs = OutputsBlock(tuple(of), most)
             case HistoryBlockConfig(exchanges=exchanges, transcripts=transcripts):
                 # a crew that says nothing of its context is shown what it was shown ever since
                 results = block.keep_results if is_told or keeps else None
@@ -55,6 +64,7 @@ def make_context(
         tokenizer=tokenizer,
         history=history,
         summary=summary,
+        outputs=outputs,
         texts=tuple((name, tokenizer.count(text)) for name, text in texts),
         is_told=is_told,
     )
@@ -99,6 +109,8 @@ def over_window(
         match block:
             case SummaryBlockConfig(max_tokens=most):
                 parts["summary"] = most
+            case OutputsBlockConfig(max_tokens=most):
+                parts["outputs"] = most
             case HistoryBlockConfig(min_tokens=least):
                 parts["history.min_tokens"] = least
     parts["answer"] = _answer_tokens(context, config)

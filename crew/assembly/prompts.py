@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from agents.config import AgentConfig
-from agents.prompt import Prompt, variables
+from agents.prompt import Prompt, parse_output_name, variables
 from crew.assembly.given import Given
 from crew.config.keys.crew_file import CrewSettings
 from crew.routing.rules import Route
@@ -51,7 +51,14 @@ def make_prompt(
         terminal,
         given.clock,
         tuple(mask(section) for section in sections),
+        _outputs_in(config),
     )
+
+
+def _outputs_in(config: AgentConfig) -> tuple[str, ...]:
+    """Return the values of typed answers that a prompt names."""
+    named = [*variables(config.system_prompt), *variables(config.backstory)]
+    return tuple(dict.fromkeys(one for one in named if parse_output_name(one) is not None))
 
 
 def _as_list(lines: Any) -> str:

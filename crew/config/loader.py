@@ -7,6 +7,8 @@ from typing import Any
 
 from agents.config import AgentConfig
 from agents.context.shape import TextBlockConfig
+from agents.outputs.schema import Field
+from agents.outputs.vocabularies import Vocabulary
 from agents.providers.scripted import SCRIPT_FILE, Script
 from crew.config.binding import BoundDocument, S, bind, ignored_keys
 from crew.config.files.data_files import read_data
@@ -21,6 +23,7 @@ from crew.config.files.environment import (
 from crew.config.files.sources import CREW_FILE, TOOLS_FILE, Sources
 from crew.config.files.yaml_reader import read, read_text
 from crew.config.keys.crew_file import CrewConfig
+from crew.config.outputs import parse_outputs, read_vocabularies
 from crew.config.problems import Problem
 from tools.config import OpenApiTool, ToolConfig, ToolsFile
 from tools.kinds.mcp.lock import LOCK_FILE, Locked, from_lock
@@ -56,6 +59,9 @@ class CrewFiles:
     api_documents: dict[str, Any] = field(default_factory=dict)
     # the texts of the files that blocks of `context` name, by those names
     context_texts: dict[str, str] = field(default_factory=dict)
+    # the schemas of typed answers by agent, and the vocabularies; those that are right
+    outputs: dict[str, Field] = field(default_factory=dict)
+    vocabularies: dict[str, Vocabulary] = field(default_factory=dict)
     # the tools of MCP servers that mcp.lock.json has, by their entries
     locked: Locked = field(default_factory=dict)
     # gets what is read from the environment
@@ -133,6 +139,7 @@ def read_files(
         _read_tools(files, tools, environment, literals)
     _read_api_documents(files)
     _read_context_texts(files)
+    _read_outputs(files)
     _read_lock(files)
     if (script := sources.find(SCRIPT_FILE)) is not None:
         document = _read(files, script)
@@ -300,6 +307,18 @@ def _read_context_text(files: CrewFiles, document: Document, file: str, path: Ya
     found = read_text(file, content)
     files.problems += found.problems
     files.context_texts[file] = found.text
+
+
+def _read_outputs(files: CrewFiles) -> None:
+    files.outputs, problems = parse_outputs(files.agents, files.agent_files)
+    files.problems += problems
+    if files.crew is None:
+        return
+    contents = files.sources.files
+    words, problems, wrong = read_vocabularies(files.crew, files.crew_document, contents)
+    files.vocabularies = words
+    files.problems += problems
+    files.documents.update(wrong)
 
 
 def _read_lock(files: CrewFiles) -> None:

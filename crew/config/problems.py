@@ -59,6 +59,17 @@ ErrorCode = Literal[
     "no-script",
     "context-over-window",
     "tokenizer",
+    # typed answers
+    "output-schema",
+    "output-signals",
+    "output-text",
+    "output-agent",
+    "output-field",
+    "output-value",
+    "output-covered",
+    "when-text",
+    "vocabulary",
+    "alias-twice",
     # the graph
     "trap",
 ]
@@ -88,6 +99,7 @@ WarningCode = Literal[
     "script-tool",
     "script-arguments",
     "script-signal",
+    "script-output",
     "hidden-rule",
     # the graph
     "unreachable",
@@ -96,6 +108,10 @@ WarningCode = Literal[
     "undecided-group",
     "falls-through",
     "few-handoffs",
+    "output-gap",
+    "output-unchecked",
+    "output-unset",
+    "output-unread",
     # prompts
     "no-prompt",
     "unknown-variable",

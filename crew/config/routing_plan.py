@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from crew.config.files.document import Document, YamlPath
 from crew.config.keys.crew_file import CrewConfig
 from crew.config.loader import CrewFiles
+from crew.config.outputs import make_routes
 from crew.routing.rules import Route, Routing, SourceKey
 from crew.routing.signals import Signal
 from crew.routing.steps import Group
@@ -68,6 +69,14 @@ def routing_of(files: CrewFiles, tools: Mapping[str, object]) -> Routing:
         asks=frozenset(asks),
         groups=_groups(crew),
         sources=_sources(files, crew),
+        outputs={
+            agent: make_routes(
+                agent, given, files.outputs[agent], files.vocabularies, files.crew_document
+            )
+            for agent, given in crew.routing.outputs.items()
+            if agent in files.outputs
+        },
+        on_invalid={agent.id: agent.on_invalid for agent in agents if agent.on_invalid},
     )
 
 
@@ -109,6 +118,8 @@ def _sources(files: CrewFiles, crew: CrewConfig) -> dict[tuple[SourceKey, str], 
         document = files.agent_files[agent_id]
         if agent.handoff_targets is not None:
             sources["handoff_target", agent_id] = _line(document, ("handoff_targets",))
+        if agent.on_invalid:
+            sources["invalid", agent_id] = _line(document, ("on_invalid",))
         if agent.is_terminal:
             sources["terminal", agent_id] = _line(document, ("is_terminal",))
     return sources

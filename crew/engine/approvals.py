@@ -8,11 +8,12 @@ from datetime import datetime, timedelta
 
 from agents.agent import Agent
 from crew.journal.branches import Branch
+from crew.journal.call_text import call_key
 from crew.journal.decided import ApprovedCall, decision_on, is_made
 from crew.journal.query import Answer, Decision
 from crew.journal.questions import Approval, PendingCall, Question, UnknownOutcome
 from crew.journal.records.grants import GRANT_DAYS, Grant
-from crew.journal.state import RunState, call_key
+from crew.journal.state import RunState
 from tools.approval import ApprovalRule
 from tools.calls import CallStatus, ToolCall, ToolResult
 from tools.clock import rfc3339

@@ -7,13 +7,13 @@ from agents.agent import Agent
 from agents.errors import ModelError
 from agents.events import Warned
 from agents.stages import Stages
-from agents.turn import Turn
+from agents.turns.turn import Turn
 from crew.crew import Crew
 from crew.engine.context.contexts import Contexts
 from crew.engine.crashes import crash
 from crew.engine.emitting import Emitter, Recorder
 from crew.engine.endings import cut_off, ended_exchange, ended_row
-from crew.engine.groups import GroupFailed, GroupRunner, group_answers
+from crew.engine.groups import GroupFailed, GroupRunner, group_answers, invalid_text
 from crew.engine.masking import MaskedEvents
 from crew.engine.questions import OpenQuestion, Overdue, Questions, act
 from crew.journal.branches import Branch
@@ -32,7 +32,13 @@ from crew.journal.questions import Question
 from crew.journal.records.rows import RunRow
 from crew.journal.state import RunState
 from crew.journal.writer import Journal
-from crew.routing.decisions import decide, decide_group, decide_unanswered, deciding_member
+from crew.routing.decisions import (
+    decide,
+    decide_group,
+    decide_invalid,
+    decide_unanswered,
+    deciding_member,
+)
 from crew.routing.rules import AgentAnswer
 from crew.routing.steps import Finish, Fork, Handoff, NextStep, Pause, Reason
 from tools.clock import rfc3339
@@ -140,8 +146,10 @@ class CrewExecutor:
                 await act(self._turn(main.agent_id), calls)
         elif state.expired:
             self._follow(decide_unanswered(routing, main.agent_id))
+        elif main.invalid:
+            self._follow_invalid(main)
         elif main.answer is not None:
-            answer = AgentAnswer(main.answer)
+            answer = AgentAnswer(main.answer, main.output)
             self._follow(decide(routing, main.agent_id, answer, state.visited))
         elif not self._is_out_of_rounds():
             await self._turn(main.agent_id).speak(
@@ -150,7 +158,17 @@ class CrewExecutor:
                 announce=not main.speaking,
                 stream=self.stream,
                 found=state.found_tools.get(main.agent_id, ()),
+                sent_back=main.sent_back,
             )
+
+    def _follow_invalid(self, main: Branch) -> None:
+        """Go where the files say that a wrong typed answer leads; else the run fails."""
+        step = decide_invalid(self.crew.routing, main.agent_id)
+        if step is not None:
+            self._follow(step)
+            return
+        agent = self.crew.agents[main.agent_id]
+        self._fail("model", "output", invalid_text(agent.name, main), agent=agent, retryable=True)
 
     def _turn(self, agent_id: str, group: str | None = None) -> Turn:
         """Return a turn of an agent, in a group or by itself."""
@@ -161,7 +179,8 @@ class CrewExecutor:
         )
         agent = self.crew.agents[agent_id]
         context = self._contexts.of(agent, group)
-        return Turn(agent, group, caller, self._told, self._stages, context)
+        outputs = self.state.outputs
+        return Turn(agent, group, caller, self._told, self._stages, context, outputs)
 
     async def _run_group(self) -> None:
         state = self.state
@@ -207,7 +226,7 @@ class CrewExecutor:
     def _hand_off(self, to: str, reason: Reason) -> None:
         state, main = self.state, self.state.main
         decided_by, answer = None, state.last_answer
-        if state.group is not None and reason.why == "signal":
+        if state.group is not None and reason.why in ("signal", "output"):
             routing = self.crew.routing
             group = routing.groups[state.group.name]
             decided_by = deciding_member(routing, group, group_answers(state.group))
@@ -229,6 +248,7 @@ class CrewExecutor:
             reason.source,
             self.crew.name_of(decided_by or main.agent_id),
             decided_by,
+            dict(reason.matched) if reason.matched is not None else None,
         )
         self._record(handed_off)
 

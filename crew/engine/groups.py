@@ -9,7 +9,7 @@ from agents.agent import Agent
 from agents.errors import ModelError
 from agents.events import Warned
 from agents.marks import quote_member_marks
-from agents.turn import Turn
+from agents.turns.turn import Turn
 from crew.crew import Crew
 from crew.engine.endings import cut_off
 from crew.engine.questions import Questions, act
@@ -85,7 +85,7 @@ class GroupRunner:
         """Return whether a member's answer ends a group that does not wait for all."""
         if self.group.wait_for_all or branch.answer is None:
             return False
-        answer = AgentAnswer(branch.answer)
+        answer = AgentAnswer(branch.answer, branch.output)
         return settles(self.crew.routing, self.group, branch.agent_id, answer)
 
     async def _run_member(self, branch: Branch, group: anyio.CancelScope) -> None:
@@ -119,6 +119,8 @@ class GroupRunner:
             if calls is None:
                 return False
             await act(turn, calls)
+        elif branch.invalid:
+            await self._fail(turn.agent, "member_failed", invalid_text(turn.agent.name, branch))
         elif branch.rounds - branch.speaking >= max_rounds:
             text = f"{turn.agent.name} has no answer after settings.max_rounds = {max_rounds}"
             await self._fail(turn.agent, "member_failed", text)
@@ -129,6 +131,7 @@ class GroupRunner:
                 announce=not branch.speaking,
                 stream=self.stream,
                 found=self.state.found_tools.get(branch.agent_id, ()),
+                sent_back=branch.sent_back,
             )
         return True
 
@@ -156,7 +159,17 @@ class GroupRunner:
 
 def group_answers(group: GroupState) -> dict[str, AgentAnswer]:
     """Return the members' answers, by their ids, as routing looks at them."""
-    return {member: AgentAnswer(words) for member, words in group.answers.items()}
+    members = group.members
+    return {
+        member: AgentAnswer(words, members[member].output)
+        for member, words in group.answers.items()
+    }
+
+
+def invalid_text(name: str, branch: Branch) -> str:
+    """Return why an agent whose typed answer is wrong cannot go on."""
+    problems = "; ".join(branch.invalid)
+    return f"{name} gave no right answer, {branch.sent_back + 1} times: {problems}"
 
 
 def join_answers(answers: Mapping[str, str]) -> str:

@@ -7,7 +7,7 @@ from math import inf
 
 from agents.agent import Agent
 from agents.events import ToolAsked, ToolReturned, ToolStarted, Warned
-from agents.turn import Turn
+from agents.turns.turn import Turn
 from crew.crew import Crew
 from crew.engine.approvals import (
     Agents,

@@ -1,9 +1,18 @@
 """The conversations of a run, as they stand between two steps."""
 
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from agents.events import AgentResponded, AgentStarted, Compacted, ToolStarted
-from agents.messages import AgentMessage, CompactedMessage, Message, ToolMessage, ToolOutput
+from agents.messages import (
+    AgentMessage,
+    CompactedMessage,
+    Message,
+    RepairMessage,
+    ToolMessage,
+    ToolOutput,
+)
+from agents.outputs.typed import repair_text
 from crew.journal.decided import ApprovedCall, decision_on, is_made
 from crew.journal.query import Answer
 from crew.journal.questions import Approval, PendingCall, Question
@@ -35,8 +44,14 @@ class Branch:
     # calls that a person wants made: until the start of one that must not be made twice, else
     # until its result
     decided: dict[str, ApprovedCall] = field(default_factory=dict)
-    # the last answer, when it calls no tools and nothing has followed from it
+    # the last answer, when it calls no tools and nothing has followed from it; and the same as the
+    # agent's typed one, if it has that
     answer: str | None = None
+    output: dict[str, Any] | None = None
+    # how often a wrong typed answer was sent back, since the last right one
+    sent_back: int = 0
+    # what is wrong with the last typed answer, when it is not sent back
+    invalid: tuple[str, ...] = ()
     failed: str | None = None
 
     @property
@@ -63,13 +78,35 @@ class Branch:
     def respond(self, event: AgentResponded) -> None:
         """Add the agent's answer."""
         message = AgentMessage(
-            event.agent_id, event.agent, event.content, event.calls, event.native, event.extra
+            event.agent_id,
+            event.agent,
+            event.content,
+            event.calls,
+            event.native,
+            event.extra,
+            event.words,
+            bool(event.invalid),
         )
+        if event.output is not None:
+            self.drop_wrong()
         self.history.append(message)
         self.speaking, self.calls, self.native = False, event.calls, event.native
         self.results, self.started_calls, self.edited_calls = {}, {}, set()
         self.approved_by, self.decided = {}, {}
-        self.answer = None if event.calls else event.content
+        self.answer, self.output, self.invalid = None, event.output, ()
+        if event.is_sent_back:
+            self.sent_back += 1
+            self.history.append(RepairMessage(event.agent_id, repair_text(event.invalid)))
+        elif event.invalid:
+            self.invalid = event.invalid
+        elif not event.calls:
+            self.answer = event.content if event.answer is None else event.answer
+
+    def drop_wrong(self) -> None:
+        """Forget the wrong typed answers, and what was said of them."""
+        if self.sent_back or self.invalid:
+            self.history[:] = [one for one in self.history if not _is_wrong(one)]
+        self.sent_back, self.invalid = 0, ()
 
     def begin_call(self, event: ToolStarted) -> None:
         """Begin a call, maybe with arguments that a person has changed."""
@@ -130,6 +167,12 @@ class Branch:
         outputs = tuple(ToolOutput(r.call_id, r.tool, r.status, text) for r, text in pairs)
         self.history.append(ToolMessage(self.agent_id, outputs, self.native))
         self.calls, self.results = (), {}
+
+
+def _is_wrong(message: Message) -> bool:
+    return isinstance(message, RepairMessage) or (
+        isinstance(message, AgentMessage) and message.invalid
+    )
 
 
 @dataclass(slots=True)

@@ -4,6 +4,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from tools.calls import ToolCall
+
 # of one argument, and of all of a call where a question is told in short
 MAX_ARGUMENT = 4000
 MAX_CALL = 1000
@@ -49,3 +51,8 @@ def shorten(text: str, most: int) -> str:
 def _json(value: Any, *, compact: bool = False) -> str:
     separators = (",", ":") if compact else None
     return json.dumps(value, ensure_ascii=False, separators=separators)
+
+
+def call_key(call: ToolCall) -> str:
+    """Return the same for two calls of one tool with the same arguments."""
+    return json.dumps([call.tool, call.arguments], sort_keys=True)

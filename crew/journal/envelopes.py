@@ -108,6 +108,10 @@ def _agent_responded(event: AgentResponded) -> Envelope:
         "tool_calls": [_call(call) for call in event.calls],
         "group": event.group,
     }
+    unknown = [one.value for one in event.unknown]
+    more: dict[str, Any] = {"provider": event.provider, "output": event.output}
+    more |= {"invalid": event.invalid, "output_unknown": unknown}
+    metadata |= {key: value for key, value in more.items() if value not in ("", None, (), [])}
     return Envelope("agent_response", event.agent, event.content, event.agent_id, metadata)
 
 
@@ -160,7 +164,7 @@ def _tool_returned(event: ToolReturned) -> Envelope:
 
 
 def _handed_off(event: HandedOff) -> Envelope:
-    metadata = {
+    metadata: dict[str, Any] = {
         "from": event.from_,
         "to": event.to,
         "why": event.why,
@@ -168,6 +172,8 @@ def _handed_off(event: HandedOff) -> Envelope:
         "also_found": event.also_found,
         "source": event.source,
     }
+    if event.matched is not None:
+        metadata["matched"] = event.matched
     content = f"{event.from_} → {event.to}"
     leader = event.decided_by or event.from_
     return Envelope("handoff", event.agent, content, leader, metadata)

@@ -32,6 +32,7 @@ from crew.journal.questions import Question
 DoneReason = Literal[
     "terminal",
     "signal",
+    "output",
     "no_next_agent",
     "paused",
     "max_handoffs",
@@ -134,8 +135,10 @@ class HandedOff:
     source: str | None
     # display name of the agent that leads on
     agent: str
-    # the member whose signal led on from a group
+    # the member whose answer led on from a group
     decided_by: str | None = None
+    # by output: the fields of the answer that decided
+    matched: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,8 @@
 """What a run is between two steps: made of its stored events alone; any process can resume it."""
 
-import json
 from collections import Counter
 from dataclasses import dataclass, field
+from typing import Any
 
 from agents.events import (
     AgentResponded,
@@ -22,6 +22,7 @@ from agents.messages import (
 )
 from agents.model import Usage
 from crew.journal.branches import Branch, GroupState
+from crew.journal.call_text import call_key
 from crew.journal.decided import content_of
 from crew.journal.events import (
     NO_CONVERSATION,
@@ -44,10 +45,9 @@ from crew.journal.events import (
 from crew.journal.query import Answer, HistoryMessage, Query
 from crew.journal.questions import Inquiry, Question, UnknownOutcome
 from crew.journal.said import Said, answered, asked
-from tools.calls import ToolCall
 from tools.forms import FormReply
 from tools.limits.deadline import Limits
-from tools.search import FOUND, MAX_FOUND, TOOL_SEARCH
+from tools.search import FOUND, TOOL_SEARCH, newest_found
 
 # The codes of the warning by which a member of a group fails.
 MEMBER_CODES = frozenset({"member_failed", "member_timeout"})
@@ -94,6 +94,8 @@ class RunState:
     remembered: dict[tuple[str, str], str] = field(default_factory=dict)
     # by agent: the tools that it has found by `tool_search`, in that order
     found_tools: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    # by agent, its newest typed answer
+    outputs: dict[str, dict[str, Any]] = field(default_factory=dict)
     # how often a person has refused the same call
     denials: Counter[str] = field(default_factory=Counter)
     # what pauses have asked, and what was answered
@@ -178,7 +180,11 @@ class RunState:
                 branch.respond(event)
                 self.usage += event.usage
                 self.visited.add(event.agent_id)
-                self.last_answer, self.last_agent = event.content, event.agent_id
+                if event.output is not None:
+                    self.outputs[event.agent_id] = event.output
+                if not event.invalid:
+                    answer = event.content if event.answer is None else event.answer
+                    self.last_answer, self.last_agent = answer, event.agent_id
             case ToolStarted(once=once):
                 branch.begin_call(event)
                 if once:
@@ -197,11 +203,7 @@ class RunState:
             return
         known = self.found_tools.get(event.agent_id, ())
         found = str(event.result.facts.get(FOUND, "")).split()
-        names = list(dict.fromkeys([*known, *found]))
-        # what was found just now is shown, wherever it stands
-        for name in [one for one in names if one not in found][: max(0, len(names) - MAX_FOUND)]:
-            names.remove(name)
-        self.found_tools[event.agent_id] = tuple(names)
+        self.found_tools[event.agent_id] = newest_found(known, found)
 
     def _pause(self, event: Paused) -> None:
         self.question, self.paused_agent_id = event.question, event.agent_id
@@ -265,6 +267,8 @@ class RunState:
         if self.question is not None and (self.expired or event.forked_from):
             # no decision came in time, or not for this run: the question is repeated
             self.question, self.decided, self.expired = None, None, False
+        # a typed answer that was wrong to the end is asked for anew
+        self.main.drop_wrong()
         if self.group is not None and self.group.has_failed:
             self._retry_members(self.group)
 
@@ -289,6 +293,7 @@ class RunState:
             if branch.failed is not None and not branch.speaking:
                 branch.rounds = 0
             branch.failed = None
+            branch.drop_wrong()
 
     def _fill_in(self, question: Inquiry, event: RunResumed) -> None:
         """Fill in the current form; when all are, the calls are to be made with that."""
@@ -314,6 +319,7 @@ class RunState:
 
     def _hand_off(self, event: HandedOff) -> None:
         self.handoffs += 1
+        self.main.drop_wrong()
         self.main.answer, self.expired = None, False
         if self.group is None:
             self.origin = event.from_
@@ -341,8 +347,3 @@ def _message(given: HistoryMessage, event: RunStarted) -> Message:
             return AgentMessage(event.agent_id, event.agent, given.content)
         case "system":
             return SystemMessage(given.content)
-
-
-def call_key(call: ToolCall) -> str:
-    """Return the same for two calls of one tool with the same arguments."""
-    return json.dumps([call.tool, call.arguments], sort_keys=True)

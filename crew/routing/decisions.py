@@ -3,7 +3,7 @@
 from collections.abc import Container, Mapping
 from dataclasses import replace
 
-from crew.routing.rules import NO_ANSWER, AgentAnswer, Routing, Transition, first_transition, take
+from crew.routing.rules import NO_ANSWER, AgentAnswer, Routing, Transition, first_transition
 from crew.routing.steps import (
     EndReason,
     Finish,
@@ -18,6 +18,7 @@ from crew.routing.steps import (
 
 WHY: dict[str, Why] = {
     "signal": "signal",
+    "output": "output",
     "default": "default",
     "handoff_target": "handoff_target",
     "order": "order",
@@ -49,6 +50,14 @@ def decide_unanswered(routing: Routing, agent_id: str) -> NextStep:
     return _go(routing, target, Reason("no_answer", source=source))
 
 
+def decide_invalid(routing: Routing, agent_id: str) -> NextStep | None:
+    """Return where to go when an agent has no right typed answer; None: the run fails."""
+    target = routing.on_invalid.get(agent_id)
+    if target is None:
+        return None
+    return _go(routing, target, Reason("invalid", source=routing.source("invalid", agent_id)))
+
+
 def decide_group(
     routing: Routing,
     group: Group,
@@ -69,14 +78,10 @@ def decide_group(
     if group.next_agent is not None:
         source = routing.source("group", group.name)
         return _go(routing, group.next_agent, Reason("group", source=source))
-    found = {m: routing.find_routes(m, answers.get(m, NO_ANSWER)) for m in group.agents}
-    member = deciding_member(routing, group, answers)
-    if member is not None:
-        route = next(route for route in found[member] if route.target is not None)
-        return _follow(routing, take(route, found[member]), member)
-    for member in group.agents:
-        if found[member]:
-            return Finish("signal", member, source=found[member][0].source)
+    found = _members(routing, group, answers)
+    aimed = [member for member, one in found.items() if one.target is not None]
+    for member in (*aimed, *found):
+        return _follow(routing, found[member], member)
     transition = first_transition(routing.rules_after_group(origin), NO_ANSWER, visited)
     step = _follow(routing, transition, origin)
     return replace(step, decided=False) if isinstance(step, Finish) else step
@@ -86,30 +91,41 @@ def settles(routing: Routing, group: Group, agent_id: str, answer: AgentAnswer) 
     """Return whether a member's answer alone decides where a group leads without the others."""
     if group.next_agent is not None:
         return True
-    return any(route.target is not None for route in routing.find_routes(agent_id, answer))
+    transition = routing.member_transition(agent_id, answer)
+    return transition is not None and transition.target is not None
 
 
 def deciding_member(
     routing: Routing, group: Group, answers: Mapping[str, AgentAnswer]
 ) -> str | None:
-    """Return the member that decides by a signal where the group leads, if one does."""
+    """Return the member that decides by its answer where the group leads, if one does."""
     if group.next_agent is not None:
         return None
-    for member in group.agents:
-        found = routing.find_routes(member, answers.get(member, NO_ANSWER))
-        if any(route.target is not None for route in found):
-            return member
-    return None
+    found = _members(routing, group, answers)
+    return next((member for member, one in found.items() if one.target is not None), None)
+
+
+def _members(
+    routing: Routing, group: Group, answers: Mapping[str, AgentAnswer]
+) -> dict[str, Transition]:
+    """Return where the members' answers lead, in the order of the group."""
+    found = {m: routing.member_transition(m, answers[m]) for m in group.agents if m in answers}
+    return {member: one for member, one in found.items() if one is not None}
 
 
 def _follow(routing: Routing, transition: Transition, agent_id: str) -> NextStep:
     source = transition.source
     if transition.target is None:
-        reasons: dict[str, EndReason] = {"signal": "signal", "terminal": "terminal"}
+        reasons: dict[str, EndReason] = {
+            "signal": "signal",
+            "output": "output",
+            "terminal": "terminal",
+        }
         reason = reasons.get(transition.kind, "no_next_agent")
         return Finish(reason, agent_id, source=source)
     if transition.route is None:
-        return _go(routing, transition.target, Reason(WHY[transition.kind], source=source))
+        why = Reason(WHY[transition.kind], source=source, matched=transition.matched)
+        return _go(routing, transition.target, why)
     others = tuple(route.signal.text for route in transition.others)
     signal = transition.route.signal.text
     return _go(routing, transition.target, Reason("signal", signal, others, source))

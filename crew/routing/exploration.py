@@ -9,7 +9,7 @@ from collections.abc import Container, Iterator
 from dataclasses import dataclass, field
 from itertools import combinations
 
-from crew.routing.rules import OrderRule, Routing, Rule, winnable_in_group
+from crew.routing.rules import OrderRule, Routing, Rule
 from crew.routing.steps import Group
 
 MAX_SITUATIONS = 20_000
@@ -106,6 +106,8 @@ class _Explorer:
         if agent in routing.asks:
             # after a person's answer every agent may answer again
             self._push(agent, "", 0)
+        if agent in routing.on_invalid:
+            self._push(routing.on_invalid[agent], agent, visited)
         self._play_rules(routing.rules[agent], agent, agent, visited)
 
     def _play_rules(self, rules: tuple[Rule, ...], source: str, origin: str, visited: int) -> None:
@@ -165,9 +167,9 @@ class _Explorer:
                 self._push(group.next_agent, origin, visited)
                 continue
             for member in members:
-                for route in winnable_in_group(self.routing.routes.get(member, ())):
-                    if route.target is not None:
-                        self._push(route.target, member, visited)
+                for transition in self.routing.member_transitions(member):
+                    if transition.target is not None:
+                        self._push(transition.target, member, visited)
             rules = self.routing.rules_after_group(origin)
             self._play_rules(rules, group.name, origin, visited)
 

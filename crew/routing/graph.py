@@ -7,18 +7,21 @@ from typing import Literal
 import networkx as nx
 
 from crew.routing.exploration import Exploration, explore
-from crew.routing.rules import (
-    NO_ANSWER,
-    OrderRule,
-    Routing,
-    Rule,
-    Transition,
-    winnable_in_group,
-)
+from crew.routing.rules import NO_ANSWER, OrderRule, Routing, Rule, Transition
 from crew.routing.steps import Group
 
 END = "(end)"
-EdgeKind = Literal["signal", "default", "handoff_target", "order", "member", "group", "no_answer"]
+EdgeKind = Literal[
+    "signal",
+    "output",
+    "invalid",
+    "default",
+    "handoff_target",
+    "order",
+    "member",
+    "group",
+    "no_answer",
+]
 # of the transitions to an end without a signal
 END_LABELS = {"terminal": "terminal", "default": "default", "end": "no next", "order": "no next"}
 
@@ -98,7 +101,7 @@ class RoutingGraph:
     def traps(self) -> list[list[str]]:
         """Return sets of agents and groups that are never left: no end, pause or exit."""
         graph: nx.DiGraph[str] = nx.DiGraph(self.digraph)
-        graph.add_edges_from((agent, END) for agent in self.routing.waits if agent in graph)
+        graph.add_edges_from((agent, END) for agent in self.routing.pausing if agent in graph)
         ended: set[str] = nx.ancestors(graph, END)
         trapped = graph.subgraph(self.entered - ended)
         return [sorted(part) for part in nx.weakly_connected_components(trapped)]
@@ -106,7 +109,7 @@ class RoutingGraph:
     def fewest_handoffs(self) -> int | None:
         """Count the handoffs on the shortest path from the entry to an end or pause, or None."""
         graph: nx.DiGraph[str] = nx.DiGraph(self.digraph)
-        graph.add_edges_from((agent, END) for agent in self.routing.waits if agent in graph)
+        graph.add_edges_from((agent, END) for agent in self.routing.pausing if agent in graph)
         if not nx.has_path(graph, self.entry_point, END):
             return None
         return int(nx.shortest_path_length(graph, self.entry_point, END)) - 1
@@ -116,7 +119,7 @@ class RoutingGraph:
         order = {n: place for place, n in enumerate((*self.routing.agents, *self.routing.groups))}
         # a copy: views look every node up again
         entered: nx.DiGraph[str] = nx.DiGraph(self.digraph.subgraph(self.entered))
-        if not self.routing.waits:
+        if not self.routing.pausing:
             # the order leads only to agents that were not visited since a person's answer
             entered.remove_edges_from(self._order_only_pairs(entered))
         out = []
@@ -151,9 +154,11 @@ def _next_in_order(routing: Routing, agent: str) -> str | None:
 def _edges(routing: Routing, found: Exploration) -> Iterator[Edge]:
     order = {name: place for place, name in enumerate(routing.agents)}
     for agent in routing.agents:
-        if agent in routing.waits and agent in routing.wait_seconds:
+        if agent in routing.pausing and agent in routing.wait_seconds:
             target = routing.on_wait_timeout.get(agent)
             yield Edge(agent, target or END, "no_answer", "no answer")
+        if agent in routing.on_invalid:
+            yield Edge(agent, routing.on_invalid[agent], "invalid", "invalid")
         yield from _edges_of_rules(routing.rules[agent], agent, found, order)
     for group in routing.groups.values():
         yield from (Edge(group.name, member, "member") for member in group.agents)
@@ -167,8 +172,8 @@ def _edges_of_group(
         yield Edge(group.name, group.next_agent, "group")
         return
     for member in group.agents:
-        for route in winnable_in_group(routing.routes.get(member, ())):
-            yield Edge(group.name, route.target or END, "signal", route.signal.text)
+        for transition in routing.member_transitions(member):
+            yield from _edge_of(group.name, transition)
     for origin in sorted(found.origins.get(group.name, ())):
         rules = routing.rules_after_group(origin)
         yield from _edges_of_rules(rules, group.name, found, order)
@@ -199,6 +204,8 @@ def _edge_of(source: str, transition: Transition) -> Iterator[Edge]:
         case "signal":
             assert transition.route is not None, "a signal has its route"
             yield Edge(source, transition.target or END, "signal", transition.route.signal.text)
+        case "output":
+            yield Edge(source, transition.target or END, "output", transition.label)
         case "handoff_target" if transition.target is not None:
             yield Edge(source, transition.target, "handoff_target", "target")
         case _:

@@ -3,10 +3,12 @@
 import json
 from collections.abc import Callable, Collection, Sequence
 
-from crew.routing.graph import END, Edge, RoutingGraph
+from crew.routing.graph import END, Edge, EdgeKind, RoutingGraph
 
 # what mermaid would take for markup or for the end of a text
 MERMAID_SPECIAL = frozenset('"#<>`\\')
+# drawn with whole lines: something has decided so
+DECIDED: frozenset[EdgeKind] = frozenset({"signal", "output", "group"})
 LABELS = {"handoff_target": "handoff target", "order": "next in order", "group": "all done"}
 
 
@@ -43,7 +45,7 @@ def _marks(graph: RoutingGraph, name: str, members_only: Collection[str]) -> lis
     marks = {
         "entry": name == graph.entry_point,
         "terminal": name in routing.terminal,
-        "waits for a person": name in routing.waits,
+        "waits for a person": name in routing.pausing,
         "only in a group": name in members_only,
     }
     return [mark for mark, holds in marks.items() if holds]
@@ -77,7 +79,7 @@ def render_mermaid(graph: RoutingGraph) -> str:
 def _mermaid_shape(graph: RoutingGraph, name: str) -> tuple[str, str]:
     if name in graph.routing.terminal:
         return "([", "])"
-    if name in graph.routing.waits:
+    if name in graph.routing.pausing:
         return "[/", "/]"
     return "[", "]"
 
@@ -85,7 +87,7 @@ def _mermaid_shape(graph: RoutingGraph, name: str) -> tuple[str, str]:
 def _mermaid_arrow(edge: Edge) -> str:
     if edge.kind == "member":
         return "-.-"
-    arrow = "-->" if edge.kind in ("signal", "group") else "-.->"
+    arrow = "-->" if edge.kind in DECIDED else "-.->"
     return f'{arrow}|"{_mermaid_text(_label(edge))}"|'
 
 
@@ -136,7 +138,7 @@ def _dot_shape(graph: RoutingGraph, name: str) -> str:
 def _dot_style(edge: Edge) -> str:
     if edge.kind == "member":
         return "dotted"
-    return "solid" if edge.kind in ("signal", "group") else "dashed"
+    return "solid" if edge.kind in DECIDED else "dashed"
 
 
 def render_json(graph: RoutingGraph) -> str:
@@ -148,7 +150,7 @@ def render_json(graph: RoutingGraph) -> str:
             "kind": "group" if name in routing.groups else "agent",
             "entry": name == graph.entry_point,
             "terminal": name in routing.terminal,
-            "waits_for_signal": name in routing.waits,
+            "waits_for_signal": name in routing.pausing,
             "reachable": name not in unreachable,
         }
         for name in (*routing.agents, *routing.groups)

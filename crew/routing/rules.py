@@ -6,19 +6,29 @@ configures it has no effect.
 
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
+from crew.routing.outputs import OutputRoute
 from crew.routing.signals import Signal, find
 from crew.routing.steps import Group, Why
 
 # an agent's signals are compared with each other up to so many: more than a crew has
 MAX_COMPARED = 500
-WayKind = Literal["signal", "pause", "terminal", "default", "handoff_target", "order", "end"]
+WayKind = Literal[
+    "output", "signal", "pause", "terminal", "default", "handoff_target", "order", "end"
+]
 # of a transition without a signal, in `Routing.sources`
 SourceKey = Why | Literal["pause", "terminal", "end"]
 # the key in the YAML that makes a rule
 RuleKey = Literal[
-    "signals", "wait_for_signal", "is_terminal", "defaults", "handoff_targets", "auto_route", ""
+    "outputs",
+    "signals",
+    "wait_for_signal",
+    "is_terminal",
+    "defaults",
+    "handoff_targets",
+    "auto_route",
+    "",
 ]
 
 
@@ -39,6 +49,8 @@ class AgentAnswer:
     """What an agent has answered, as rules look at it."""
 
     words: str
+    # a typed one; None where it has none
+    output: Mapping[str, Any] | None = None
 
 
 # of an agent of which no answer is looked at
@@ -56,6 +68,9 @@ class Transition:
     others: tuple[Route, ...] = ()
     # what in the files says so, as `file:line`; None where nothing does
     source: str | None = None
+    # of kind `output`: when it is taken; and the fields that decided, where an answer was looked at
+    label: str = ""
+    matched: Mapping[str, Any] | None = None
 
 
 def find_routes(routes: Sequence[Route], answer: AgentAnswer) -> list[Route]:
@@ -67,6 +82,41 @@ def take(route: Route, found: Sequence[Route]) -> Transition:
     """Return the transition by one of the routes that were found."""
     others = tuple(other for other in found if other is not route)
     return Transition("signal", route.target, route, others, route.source)
+
+
+@dataclass(frozen=True, slots=True)
+class OutputRule:
+    """The agent's typed answer fits one of its routes; the first in the order of crew.yaml wins."""
+
+    routes: tuple[OutputRoute, ...]
+    key: ClassVar[RuleKey] = "outputs"
+    after_group: ClassVar[bool] = False
+
+    @property
+    def conditional(self) -> bool:
+        """See Rule."""
+        return all(route.when for route in self.routes)
+
+    def apply(self, answer: AgentAnswer, visited: Container[str]) -> Transition | None:
+        """See Rule."""
+        output = answer.output
+        if output is None:
+            return None
+        for route in self.routes:
+            if route.fits(output):
+                return _take_output(route, route.matched(output))
+        return None
+
+    def transitions(self, visited: Container[str]) -> Iterator[Transition]:
+        """See Rule."""
+        for route in self.routes:
+            yield _take_output(route, None)
+
+
+def _take_output(route: OutputRoute, matched: Mapping[str, Any] | None) -> Transition:
+    kind: WayKind = "pause" if route.pauses else "output"
+    source, label = route.source, route.label
+    return Transition(kind, route.target, source=source, label=label, matched=matched)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +186,7 @@ class OrderRule:
 # Each has `key`; `conditional` (whether a later rule may apply); `after_group` (whether it applies
 # after a group that the agent started, too); `apply(answer, visited)`, its transition, or None;
 # `transitions(visited)`, all it can take.
-Rule = SignalRule | FixedRule | OrderRule
+Rule = OutputRule | SignalRule | FixedRule | OrderRule
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,12 +213,20 @@ class Routing:
     # where the files say so, as `file:line`: of transitions without a signal, by their kind and the
     # agent or group that they leave (of `order`: that they lead to)
     sources: Mapping[tuple[SourceKey, str], str] = field(default_factory=dict)
+    # of agents with typed answers
+    outputs: Mapping[str, tuple[OutputRoute, ...]] = field(default_factory=dict)
+    # where to go when an agent has no right answer; where it has no entry, the run fails
+    on_invalid: Mapping[str, str] = field(default_factory=dict)
+    # agents that may wait for a person's words
+    pausing: frozenset[str] = field(init=False, repr=False, compare=False)
     rules: Mapping[str, tuple[Rule, ...]] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         places = {agent: place for place, agent in enumerate(self.agents)}
         made = {agent: tuple(_rules(self, agent, places[agent])) for agent in self.agents}
         object.__setattr__(self, "rules", made)
+        pausing = frozenset(agent for agent, rules in made.items() if _may_pause(rules))
+        object.__setattr__(self, "pausing", pausing)
 
     def source(self, why: SourceKey, name: str) -> str | None:
         """Return where a transition is written that follows no signal; see `sources`."""
@@ -177,6 +235,28 @@ class Routing:
     def find_routes(self, agent_id: str, answer: AgentAnswer) -> list[Route]:
         """Find the routes with signals in an agent's answer, in the order of crew.yaml."""
         return find_routes(self.routes.get(agent_id, ()), answer)
+
+    def member_transition(self, member: str, answer: AgentAnswer) -> Transition | None:
+        """Return where a group member's answer leads by itself: a target before an end."""
+        for rule in self.rules[member]:
+            match rule:
+                case OutputRule():
+                    transition = rule.apply(answer, ())
+                    return None if transition is None or transition.kind == "pause" else transition
+                case SignalRule(routes):
+                    found = find_routes(routes, answer)
+                    aimed = [route for route in found if route.target is not None]
+                    return take((aimed or found)[0], found) if found else None
+        return None
+
+    def member_transitions(self, member: str) -> Iterator[Transition]:
+        """Yield where a member's answers can lead their group."""
+        for rule in self.rules[member]:
+            match rule:
+                case OutputRule():
+                    yield from (one for one in rule.transitions(()) if one.kind != "pause")
+                case SignalRule(routes):
+                    yield from (take(route, ()) for route in winnable_in_group(routes))
 
     def rules_after_group(self, origin: str) -> tuple[Rule, ...]:
         """Return the rules that decide where a group leads that nothing else decides.
@@ -190,6 +270,8 @@ class Routing:
 def _rules(routing: Routing, agent: str, place: int) -> Iterator[Rule]:
     """Yield the rules of an agent, in their order (spec, 3.4)."""
     routes, targets = routing.routes.get(agent), routing.handoff_targets.get(agent)
+    if outputs := routing.outputs.get(agent):
+        yield OutputRule(outputs)
     if routes:
         yield SignalRule(routes)
     if agent in routing.waits:
@@ -215,6 +297,21 @@ def _rules(routing: Routing, agent: str, place: int) -> Iterator[Rule]:
     places = tuple(routing.source("order", name) for name in routing.agents)
     yield OrderRule(routing.agents, place + 1, places)
     yield FixedRule("", Transition("end"))
+
+
+def rules_in_use(rules: Sequence[Rule]) -> list[Rule]:
+    """Return the rules up to the first that always applies."""
+    out: list[Rule] = []
+    for rule in rules:
+        out.append(rule)
+        if not rule.conditional:
+            break
+    return out
+
+
+def _may_pause(rules: Sequence[Rule]) -> bool:
+    used = [rule for rule in rules_in_use(rules) if not isinstance(rule, OrderRule)]
+    return any(leads.kind == "pause" for rule in used for leads in rule.transitions(()))
 
 
 def first_transition(

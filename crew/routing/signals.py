@@ -7,17 +7,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from agents.written.fences import without_code
+from tools.text.folding import fold
 
 
 def normalize(text: str) -> str:
     """Convert to NFC, fold case, join white space, and remove it just inside square brackets."""
-    if not text.isascii():
-        # folding may undo the composition
-        text = unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).casefold())
-    else:
-        text = text.lower()
-    # a tenth of the time that patterns take
-    return " ".join(text.split()).replace("[ ", "[").replace(" ]", "]")
+    return fold(text).replace("[ ", "[").replace(" ]", "]")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,10 +1,13 @@
 """What can follow an answer: a Handoff, a Fork, a Pause or a Finish, each with its reason."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
-Why = Literal["signal", "default", "handoff_target", "order", "group", "no_answer"]
-EndReason = Literal["terminal", "signal", "no_next_agent", "no_answer"]
+Why = Literal[
+    "signal", "output", "invalid", "default", "handoff_target", "order", "group", "no_answer"
+]
+EndReason = Literal["terminal", "signal", "output", "no_next_agent", "no_answer"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +31,8 @@ class Reason:
     also_found: tuple[str, ...] = ()
     # what in the files says so, as `file:line`
     source: str | None = None
+    # by output: the fields of the answer that decided
+    matched: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,8 @@ import pytest
 from agents import AgentMessage, Message, UserMessage
 from agents.context.loaded import NOTHING, Context
 from agents.events import AgentDelta, AgentStarted
-from agents.request import prepare_request, window_of
 from agents.tokenizing.tokens import count_tokens
+from agents.turns.request import prepare_request, window_of
 from agents.written.text_calls import find_calls
 from crew import Crew, MemoryStore, SqliteStore, load_crew
 from crew.journal.events import RunStarted

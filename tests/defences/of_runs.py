@@ -19,7 +19,7 @@ MUTANTS = (
     ),
     own(
         "quoted calls are made",
-        "agents/turn.py",
+        "agents/turns/calls.py",
         "made = [one.call for one in found if one not in quotations]",
         "made = [one.call for one in found]",
         "crew/engine/test_unwanted_calls.py",
@@ -33,7 +33,7 @@ MUTANTS = (
     ),
     own(
         "models with native calls make them in their text",
-        "agents/turn.py",
+        "agents/turns/calls.py",
         'if found and not marked and mode == "auto" and reply.has_native_calls:',
         "if False:",
         "crew/engine/test_unwanted_calls.py",
@@ -47,7 +47,7 @@ MUTANTS = (
     ),
     own(
         "any number of calls in one answer",
-        "agents/turn.py",
+        "agents/turns/turn.py",
         "if len(calls) > agent.max_calls:",
         "if False:",
         "crew/engine/test_unwanted_calls.py",

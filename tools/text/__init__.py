@@ -1,4 +1,6 @@
-"""Texts: `texts` (changed: all of a JSON value, and for a terminal), `suggest` (did you mean).
+"""Texts: changed, compared, suggested, masked.
 
-`secrets` (found and masked), `server_words` (what a server says with an error).
+`texts` (all of a JSON value, and for a terminal), `folding` (the same but for case and white
+space), `suggest` (did you mean), `secrets` (found and masked), `server_words` (what a server says
+with an error).
 """

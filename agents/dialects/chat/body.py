@@ -9,10 +9,13 @@ from typing import Any
 
 from agents.dialects.chat.messages import CHAT, THOUGHTS, WireMessage, message_form, tool_form
 from agents.model import ERROR_MARK, ModelRequest, Private, ShownMessage
+from agents.outputs.typed import OutputFormat
 from agents.quirks import Quirks
 from tools.calls import CallStatus
 from tools.handlers.output import format_results
 
+# of a schema: OpenAI takes no longer one
+MAX_NAME = 64
 # begins a conversation that would begin with the model's own words
 BEGINNING = "(The conversation goes on.)"
 
@@ -37,10 +40,15 @@ def build_body(model: str, request: ModelRequest, quirks: Quirks, source: str) -
         messages = list(_in_text(messages, shown))
         if request.tools:
             messages[0] = {**messages[0], "content": _with_hint(messages[0], request)}
+    if request.output is not None and not quirks.typed_output:
+        words = f"{messages[0]['content']}\n\n{request.output.words}"
+        messages[0] = {**messages[0], "content": words}
     messages = _in_form(messages, quirks)
     body: dict[str, Any] = {"model": model, "messages": messages}
     if request.tools and quirks.native_calls:
         body["tools"] = [tool_form(tool) for tool in request.tools]
+    if request.output is not None and quirks.typed_output:
+        body["response_format"] = _response_format(request.output)
     if request.temperature is not None and "temperature" not in quirks.leave_out:
         body["temperature"] = request.temperature
     if request.top_p is not None and "top_p" not in quirks.leave_out:
@@ -52,6 +60,11 @@ def build_body(model: str, request: ModelRequest, quirks: Quirks, source: str) -
         if quirks.stream_usage:
             body["stream_options"] = {"include_usage": True}
     return body
+
+
+def _response_format(output: OutputFormat) -> dict[str, Any]:
+    schema = {"name": output.name[:MAX_NAME], "strict": True, "schema": output.schema}
+    return {"type": "json_schema", "json_schema": schema}
 
 
 def _own_form(form: WireMessage, private: Private, source: str, quirks: Quirks) -> WireMessage:

@@ -3,6 +3,6 @@
 Modules, in reading order: `validate` (all checks together), `references` (names that nothing has),
 `agents` (their tools), `models` (and providers), `credentials` (of the environment), `tools` (what
 they may reach), `schemas` (of their arguments), `timeouts` (that never come), `prompts`, `signals`
-(and groups), `script`, `conversations` (with helpers and context), `routing` (the graph),
-`no_effect` (what is configured and never used).
+(and groups), `outputs` (typed answers), `script`, `conversations` (with helpers and context),
+`routing` (the graph), `no_effect` (what is configured and never used).
 """

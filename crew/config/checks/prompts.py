@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from agents.config import AgentConfig
-from agents.prompt import VARIABLES, variables
+from agents.prompt import VARIABLES, parse_output_name, variables
 from crew.config.files.document import Document
 from crew.config.files.sources import CREW_FILE
 from crew.config.keys.crew_file import CrewConfig
@@ -42,7 +42,7 @@ def _check_texts(agent: AgentConfig, document: Document) -> Iterator[Problem]:
         yield document.problem((), "no-prompt", text)
     for key, value in texts.items():
         for name in dict.fromkeys(variables(value)):
-            if name not in VARIABLES:
+            if name not in VARIABLES and parse_output_name(name) is None:
                 text = f"{{{{{name}}}}} stays as written; known: {', '.join(VARIABLES)}"
                 yield document.problem((key,), "unknown-variable", text)
         for found in dict.fromkeys(FOREIGN_VARIABLE.findall(value)):
@@ -56,6 +56,9 @@ def _check_mentioned(
     agent: AgentConfig, document: Document, signals: frozenset[str]
 ) -> Iterator[Problem]:
     """Yield words in the prompt that look like signals."""
+    if agent.output is not None:
+        # no signal is looked for in a typed answer
+        return
     for word in dict.fromkeys(BRACKETED.findall(agent.system_prompt)):
         looks_like_signal = word.upper() == word and any(char.isalpha() for char in word)
         if looks_like_signal and normalize(word) not in signals:

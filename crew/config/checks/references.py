@@ -70,6 +70,8 @@ def check_references(files: CrewFiles, crew: CrewConfig) -> Iterator[Problem]:
             if target not in targets:
                 path = ("handoff_targets", place)
                 yield unknown_name(own, path, "agent or group", target, targets)
+        if agent.on_invalid and agent.on_invalid not in targets:
+            yield unknown_name(own, ("on_invalid",), "agent or group", agent.on_invalid, targets)
 
 
 def known_agents(files: CrewFiles, crew: CrewConfig) -> frozenset[str]:
@@ -142,7 +144,7 @@ def _named_agents(crew: CrewConfig) -> Iterator[tuple[YamlPath, str | None, bool
         yield ("hooks", name, "agent"), hook.agent, False
     for name, schedule in crew.schedules.items():
         yield ("schedules", name, "agent"), schedule.agent, False
-    for section in ("signals", "defaults", "agent_behaviors"):
+    for section in ("outputs", "signals", "defaults", "agent_behaviors"):
         for name in getattr(routing, section):
             yield ("routing", section, name), name, True
     for group, config in routing.parallel_groups.items():
@@ -158,6 +160,9 @@ def _targets(crew: CrewConfig) -> Iterator[tuple[YamlPath, str | None]]:
     for agent, signals in routing.signals.items():
         for place, signal in enumerate(signals):
             yield ("routing", "signals", agent, place, "target"), signal.target
+    for agent, routes in routing.outputs.items():
+        for place, route in enumerate(routes):
+            yield ("routing", "outputs", agent, place, "target"), route.target
     for group, config in routing.parallel_groups.items():
         yield (*GROUPS, group, "next_agent"), config.next_agent
     for agent, behavior in routing.agent_behaviors.items():

@@ -8,7 +8,7 @@ from crew.config.keys.crew_file import CrewConfig
 from crew.config.loader import CrewFiles
 from crew.config.problems import Problem, ProblemCode
 from crew.routing.graph import RoutingGraph
-from crew.routing.rules import FixedRule, Routing, Rule, RuleKey
+from crew.routing.rules import Routing, Rule, RuleKey, rules_in_use
 
 # with one of these the graph is not the one that is meant
 HIDING: frozenset[ProblemCode] = frozenset(
@@ -23,6 +23,12 @@ HIDING: frozenset[ProblemCode] = frozenset(
         "signal-twice",
         "empty-signal",
         "terminal-disagreement",
+        "output-agent",
+        "output-field",
+        "output-schema",
+        "output-signals",
+        "output-value",
+        "when-text",
     }
 )
 BEHAVIORS: YamlPath = ("routing", "agent_behaviors")
@@ -40,7 +46,7 @@ def is_routing_whole(files: CrewFiles, problems: Sequence[Problem]) -> bool:
         if agent_id not in files.agents:
             return False
         file = files.agent_files[agent_id].file
-        if not files.is_whole(file, "id", "handoff_targets", "is_terminal"):
+        if not files.is_whole(file, "id", "handoff_targets", "is_terminal", "output", "on_invalid"):
             return False
     return True
 
@@ -115,14 +121,14 @@ class _Routes:
         if agent_id in self.entered:
             yield from self._endless_pause(agent_id)
             yield from self._falls_through(agent_id)
-            used = _looked_at(rules)
+            used = rules_in_use(rules)
         else:
             yield from self._signals_of_member(agent_id)
             used = []
         if agent_id in self.origins:
-            used += _looked_at(self.routing.rules_after_group(agent_id))
+            used += rules_in_use(self.routing.rules_after_group(agent_id))
         for rule in rules:
-            if rule.key and rule not in used and rule.key != "signals":
+            if rule.key and rule not in used and rule.key not in ("outputs", "signals"):
                 yield from self._never_applies(agent_id, rule.key, self._why(agent_id, rules))
         yield from self._timeouts(agent_id)
         yield from self._further_targets(agent_id, used)
@@ -130,12 +136,14 @@ class _Routes:
     def groups(self) -> Iterator[Problem]:
         """Yield groups that wait for a decision which no answer can make."""
         for group in self.routing.groups.values():
-            routes = [r for member in group.agents for r in self.routing.routes.get(member, ())]
+            routes = [r for m in group.agents for r in self.routing.member_transitions(m)]
             decides = group.next_agent is not None or any(route.target for route in routes)
             if group.wait_for_all or decides:
                 continue
             text = f"no answer can decide where {group.name} leads: none of its members has a"
-            text = f"{text} signal with a target, and it has no next_agent; so all are waited for"
+            text = (
+                f"{text} signal or rule with a target, nor it a next_agent; so all are waited for"
+            )
             path = ("routing", "parallel_groups", group.name, "wait_for_all")
             yield self.document.problem(path, "undecided-group", text)
 
@@ -144,8 +152,9 @@ class _Routes:
         if agent_id not in self.entered:
             groups = ", ".join(self.groups_of[agent_id])
             return f"{agent_id} speaks only in {groups}, whose members neither pause nor end a run"
-        first = next(rule for rule in rules if isinstance(rule, FixedRule))
+        first = next(rule for rule in rules if not rule.conditional)
         words: dict[RuleKey, str] = {
+            "outputs": "a rule of routing.outputs without `when` always fits",
             "wait_for_signal": f"{agent_id} waits for a signal",
             "is_terminal": f"{agent_id} is terminal",
             "defaults": "routing.defaults comes first",
@@ -178,7 +187,7 @@ class _Routes:
     def _endless_pause(self, agent_id: str) -> Iterator[Problem]:
         routing = self.routing
         waits = agent_id in routing.waits and agent_id not in routing.wait_seconds
-        if waits and not routing.routes.get(agent_id):
+        if waits and not routing.routes.get(agent_id) and not routing.outputs.get(agent_id):
             text = f"{agent_id} waits for a signal and has none: it pauses after every answer,"
             text = f"{text} and the run never goes on from it"
             path = (*BEHAVIORS, agent_id, "wait_for_signal")
@@ -203,7 +212,7 @@ class _Routes:
             return
         path = (*BEHAVIORS, agent_id)
         entered = agent_id in self.entered
-        waits = entered and agent_id in self.routing.waits
+        waits = entered and agent_id in self.routing.pausing
         asks = entered and agent_id in self.routing.asks
         limited = behavior.wait_timeout_seconds is not None
         if limited and not waits and not asks and self._knows_tools(agent_id):
@@ -223,12 +232,13 @@ class _Routes:
     def _signals_of_member(self, agent_id: str) -> Iterator[Problem]:
         groups = self.groups_of[agent_id]
         decided = all(self.routing.groups[name].next_agent is not None for name in groups)
-        if decided and self.routing.routes.get(agent_id):
-            # its prompt mentions them all the same
-            why = f"{agent_id} speaks only in {', '.join(groups)}, and next_agent decides there"
-            text = f"the signals of {agent_id} lead nowhere: {why}"
-            path = ("routing", "signals", agent_id)
-            yield self.document.problem(path, "ignored-key", text, key=True)
+        why = f"{agent_id} speaks only in {', '.join(groups)}, and next_agent decides there"
+        for key, routes in (("signals", self.routing.routes), ("outputs", self.routing.outputs)):
+            if decided and routes.get(agent_id):
+                # its prompt mentions signals all the same
+                text = f"the {key} of {agent_id} lead nowhere: {why}"
+                path = ("routing", key, agent_id)
+                yield self.document.problem(path, "ignored-key", text, key=True)
 
     def _further_targets(self, agent_id: str, used: Sequence[Rule]) -> Iterator[Problem]:
         """Yield agents with several handoff_targets: only the first is taken without a signal."""
@@ -236,6 +246,7 @@ class _Routes:
             return
         targets = self.routing.handoff_targets.get(agent_id) or ()
         signalled = {route.target for route in self.routing.routes.get(agent_id, ())}
+        signalled |= {route.target for route in self.routing.outputs.get(agent_id, ())}
         others = [(place, one) for place, one in enumerate(targets) if one != agent_id]
         for place, target in others[1:]:
             if target not in signalled and target != others[0][1]:
@@ -243,16 +254,6 @@ class _Routes:
                 text = f"{text} only the first of handoff_targets is taken without a signal"
                 document = self.files.agent_files[agent_id]
                 yield document.problem(("handoff_targets", place), "ignored-key", text)
-
-
-def _looked_at(rules: Sequence[Rule]) -> list[Rule]:
-    """Return the rules up to the first that always applies."""
-    out: list[Rule] = []
-    for rule in rules:
-        out.append(rule)
-        if not rule.conditional:
-            break
-    return out
 
 
 def no_effect(files: CrewFiles, path: YamlPath, why: str, what: str | None = None) -> Problem:

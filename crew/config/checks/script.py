@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
+from agents.outputs.answers import check_answer
 from agents.providers.scripted import PLACEHOLDER, SCRIPT_FILE, Rule, ScriptedCall
 from crew.config.checks.agents import unlisted_prefixes
 from crew.config.checks.prompts import BRACKETED
@@ -37,6 +38,7 @@ def check_script(files: CrewFiles, crew: CrewConfig, tools: Toolbox) -> Iterator
         for name in dict.fromkeys(tool for _, tool in PLACEHOLDER.findall(rule.say) if tool):
             yield from _check_tool(document, files, tools, name, ("rules", place, "say"))
         yield from _check_signals(document, files, crew, rule, place)
+        yield from _check_output(document, files, rule, place)
         if files.is_whole(SCRIPT_FILE, "rules"):
             yield from _check_hidden(document, rules, place, crew)
 
@@ -130,11 +132,32 @@ def _check_call(
         return
 
 
+def _check_output(
+    document: Document, files: CrewFiles, rule: Rule, place: int
+) -> Iterator[Problem]:
+    """Yield a scripted answer that the schema of a typed one refuses."""
+    if rule.calls or rule.fail is not None or PLACEHOLDER.search(rule.say):
+        return
+    for name in rule.agent or ():
+        schema = files.outputs.get(name)
+        # where a wrong answer leads somewhere, it may be there on purpose
+        if schema is None or files.agents[name].on_invalid is not None:
+            continue
+        if schema.vocabularies <= files.vocabularies.keys():
+            checked = check_answer(rule.say, schema, files.vocabularies)
+            if checked.problems:
+                text = f"the output of {name} refuses this answer: {'; '.join(checked.problems)}"
+                yield document.problem(("rules", place, "say"), "script-output", text)
+
+
 def _check_signals(
     document: Document, files: CrewFiles, crew: CrewConfig, rule: Rule, place: int
 ) -> Iterator[Problem]:
     """Yield bracketed words that look like signals of the rule's agents, and are none."""
     if not files.is_whole(CREW_FILE, "routing"):
+        return
+    if rule.agent and all(name in files.outputs for name in rule.agent):
+        # no signal is looked for in a typed answer
         return
     known = set()
     for agent in rule.agent or crew.routing.signals:

@@ -6,6 +6,8 @@ from crew.config.checks.agents import check_agents
 from crew.config.checks.conversations import check_conversations
 from crew.config.checks.models import check_models
 from crew.config.checks.no_effect import find_no_effect
+from crew.config.checks.outputs.fields import check_outputs
+from crew.config.checks.outputs.ways import check_output_use
 from crew.config.checks.prompts import check_prompts
 from crew.config.checks.references import check_references
 from crew.config.checks.routing import check_graph, check_routes, is_routing_whole
@@ -44,9 +46,11 @@ def validate_files(files: CrewFiles, tools: Toolbox) -> list[Problem]:
         *check_tools(files, tools.sets),
         *check_timeouts(files, crew),
         *check_conversations(files, crew),
+        *check_outputs(files, crew),
     ]
     if is_routing_whole(files, problems):
         graph = RoutingGraph.of(routing_of(files, known_tools), entry_point(files))
         problems += check_graph(files, crew, graph)
         problems += check_routes(files, crew, graph)
+        problems += check_output_use(files, crew, graph)
     return problems

@@ -21,6 +21,8 @@ TOOLS_FILE = "tools.yaml"
 ENDINGS = (".yaml", ".yml")
 # that may describe tools
 CONFIGURED = frozenset({Path(CREW_FILE).stem, Path(TOOLS_FILE).stem})
+# of the file of a vocabulary
+MAX_VOCABULARY_BYTES = 16 * 2**20
 # stands where a secret was
 NOT_KEPT = "not-kept"
 
@@ -97,12 +99,13 @@ def read_sources(folder: Path) -> Sources:
         except OSError as error:
             text = f"the file cannot be read: {error.strerror}"
             problems.append(Problem(name, 1, 1, "unreadable", text))
-    for name in (*_documents(files), *_context_texts(files)):
+    named = dict.fromkeys((*_documents(files), *_context_texts(files)), MAX_BYTES)
+    for name, most in {**named, **dict.fromkeys(_word_files(files), MAX_VOCABULARY_BYTES)}.items():
         # the loader says what is wrong with one that is not there
         with suppress(OSError, ValueError):
             path = folder / name
             if not _leads_outside(path, folder):
-                files[name] = _read_file(path)
+                files[name] = _read_file(path, most)
     if not any(Path(name).stem == Path(CREW_FILE).stem for name in _top_names(files, problems)):
         problems.append(Problem(CREW_FILE, 1, 1, "no-crew", _no_crew(folder)))
     return Sources(folder, files, tuple(problems))
@@ -114,11 +117,11 @@ def _top_names(files: Mapping[str, bytes], problems: Sequence[Problem]) -> list[
     return [name for name in names if "/" not in name]
 
 
-def _read_file(path: Path) -> bytes:
-    """Return its first bytes; raises OSError."""
+def _read_file(path: Path, max_bytes: int = MAX_BYTES) -> bytes:
+    """Return its first bytes, one more than may be read; raises OSError."""
     _require_file(path)
     with path.open("rb") as file:
-        return file.read(MAX_BYTES + 1)
+        return file.read(max_bytes + 1)
 
 
 def _documents(files: Mapping[str, bytes]) -> list[str]:
@@ -147,6 +150,21 @@ def _context_texts(files: Mapping[str, bytes]) -> list[str]:
         blocks = context.get("blocks") if isinstance(context, dict) else None
         for block in blocks if isinstance(blocks, list) else ():
             given = block.get("file") if isinstance(block, dict) else None
+            if isinstance(given, str) and given:
+                found[given] = None
+    return [name for name in found if name not in files]
+
+
+def _word_files(files: Mapping[str, bytes]) -> list[str]:
+    """Return the files of the vocabularies that crew.yaml names."""
+    found: dict[str, None] = {}
+    for name, content in files.items():
+        if Path(name).stem != Path(CREW_FILE).stem or b"vocabularies" not in content:
+            continue
+        data = read(name, content).data
+        entries = data.get("vocabularies") if isinstance(data, dict) else None
+        for entry in entries.values() if isinstance(entries, dict) else ():
+            given = entry.get("file") if isinstance(entry, dict) else None
             if isinstance(given, str) and given:
                 found[given] = None
     return [name for name in found if name not in files]

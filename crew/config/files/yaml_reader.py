@@ -75,11 +75,11 @@ def read(file: str, content: bytes) -> Document:
     return document
 
 
-def read_text(file: str, content: bytes) -> Document:
+def read_text(file: str, content: bytes, max_bytes: int = MAX_BYTES) -> Document:
     """Read a file's text; without data, and with the problem where it cannot be read."""
     document = Document(file, "")
-    if len(content) > MAX_BYTES:
-        text = f"the file has more than {MAX_BYTES:,} bytes, the most that are read"
+    if len(content) > max_bytes:
+        text = f"the file has more than {max_bytes:,} bytes, the most that are read"
         return document.refuse(1, 1, "too-large", text)
     try:
         document.text = content.decode("utf-8-sig")

@@ -11,6 +11,7 @@ from crew.config.keys.conversations import ConversationsConfig, HelpersConfig
 from crew.config.keys.hooks import HookConfig
 from crew.config.keys.models import NamedModelConfig
 from crew.config.keys.notify import ChannelConfigs
+from crew.config.keys.outputs import OutputRouteConfig, VocabularyConfig
 from crew.config.keys.schedules import ScheduleConfig
 from crew.journal.records.rows import NoticeKind
 from tools.config import ToolConfigs
@@ -209,7 +210,10 @@ class GroupConfig(Shape):
 
 
 class RoutingConfig(Shape):
-    """Where an agent's words lead."""
+    """Where an agent's answer leads."""
+
+    outputs: dict[str, list[OutputRouteConfig]] = {}
+    """By agent with an `output`; the first rule that fits wins, before all others."""
 
     signals: dict[str, list[SignalConfig]] = {}
     """By agent; the first that is found wins."""
@@ -247,6 +251,8 @@ class CrewConfig(Shape):
     """OpenAI-compatible endpoints by name; `openai`, `ollama` and `scripted` are built in."""
     models: dict[str, NamedModelConfig] = {}
     """What is known of models, by the names that agents have as their `model`."""
+    vocabularies: dict[Name, VocabularyConfig] = {}
+    """Texts that typed answers may have, by name."""
     tools: ToolConfigs = {}
     """As in tools.yaml."""
     hooks: dict[Name, HookConfig] = {}

@@ -5,15 +5,15 @@ from functools import partial
 
 from agents.agent import Agent
 from agents.context.loaded import NOTHING, Context, Loaded
-from agents.context.plan import ContextPlan
 from crew.engine.context.conversation import ConversationSource
+from crew.engine.context.outputs import OutputsSource
 from crew.engine.context.sources import ContextSource, Look
 from crew.journal.state import RunState
 from crew.journal.store import RunStore
 from tools.clock import Clock
 
 # their blocks stand in this order
-SOURCES: tuple[ContextSource, ...] = (ConversationSource(),)
+SOURCES: tuple[ContextSource, ...] = (ConversationSource(), OutputsSource())
 
 
 class Contexts:
@@ -29,19 +29,21 @@ class Contexts:
         handoffs, known = self._known.get((agent.id, group), (-1, None))
         if known is None or handoffs != self.state.handoffs:
             # of the parts: with this object in it, neither would be freed before a full collection
-            known = Context(partial(_load, self.state, self.store, self.clock, agent.context))
+            known = Context(partial(_load, self.state, self.store, self.clock, agent))
             self._known[agent.id, group] = self.state.handoffs, known
         return known
 
 
-async def _load(state: RunState, store: RunStore, clock: Clock, plan: ContextPlan) -> Loaded:
-    wanted = [source for source in SOURCES if source.has_any(state.query)]
+async def _load(state: RunState, store: RunStore, clock: Clock, agent: Agent) -> Loaded:
+    plan = agent.context
+    wanted = [source for source in SOURCES if source.has_any(state.query, plan)]
     if not wanted:
         return NOTHING
-    look = Look(state.query, store, plan, clock)
+    look = Look(agent.id, state.query, state.outputs, store, plan, clock)
     loaded = await asyncio.gather(*(source.load(look) for source in wanted))
     return Loaded(
         tuple(block for one in loaded for block in one.before),
+        tuple(block for one in loaded for block in one.beside),
         tuple(exchange for one in loaded for exchange in one.past),
         max(one.history_millis for one in loaded),
         any(one.history_is_late for one in loaded),

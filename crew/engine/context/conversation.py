@@ -4,6 +4,7 @@ import asyncio
 
 from agents.context.blocks import cut_to
 from agents.context.loaded import Loaded, LoadedBlock, PastExchange
+from agents.context.plan import ContextPlan
 from agents.messages import AgentMessage, Message, UserMessage, decode_messages
 from crew.engine.context.sources import Look
 from crew.journal.query import Query
@@ -13,7 +14,7 @@ from crew.journal.records.conversations import Conversation, Exchange, owner_of
 class ConversationSource:
     """The exchanges of the run's conversation, and what older ones come to."""
 
-    def has_any(self, query: Query) -> bool:
+    def has_any(self, query: Query, plan: ContextPlan) -> bool:
         """See ContextSource."""
         return bool(query.conversation_id)
 
@@ -28,7 +29,14 @@ class ConversationSource:
             return Loaded(blocks, history_is_late=True, is_conversation=True)
         found, past = await asyncio.gather(_summary(look, known, place), _past(look, known, place))
         late = past is None
-        return Loaded(tuple(found), tuple(past or ()), look.millis, late, is_conversation=True)
+        exchanges = tuple(past or ())
+        return Loaded(
+            tuple(found),
+            past=exchanges,
+            history_millis=look.millis,
+            history_is_late=late,
+            is_conversation=True,
+        )
 
 
 async def _summary(look: Look, known: Conversation, place: tuple[str, str]) -> list[LoadedBlock]:

@@ -1,7 +1,7 @@
 """What a source of context is, and the time that it has."""
 
-from collections.abc import Awaitable
-from typing import Protocol, TypeVar
+from collections.abc import Awaitable, Mapping
+from typing import Any, Protocol, TypeVar
 
 from agents.context.loaded import Loaded
 from agents.context.plan import ContextPlan
@@ -11,21 +11,33 @@ from crew.journal.store import RunStore
 from tools.clock import Clock
 
 T = TypeVar("T")
+Outputs = Mapping[str, Mapping[str, Any]]
 
 
 class Look:
     """One look for what an agent is to be shown, within the time that its plan gives."""
 
-    def __init__(self, query: Query, store: RunStore, plan: ContextPlan, clock: Clock) -> None:
+    def __init__(
+        self,
+        agent_id: str,
+        query: Query,
+        outputs: Outputs,
+        store: RunStore,
+        plan: ContextPlan,
+        clock: Clock,
+    ) -> None:
         """Begin to look.
 
         Args:
+            agent_id: who is shown it.
             query: names the user and the conversation.
+            outputs: by agent, its newest typed answer in the run.
             store: has what may be shown.
             plan: how much of what is wanted.
             clock: of the time.
         """
-        self.query, self.store, self.plan, self.clock = query, store, plan, clock
+        self.agent_id, self.query, self.outputs = agent_id, query, outputs
+        self.store, self.plan, self.clock = store, plan, clock
         self._started = clock.monotonic()
 
     @property
@@ -49,12 +61,12 @@ class Look:
 
 
 class ContextSource(Protocol):
-    """Loads what agents are shown: blocks before the conversation, or earlier messages of it.
+    """Loads what agents are shown: blocks beside the conversation, or earlier messages of it.
 
     A source keeps nothing of a run: one object serves all.
     """
 
-    def has_any(self, query: Query) -> bool:
+    def has_any(self, query: Query, plan: ContextPlan) -> bool:
         """Return whether there may be anything; what has nothing costs nothing."""
         ...
 

@@ -16,6 +16,8 @@ from server.cli.json_schema import KINDS, schema_of
 STARTERS = Path(__file__).parent / "starters"
 # of a script: a run has ten rounds unless its crew says otherwise
 MAX_REHEARSED = 6
+# endings of a starter's files; beside them Python keeps its own
+WRITTEN = (".yaml", ".py", ".json", ".md", ".csv")
 # the database of the runs lies there too, and belongs to one machine
 GITIGNORE = ".crew/*.db*\n.crew/*.lock\n"
 REHEARSED = "This is a rehearsal: set a provider in agents/operator.yaml."
@@ -43,9 +45,7 @@ def starter_files(name: str | None) -> Files:
     written: Files = {}
     if name is not None:
         folder = STARTERS / name
-        found = (
-            path for path in folder.rglob("*") if path.suffix in (".yaml", ".py", ".json", ".md")
-        )
+        found = (path for path in folder.rglob("*") if path.suffix in WRITTEN)
         written = {
             path.relative_to(folder).as_posix(): path.read_text(encoding="utf-8")
             for path in sorted(found)

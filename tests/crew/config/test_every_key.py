@@ -168,6 +168,7 @@ async def transcripts(crew: Crew) -> list[Any]:
         ("broken", "no"),
         ("check it", ""),
         ("audit", ""),
+        ("which host", "no"),
         ("hello", "nothing"),
     ):
         async with Runs(crew, MemoryStore()) as runs:

@@ -1,21 +1,31 @@
 """Decisions and graph are one truth: every way taken is drawn, every way drawn can be taken."""
 
 from collections.abc import Iterator
+from dataclasses import fields
 from itertools import combinations, product
 from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crew.routing.decisions import decide, decide_group, decide_unanswered, deciding_member
+from crew.routing.decisions import (
+    decide,
+    decide_group,
+    decide_invalid,
+    decide_unanswered,
+    deciding_member,
+)
 from crew.routing.graph import END, RoutingGraph
-from crew.routing.rules import AgentAnswer, FixedRule, Route, Routing
+from crew.routing.outputs import OutputCondition, OutputRoute
+from crew.routing.rules import AgentAnswer, Route, Routing
 from crew.routing.signals import Signal
 from crew.routing.steps import Finish, Fork, Group, Handoff, NextStep, Pause
 
 NAMES = ("a", "b", "c", "d")
 # some hide others: where [B] [C] is written, [B] is found too
 SIGNALS = ("[A]", "[B]", "[C]", "[B] [C]", "[END]")
+# of the field that rules look at
+VALUES = ("p", "q", "r")
 Taken = set[tuple[str, str]]
 
 
@@ -25,6 +35,21 @@ def groups(draw: st.DrawFn) -> dict[str, Group]:
         members = draw(st.lists(st.sampled_from(NAMES), min_size=1, max_size=3, unique=True))
         aim = draw(st.none() | st.sampled_from(NAMES))
         made[name] = Group(name, tuple(members), draw(st.booleans()), 60, aim)
+    return made
+
+
+def output_routes(draw: st.DrawFn, target: Any) -> dict[str, tuple[OutputRoute, ...]]:
+    """Rules by typed answers, each of which can be taken."""
+    made = {}
+    for agent in draw(st.sets(st.sampled_from(NAMES), max_size=2)):
+        values = draw(st.lists(st.sampled_from(VALUES), max_size=2, unique=True))
+        whens = [{"k": OutputCondition(values=(value,))} for value in values]
+        whens += [{}] * draw(st.integers(0, 1))
+        routes = [(when, draw(st.none() | target), draw(st.booleans())) for when in whens]
+        made[agent] = tuple(
+            OutputRoute(when, None if pauses else aim, pauses, "", "")
+            for when, aim, pauses in routes
+        )
     return made
 
 
@@ -40,7 +65,11 @@ def routings(draw: st.DrawFn) -> Routing:
         aims = [draw(st.none() | target) for _ in texts]
         pairs = zip(texts, aims, strict=True)
         routes[agent] = tuple(Route(Signal.of(text), aim, "", "") for text, aim in pairs)
+    outputs = output_routes(draw, target)
+    # no signal is looked for in a typed answer
+    routes |= dict.fromkeys(outputs, ())
     waits = draw(some)
+    pausing = waits | {agent for agent, made in outputs.items() if any(r.pauses for r in made)}
     return Routing(
         agents=NAMES,
         routes=routes,
@@ -52,17 +81,23 @@ def routings(draw: st.DrawFn) -> Routing:
         terminal=frozenset(draw(st.sets(st.sampled_from(NAMES), max_size=1))),
         no_auto_route=frozenset(draw(some)),
         groups=in_groups,
-        wait_seconds=dict.fromkeys(sorted(draw(some) & waits), 5.0),
-        on_wait_timeout={n: draw(st.none() | target) for n in sorted(waits)},
+        wait_seconds=dict.fromkeys(sorted(draw(some) & pausing), 5.0),
+        on_wait_timeout={n: draw(st.none() | target) for n in sorted(pausing)},
+        outputs=outputs,
+        on_invalid={n: draw(target) for n in sorted(outputs) if draw(st.booleans())},
     )
 
 
-def answers_of(routing: Routing, agent: str) -> Iterator[str]:
-    """An answer for every set of the agent's signals."""
+def answers_of(routing: Routing, agent: str) -> Iterator[AgentAnswer]:
+    """An answer for every set of the agent's signals; of a typed one, every value."""
+    if agent in routing.outputs:
+        yield from (AgentAnswer("", {"k": value}) for value in VALUES)
+        yield AgentAnswer("", {})
+        return
     texts = [route.signal.text for route in routing.routes[agent]]
     for count in range(len(texts) + 1):
         for some in combinations(texts, count):
-            yield " and ".join(some)
+            yield AgentAnswer(" and ".join(some))
 
 
 def walk(routing: Routing) -> tuple[set[str], Taken]:
@@ -96,19 +131,18 @@ def walk(routing: Routing) -> tuple[set[str], Taken]:
         name, origin, spoken = open_.pop()
         entered.add(name)
         if name not in routing.groups:
-            for words in answers_of(routing, name):
-                now = spoken | {name}
-                follow(decide(routing, name, AgentAnswer(words), now), name, name, now)
+            now = spoken | {name}
+            for answer in answers_of(routing, name):
+                follow(decide(routing, name, answer, now), name, name, now)
+            if (step := decide_invalid(routing, name)) is not None:
+                follow(step, name, name, now)
             continue
         group = routing.groups[name]
         for count in range(1, len(group.agents) + 1):
             for members in combinations(group.agents, count):
                 now = spoken | set(members)
-                for spoken_words in product(*(answers_of(routing, member) for member in members)):
-                    answers = {
-                        member: AgentAnswer(words)
-                        for member, words in zip(members, spoken_words, strict=True)
-                    }
+                for said in product(*(answers_of(routing, member) for member in members)):
+                    answers = dict(zip(members, said, strict=True))
                     decider = deciding_member(routing, group, answers) or origin
                     follow(decide_group(routing, group, answers, origin, now), name, decider, now)
     return entered, taken
@@ -132,16 +166,15 @@ def test_a_rule_behind_an_unconditional_one_never_applies(routing: Routing):
     """What `has no effect` says is true: without that rule every decision stays the same."""
     for agent in NAMES:
         rules = routing.rules[agent]
-        first = next(place for place, rule in enumerate(rules) if isinstance(rule, FixedRule))
+        first = next(place for place, rule in enumerate(rules) if not rule.conditional)
         kept = Routing(
-            **{key: getattr(routing, key) for key in Routing.__slots__ if key != "rules"}
+            **{one.name: getattr(routing, one.name) for one in fields(Routing) if one.init}
         )
         object.__setattr__(kept, "rules", {**kept.rules, agent: rules[: first + 1]})
-        for words in answers_of(routing, agent):
+        for answer in answers_of(routing, agent):
             for count in range(len(NAMES)):
                 for others in combinations(NAMES, count):
                     spoken = {agent, *others}
-                    answer = AgentAnswer(words)
                     assert decide(routing, agent, answer, spoken) == decide(
                         kept, agent, answer, spoken
                     )

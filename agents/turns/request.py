@@ -1,16 +1,18 @@
 """What a model is sent for an agent's turn: its prompt, its context, the messages, its tools."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from agents.agent import Agent
 from agents.context.blocks import context_message
-from agents.context.loaded import Context, Loaded
+from agents.context.loaded import Context, Loaded, LoadedBlock
 from agents.context.view import show_history
 from agents.context.window import Fitted, Parts, fit
 from agents.events import ShownBlock
-from agents.messages import Message
+from agents.messages import Message, UserMessage
 from agents.model import ModelRequest, ShownMessage
+from agents.prompt import NO_OUTPUTS
 
 
 @dataclass(slots=True)
@@ -51,6 +53,7 @@ def prepare_request(
     loaded: Loaded,
     found: Sequence[str],
     window: int,
+    outputs: Mapping[str, Mapping[str, Any]] = NO_OUTPUTS,
     *,
     stream: bool,
 ) -> Prepared:
@@ -63,17 +66,26 @@ def prepare_request(
         loaded: what else it is shown.
         found: the tools that it has found, where it is not shown all.
         window: how much fits, in tokens as we count them.
+        outputs: by agent, its newest typed answer in the run.
         stream: the text is wanted as it is written.
     """
     shown, counted_by = agent.shown_tools(found), agent.context.tokenizer
-    system = ShownMessage("system", agent.prompt.text(), tokenizer=counted_by)
-    text = context_message(loaded.before, agent.escape_signals) if loaded.before else ""
-    before = [ShownMessage("user", text, tokenizer=counted_by)] if text else []
+    system = ShownMessage("system", agent.prompt.text(outputs), tokenizer=counted_by)
+    before = _context(agent, loaded.before)
+    beside = _context(agent, loaded.beside)
     past = [(one.position, show_messages(agent, one.messages, context)) for one in loaded.past]
     fixed_tokens = system.tokens + sum(one.tokens for one in shown)
+    fixed_tokens += sum(one.tokens for one in beside)
     plan = agent.context
-    parts = Parts(before, past, show_messages(agent, history, context), counted_by)
-    fitted = fit(parts, window, plan.trim_percent, fixed_tokens, plan.history)
+    own = show_messages(agent, history, context)
+    fitted = fit(
+        Parts(before, past, own, counted_by), window, plan.trim_percent, fixed_tokens, plan.history
+    )
+    if beside:
+        place = _place_of_query(
+            fitted.messages, show_messages(agent, _newest_query(history), context)
+        )
+        fitted.messages[place:place] = beside
     request = ModelRequest(
         agent.id,
         [system, *fitted.messages],
@@ -83,8 +95,25 @@ def prepare_request(
         agent.max_tokens,
         stream,
         text_call_hint=agent.text_call_hint,
+        output=agent.output.format if agent.output is not None else None,
     )
     return Prepared(request, fitted, fixed_tokens, loaded, len(before))
+
+
+def _context(agent: Agent, blocks: Sequence[LoadedBlock]) -> list[ShownMessage]:
+    text = context_message(blocks, agent.escape_signals) if blocks else ""
+    return [ShownMessage("user", text, tokenizer=agent.context.tokenizer)] if text else []
+
+
+def _newest_query(history: Sequence[Message]) -> Sequence[Message]:
+    """Return the person's newest words, as a list of one; none where there are none."""
+    return [one for one in history if isinstance(one, UserMessage)][-1:]
+
+
+def _place_of_query(messages: Sequence[ShownMessage], query: Sequence[ShownMessage]) -> int:
+    """Return where the newest query stands in a request; the end where it is left out."""
+    places = [place for place, one in enumerate(messages) if any(one is other for other in query)]
+    return places[0] if places else len(messages)
 
 
 def show_messages(
@@ -120,7 +149,7 @@ def count_blocks(agent: Agent, prepared: Prepared) -> tuple[ShownBlock, ...]:
             left_out=int(block.is_late),
             load_millis=block.load_millis,
         )
-        for block in loaded.before
+        for block in (*loaded.before, *loaded.beside)
     ]
     kept = loaded.past[fitted.exchanges :]
     others = sum(one.tokens for one in out if one.kind == "text")

@@ -1,14 +1,15 @@
 """One agent's turn: it speaks (one model call), and it acts (the calls of its answer)."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
+from typing import Any
 
 from pydantic import BaseModel
 
 from agents.agent import Agent
 from agents.context.blocks import as_data, cut_to
 from agents.context.loaded import Context
-from agents.context.view import lines_of_others, text_of
+from agents.context.view import text_of
 from agents.digests import digests_of
 from agents.errors import ModelError
 from agents.events import (
@@ -28,13 +29,19 @@ from agents.events import (
     ToolStarted,
     Warned,
 )
-from agents.messages import AgentMessage, CompactedMessage, Message
+from agents.messages import Message
 from agents.model import ModelEvent, ModelNotice, ModelReply, RequestEnded, TextDelta
-from agents.request import Prepared, count_blocks, messages_through, prepare_request, window_of
+from agents.outputs.answers import CheckedAnswer
+from agents.prompt import NO_OUTPUTS
 from agents.stages import Stages
-from agents.written.call_names import with_own_name
-from agents.written.find import find_written_calls
-from agents.written.text_calls import bare_lines, find_calls
+from agents.turns.calls import AnswerCalls
+from agents.turns.request import (
+    Prepared,
+    count_blocks,
+    messages_through,
+    prepare_request,
+    window_of,
+)
 from tools.calls import (
     CallEvent,
     CallProgressed,
@@ -76,6 +83,8 @@ class Turn:
     stages: Stages
     # what it is shown beside the run's own messages
     context: Context
+    # by agent, its newest typed answer in the run
+    outputs: Mapping[str, Mapping[str, Any]] = field(default_factory=lambda: NO_OUTPUTS)
 
     async def speak(
         self,
@@ -85,6 +94,7 @@ class Turn:
         announce: bool,
         stream: bool,
         found: Sequence[str] = (),
+        sent_back: int = 0,
     ) -> None:
         """Ask the model once and emit its answer.
 
@@ -94,6 +104,7 @@ class Turn:
             announce: emit `AgentStarted` first (not when a step is made again).
             stream: emit the text as it is written.
             found: the tools that it has found, where it is not shown all.
+            sent_back: how often its typed answer was sent back already.
 
         Raises:
             ModelError: the model, and its backup if it has one, failed for good.
@@ -105,12 +116,19 @@ class Turn:
         started = agent.clock.monotonic()
         requests: list[RequestEnded] = []
         try:
-            reply, prepared = await self._reply(history, stream, found, requests)
+            # what is not checked yet is not published
+            streams = stream and agent.output is None
+            reply, prepared = await self._reply(history, streams, found, requests)
         except ModelError as error:
             await self.emit(AgentFailed(agent.id, agent.name, error.code))
             raise
-        calls, native = await self._calls(reply, round, history)
-        calls = await self._with_own_ids(calls, round, history)
+        checked = self._check(reply)
+        calls: tuple[ToolCall, ...] = ()
+        native = True
+        if checked is None or checked.output is None:
+            finder = AnswerCalls(agent, self.context, self._warn)
+            has_object = checked is not None and checked.has_object
+            calls, native = await finder.find(reply, round, history, has_object=has_object)
         if len(calls) > agent.max_calls:
             await self.emit(AgentFailed(agent.id, agent.name, "unreadable"))
             text = f"{reply.model} made {len(calls)} calls in one answer"
@@ -131,8 +149,31 @@ class Turn:
             requests[-1].provider if requests else "",
             tuple([_failed(one) for one in requests if one.outcome != "success"]),
             digests_of(prepared.request, prepared.context),
+            **self._typed(checked if not calls else None, sent_back),
         )
         await self.emit(responded)
+
+    def _check(self, reply: ModelReply) -> CheckedAnswer | None:
+        """Check a typed answer; None where there is none."""
+        if self.agent.output is None or reply.calls:
+            return None
+        return self.agent.output.check(reply.content, is_cut=reply.is_cut)
+
+    def _typed(self, checked: CheckedAnswer | None, sent_back: int) -> dict[str, Any]:
+        """Return what an answer's event has of a typed answer; nothing where it is none."""
+        typed = self.agent.output
+        if typed is None or checked is None:
+            return {}
+        if checked.output is None:
+            again = sent_back < typed.retries
+            return {"invalid": checked.problems, "is_sent_back": again, "unknown": checked.unknown}
+        output = dict(checked.output)
+        return {
+            "output": output,
+            "words": typed.words_of(output),
+            "answer": typed.answer_of(output),
+            "unknown": checked.unknown,
+        }
 
     async def act(
         self, calls: Sequence[ToolCall], replies: Mapping[str, FormReply] = NO_REPLIES
@@ -181,7 +222,7 @@ class Turn:
             window = int(min(window, size) * OVERFLOW_PART)
             loaded = prepared.loaded
             prepared = prepare_request(
-                agent, history, self.context, loaded, found, window, stream=stream
+                agent, history, self.context, loaded, found, window, self.outputs, stream=stream
             )
             if prepared.tokens >= size:
                 # what is left must stay
@@ -200,11 +241,11 @@ class Turn:
             loaded = await self.context.get()
             seconds = clock.monotonic() - started
             prepared = prepare_request(
-                agent, history, self.context, loaded, found, window, stream=stream
+                agent, history, self.context, loaded, found, window, self.outputs, stream=stream
             )
             if prepared.fitted.own and await self._compact(history, prepared):
                 prepared = prepare_request(
-                    agent, history, self.context, loaded, found, window, stream=stream
+                    agent, history, self.context, loaded, found, window, self.outputs, stream=stream
                 )
         await self._tell_context(prepared, seconds)
         return prepared
@@ -215,7 +256,7 @@ class Turn:
             return
         if not self.context.is_news(prepared.fitted.left_out):
             return
-        late = [one.kind for one in loaded.before if one.is_late]
+        late = [one.kind for one in (*loaded.before, *loaded.beside) if one.is_late]
         late += ["history"] * loaded.history_is_late
         if late:
             limit = f"context.load_timeout_millis = {agent.context.load_timeout_seconds * 1000:g}"
@@ -252,68 +293,6 @@ class Turn:
         short = cut_to(answer.summary, MAX_COMPACTED_TOKENS, counted_by)
         await self.emit(Compacted(agent.id, agent.name, self.group, through, short, before, after))
         return True
-
-    async def _calls(
-        self, reply: ModelReply, round: int, history: Sequence[Message]
-    ) -> tuple[tuple[ToolCall, ...], bool]:
-        """Return the calls of an answer, and whether they came natively."""
-        mode = self.agent.tool_call_mode
-        if reply.calls or mode == "native":
-            return tuple(with_own_name(call, self.agent.tools) for call in reply.calls), True
-        tools = self.agent.tools.values()
-        properties = {tool.name: tool.parameters.get("properties", {}) for tool in tools}
-        marked = find_written_calls(reply.content, properties) if reply.has_written_calls else []
-        found = marked or find_calls(reply.content, properties)
-        if found and not marked and mode == "auto" and reply.has_native_calls:
-            tool = found[0].call.tool
-            text = f"{reply.model} has native calls, so {tool}(…) in its text is none"
-            await self._warn("call_in_text", f"{text}; tool_call_mode: text would make it one")
-            return (), True
-        # what stands in the conversation may be quoted: it is not what this agent wants
-        lines = await self._shown_lines(history) if found else []
-        quotations = [one for one in found if one.stands_in(lines)]
-        made = [one.call for one in found if one not in quotations]
-        if quotations:
-            quoted = quotations[0].call.tool
-            text = f"{quoted}(…) stands word for word in what {self.agent.name} was shown"
-            await self._warn("quoted_call", f"{text}, so it is taken for a quotation and not made")
-        prefix = f"{self.agent.id}-{round}"
-        calls = tuple(replace(call, id=f"{prefix}-{n}") for n, call in enumerate(made, 1))
-        return calls, not made
-
-    async def _shown_lines(self, history: Sequence[Message]) -> list[str]:
-        """Return the lines that others wrote, of all that the agent was shown."""
-        loaded = await self.context.get()
-        past = [message for one in loaded.past for message in one.messages]
-        before = [line for one in loaded.before for line in bare_lines(one.text)]
-        return [*before, *lines_of_others([*past, *history], self.agent.id)]
-
-    async def _with_own_ids(
-        self, calls: tuple[ToolCall, ...], round: int, history: Sequence[Message]
-    ) -> tuple[ToolCall, ...]:
-        """Return the calls with ids that no earlier call of the conversation has.
-
-        Some servers begin anew with each answer; an id is part of the key by which an API knows the
-        same call again.
-        """
-        if not calls:
-            return calls
-        past = [message for one in (await self.context.get()).past for message in one.messages]
-        messages = [one for one in [*past, *history] if isinstance(one, AgentMessage)]
-        known = {call.id for message in messages for call in message.calls}
-        known |= {
-            call_id
-            for one in history
-            if isinstance(one, CompactedMessage)
-            for call_id in one.call_ids
-        }
-        own = []
-        for call in calls:
-            id_, number = call.id, round
-            while id_ in known:
-                id_, number = f"{call.id}-{number}", number + 1
-            own.append(replace(call, id=id_) if id_ != call.id else call)
-        return tuple(own)
 
     async def _warn(self, code: str, text: str) -> None:
         agent = self.agent

@@ -1,0 +1,102 @@
+"""Which calls an answer makes: natively, with marks, or in its text."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+
+from agents.agent import Agent
+from agents.context.loaded import Context
+from agents.context.view import lines_of_others
+from agents.messages import AgentMessage, CompactedMessage, Message
+from agents.model import ModelReply
+from agents.written.call_names import with_own_name
+from agents.written.find import find_written_calls
+from agents.written.text_calls import bare_lines, find_calls
+from tools.calls import ToolCall
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerCalls:
+    """Finds the calls in one agent's answers."""
+
+    agent: Agent
+    # what it is shown beside the run's own messages
+    context: Context
+    # gets the code and the text of a warning
+    warn: Callable[[str, str], Awaitable[None]]
+
+    async def find(
+        self, reply: ModelReply, round: int, history: Sequence[Message], *, has_object: bool
+    ) -> tuple[tuple[ToolCall, ...], bool]:
+        """Find the calls of an answer; whether they came natively.
+
+        Args:
+            reply: the answer.
+            round: the number of the model call.
+            history: the conversation before it.
+            has_object: it is a JSON object where one is wanted: its lines call nothing.
+        """
+        calls, native = await self._calls(reply, round, history, has_object=has_object)
+        return await self._with_own_ids(calls, round, history), native
+
+    async def _calls(
+        self, reply: ModelReply, round: int, history: Sequence[Message], *, has_object: bool
+    ) -> tuple[tuple[ToolCall, ...], bool]:
+        mode = self.agent.tool_call_mode
+        if reply.calls or mode == "native":
+            return tuple(with_own_name(call, self.agent.tools) for call in reply.calls), True
+        tools = self.agent.tools.values()
+        properties = {tool.name: tool.parameters.get("properties", {}) for tool in tools}
+        marked = find_written_calls(reply.content, properties) if reply.has_written_calls else []
+        lines_may_call = not marked and not has_object
+        found = find_calls(reply.content, properties) if lines_may_call else marked
+        if found and not marked and mode == "auto" and reply.has_native_calls:
+            tool = found[0].call.tool
+            text = f"{reply.model} has native calls, so {tool}(…) in its text is none"
+            await self.warn("call_in_text", f"{text}; tool_call_mode: text would make it one")
+            return (), True
+        # what stands in the conversation may be quoted: it is not what this agent wants
+        lines = await self._shown_lines(history) if found else []
+        quotations = [one for one in found if one.stands_in(lines)]
+        made = [one.call for one in found if one not in quotations]
+        if quotations:
+            quoted = quotations[0].call.tool
+            text = f"{quoted}(…) stands word for word in what {self.agent.name} was shown"
+            await self.warn("quoted_call", f"{text}, so it is taken for a quotation and not made")
+        prefix = f"{self.agent.id}-{round}"
+        calls = tuple(replace(call, id=f"{prefix}-{n}") for n, call in enumerate(made, 1))
+        return calls, not made
+
+    async def _shown_lines(self, history: Sequence[Message]) -> list[str]:
+        """Return the lines that others wrote, of all that the agent was shown."""
+        loaded = await self.context.get()
+        past = [message for one in loaded.past for message in one.messages]
+        blocks = [*loaded.before, *loaded.beside]
+        before = [line for one in blocks for line in bare_lines(one.text)]
+        return [*before, *lines_of_others([*past, *history], self.agent.id)]
+
+    async def _with_own_ids(
+        self, calls: tuple[ToolCall, ...], round: int, history: Sequence[Message]
+    ) -> tuple[ToolCall, ...]:
+        """Return the calls with ids that no earlier call of the conversation has.
+
+        Some servers begin anew with each answer; an id is part of the key by which an API knows the
+        same call again.
+        """
+        if not calls:
+            return calls
+        past = [message for one in (await self.context.get()).past for message in one.messages]
+        messages = [one for one in [*past, *history] if isinstance(one, AgentMessage)]
+        known = {call.id for message in messages for call in message.calls}
+        known |= {
+            call_id
+            for one in history
+            if isinstance(one, CompactedMessage)
+            for call_id in one.call_ids
+        }
+        own = []
+        for call in calls:
+            id_, number = call.id, round
+            while id_ in known:
+                id_, number = f"{call.id}-{number}", number + 1
+            own.append(replace(call, id=id_) if id_ != call.id else call)
+        return tuple(own)

@@ -1,0 +1,1 @@
+"""Typed answers: `fields` (keys, schemas, and what looks at fields), `ways` (what runs can do)."""

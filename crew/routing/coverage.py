@@ -1,0 +1,229 @@
+"""Which answers each route by output takes, and which none takes: found by playing them through.
+
+The domain of each field is cut where conditions mention it, so that within a part no condition
+changes; the product of the parts is looked at one by one.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain, combinations, product
+from math import prod
+from typing import Any
+
+from agents.outputs.schema import NUMBERS, Field
+from crew.routing.outputs import OutputCondition, OutputRoute, value_text
+
+# more are not played through
+MAX_CASES = 20_000
+# parts of a field that a text names
+MAX_LABELS = 6
+# values of one list that conditions mention: each subset is a part
+MAX_MENTIONED = 8
+
+
+@dataclass(frozen=True, slots=True)
+class DomainPart:
+    """A part of a field's domain: a value that stands for all of it, and its name."""
+
+    value: Any
+    label: str
+
+
+ABSENT = DomainPart(None, "absent")
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """Answers that no route takes: of each field that matters, its parts."""
+
+    fields: Mapping[str, tuple[DomainPart, ...]]
+
+    @property
+    def text(self) -> str:
+        """Says which they are."""
+        said = [f"{name} {_join_labels(parts)}" for name, parts in self.fields.items()]
+        return ", ".join(said) or "every answer"
+
+
+def _join_labels(parts: Sequence[DomainPart]) -> str:
+    labels = list(dict.fromkeys(one.label for one in parts))
+    more = [f"{len(labels) - MAX_LABELS} more"] if len(labels) > MAX_LABELS else []
+    return " or ".join([*labels[:MAX_LABELS], *more])
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """What was found."""
+
+    # places of routes that take no answer, each with those of the earlier ones that take what fits
+    # it; none: no answer fits it at all
+    covered: Mapping[int, tuple[int, ...]]
+    gaps: tuple[Gap, ...]
+
+
+def cover(schema: Field, routes: Sequence[OutputRoute]) -> Coverage | None:
+    """Play through all answers; None where they are too many.
+
+    Args:
+        schema: of the answers.
+        routes: in their order; their fields are in the schema.
+    """
+    conditions: dict[str, list[OutputCondition]] = {}
+    for route in routes:
+        for name, condition in route.when.items():
+            conditions.setdefault(name, []).append(condition)
+    domains: dict[str, list[DomainPart]] = {}
+    for name, given in conditions.items():
+        parts = _parts(schema.properties[name], given)
+        if parts is None:
+            return None
+        is_required = name in schema.required
+        domains[name] = parts if is_required else [*parts, ABSENT]
+    if prod(len(parts) for parts in domains.values()) > MAX_CASES:
+        return None
+    names = list(domains)
+    # whether a condition fits a part is looked at once, not in each case
+    tests = [
+        [
+            (names.index(name), [c.fits(p.value) for p in domains[name]])
+            for name, c in one.when.items()
+        ]
+        for one in routes
+    ]
+    taken: set[int] = set()
+    before: dict[int, set[int]] = {}
+    open_cases: list[tuple[int, ...]] = []
+    for case in product(*(range(len(domains[name])) for name in names)):
+        fitting = [
+            place
+            for place, test in enumerate(tests)
+            if all(fits[case[field]] for field, fits in test)
+        ]
+        if not fitting:
+            open_cases.append(case)
+            continue
+        taken.add(fitting[0])
+        for place in fitting[1:]:
+            before.setdefault(place, set()).add(fitting[0])
+    covered = {n: tuple(sorted(before.get(n, ()))) for n in range(len(routes)) if n not in taken}
+    return Coverage(covered, tuple(_gaps(open_cases, domains)))
+
+
+def _parts(field: Field, conditions: Sequence[OutputCondition]) -> list[DomainPart] | None:
+    """Return the parts of a field's domain; None where they are too many."""
+    if field.kind == "boolean":
+        return [DomainPart(True, "true"), DomainPart(False, "false")]
+    if field.kind in NUMBERS and not field.enum:
+        return _numbers(field, conditions)
+    if field.kind == "array":
+        return _lists(field, conditions)
+    if field.enum:
+        return [DomainPart(one, value_text(one)) for one in field.enum]
+    if field.kind == "object":
+        return [DomainPart({}, "there")]
+    mentioned = _mentioned(conditions)
+    others = DomainPart(_other(mentioned), "another text" if mentioned else "there")
+    # an empty text is one that is absent
+    empty = [] if field.vocabulary is not None else [DomainPart("", "empty")]
+    return [*(DomainPart(one, value_text(one)) for one in mentioned), others, *empty]
+
+
+def _mentioned(conditions: Sequence[OutputCondition]) -> list[Any]:
+    values = ((*(one.values or ()), *one.other_than, *one.has, *one.lacks) for one in conditions)
+    return list(dict.fromkeys(chain.from_iterable(values)))
+
+
+def _other(mentioned: Sequence[Any]) -> str:
+    """Return a text that is none of those."""
+    text = "another"
+    while text in mentioned:
+        text += "_"
+    return text
+
+
+def _numbers(field: Field, conditions: Sequence[OutputCondition]) -> list[DomainPart]:
+    """Return the numbers that conditions mention, and what lies between and beside them."""
+    given = [*_mentioned(conditions)]
+    given += [one for c in conditions for one in (c.low, c.high) if one is not None]
+    given += [one for one in (field.minimum, field.maximum) if one is not None]
+    step = 1 if field.kind == "integer" else 0
+    points = sorted(set(given))
+    if not points:
+        return [DomainPart(0, "any number")]
+    parts = [DomainPart(_whole(points[0], step, -1), f"below {points[0]:g}")]
+    for here, after in zip(points, [*points[1:], None], strict=True):
+        parts.append(DomainPart(here, f"{here:g}"))
+        if after is None:
+            parts.append(DomainPart(_whole(here, step, 1), f"above {here:g}"))
+            continue
+        between = _whole(here, 1, 1) if step else (here + after) / 2
+        if here < between < after:
+            parts.append(DomainPart(between, f"between {here:g} and {after:g}"))
+    low = field.minimum if field.minimum is not None else parts[0].value
+    high = field.maximum if field.maximum is not None else parts[-1].value
+    kept = [one for one in parts if low <= one.value <= high]
+    return [one for one in kept if not step or one.value == int(one.value)]
+
+
+def _whole(number: float, step: int, way: int) -> float:
+    """Return the next number below (-1) or above (1): a whole one for a step of 1."""
+    if not step:
+        return number + way
+    return -(-number // 1) - 1 if way < 0 else number // 1 + 1
+
+
+def _lists(field: Field, conditions: Sequence[OutputCondition]) -> list[DomainPart] | None:
+    """Return lists by what they have of what is mentioned, and by their length."""
+    assert field.items is not None, "a list has items"
+    mentioned = _mentioned(conditions)
+    if len(mentioned) > MAX_MENTIONED:
+        return None
+    least = field.min_items or 0
+    lengths = {least, *(c.fewest for c in conditions if c.fewest is not None)}
+    lengths |= {c.most for c in conditions if c.most is not None}
+    lengths |= {one + 1 for one in lengths} | {one - 1 for one in lengths}
+    longest = field.max_items if field.max_items is not None else max(lengths) + len(mentioned) + 1
+    lengths |= {longest, *range(len(mentioned) + 1)}
+    has_others = not field.items.enum or set(field.items.enum) - set(mentioned)
+    other = object()
+    parts = []
+    for count in sorted(one for one in lengths if least <= one <= longest):
+        for size in range(min(count, len(mentioned)) + 1):
+            if size < count and not has_others and not size:
+                # what is left would have to be one of those
+                continue
+            for inside in combinations(mentioned, size):
+                rest = [other] if has_others else list(inside)
+                filling = (rest * count)[: count - size]
+                parts.append(DomainPart([*inside, *filling], _list_label(count, inside, mentioned)))
+    return parts
+
+
+def _list_label(count: int, inside: Sequence[Any], mentioned: Sequence[Any]) -> str:
+    items = f"of {count}"
+    if not mentioned:
+        return items
+    said = (
+        ", ".join(value_text(one) for one in inside)
+        or f"none of {', '.join(map(value_text, mentioned))}"
+    )
+    return f"{items} with {said}"
+
+
+def _gaps(
+    cases: Sequence[tuple[int, ...]], domains: Mapping[str, Sequence[DomainPart]]
+) -> Iterator[Gap]:
+    """Yield cases, merged where they differ in one field only."""
+    boxes = [tuple(frozenset((one,)) for one in case) for case in cases]
+    for place in range(len(domains)):
+        merged: dict[tuple[frozenset[int], ...], frozenset[int]] = {}
+        for box in boxes:
+            others = (*box[:place], *box[place + 1 :])
+            merged[others] = merged.get(others, frozenset()) | box[place]
+        boxes = [(*key[:place], here, *key[place:]) for key, here in merged.items()]
+    for box in boxes:
+        fields = {}
+        for (name, parts), here in zip(domains.items(), box, strict=True):
+            if len(here) < len(parts):
+                fields[name] = tuple(parts[one] for one in sorted(here))
+        yield Gap(fields)
