@@ -3,6 +3,7 @@
 from collections.abc import Container, Mapping
 from dataclasses import replace
 
+from crew.routing.members import member_transition, members_found
 from crew.routing.rules import NO_ANSWER, AgentAnswer, Routing, Transition, first_transition
 from crew.routing.steps import (
     EndReason,
@@ -78,7 +79,7 @@ def decide_group(
     if group.next_agent is not None:
         source = routing.source("group", group.name)
         return _go(routing, group.next_agent, Reason("group", source=source))
-    found = _members(routing, group, answers)
+    found = members_found(routing, group.agents, answers)
     aimed = [member for member, one in found.items() if one.target is not None]
     for member in (*aimed, *found):
         return _follow(routing, found[member], member)
@@ -91,7 +92,7 @@ def settles(routing: Routing, group: Group, agent_id: str, answer: AgentAnswer) 
     """Return whether a member's answer alone decides where a group leads without the others."""
     if group.next_agent is not None:
         return True
-    transition = routing.member_transition(agent_id, answer)
+    transition = member_transition(routing, agent_id, answer)
     return transition is not None and transition.target is not None
 
 
@@ -101,16 +102,8 @@ def deciding_member(
     """Return the member that decides by its answer where the group leads, if one does."""
     if group.next_agent is not None:
         return None
-    found = _members(routing, group, answers)
+    found = members_found(routing, group.agents, answers)
     return next((member for member, one in found.items() if one.target is not None), None)
-
-
-def _members(
-    routing: Routing, group: Group, answers: Mapping[str, AgentAnswer]
-) -> dict[str, Transition]:
-    """Return where the members' answers lead, in the order of the group."""
-    found = {m: routing.member_transition(m, answers[m]) for m in group.agents if m in answers}
-    return {member: one for member, one in found.items() if one is not None}
 
 
 def _follow(routing: Routing, transition: Transition, agent_id: str) -> NextStep:

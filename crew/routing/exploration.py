@@ -9,6 +9,7 @@ from collections.abc import Container, Iterator
 from dataclasses import dataclass, field
 from itertools import combinations
 
+from crew.routing.members import group_transitions, may_decide_nothing
 from crew.routing.rules import OrderRule, Routing, Rule
 from crew.routing.steps import Group
 
@@ -166,16 +167,18 @@ class _Explorer:
             if group.next_agent is not None:
                 self._push(group.next_agent, origin, visited)
                 continue
-            for member in members:
-                for transition in self.routing.member_transitions(member):
-                    if transition.target is not None:
-                        self._push(transition.target, member, visited)
-            rules = self.routing.rules_after_group(origin)
-            self._play_rules(rules, group.name, origin, visited)
+            for member, transition in group_transitions(self.routing, members):
+                if transition.target is not None:
+                    self._push(transition.target, member, visited)
+            if all(may_decide_nothing(self.routing, member) for member in members):
+                rules = self.routing.rules_after_group(origin)
+                self._play_rules(rules, group.name, origin, visited)
 
     def _answering(self, group: Group) -> Iterator[tuple[str, ...]]:
         """Yield the members that may have answered: any, but at least one."""
         if not self.exact:
+            # more than can be: each alone, too
+            yield from ((member,) for member in group.agents)
             yield group.agents
             return
         if len(group.agents) > MAX_MEMBERS:

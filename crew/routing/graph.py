@@ -7,6 +7,7 @@ from typing import Literal
 import networkx as nx
 
 from crew.routing.exploration import Exploration, explore
+from crew.routing.members import may_decide_nothing, member_transitions
 from crew.routing.rules import NO_ANSWER, OrderRule, Routing, Rule, Transition
 from crew.routing.steps import Group
 
@@ -172,8 +173,10 @@ def _edges_of_group(
         yield Edge(group.name, group.next_agent, "group")
         return
     for member in group.agents:
-        for transition in routing.member_transitions(member):
+        for transition in member_transitions(routing, member):
             yield from _edge_of(group.name, transition)
+    if not any(may_decide_nothing(routing, member) for member in group.agents):
+        return
     for origin in sorted(found.origins.get(group.name, ())):
         rules = routing.rules_after_group(origin)
         yield from _edges_of_rules(rules, group.name, found, order)

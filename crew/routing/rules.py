@@ -236,28 +236,6 @@ class Routing:
         """Find the routes with signals in an agent's answer, in the order of crew.yaml."""
         return find_routes(self.routes.get(agent_id, ()), answer)
 
-    def member_transition(self, member: str, answer: AgentAnswer) -> Transition | None:
-        """Return where a group member's answer leads by itself: a target before an end."""
-        for rule in self.rules[member]:
-            match rule:
-                case OutputRule():
-                    transition = rule.apply(answer, ())
-                    return None if transition is None or transition.kind == "pause" else transition
-                case SignalRule(routes):
-                    found = find_routes(routes, answer)
-                    aimed = [route for route in found if route.target is not None]
-                    return take((aimed or found)[0], found) if found else None
-        return None
-
-    def member_transitions(self, member: str) -> Iterator[Transition]:
-        """Yield where a member's answers can lead their group."""
-        for rule in self.rules[member]:
-            match rule:
-                case OutputRule():
-                    yield from (one for one in rule.transitions(()) if one.kind != "pause")
-                case SignalRule(routes):
-                    yield from (take(route, ()) for route in winnable_in_group(routes))
-
     def rules_after_group(self, origin: str) -> tuple[Rule, ...]:
         """Return the rules that decide where a group leads that nothing else decides.
 
@@ -334,10 +312,3 @@ def winnable(routes: Sequence[Route]) -> list[Route]:
         if not any(earlier.signal.occurs(text) for earlier in routes[:place]):
             out.append(route)
     return out
-
-
-def winnable_in_group(routes: Sequence[Route]) -> list[Route]:
-    """Return a member's routes that can decide where its group leads: targets beat ends."""
-    aimed = [route for route in routes if route.target is not None]
-    ends = [route for route in routes if route.target is None]
-    return winnable(aimed) + [route for route in ends if route in winnable([*aimed, route])]

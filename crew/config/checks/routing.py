@@ -8,6 +8,7 @@ from crew.config.keys.crew_file import CrewConfig
 from crew.config.loader import CrewFiles
 from crew.config.problems import Problem, ProblemCode
 from crew.routing.graph import RoutingGraph
+from crew.routing.members import member_transitions
 from crew.routing.rules import Routing, Rule, RuleKey, rules_in_use
 
 # with one of these the graph is not the one that is meant
@@ -136,7 +137,7 @@ class _Routes:
     def groups(self) -> Iterator[Problem]:
         """Yield groups that wait for a decision which no answer can make."""
         for group in self.routing.groups.values():
-            routes = [r for m in group.agents for r in self.routing.member_transitions(m)]
+            routes = [r for m in group.agents for r in member_transitions(self.routing, m)]
             decides = group.next_agent is not None or any(route.target for route in routes)
             if group.wait_for_all or decides:
                 continue

@@ -100,6 +100,13 @@ def answers_of(routing: Routing, agent: str) -> Iterator[AgentAnswer]:
             yield AgentAnswer(" and ".join(some))
 
 
+def steps_of(routing: Routing, agent: str, now: frozenset[str]) -> Iterator[NextStep]:
+    """What can follow an agent's answers, and one that is wrong to the end."""
+    yield from (decide(routing, agent, answer, now) for answer in answers_of(routing, agent))
+    if (step := decide_invalid(routing, agent)) is not None:
+        yield step
+
+
 def walk(routing: Routing) -> tuple[set[str], Taken]:
     """Every situation that the decisions lead to: what is entered, and the ways taken."""
     entered, taken = set[str](), Taken()
@@ -132,9 +139,7 @@ def walk(routing: Routing) -> tuple[set[str], Taken]:
         entered.add(name)
         if name not in routing.groups:
             now = spoken | {name}
-            for answer in answers_of(routing, name):
-                follow(decide(routing, name, answer, now), name, name, now)
-            if (step := decide_invalid(routing, name)) is not None:
+            for step in steps_of(routing, name, now):
                 follow(step, name, name, now)
             continue
         group = routing.groups[name]

@@ -1,0 +1,1 @@
+"""Typed answers, without a model."""
