@@ -102,6 +102,11 @@ class Branch:
         elif not event.calls:
             self.answer = event.content if event.answer is None else event.answer
 
+    def begin_anew(self) -> None:
+        """Let a typed answer that was wrong to the end be given anew."""
+        if self.invalid:
+            self.drop_wrong()
+
     def drop_wrong(self) -> None:
         """Forget the wrong typed answers, and what was said of them."""
         if self.sent_back or self.invalid:

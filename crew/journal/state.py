@@ -267,8 +267,7 @@ class RunState:
         if self.question is not None and (self.expired or event.forked_from):
             # no decision came in time, or not for this run: the question is repeated
             self.question, self.decided, self.expired = None, None, False
-        # a typed answer that was wrong to the end is asked for anew
-        self.main.drop_wrong()
+        self.main.begin_anew()
         if self.group is not None and self.group.has_failed:
             self._retry_members(self.group)
 
@@ -293,7 +292,7 @@ class RunState:
             if branch.failed is not None and not branch.speaking:
                 branch.rounds = 0
             branch.failed = None
-            branch.drop_wrong()
+            branch.begin_anew()
 
     def _fill_in(self, question: Inquiry, event: RunResumed) -> None:
         """Fill in the current form; when all are, the calls are to be made with that."""

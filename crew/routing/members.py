@@ -55,9 +55,7 @@ def may_decide_nothing(routing: Routing, member: str) -> bool:
     return rule.conditional or any(one.kind == "pause" for one in rule.transitions(()))
 
 
-def group_transitions(
-    routing: Routing, members: Sequence[str]
-) -> Iterator[tuple[str, Transition]]:
+def group_transitions(routing: Routing, members: Sequence[str]) -> Iterator[tuple[str, Transition]]:
     """Yield where a group can be led when these members answer, and by which of them.
 
     The first target wins; an end only where none has a target.

@@ -151,8 +151,10 @@ JSON = st.recursive(
     | st.floats(allow_nan=True)
     | st.sampled_from(["new", "nvidia", "false", "", "a note"])
     | st.text(max_size=12),
-    lambda inner: st.lists(inner, max_size=4)
-    | st.dictionaries(st.sampled_from([*SCHEMA["properties"], "name"]), inner, max_size=4),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(st.sampled_from([*SCHEMA["properties"], "name"]), inner, max_size=4)
+    ),
     max_leaves=6,
 )
 # the judge: a validator of others, for what was made of an answer

@@ -150,8 +150,10 @@ def test_rules_that_together_cover_a_third():
 @pytest.mark.parametrize(("count", "is_checked"), [(14, True), (20, False)])
 def test_many_fields_are_not_played_through(count: int, is_checked: bool):
     schema = parse_schema(
-        {"properties": (names := {f"f{n}": {"type": "boolean"} for n in range(count)}),
-         "required": list(names)}
+        {
+            "properties": (names := {f"f{n}": {"type": "boolean"} for n in range(count)}),
+            "required": list(names),
+        }
     )
     when = {name: Condition(values=(True,)) for name in names}
     assert (cover(schema, [route(when)]) is not None) == is_checked

@@ -36,7 +36,9 @@ def check_outputs(files: CrewFiles, crew: CrewConfig) -> Iterator[Problem]:
     yield from _check_blocks(files, crew, files.crew_document, crew.context)
     for agent_id in crew.routing.outputs:
         yield from _check_routes(files, crew, agent_id)
-    if files.outputs.keys() == {one.id for one in files.agents.values() if one.output is not None}:
+    described = {one.id for one in files.agents.values() if one.output is not None}
+    # a wrong name is reported where it stands
+    if files.outputs.keys() == described and used <= crew.vocabularies.keys():
         for name in crew.vocabularies:
             if name not in used:
                 text = f"{name} has no effect: no output names this vocabulary"
@@ -73,11 +75,11 @@ def _check_schema(
             text = f"the output of {agent.id} has no text {name!r}; {listed}"
             yield document.problem(("output_text",), "output-text", text, suggestion=near)
     for path, field in _fields(schema, ("output",)):
-        word = field.vocabulary
-        if word is None or word in crew.vocabularies:
+        word, known = field.vocabulary, files.names_in(CREW_FILE, ("vocabularies",))
+        if word is None or known is None or word in known:
             continue
         text = f"there is no vocabulary {word!r}"
-        near = document.near(word, crew.vocabularies)
+        near = document.near(word, known)
         yield document.problem((*path, "vocabulary"), "vocabulary", text, suggestion=near)
 
 

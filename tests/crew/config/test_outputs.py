@@ -1,0 +1,338 @@
+"""Mistakes in typed answers and in the rules that look at them: each with its line and remedy."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from crew.crew import check
+from tests.support.crews import write_crew
+
+OUTPUT: dict[str, Any] = {
+    "properties": {
+        "kind": {"enum": ["new", "old"]},
+        "ok": {"type": "boolean"},
+        "count": {"type": "integer", "minimum": 0},
+        "names": {"type": "array", "items": {"type": "string", "vocabulary": "names"}},
+        "tags": {"type": "array", "items": {"type": "string"}},
+        "note": {"type": "string"},
+        "who": {"type": "object", "properties": {"name": {"type": "string"}}},
+    },
+    "required": ["kind", "ok"],
+}
+NAMES = {"names": {"file": "names.txt"}}
+LAST = {"target": "b"}
+
+
+def problems(
+    folder: Path,
+    rules: list[Any] | None = None,
+    agents: dict[str, Any] | None = None,
+    script: list[Any] | None = None,
+    routing: dict[str, Any] | None = None,
+    **crew: Any,
+) -> dict[str, list[tuple[str, str]]]:
+    """What is wrong with a crew: by code, the line that is meant, and the words."""
+    known: dict[str, Any] = {"a": {"output": OUTPUT}, "b": {"is_terminal": True}}
+    merged = {
+        name: {**known.get(name, {}), **(agents or {}).get(name, {})}
+        for name in dict.fromkeys([*known, *(agents or {})])
+    }
+    ways = {} if rules is None else {"outputs": {"a": rules}}
+    crew = {"entry_point": "a", "vocabularies": NAMES, **crew}
+    write_crew(folder, merged, script, routing={**ways, **(routing or {})}, **crew)
+    (folder / "names.txt").write_text("Ann\nBob\n")
+    found: dict[str, list[tuple[str, str]]] = {}
+    for one in check(folder, environment={}).problems:
+        line = (folder / one.file).read_text().splitlines()[one.line - 1].strip()
+        words = one.message + (f" ({one.suggestion}?)" if one.suggestion else "")
+        found.setdefault(one.code, []).append((line, words))
+    return found
+
+
+CASES: dict[str, tuple[dict[str, Any], str, str, str]] = {
+    # name: (arguments, code, the line, words)
+    "a route of nothing": (
+        {"rules": [LAST], "agents": {"a": {"output": None}}},
+        "output-agent",
+        "a:",
+        "a has no output",
+    ),
+    "signals beside it": (
+        {"rules": [LAST], "routing": {"signals": {"a": [{"signal": "[X]"}]}}},
+        "output-signals",
+        "a:",
+        "an enum field says where to go",
+    ),
+    "no such words": (
+        {"rules": [LAST], "agents": {"a": {"output_text": "not"}}},
+        "output-text",
+        "output_text: not",
+        "note?",
+    ),
+    "words that are none": (
+        {"rules": [LAST], "agents": {"a": {"output_text": "ok"}}},
+        "output-text",
+        "output_text: ok",
+        "its texts are kind, note",
+    ),
+    "a field that is not there": (
+        {"rules": [{"when": {"knd": "new"}, "target": "b"}, LAST]},
+        "output-field",
+        "knd: new",
+        "kind?",
+    ),
+    "a value that is not there": (
+        {"rules": [{"when": {"kind": "nwe"}, "target": "b"}, LAST]},
+        "output-value",
+        "kind: nwe",
+        "new?",
+    ),
+    "a text for a boolean": (
+        {"rules": [{"when": {"ok": "yes"}, "target": "b"}, LAST]},
+        "output-value",
+        "ok: 'yes'",
+        "expected true or false",
+    ),
+    "a name that is unknown": (
+        {"rules": [{"when": {"names": {"has": "An"}}, "target": "b"}, LAST]},
+        "output-value",
+        "has: An",
+        "Ann?",
+    ),
+    "a list with a value": (
+        {"rules": [{"when": {"names": "Ann"}, "target": "b"}, LAST]},
+        "output-value",
+        "names: Ann",
+        "write has, lacks",
+    ),
+    "a bound of a text": (
+        {"rules": [{"when": {"kind": {"min": 1}}, "target": "b"}, LAST]},
+        "output-value",
+        "min: 1",
+        "min is for numbers",
+    ),
+    "items of a number": (
+        {"rules": [{"when": {"count": {"min_items": 1}}, "target": "b"}, LAST]},
+        "output-value",
+        "min_items: 1",
+        "min_items is for lists",
+    ),
+    "free text": (
+        {"rules": [{"when": {"note": "x"}, "target": "b"}, LAST]},
+        "when-text",
+        "note: x",
+        "give the field an enum or a vocabulary",
+    ),
+    "free text in a list": (
+        {"rules": [{"when": {"tags": {"has": ["x"]}}, "target": "b"}, LAST]},
+        "when-text",
+        "- x",
+        "any text may stand here",
+    ),
+    "an object": (
+        {"rules": [{"when": {"who": "Ann"}, "target": "b"}, LAST]},
+        "when-text",
+        "who: Ann",
+        "{absent: true}",
+    ),
+    "a rule behind one that always fits": (
+        {"rules": [LAST, {"when": {"kind": "new"}, "target": "b"}]},
+        "output-covered",
+        "- when:",
+        "this rule is never taken: the one in line",
+    ),
+    "a rule that nothing fits": (
+        {"rules": [{"when": {"count": {"max": -1}}, "target": "b"}, LAST]},
+        "output-covered",
+        "- when:",
+        "no answer fits all of its conditions",
+    ),
+    "a target and a pause": (
+        {"rules": [{"target": "b", "pause": True}]},
+        "bad-value",
+        "pause: true",
+        "a target or pauses",
+    ),
+    "a target that is not there": (
+        {"rules": [{"target": "bb"}]},
+        "unknown-agent",
+        "- target: bb",
+        "b?",
+    ),
+    "an agent that is not there": (
+        {"rules": [LAST], "routing": {"outputs": {"a": [LAST], "c": [LAST]}}},
+        "unknown-agent",
+        "c:",
+        "unknown agent 'c'",
+    ),
+    "nowhere to go with a wrong one": (
+        {"rules": [LAST], "agents": {"a": {"on_invalid": "bb"}}},
+        "unknown-agent",
+        "on_invalid: bb",
+        "b?",
+    ),
+    "no vocabulary": (
+        {"rules": [LAST], "vocabularies": {"name": {"file": "names.txt"}}},
+        "vocabulary",
+        "vocabulary: names",
+        "name?",
+    ),
+    "no file of one": (
+        {"rules": [LAST], "vocabularies": {"names": {"file": "nams.txt"}}},
+        "vocabulary",
+        "file: nams.txt",
+        "there is no file nams.txt",
+    ),
+    "a CSV without a column": (
+        {"rules": [LAST], "vocabularies": {"names": {"file": "names.csv"}}},
+        "bad-value",
+        "file: names.csv",
+        "a CSV needs column",
+    ),
+    "a vocabulary that is not used": (
+        {"rules": [LAST], "vocabularies": {**NAMES, "more": {"file": "names.txt"}}},
+        "ignored-key",
+        "more:",
+        "no output names this vocabulary",
+    ),
+    "a prompt with free text": (
+        {"rules": [LAST], "agents": {"b": {"system_prompt": "{{output.a.note}}"}}},
+        "output-field",
+        "system_prompt: '{{output.a.note}}'",
+        "show it by the context block outputs",
+    ),
+    "a prompt with a field that is not there": (
+        {"rules": [LAST], "agents": {"b": {"system_prompt": "{{output.a.kin}}"}}},
+        "output-field",
+        "system_prompt: '{{output.a.kin}}'",
+        "kind?",
+    ),
+    "a prompt with an agent that is not there": (
+        {"rules": [LAST], "agents": {"b": {"system_prompt": "{{output.c.kind}}"}}},
+        "output-field",
+        "system_prompt: '{{output.c.kind}}'",
+        "no agent 'c'",
+    ),
+    "a prompt with words that may be kept": (
+        {
+            "rules": [LAST],
+            "agents": {"b": {"system_prompt": "{{output.a.names}}"}},
+            "vocabularies": {"names": {"file": "names.txt", "on_unknown": "keep"}},
+        },
+        "output-field",
+        "system_prompt: '{{output.a.names}}'",
+        "any text of a model may stand in names",
+    ),
+    "a block of nothing": (
+        {"rules": [LAST], "context": {"blocks": ["history", {"kind": "outputs", "of": ["b"]}]}},
+        "output-agent",
+        "- b",
+        "b has no output",
+    ),
+    "keys without an output": (
+        {"agents": {"b": {"on_invalid": "a"}}},
+        "ignored-key",
+        "on_invalid: a",
+        "b has no output",
+    ),
+    "a scripted answer that is refused": (
+        {"rules": [LAST], "script": [{"agent": "a", "say": {"kind": "newer"}}, {"say": "x"}]},
+        "script-output",
+        "kind: newer",
+        'kind: must be one of new, old, not "newer"',
+    ),
+    "answers without a rule": (
+        {"rules": [{"when": {"kind": "new", "ok": True}, "target": "b"}]},
+        "output-gap",
+        "a:",
+        "no rule takes answers with ok false; kind old, ok true; then b, the next in the list,",
+    ),
+    "too many cases": (
+        {
+            "rules": [{"when": {f"f{n}": True for n in range(15)}, "target": "b"}, LAST],
+            "agents": {
+                "a": {"output": {"properties": {f"f{n}": {"type": "boolean"} for n in range(15)}}}
+            },
+            "vocabularies": None,
+        },
+        "output-unchecked",
+        "a:",
+        "more than 20,000 cases",
+    ),
+    "read on a way without it": (
+        {
+            "rules": [LAST],
+            "agents": {"b": {"system_prompt": "{{output.a.kind}}"}, "c": {}},
+            "entry_point": "c",
+            "routing": {
+                "defaults": {"c": "a"},
+                "signals": {"c": [{"signal": "[B]", "target": "b"}]},
+            },
+        },
+        "output-unset",
+        "system_prompt: '{{output.a.kind}}'",
+        "empty on the way c → b",
+    ),
+    "read although it may be wrong": (
+        {
+            "rules": [LAST],
+            "agents": {"a": {"on_invalid": "b"}, "b": {"system_prompt": "{{output.a.kind}}"}},
+        },
+        "output-unset",
+        "system_prompt: '{{output.a.kind}}'",
+        "empty on the way a → b",
+    ),
+    "nothing reads it": ({}, "output-unread", "output:", "nothing reads the output of a"),
+    "a way behind one that always fits": (
+        {"rules": [LAST], "routing": {"defaults": {"a": "b"}}},
+        "ignored-key",
+        "a: b",
+        "a rule of routing.outputs without `when` always fits",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_each_mistake_has_its_line(tmp_path: Path, case: str):
+    arguments, code, line, words = CASES[case]
+    if case == "an agent that is not there":
+        arguments = {key: value for key, value in arguments.items() if key != "rules"}
+    found = problems(tmp_path, **arguments)
+    assert code in found, found
+    assert any(where == line and words in text for where, text in found[code]), found[code]
+    expected = {code, "no-prompt", "few-handoffs"}
+    if case == "a route of nothing":
+        expected |= {"ignored-key"}
+    assert set(found) <= expected | {"unreachable"}, found
+
+
+GOOD_RULES = [
+    {"when": {"kind": ["NEW"], "ok": True, "count": {"min": 1, "max": 3}}, "target": "b"},
+    {"when": {"names": {"has": ["ann"], "max_items": 2}, "note": {"absent": False}}, "pause": True},
+    {"when": {"kind": {"not": "old"}, "who": {"absent": True}}, "target": None},
+    LAST,
+]
+
+
+def test_right_rules_have_no_problems(tmp_path: Path):
+    assert problems(tmp_path, GOOD_RULES) == {}
+
+
+def test_defaults_say_where_the_others_go(tmp_path: Path):
+    rules = [{"when": {"kind": "new"}, "target": "b"}]
+    assert problems(tmp_path, rules, routing={"defaults": {"a": "b"}}) == {}
+
+
+@pytest.mark.parametrize("agent", [{"on_invalid": "b"}, {}])
+def test_a_wrong_scripted_answer_may_be_meant(tmp_path: Path, agent: dict[str, Any]):
+    """Where it leads somewhere."""
+    script = [{"agent": "a", "say": "no JSON"}, {"say": "x"}]
+    found = problems(tmp_path, [LAST], {"a": agent}, script)
+    assert ("script-output" in found) == (not agent)
+
+
+def test_words_in_brackets_are_no_signals_here(tmp_path: Path):
+    script = [{"agent": "a", "say": {"kind": "new", "ok": True, "note": "[DONE]"}}, {"say": "x"}]
+    prompt = {"system_prompt": "Say [NOTHING] of it."}
+    assert problems(tmp_path, [LAST], {"a": prompt}, script) == {}
