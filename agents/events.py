@@ -69,6 +69,8 @@ class AgentResponded:
     output: dict[str, Any] | None = None
     words: str | None = None
     answer: str | None = None
+    # how often one was sent back before
+    sent_back: int = 0
     # what is wrong with it, and whether the agent is to answer again
     invalid: tuple[str, ...] = ()
     is_sent_back: bool = False

@@ -150,8 +150,12 @@ class _Parser:
         if kind in ("array", "object") and level > MAX_LEVELS:
             self.refuse(path, f"nested more than {MAX_LEVELS} levels deep; write it flatter")
             return None
-        for name in data:
-            self._check_keyword(name, kind, path)
+        for name, value in data.items():
+            if value is None and " " in str(name):
+                text = "in { … } a comma ends a text; put quotes around the text before it"
+                self.refuse((*path, name), text, key=True)
+            else:
+                self._check_keyword(name, kind, path)
         enum = self._enum(data, kind, path)
         vocabulary = self._text(data, "vocabulary", path)
         if enum and vocabulary is not None:

@@ -166,9 +166,15 @@ class Turn:
             return {}
         if checked.output is None:
             again = sent_back < typed.retries
-            return {"invalid": checked.problems, "is_sent_back": again, "unknown": checked.unknown}
+            return {
+                "sent_back": sent_back,
+                "invalid": checked.problems,
+                "is_sent_back": again,
+                "unknown": checked.unknown,
+            }
         output = dict(checked.output)
         return {
+            "sent_back": sent_back,
             "output": output,
             "words": typed.words_of(output),
             "answer": typed.answer_of(output),

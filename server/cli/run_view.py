@@ -189,16 +189,28 @@ class RunView:
         data, model = event.metadata, event.metadata.get("model")
         if data["group"]:
             # members speak at the same time: what each says, in one piece
-            if event.type == "agent_response" and event.content.strip():
-                self._body(event.content)
+            if event.type == "agent_response":
+                self._show_answer(event)
         elif event.type == "agent_start":
             self._head(event.agent, f"round {data['round']}, {model}")
         elif event.type == "agent_delta":
             *lines, self.live.partial = f"{self.live.partial}{event.content}".split("\n")
             for line in lines:
                 self._body(line)
-        elif not self.writing and event.content.strip():
+        elif not self.writing:
+            self._show_answer(event)
+
+    def _show_answer(self, event: RunEvent) -> None:
+        """Show a whole answer; of a typed one, its fields and what is wrong with it."""
+        data = event.metadata
+        for name, value in data.get("output", {}).items():
+            self._indented(Text(f"{name}: {_value(value)}"), 2)
+        if "output" not in data and event.content.strip():
             self._body(event.content)
+        for problem in data.get("invalid", ()):
+            self._print(f"  [yellow]⚠ {escape(problem)}[/]")
+        if unknown := data.get("output_unknown"):
+            self._print(f"  [dim]unknown: {escape(', '.join(unknown))}[/]")
 
     def _show_tool(self, event: RunEvent) -> None:
         data = event.metadata
@@ -228,6 +240,9 @@ class RunView:
         about = data["why"]
         if data["signal"]:
             about = f"{about} {escape(data['signal'])}"
+        if matched := data.get("matched"):
+            fields = (f"{name} {_value(value)}" for name, value in matched.items())
+            about = f"{about} {escape(', '.join(fields))}"
         if data["source"]:
             about = f"{about}, {escape(data['source'])}"
         self._print(f"  [bold]↪ {escape(event.content)}[/] [dim]({about})[/]")
@@ -293,6 +308,19 @@ class RunView:
 
 def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
+
+
+def _value(value: Any) -> str:
+    """Return a value of a typed answer: texts as they are, a list of them with commas."""
+    match value:
+        case str():
+            return value
+        case None:
+            return "–"
+        case list() if not any(isinstance(one, dict | list) for one in value):
+            return ", ".join(_value(one) for one in value) or "–"
+        case _:
+            return _json(value)
 
 
 def parse_arguments(text: str) -> dict[str, Any]:

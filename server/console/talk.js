@@ -85,7 +85,11 @@ export class Talk {
       item.remove();
       return;
     }
-    const said = speech(event.agent, event.content, "", data.model);
+    const said = data.output ? typed(event.agent, data) : speech(event.agent, event.content, "", data.model);
+    if (data.invalid) {
+      said.classList.add("invalid");
+      said.append(element("ul", { ariaLabel: t("What is wrong with it") }, ...data.invalid.map((one) => element("li", {}, visible(one)))));
+    }
     said.querySelector("header").append(element("small", {}, ` ${seconds(data.duration_seconds)}`));
     if (written?.seq) said.querySelector("header").append(this.fork("Ask again from here", written.seq));
     item.replaceChildren(said);
@@ -125,7 +129,8 @@ export class Talk {
   }
 
   handoff(event, data) {
-    const why = [data.why, data.signal, data.source].filter(Boolean).join(" · ");
+    const matched = data.matched && Object.entries(data.matched).map(([name, value]) => `${name} ${shown(value)}`).join(", ");
+    const why = [data.why, data.signal, matched, data.source].filter(Boolean).join(" · ");
     this.lanes = null;
     this.note(null, "way", `↪ ${visible(event.content)} `, element("small", {}, visible(why)));
   }
@@ -210,6 +215,20 @@ const callOf = (data) => `${data.agent_id}/${data.call_id}`;
 
 function head(name, model) {
   return element("header", {}, element("b", {}, visible(name)), model ? element("small", {}, ` ${model}`) : "");
+}
+
+// a typed answer: its fields, and what no vocabulary has
+function typed(name, { model, output, output_unknown: unknown = [] }) {
+  const rows = Object.entries(output).map(([field, value]) => element("tr", {}, element("th", { scope: "row" }, visible(field)), element("td", {}, shown(value))));
+  const table = element("table", { className: "output", ariaLabel: t("Output") }, element("tbody", {}, ...rows));
+  const rest = unknown.length ? [element("small", {}, `${t("Unknown")}: ${visible(unknown.join(", "))}`)] : [];
+  return element("article", { className: "speech" }, head(name, model), table, ...rest);
+}
+
+// texts as they are, a list of them with commas, the rest as JSON
+function shown(value) {
+  if (Array.isArray(value) && value.every((one) => typeof one !== "object")) return visible(value.join(", ") || "–");
+  return visible(typeof value === "string" ? value : value === null ? "–" : json(value));
 }
 
 function speech(name, text, kind = "", model = "") {

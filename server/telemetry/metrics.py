@@ -41,6 +41,7 @@ from tools.kinds.mcp.servers import ServerStatus
 OTHER = "other"
 RUN_OUTCOMES = ("completed", "failed", "cancelled")
 NOTICE_OUTCOMES = ("sent", "failed", "given_up")
+OUTPUT_OUTCOMES = ("valid", "repaired", "invalid")
 SCHEDULE_OUTCOMES = ("started", "skipped", "missed")
 TOOL_OUTCOMES = (*get_args(CallStatus), "refused")
 
@@ -123,6 +124,11 @@ class Metrics(Series):
             for type_ in ("prompt", "completion"):
                 self.tokens.labels(model, type_)
         self.cost.labels(agent.id, agent.model.name)
+        if agent.output is not None:
+            for outcome in OUTPUT_OUTCOMES:
+                self.outputs.labels(agent.id, outcome)
+            for vocabulary in agent.output.vocabularies:
+                self.output_unknown.labels(vocabulary)
 
     def __call__(self, run_id: str, event: Event) -> None:
         """Count an event."""
@@ -240,6 +246,13 @@ class Metrics(Series):
         if event.usage.cost_usd:
             model = self.models.get(event.agent_id, OTHER)
             self.cost.labels(event.agent_id, model).inc(event.usage.cost_usd)
+        for one in event.unknown:
+            self.output_unknown.labels(one.vocabulary).inc()
+        if event.output is not None:
+            outcome = "repaired" if event.sent_back else "valid"
+            self.outputs.labels(event.agent_id, outcome).inc()
+        elif event.invalid and not event.is_sent_back:
+            self.outputs.labels(event.agent_id, "invalid").inc()
 
     def _tool(self, name: str) -> str:
         return name if name in self.tools else OTHER

@@ -199,6 +199,17 @@ class Series:
         self.handoffs = counter(
             "crew_handoffs", "Changes of the current agent.", "from", "to", "why"
         )
+        self.outputs = counter(
+            "crew_outputs",
+            "Typed answers: valid at once, repaired by the model, or invalid to the end.",
+            "agent",
+            "outcome",
+        )
+        self.output_unknown = counter(
+            "crew_output_unknown",
+            "Texts in typed answers that a vocabulary does not have.",
+            "vocabulary",
+        )
         self.pauses = Gauge("crew_pauses_open", "Runs that wait for a person.", registry=registry)
         self.resumes = counter(
             "crew_stream_resumes", "Streams that came back with Last-Event-ID.", "result"

@@ -194,3 +194,34 @@ async def test_a_spent_quota_behind_a_gateway_is_not_tried_again(proxy: Gateway,
     assert row.status == "failed"
     assert "exceeded your current quota" in (row.answer or "")
     assert len(asked) == 1
+
+
+TYPED = {
+    "properties": {
+        "kind": {"enum": ["greeting", "question"]},
+        "sure": {"type": "boolean"},
+        "count": {"type": "integer", "minimum": 0, "maximum": 9},
+    },
+    "required": ["kind", "sure"],
+}
+
+
+@pytest.mark.parametrize("server", ["model", "strict"])
+async def test_a_typed_answer_of_a_real_model(
+    tmp_path: Path, server: str, request: pytest.FixtureRequest
+):
+    """llama.cpp makes a grammar of the schema: the answer is right, whatever the model knows."""
+    url = request.getfixturevalue(server)
+    routes = [{"when": {"kind": ["greeting", "question"]}}]
+    folder = crew_at(
+        tmp_path,
+        url,
+        agent={"output": TYPED, "max_tokens": 60, "output_retries": 0},
+        routing={"outputs": {"a": routes}},
+    )
+    ((row, events),) = await play(folder, Query("Hello there!"))
+    assert (row.status, row.reason) == ("completed", "output"), row.answer
+    (response,) = [one for one in events if one.type == "agent_response"]
+    assert response.metadata["output"]["kind"] in ("greeting", "question")
+    assert isinstance(response.metadata["output"]["sure"], bool)
+    assert not [one for one in events if one.type == "warning"]

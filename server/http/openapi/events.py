@@ -85,6 +85,14 @@ class ResponseMetadata(Metadata):
     model: str
     tool_calls: list[CallDocument]
     group: str | None
+    # which has answered
+    provider: NotRequired[str]
+    # a typed answer, checked
+    output: NotRequired[dict[str, Any]]
+    # what is wrong with one
+    invalid: NotRequired[list[str]]
+    # its texts that no vocabulary has
+    output_unknown: NotRequired[list[str]]
 
 
 class ToolStartMetadata(Metadata):
@@ -137,6 +145,8 @@ class HandoffMetadata(TypedDict("HandoffMetadata", {"from": str})):
     signal: str | None
     also_found: list[str]
     source: str | None
+    # by output: the fields of the answer that decided
+    matched: NotRequired[dict[str, Any]]
 
 
 class GroupMetadata(Metadata):

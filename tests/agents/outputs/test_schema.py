@@ -55,6 +55,11 @@ WRONG: dict[str, tuple[Any, tuple[str | int, ...], str]] = {
         ("properties", "a", "$ref"),
         "where it belongs",
     ),
+    "a comma in a text": (
+        one(type="string", description="what to ask", **{"if it is not clear": None}),
+        ("properties", "a", "if it is not clear"),
+        "put quotes around",
+    ),
     "an enum twice": (one(enum=["a", " A "]), ("properties", "a", "enum", 1), "already"),
     "a mixed enum": (one(enum=["a", 1]), ("properties", "a", "enum", 1), "quotes"),
     "an empty enum": (one(type="string", enum=[]), ("properties", "a", "enum"), "a list of values"),
