@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from agents.config import ToolCallMode
 from agents.context.plan import ContextPlan
 from agents.helper import Helper
+from agents.limits import NO_LIMITS, TurnLimits
 from agents.model import Model, ToolDefinition
 from agents.outputs.typed import TypedOutput
 from agents.prompt import Prompt
@@ -48,6 +49,7 @@ class Agent:
     compactor: Helper | None
     allow_client_system: bool
     clock: Clock
+    limits: TurnLimits = NO_LIMITS
     # None: it answers in words
     output: TypedOutput | None = None
 

@@ -2,11 +2,11 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, WithJsonSchema, model_validator
+from pydantic import Discriminator, Field, Tag, WithJsonSchema, model_validator
 
 from agents.context.shape import ContextConfig
 from agents.endpoint import Address
-from tools.schemas.yaml_shape import JsonObject, Name, Shape
+from tools.schemas.yaml_shape import JsonObject, Name, Shape, form_of
 
 Temperature = Annotated[float, Field(ge=0, le=2)]
 ToolCallMode = Literal["auto", "native", "text"]
@@ -93,6 +93,20 @@ class CostLimits(Shape):
         return data
 
 
+class NamedToolConfig(Shape):
+    """The tool that a turn's first answer must call."""
+
+    tool: str
+    """One of the agent's tools."""
+
+
+ToolChoiceSetting = Annotated[
+    Annotated[NamedToolConfig, Tag("mapping")]
+    | Annotated[Literal["auto", "required", "none"], Tag("scalar")],
+    Discriminator(form_of),
+]
+
+
 class AgentConfig(Shape):
     """agents/<id>.yaml: one agent."""
 
@@ -134,6 +148,19 @@ class AgentConfig(Shape):
     """The run ends after it, unless a signal says otherwise. False unless given."""
     tools: list[str] = []
     """Names of its tools: built-in ones, and those of tools.yaml."""
+    tool_choice: ToolChoiceSetting = "auto"
+    """Whether a turn's first answer must call a tool: `required`, or `{tool: name}`.
+
+    `none`: it calls no tools.
+    """
+    max_rounds: Annotated[int, Field(ge=1, le=1000)] | None = None
+    """Model calls of one turn, from being entered to its answer; `settings.max_rounds` unless
+    given."""
+    on_limit: Literal["end", "answer"] = "end"
+    """`answer`: the last of them may use no tools, and is told to answer with what it has.
+
+    `end`: the run ends, as by `settings.max_rounds`.
+    """
     handoff_targets: list[str] | None = None
     """Where to go when no signal was found; an empty list: nowhere by itself."""
     tool_call_mode: ToolCallMode = "auto"

@@ -8,6 +8,7 @@ from typing import Any
 
 from pydantic_core import to_json
 
+from agents.limits import AUTO
 from agents.model import ModelRequest, ShownMessage, ToolDefinition
 
 # of a digest: two differ by chance once in 2^64
@@ -23,7 +24,7 @@ class RequestDigests:
     # what stands before the conversation; "" where nothing does
     context: str
     messages: str
-    # temperature, top_p, max_tokens, and the schema of a typed answer
+    # temperature, top_p, max_tokens; the schema of a typed answer; what it may do with tools
     sampling: str
 
 
@@ -40,6 +41,8 @@ def digests_of(request: ModelRequest, context: int) -> RequestDigests:
     sampling: tuple[Any, ...] = (request.temperature, request.top_p, request.max_tokens)
     if request.output is not None:
         sampling = (*sampling, request.output.words)
+    if request.tool_choice is not AUTO:
+        sampling = (*sampling, request.tool_choice.mode, request.tool_choice.tool)
     prompt, tools, sampled = _of_agent(messages[0].content, request.tools, sampling)
     before = _chain(messages[1 : context + 1]) if context else ""
     return RequestDigests(prompt, tools, before, _chain(messages[context + 1 :]), sampled)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agents.digests import RequestDigests
+from agents.limits import LimitName
 from agents.model import RequestEnded, Usage
 from agents.outputs.answers import UnknownValue
 from tools.calls import CallProgressed, CallRetried, QuestionRaised, ToolCall, ToolResult
@@ -69,6 +70,10 @@ class AgentResponded:
     output: dict[str, Any] | None = None
     words: str | None = None
     answer: str | None = None
+    # by which limit it could call no tools
+    limit: LimitName | None = None
+    # it has called tools all the same, which were not called
+    is_refused: bool = False
     # how often one was sent back before
     sent_back: int = 0
     # what is wrong with it, and whether the agent is to answer again

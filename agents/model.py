@@ -7,6 +7,7 @@ from typing import Any, Literal, Protocol
 
 from pydantic_core import to_json
 
+from agents.limits import AUTO, ToolChoice
 from agents.messages import ToolOutput
 from agents.outputs.typed import OutputFormat
 from agents.tokenizing.tokens import ESTIMATE, Tokenizer
@@ -118,6 +119,7 @@ class ModelRequest:
     text_call_hint: str = ""
     # what the answer must be; None: words
     output: OutputFormat | None = None
+    tool_choice: ToolChoice = AUTO
 
     @property
     def tokenizer(self) -> Tokenizer:

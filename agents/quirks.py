@@ -43,6 +43,8 @@ class Quirks:
     native_calls: bool = True
     # calls that stand in the text, between marks or alone, are calls
     written_calls: bool = True
+    # `tool_choice`: that tools must be called, or none
+    tool_choice: bool = True
     # `response_format` with a JSON schema; else typed answers are asked for in words
     typed_output: bool = True
     # what a model thought goes back with the calls that it led to
@@ -77,6 +79,8 @@ class QuirksConfig(Shape):
     """Send tools by the API's own means; else the model is told how to call them in text."""
     written_calls: bool | None = None
     """Take calls that a model writes into its text, with its template's marks, for calls."""
+    tool_choice: bool | None = None
+    """Send `tool_choice`, by which an answer must call a tool, or may call none."""
     typed_output: bool | None = None
     """Send the schema of typed answers (`response_format`); else the model is told it in words."""
     thinking: Thinking | None = None

@@ -101,6 +101,7 @@ def learn(quirks: Quirks, body: dict[str, Any], refusal: Refusal) -> tuple[Quirk
         _max_tokens,
         _sampling,
         _stream_usage,
+        _tool_choice,
         _typed_output,
         _content,
         _thoughts,
@@ -156,6 +157,12 @@ def _stream_usage(quirks: Quirks, body: dict[str, Any], text: str) -> Lesson:
     if "stream_options" not in body or not _mentions("stream_options", text):
         return None
     return replace(quirks, stream_usage=False), "does not take stream_options"
+
+
+def _tool_choice(quirks: Quirks, body: dict[str, Any], text: str) -> Lesson:
+    if "tool_choice" not in body or not _mentions("tool_choice", text):
+        return None
+    return replace(quirks, tool_choice=False), "does not take this tool_choice"
 
 
 def _typed_output(quirks: Quirks, body: dict[str, Any], text: str) -> Lesson:

@@ -1,7 +1,7 @@
 """What a model is sent for an agent's turn: its prompt, its context, the messages, its tools."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from agents.agent import Agent
@@ -10,9 +10,29 @@ from agents.context.loaded import Context, Loaded, LoadedBlock
 from agents.context.view import show_history
 from agents.context.window import Fitted, Parts, fit
 from agents.events import ShownBlock
+from agents.limits import AUTO, ToolChoice
 from agents.messages import Message, UserMessage
 from agents.model import ModelRequest, ShownMessage
 from agents.prompt import NO_OUTPUTS
+
+# tells an agent that it has no further call in its turn
+LAST_CALL = "You can call no more tools now. Answer with what you have."
+
+
+@dataclass(frozen=True, slots=True)
+class RequestPlan:
+    """What one call of an agent's model is to be, beside the conversation."""
+
+    # the text is wanted as it is written
+    stream: bool = False
+    # the tools that the agent has found, where it is not shown all
+    found: Sequence[str] = ()
+    # by agent, its newest typed answer in the run
+    outputs: Mapping[str, Mapping[str, Any]] = field(default_factory=lambda: NO_OUTPUTS)
+    # what the answer may do with tools
+    choice: ToolChoice = AUTO
+    # it is the last call of its turn, and must answer in words
+    is_last: bool = False
 
 
 @dataclass(slots=True)
@@ -51,11 +71,8 @@ def prepare_request(
     history: Sequence[Message],
     context: Context,
     loaded: Loaded,
-    found: Sequence[str],
     window: int,
-    outputs: Mapping[str, Mapping[str, Any]] = NO_OUTPUTS,
-    *,
-    stream: bool,
+    plan: RequestPlan,
 ) -> Prepared:
     """Prepare a request.
 
@@ -64,28 +81,35 @@ def prepare_request(
         history: the run's own messages.
         context: of the agent, in this segment.
         loaded: what else it is shown.
-        found: the tools that it has found, where it is not shown all.
         window: how much fits, in tokens as we count them.
-        outputs: by agent, its newest typed answer in the run.
-        stream: the text is wanted as it is written.
+        plan: what else is wanted.
     """
-    shown, counted_by = agent.shown_tools(found), agent.context.tokenizer
-    system = ShownMessage("system", agent.prompt.text(outputs), tokenizer=counted_by)
+    # a tool that must be called is shown, found or not
+    choice, found = plan.choice, plan.found
+    named = found if not choice.tool or choice.tool in found else (*found, choice.tool)
+    shown, counted_by = agent.shown_tools(named), agent.context.tokenizer
+    system = ShownMessage("system", agent.prompt.text(plan.outputs), tokenizer=counted_by)
     before = _context(agent, loaded.before)
     beside = _context(agent, loaded.beside)
     past = [(one.position, show_messages(agent, one.messages, context)) for one in loaded.past]
     fixed_tokens = system.tokens + sum(one.tokens for one in shown)
     fixed_tokens += sum(one.tokens for one in beside)
-    plan = agent.context
+    rules = agent.context
     own = show_messages(agent, history, context)
     fitted = fit(
-        Parts(before, past, own, counted_by), window, plan.trim_percent, fixed_tokens, plan.history
+        Parts(before, past, own, counted_by),
+        window,
+        rules.trim_percent,
+        fixed_tokens,
+        rules.history,
     )
     if beside:
         place = _place_of_query(
             fitted.messages, show_messages(agent, _newest_query(history), context)
         )
         fitted.messages[place:place] = beside
+    if plan.is_last:
+        fitted.messages.append(ShownMessage("user", LAST_CALL, tokenizer=counted_by))
     request = ModelRequest(
         agent.id,
         [system, *fitted.messages],
@@ -93,9 +117,10 @@ def prepare_request(
         agent.temperature,
         agent.top_p,
         agent.max_tokens,
-        stream,
+        plan.stream,
         text_call_hint=agent.text_call_hint,
         output=agent.output.format if agent.output is not None else None,
+        tool_choice=choice,
     )
     return Prepared(request, fitted, fixed_tokens, loaded, len(before))
 

@@ -29,14 +29,15 @@ from agents.events import (
     ToolStarted,
     Warned,
 )
+from agents.limits import BEGINNING, NO_TOOLS, Standing
 from agents.messages import Message
 from agents.model import ModelEvent, ModelNotice, ModelReply, RequestEnded, TextDelta
-from agents.outputs.answers import CheckedAnswer
 from agents.prompt import NO_OUTPUTS
 from agents.stages import Stages
-from agents.turns.calls import AnswerCalls
+from agents.turns.answers import AnswerReader, typed_fields
 from agents.turns.request import (
     Prepared,
+    RequestPlan,
     count_blocks,
     messages_through,
     prepare_request,
@@ -93,8 +94,7 @@ class Turn:
         round: int,
         announce: bool,
         stream: bool,
-        found: Sequence[str] = (),
-        sent_back: int = 0,
+        standing: Standing = BEGINNING,
     ) -> None:
         """Ask the model once and emit its answer.
 
@@ -103,8 +103,7 @@ class Turn:
             round: the number of this model call.
             announce: emit `AgentStarted` first (not when a step is made again).
             stream: emit the text as it is written.
-            found: the tools that it has found, where it is not shown all.
-            sent_back: how often its typed answer was sent back already.
+            standing: of the turn, before this call.
 
         Raises:
             ModelError: the model, and its backup if it has one, failed for good.
@@ -113,27 +112,26 @@ class Turn:
         if announce:
             name = agent.model.name
             await self.emit(AgentStarted(agent.id, agent.name, self.group, round, name))
+        choice, limit = agent.limits.choose(standing.rounds, standing.failed)
+        # what is not checked yet is not published
+        streams = stream and agent.output is None
+        is_last = limit == "max_rounds"
+        plan = RequestPlan(streams, standing.found, self.outputs, choice, is_last)
         started = agent.clock.monotonic()
         requests: list[RequestEnded] = []
         try:
-            # what is not checked yet is not published
-            streams = stream and agent.output is None
-            reply, prepared = await self._reply(history, streams, found, requests)
+            reply, prepared = await self._reply(history, plan, requests)
         except ModelError as error:
             await self.emit(AgentFailed(agent.id, agent.name, error.code))
             raise
-        checked = self._check(reply)
-        calls: tuple[ToolCall, ...] = ()
-        native = True
-        if checked is None or checked.output is None:
-            finder = AnswerCalls(agent, self.context, self._warn)
-            has_object = checked is not None and checked.has_object
-            calls, native = await finder.find(reply, round, history, has_object=has_object)
+        reader = AnswerReader(agent, self.context, self._warn)
+        read = await reader.read(reply, round, history, may_call=choice != NO_TOOLS)
+        calls = read.calls
         if len(calls) > agent.max_calls:
             await self.emit(AgentFailed(agent.id, agent.name, "unreadable"))
             text = f"{reply.model} made {len(calls)} calls in one answer"
-            limit = f"settings.max_calls_per_answer = {agent.max_calls}"
-            raise ModelError("unreadable", f"{text}; {limit}")
+            most = f"settings.max_calls_per_answer = {agent.max_calls}"
+            raise ModelError("unreadable", f"{text}; {most}")
         responded = AgentResponded(
             agent.id,
             agent.name,
@@ -144,42 +142,16 @@ class Turn:
             reply.usage,
             reply.model,
             calls,
-            native,
+            read.native,
             reply.extra,
             requests[-1].provider if requests else "",
             tuple([_failed(one) for one in requests if one.outcome != "success"]),
             digests_of(prepared.request, prepared.context),
-            **self._typed(checked if not calls else None, sent_back),
+            limit=limit,
+            is_refused=read.is_refused,
+            **typed_fields(agent.output, read.checked, standing.sent_back),
         )
         await self.emit(responded)
-
-    def _check(self, reply: ModelReply) -> CheckedAnswer | None:
-        """Check a typed answer; None where there is none."""
-        if self.agent.output is None or reply.calls:
-            return None
-        return self.agent.output.check(reply.content, is_cut=reply.is_cut)
-
-    def _typed(self, checked: CheckedAnswer | None, sent_back: int) -> dict[str, Any]:
-        """Return what an answer's event has of a typed answer; nothing where it is none."""
-        typed = self.agent.output
-        if typed is None or checked is None:
-            return {}
-        if checked.output is None:
-            again = sent_back < typed.retries
-            return {
-                "sent_back": sent_back,
-                "invalid": checked.problems,
-                "is_sent_back": again,
-                "unknown": checked.unknown,
-            }
-        output = dict(checked.output)
-        return {
-            "sent_back": sent_back,
-            "output": output,
-            "words": typed.words_of(output),
-            "answer": typed.answer_of(output),
-            "unknown": checked.unknown,
-        }
 
     async def act(
         self, calls: Sequence[ToolCall], replies: Mapping[str, FormReply] = NO_REPLIES
@@ -198,8 +170,7 @@ class Turn:
     async def _reply(
         self,
         history: Sequence[Message],
-        stream: bool,
-        found: Sequence[str],
+        plan: RequestPlan,
         requests: list[RequestEnded],
     ) -> tuple[ModelReply, Prepared]:
         """Return the model's answer, and to what; `requests` gets those that were made.
@@ -215,7 +186,7 @@ class Turn:
                 await self._emit_model_event(event)
 
         agent, window = self.agent, window_of(self.agent)
-        prepared = await self._prepare(history, stream, found, window)
+        prepared = await self._prepare(history, plan, window)
         for tries_left in reversed(range(OVERFLOW_TRIES + 1)):
             try:
                 with self.stages.during("models"):
@@ -227,9 +198,7 @@ class Turn:
             size = prepared.tokens
             window = int(min(window, size) * OVERFLOW_PART)
             loaded = prepared.loaded
-            prepared = prepare_request(
-                agent, history, self.context, loaded, found, window, self.outputs, stream=stream
-            )
+            prepared = prepare_request(agent, history, self.context, loaded, window, plan)
             if prepared.tokens >= size:
                 # what is left must stay
                 raise overflow
@@ -238,7 +207,7 @@ class Turn:
         raise AssertionError("the last try returns or raises")
 
     async def _prepare(
-        self, history: Sequence[Message], stream: bool, found: Sequence[str], window: int
+        self, history: Sequence[Message], plan: RequestPlan, window: int
     ) -> Prepared:
         """Return the request, after what was loaded for it."""
         agent, clock = self.agent, self.agent.clock
@@ -246,13 +215,9 @@ class Turn:
             started = clock.monotonic()
             loaded = await self.context.get()
             seconds = clock.monotonic() - started
-            prepared = prepare_request(
-                agent, history, self.context, loaded, found, window, self.outputs, stream=stream
-            )
+            prepared = prepare_request(agent, history, self.context, loaded, window, plan)
             if prepared.fitted.own and await self._compact(history, prepared):
-                prepared = prepare_request(
-                    agent, history, self.context, loaded, found, window, self.outputs, stream=stream
-                )
+                prepared = prepare_request(agent, history, self.context, loaded, window, plan)
         await self._tell_context(prepared, seconds)
         return prepared
 

@@ -10,6 +10,7 @@ from agents.config import AgentConfig
 from agents.dialects.chat.messages import tool_form
 from agents.errors import ProviderError
 from agents.helper import Helper
+from agents.limits import ToolChoice, TurnLimits
 from agents.model import ToolDefinition
 from agents.outputs.typed import TypedOutput
 from agents.providers.catalog import Catalog
@@ -107,9 +108,22 @@ def make_agents(
             token_ratios=given.token_ratios,
             allow_client_system=settings.allow_client_system,
             clock=given.clock,
+            limits=_turn_limits(config, settings),
             output=_typed_output(files, config),
         )
     return agents, problems
+
+
+def _turn_limits(config: AgentConfig, settings: CrewSettings) -> TurnLimits:
+    given = config.tool_choice
+    choice = ToolChoice(given) if isinstance(given, str) else ToolChoice("tool", given.tool)
+    return TurnLimits(
+        config.max_rounds,
+        config.on_limit == "answer",
+        choice,
+        settings.max_failed_sequences,
+        settings.max_same_calls,
+    )
 
 
 def _typed_output(files: CrewFiles, config: AgentConfig) -> TypedOutput | None:

@@ -13,7 +13,14 @@ from crew.engine.context.contexts import Contexts
 from crew.engine.crashes import crash
 from crew.engine.emitting import Emitter, Recorder
 from crew.engine.endings import cut_off, ended_exchange, ended_row
-from crew.engine.groups import GroupFailed, GroupRunner, group_answers, invalid_text
+from crew.engine.groups import (
+    GroupFailed,
+    GroupRunner,
+    group_answers,
+    invalid_text,
+    over_text,
+    standing_of,
+)
 from crew.engine.masking import MaskedEvents
 from crew.engine.questions import OpenQuestion, Overdue, Questions, act
 from crew.journal.branches import Branch
@@ -142,6 +149,8 @@ class CrewExecutor:
         elif main.agent_id in routing.groups:
             await self._run_group()
         elif main.calls:
+            if self._questions.refuse_repeated(main):
+                return
             if not await self._ask([main]) and (calls := await self._questions.calls_to_make(main)):
                 await act(self._turn(main.agent_id), calls)
         elif state.expired:
@@ -157,8 +166,7 @@ class CrewExecutor:
                 round=main.rounds + (not main.speaking),
                 announce=not main.speaking,
                 stream=self.stream,
-                found=state.found_tools.get(main.agent_id, ()),
-                sent_back=main.sent_back,
+                standing=standing_of(state, main),
             )
 
     def _follow_invalid(self, main: Branch) -> None:
@@ -255,12 +263,15 @@ class CrewExecutor:
     def _is_out_of_rounds(self) -> bool:
         """Return whether no further model call is allowed; ends the run then."""
         main, limit = self.state.main, self.crew.limits.max_rounds
-        # a round that was announced before a crash has been counted
-        if main.rounds - main.speaking < limit:
+        agent = self.crew.agents.get(main.agent_id)
+        if agent is not None and agent.limits.is_over(main.turn_rounds):
+            self._record(Warned("max_rounds", over_text(agent), agent.id, agent.name))
+        elif main.rounds - main.speaking < limit:
+            # a round that was announced before a crash has been counted
             return False
-        next_round = main.rounds + 1
-        text = f"{main.agent_id} would speak in round {next_round}; settings.max_rounds = {limit}"
-        self._record(Warned("max_rounds", text))
+        else:
+            text = f"{main.agent_id} would speak in round {main.rounds + 1}"
+            self._record(Warned("max_rounds", f"{text}; settings.max_rounds = {limit}"))
         self._finish("max_rounds", self.state.last_agent or main.agent_id, self.state.last_answer)
         return True
 

@@ -8,6 +8,7 @@ import anyio
 from agents.agent import Agent
 from agents.errors import ModelError
 from agents.events import Warned
+from agents.limits import Standing
 from agents.marks import quote_member_marks
 from agents.turns.turn import Turn
 from crew.crew import Crew
@@ -115,12 +116,16 @@ class GroupRunner:
         """Return a member's next step; whether it was taken, or a person has to decide first."""
         max_rounds = self.crew.limits.max_rounds
         if branch.calls:
+            if self.questions.refuse_repeated(branch):
+                return True
             calls = await self.questions.calls_to_make(branch)
             if calls is None:
                 return False
             await act(turn, calls)
         elif branch.invalid:
             await self._fail(turn.agent, "member_failed", invalid_text(turn.agent.name, branch))
+        elif turn.agent.limits.is_over(branch.turn_rounds):
+            await self._fail(turn.agent, "member_failed", over_text(turn.agent))
         elif branch.rounds - branch.speaking >= max_rounds:
             text = f"{turn.agent.name} has no answer after settings.max_rounds = {max_rounds}"
             await self._fail(turn.agent, "member_failed", text)
@@ -130,8 +135,7 @@ class GroupRunner:
                 round=branch.rounds + (not branch.speaking),
                 announce=not branch.speaking,
                 stream=self.stream,
-                found=self.state.found_tools.get(branch.agent_id, ()),
-                sent_back=branch.sent_back,
+                standing=standing_of(self.state, branch),
             )
         return True
 
@@ -164,6 +168,17 @@ def group_answers(group: GroupState) -> dict[str, AgentAnswer]:
         member: AgentAnswer(words, members[member].output)
         for member, words in group.answers.items()
     }
+
+
+def standing_of(state: RunState, branch: Branch) -> Standing:
+    """Return how a turn stands before its next model call."""
+    found = state.found_tools.get(branch.agent_id, ())
+    return Standing(found, branch.sent_back, branch.turn_rounds, branch.failed_in_row)
+
+
+def over_text(agent: Agent) -> str:
+    """Return why an agent makes no further model call in its turn."""
+    return f"{agent.name} has no answer after its max_rounds = {agent.limits.max_rounds}"
 
 
 def invalid_text(name: str, branch: Branch) -> str:

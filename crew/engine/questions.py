@@ -37,6 +37,8 @@ from tools.clock import rfc3339
 
 # how often it is tried to keep a grant, and how long after each time
 KEEP_TRIES, KEEP_SECONDS = 60, 1.0
+# facts of a call that is not made since the turn has made it before
+REPEATED: dict[str, bool] = {"refused": True, "repeated": True}
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,6 +198,19 @@ class Questions:
             return None
         return rfc3339(self.store.now() + timedelta(seconds=seconds))
 
+    def refuse_repeated(self, branch: Branch) -> bool:
+        """Record the results of calls that a turn makes too often; whether there were any."""
+        most = self.crew.agents[branch.agent_id].limits.max_same_calls
+        if most is None:
+            return False
+        results = [
+            ToolResult.of(call, "error", repeated_text(call.tool, most), facts={**REPEATED})
+            for call in branch.open_calls
+            if branch.repeats.get(call.id, 0) >= most and call.id not in branch.started_calls
+        ]
+        self._record_results(branch, results)
+        return bool(results)
+
     def _record_results(self, branch: Branch, results: Sequence[ToolResult]) -> None:
         agent, main = self.crew.agents[branch.agent_id], self.state.main
         group = None if branch is main else main.agent_id
@@ -262,6 +277,15 @@ class Questions:
                 if made is not None and made.edited:
                     return replace(event, result=with_edit(result, made.call))
         return event
+
+
+def repeated_text(tool: str, most: int) -> str:
+    """Return why a call is not made that its turn has made before."""
+    times = "once" if most == 1 else f"{most} times"
+    return (
+        f"{tool} was called {times} with these arguments, and is not called again in this turn "
+        f"(settings.max_same_calls = {most}); use what it gave, or do something else"
+    )
 
 
 async def act(turn: Turn, calls: Sequence[ApprovedCall]) -> None:

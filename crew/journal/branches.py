@@ -1,5 +1,6 @@
 """The conversations of a run, as they stand between two steps."""
 
+from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -13,6 +14,7 @@ from agents.messages import (
     ToolOutput,
 )
 from agents.outputs.typed import repair_text
+from crew.journal.call_text import call_key
 from crew.journal.decided import ApprovedCall, decision_on, is_made
 from crew.journal.query import Answer
 from crew.journal.questions import Approval, PendingCall, Question
@@ -48,6 +50,13 @@ class Branch:
     # agent's typed one, if it has that
     answer: str | None = None
     output: dict[str, Any] | None = None
+    # of the agent's turn: model calls; the last answers in a row all calls of which have failed;
+    # how often each call was made
+    turn_rounds: int = 0
+    failed_in_row: int = 0
+    made: Counter[str] = field(default_factory=Counter)
+    # of each call of the last answer, how often the turn had made the same before
+    repeats: dict[str, int] = field(default_factory=dict)
     # how often a wrong typed answer was sent back, since the last right one
     sent_back: int = 0
     # what is wrong with the last typed answer, when it is not sent back
@@ -89,18 +98,32 @@ class Branch:
         )
         if event.output is not None:
             self.drop_wrong()
-        self.history.append(message)
+        self.turn_rounds += 1
+        # without its calls nothing is left of it
+        is_nothing = event.is_refused and not event.content.strip()
+        if not is_nothing:
+            self.history.append(message)
         self.speaking, self.calls, self.native = False, event.calls, event.native
         self.results, self.started_calls, self.edited_calls = {}, {}, set()
         self.approved_by, self.decided = {}, {}
+        self.repeats = {}
+        for call in event.calls:
+            key = call_key(call)
+            self.repeats[call.id] = self.made[key]
+            self.made[key] += 1
         self.answer, self.output, self.invalid = None, event.output, ()
         if event.is_sent_back:
             self.sent_back += 1
             self.history.append(RepairMessage(event.agent_id, repair_text(event.invalid)))
         elif event.invalid:
             self.invalid = event.invalid
-        elif not event.calls:
+        elif not event.calls and not is_nothing:
             self.answer = event.content if event.answer is None else event.answer
+
+    def begin_turn(self) -> None:
+        """Begin a turn of the agent: what bounds one counts anew."""
+        self.turn_rounds, self.failed_in_row = 0, 0
+        self.made.clear()
 
     def begin_anew(self) -> None:
         """Let a typed answer that was wrong to the end be given anew."""
@@ -167,6 +190,8 @@ class Branch:
         if self.open_calls:
             return
         results = [self.results[call.id] for call in self.calls]
+        has_failed = all(one.status != "success" for one in results)
+        self.failed_in_row = self.failed_in_row + 1 if has_failed else 0
         texts = truncate_outputs(results, limits.output_chars, limits.total_output_chars)
         pairs = zip(results, texts, strict=True)
         outputs = tuple(ToolOutput(r.call_id, r.tool, r.status, text) for r, text in pairs)

@@ -248,6 +248,7 @@ class RunState:
             self.handoffs, self.visited, self.main.rounds = 0, set(), 0
             for branch in self.branches:
                 branch.rounds = 0
+                branch.begin_turn()
         if isinstance(self.question, Inquiry):
             self._fill_in(self.question, event)
         elif self.question is not None:
@@ -319,6 +320,7 @@ class RunState:
     def _hand_off(self, event: HandedOff) -> None:
         self.handoffs += 1
         self.main.drop_wrong()
+        self.main.begin_turn()
         self.main.answer, self.expired = None, False
         if self.group is None:
             self.origin = event.from_

@@ -17,7 +17,9 @@ from agents.events import (
     ModelCalled,
     ToolRetried,
     ToolReturned,
+    Warned,
 )
+from agents.limits import LimitName
 from agents.stages import STAGES
 from crew.crew import Crew
 from crew.journal.envelopes import stages_of
@@ -41,6 +43,7 @@ from tools.kinds.mcp.servers import ServerStatus
 OTHER = "other"
 RUN_OUTCOMES = ("completed", "failed", "cancelled")
 NOTICE_OUTCOMES = ("sent", "failed", "given_up")
+TURN_LIMITS = (*get_args(LimitName), "same_calls")
 OUTPUT_OUTCOMES = ("valid", "repaired", "invalid")
 SCHEDULE_OUTCOMES = ("started", "skipped", "missed")
 TOOL_OUTCOMES = (*get_args(CallStatus), "refused")
@@ -124,6 +127,8 @@ class Metrics(Series):
             for type_ in ("prompt", "completion"):
                 self.tokens.labels(model, type_)
         self.cost.labels(agent.id, agent.model.name)
+        for limit in TURN_LIMITS:
+            self.turn_limits.labels(agent.id, limit)
         if agent.output is not None:
             for outcome in OUTPUT_OUTCOMES:
                 self.outputs.labels(agent.id, outcome)
@@ -158,6 +163,8 @@ class Metrics(Series):
             case ToolReturned(result=result):
                 tool = self._tool(result.tool)
                 self.tool_calls.labels(tool, _outcome(result)).inc()
+                if "repeated" in result.facts:
+                    self.turn_limits.labels(event.agent_id, "same_calls").inc()
                 if (why := result.facts.get("denied")) is not None:
                     self.tool_denied.labels(tool, str(why)).inc()
                 self.tool_seconds.labels(tool).observe(result.duration_seconds)
@@ -166,6 +173,8 @@ class Metrics(Series):
                     self.approvals.labels(self._tool(tool), decision).inc()
             case ToolRetried(retried=retried):
                 self.tool_retries.labels(self._tool(retried.call.tool)).inc()
+            case Warned(code="max_rounds", agent_id=str() as agent_id):
+                self.turn_limits.labels(agent_id, "max_rounds").inc()
             case HandedOff():
                 self.handoffs.labels(event.from_, event.to, event.why).inc()
 
@@ -246,6 +255,8 @@ class Metrics(Series):
         if event.usage.cost_usd:
             model = self.models.get(event.agent_id, OTHER)
             self.cost.labels(event.agent_id, model).inc(event.usage.cost_usd)
+        if event.limit is not None:
+            self.turn_limits.labels(event.agent_id, event.limit).inc()
         for one in event.unknown:
             self.output_unknown.labels(one.vocabulary).inc()
         if event.output is not None:

@@ -210,6 +210,12 @@ class Series:
             "Texts in typed answers that a vocabulary does not have.",
             "vocabulary",
         )
+        self.turn_limits = counter(
+            "crew_turn_limits",
+            "Turns that a limit has bounded: max_rounds, failed_sequences, same_calls.",
+            "agent",
+            "limit",
+        )
         self.pauses = Gauge("crew_pauses_open", "Runs that wait for a person.", registry=registry)
         self.resumes = counter(
             "crew_stream_resumes", "Streams that came back with Last-Event-ID.", "result"

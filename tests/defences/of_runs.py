@@ -19,7 +19,7 @@ MUTANTS = (
     ),
     own(
         "quoted calls are made",
-        "agents/turns/calls.py",
+        "agents/turns/answers.py",
         "made = [one.call for one in found if one not in quotations]",
         "made = [one.call for one in found]",
         "crew/engine/test_unwanted_calls.py",
@@ -33,7 +33,7 @@ MUTANTS = (
     ),
     own(
         "models with native calls make them in their text",
-        "agents/turns/calls.py",
+        "agents/turns/answers.py",
         'if found and not marked and mode == "auto" and reply.has_native_calls:',
         "if False:",
         "crew/engine/test_unwanted_calls.py",

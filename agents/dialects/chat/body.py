@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from agents.dialects.chat.messages import CHAT, THOUGHTS, WireMessage, message_form, tool_form
+from agents.limits import AUTO, NO_TOOLS, ToolChoice
 from agents.model import ERROR_MARK, ModelRequest, Private, ShownMessage
 from agents.outputs.typed import OutputFormat
 from agents.quirks import Quirks
@@ -36,17 +37,22 @@ def build_body(model: str, request: ModelRequest, quirks: Quirks, source: str) -
         form if one.private is None else _own_form(form, one.private, source, quirks)
         for form, one in zip(forms, shown, strict=True)
     ]
+    choice = request.tool_choice
+    # a server that does not take `none` is shown no tools
+    shows_tools = bool(request.tools) and (choice != NO_TOOLS or quirks.tool_choice)
     if not quirks.native_calls:
         messages = list(_in_text(messages, shown))
-        if request.tools:
+        if request.tools and choice != NO_TOOLS:
             messages[0] = {**messages[0], "content": _with_hint(messages[0], request)}
     if request.output is not None and not quirks.typed_output:
         words = f"{messages[0]['content']}\n\n{request.output.words}"
         messages[0] = {**messages[0], "content": words}
     messages = _in_form(messages, quirks)
     body: dict[str, Any] = {"model": model, "messages": messages}
-    if request.tools and quirks.native_calls:
+    if shows_tools and quirks.native_calls:
         body["tools"] = [tool_form(tool) for tool in request.tools]
+        if choice != AUTO and quirks.tool_choice:
+            body["tool_choice"] = _tool_choice(choice)
     if request.output is not None and quirks.typed_output:
         body["response_format"] = _response_format(request.output)
     if request.temperature is not None and "temperature" not in quirks.leave_out:
@@ -60,6 +66,12 @@ def build_body(model: str, request: ModelRequest, quirks: Quirks, source: str) -
         if quirks.stream_usage:
             body["stream_options"] = {"include_usage": True}
     return body
+
+
+def _tool_choice(choice: ToolChoice) -> Any:
+    if choice.mode == "tool":
+        return {"type": "function", "function": {"name": choice.tool}}
+    return choice.mode
 
 
 def _response_format(output: OutputFormat) -> dict[str, Any]:

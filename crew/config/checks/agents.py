@@ -35,7 +35,22 @@ def check_agents(
             continue
         if known_tools is not None:
             yield from _check_tools(agent, document, known_tools, unlisted)
+            yield from _check_choice(agent, document, unlisted)
         yield from _check_terminal(files, crew, agent)
+
+
+def _check_choice(
+    agent: AgentConfig, document: Document, unlisted: tuple[str, ...]
+) -> Iterator[Problem]:
+    """Yield a tool that must be called, and that the agent does not have."""
+    if isinstance(agent.tool_choice, str):
+        return
+    name = agent.tool_choice.tool
+    if name in agent.tools or name.startswith(unlisted):
+        return
+    path = ("tool_choice", "tool")
+    if agent.tools:
+        yield unknown_name(document, path, "tool", name, agent.tools)
 
 
 def _known_tools(files: CrewFiles, tools: Mapping[str, object]) -> Collection[str] | None:

@@ -38,8 +38,10 @@ def find_no_effect(
             yield from _costs(agent, document)
         yield from _prompts(files, agent, document, crew)
         has_tools = agent.tools or not files.is_whole(document.file, "tools")
-        if agent.tool_call_mode != "auto" and not has_tools:
-            yield _no_effect(document, ("tool_call_mode",), "it has no tools")
+        for key in ("tool_call_mode", "tool_choice"):
+            if getattr(agent, key) != "auto" and not has_tools:
+                yield _no_effect(document, (key,), "it has no tools")
+        yield from _turns(agent, document, crew)
     for name, tool in files.tools.items():
         yield from _tool_keys(tool, files.tool_files[name], ("tools", name))
     if len(listed) == len(crew.agents) and all(
@@ -72,6 +74,15 @@ def _tool_keys(tool: ToolConfig, document: Document, path: YamlPath) -> Iterator
     if limits is not None and limits.rate_per_second is None and "burst" in limits.model_fields_set:
         why = "rate_per_second is not given"
         yield _no_effect(document, (*path, "limits", "burst"), why)
+
+
+def _turns(agent: AgentConfig, document: Document, crew: CrewConfig) -> Iterator[Problem]:
+    if agent.on_limit == "answer" and agent.max_rounds is None:
+        yield _no_effect(document, ("on_limit",), "max_rounds is not given")
+    most = crew.settings.max_rounds
+    if agent.max_rounds is not None and agent.max_rounds > most:
+        why = f"settings.max_rounds = {most} ends a run before it"
+        yield _no_effect(document, ("max_rounds",), why)
 
 
 def _models(agent: AgentConfig, document: Document, crew: CrewConfig) -> Iterator[Problem]:

@@ -122,6 +122,12 @@ class CrewSettings(Shape):
     """A warning is logged when less than this part of the time for tools remains."""
     max_calls_per_answer: Annotated[int, Field(ge=1, le=1000)] = 64
     """Calls that one answer may make; more are the model's mistake."""
+    max_failed_sequences: Annotated[int, Field(ge=1, le=1000)] | None = None
+    """After so many answers of a turn in a row all calls of which have failed, the next one may use
+    no tools."""
+    max_same_calls: Annotated[int, Field(ge=1, le=1000)] | None = None
+    """How often a turn may make the same call, of one tool with the same arguments; a further one
+    is an error that says so."""
     parallel_tool_calls: bool = False
     """Run one answer's calls all at once."""
     tool_search: Literal["auto", "always", "never"] = "auto"

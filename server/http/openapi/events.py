@@ -128,6 +128,8 @@ class ToolResultMetadata(Metadata):
     truncated: NotRequired[bool]
     # by a limit or a breaker, before it was made
     refused: NotRequired[bool]
+    # its turn has made the same call too often
+    repeated: NotRequired[bool]
     # why nothing may be sent there
     denied: NotRequired[str]
     # the names of the tools that tool_search has found

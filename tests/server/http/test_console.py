@@ -333,19 +333,3 @@ def test_a_broken_edit_is_reported(browser: Browser, tmp_path: Path):
         page.evaluate("window.dispatchEvent(new Event('focus'))")
         expect(page.locator("#config")).to_be_hidden()
         page.close()
-
-
-def test_a_typed_answer_is_a_table(page: Page, tmp_path: Path):
-    """With what is wrong with one, what is unknown, and the fields that decided."""
-    with serving(copy_example("intents", tmp_path)) as server:
-        begin(page, server, "Is there any sencha?")
-        table = page.locator("table.output")
-        expect(table.locator("tr")).to_have_text(["intentstock", "cleartrue", "productsgreen tea"])
-        expect(page.locator(".talk")).to_contain_text("Unknown: chocolate")
-        expect(page.locator(".note.way")).to_contain_text("intent stock, products green tea")
-        expect(page.locator(".chip")).to_have_text("completed")
-        begin(page, server, "a riddle")
-        expect(page.locator(".speech.invalid li")).to_have_text(
-            'intent: must be one of stock, talk, not "riddle"'
-        )
-        expect(page.locator("table.output")).to_have_count(1)

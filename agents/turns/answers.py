@@ -1,13 +1,16 @@
-"""Which calls an answer makes: natively, with marks, or in its text."""
+"""What an answer says: calls (made natively, with marks, or in its text), or a typed answer."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from agents.agent import Agent
 from agents.context.loaded import Context
 from agents.context.view import lines_of_others
 from agents.messages import AgentMessage, CompactedMessage, Message
 from agents.model import ModelReply
+from agents.outputs.answers import CheckedAnswer
+from agents.outputs.typed import TypedOutput
 from agents.written.call_names import with_own_name
 from agents.written.find import find_written_calls
 from agents.written.text_calls import bare_lines, find_calls
@@ -15,8 +18,21 @@ from tools.calls import ToolCall
 
 
 @dataclass(frozen=True, slots=True)
-class AnswerCalls:
-    """Finds the calls in one agent's answers."""
+class ReadAnswer:
+    """What an answer says."""
+
+    calls: tuple[ToolCall, ...]
+    # they came through the provider's own mechanism
+    native: bool
+    # a typed answer; None where it is none
+    checked: CheckedAnswer | None
+    # calls were made that may not be
+    is_refused: bool
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerReader:
+    """Reads the answers of one agent."""
 
     agent: Agent
     # what it is shown beside the run's own messages
@@ -24,19 +40,35 @@ class AnswerCalls:
     # gets the code and the text of a warning
     warn: Callable[[str, str], Awaitable[None]]
 
-    async def find(
-        self, reply: ModelReply, round: int, history: Sequence[Message], *, has_object: bool
-    ) -> tuple[tuple[ToolCall, ...], bool]:
-        """Find the calls of an answer; whether they came natively.
+    async def read(
+        self, reply: ModelReply, round: int, history: Sequence[Message], *, may_call: bool
+    ) -> ReadAnswer:
+        """Read an answer: its calls, or what is checked of it.
 
         Args:
             reply: the answer.
             round: the number of the model call.
             history: the conversation before it.
-            has_object: it is a JSON object where one is wanted: its lines call nothing.
+            may_call: it may call tools; else what it calls is not called, with a warning.
         """
-        calls, native = await self._calls(reply, round, history, has_object=has_object)
-        return await self._with_own_ids(calls, round, history), native
+        typed, checked, refused = self.agent.output, None, False
+        if reply.calls and not may_call:
+            reply, refused = replace(reply, calls=()), True
+        if typed is not None and not reply.calls:
+            checked = typed.check(reply.content, is_cut=reply.is_cut)
+        calls: tuple[ToolCall, ...] = ()
+        native = True
+        if checked is None or checked.output is None:
+            # where an object is wanted, the lines of one call nothing
+            has_object = checked is not None and checked.has_object
+            calls, native = await self._calls(reply, round, history, has_object=has_object)
+            if calls and not may_call:
+                calls, native, refused = (), True, True
+            calls = await self._with_own_ids(calls, round, history)
+        if refused:
+            text = f"{reply.model} called tools although it may call none now; they are not called"
+            await self.warn("calls_refused", text)
+        return ReadAnswer(calls, native, None if calls else checked, refused)
 
     async def _calls(
         self, reply: ModelReply, round: int, history: Sequence[Message], *, has_object: bool
@@ -100,3 +132,24 @@ class AnswerCalls:
                 id_, number = f"{call.id}-{number}", number + 1
             own.append(replace(call, id=id_) if id_ != call.id else call)
         return tuple(own)
+
+
+def typed_fields(
+    typed: TypedOutput | None, checked: CheckedAnswer | None, sent_back: int
+) -> dict[str, Any]:
+    """Return what an answer's event has of a typed answer; nothing where it is none.
+
+    Args:
+        typed: of the agent.
+        checked: the answer.
+        sent_back: how often one was sent back before.
+    """
+    if typed is None or checked is None:
+        return {}
+    found: dict[str, Any] = {"sent_back": sent_back, "unknown": checked.unknown}
+    if checked.output is None:
+        again = sent_back < typed.retries
+        return {**found, "invalid": checked.problems, "is_sent_back": again}
+    output = dict(checked.output)
+    words, answer = typed.words_of(output), typed.answer_of(output)
+    return {**found, "output": output, "words": words, "answer": answer}

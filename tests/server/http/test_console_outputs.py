@@ -1,0 +1,27 @@
+"""Typed answers in the console, in a real browser."""
+
+from pathlib import Path
+
+from playwright.sync_api import Browser, expect
+
+from tests.support.browser import NEEDS_CHROMIUM, begin, opened_page
+from tests.support.crews import copy_example
+from tests.support.processes import serving
+
+pytestmark = NEEDS_CHROMIUM
+
+
+def test_a_typed_answer_is_a_table(browser: Browser, tmp_path: Path):
+    """With what is wrong with one, what is unknown, and the fields that decided."""
+    with serving(copy_example("intents", tmp_path)) as server, opened_page(browser) as page:
+        begin(page, server, "Is there any sencha?")
+        table = page.locator("table.output")
+        expect(table.locator("tr")).to_have_text(["intentstock", "cleartrue", "productsgreen tea"])
+        expect(page.locator(".talk")).to_contain_text("Unknown: chocolate")
+        expect(page.locator(".note.way")).to_contain_text("intent stock, products green tea")
+        expect(page.locator(".chip")).to_have_text("completed")
+        begin(page, server, "a riddle")
+        expect(page.locator(".speech.invalid li")).to_have_text(
+            'intent: must be one of stock, talk, not "riddle"'
+        )
+        expect(page.locator("table.output")).to_have_count(1)
