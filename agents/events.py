@@ -82,6 +82,11 @@ class AgentResponded:
     # of it: texts that vocabularies do not have
     unknown: tuple[UnknownValue, ...] = ()
 
+    @property
+    def final_answer(self) -> str | None:
+        """What the run's answer is by it; None where a typed answer is not there, or not right."""
+        return self.content if self.words is None and not self.invalid else self.answer
+
 
 @dataclass(frozen=True, slots=True)
 class AgentFailed:

@@ -102,6 +102,14 @@ Message = (
     | RepairMessage
 )
 
+
+def is_wrong(message: Message) -> bool:
+    """Return whether a message is a wrong typed answer, or what was said of one."""
+    return isinstance(message, RepairMessage) or (
+        isinstance(message, AgentMessage) and message.invalid
+    )
+
+
 KINDS = {kind.__name__: kind for kind in get_args(Message)}
 # made when first used: most processes decode none
 _adapters: dict[str, TypeAdapter[Any]] = {}

@@ -9,7 +9,7 @@ from agents.outputs.answers import texts_of
 from tools.clock import Clock
 
 # a name, or output.<agent>.<field>
-NAME = r"[A-Za-z_]\w*|output\.[^\s{}.]+\.[^\s{}]+"
+NAME = r"[A-Za-z_]\w*|output\.[^{}]*?"
 VARIABLE = re.compile(rf"(?<!\\)\{{\{{\s*({NAME})\s*\}}\}}")
 # stands for the text {{name}} itself
 ESCAPED = re.compile(rf"\\(\{{\{{\s*(?:{NAME})\s*\}}\}})")

@@ -231,6 +231,12 @@ class Crew:
         return self.recipe.provider
 
     @property
+    def silent(self) -> frozenset[str]:
+        """The agents the typed answers of which are for no other agent."""
+        typed = {one.id: one.output for one in self.agents.values() if one.output is not None}
+        return frozenset(name for name, output in typed.items() if output.text_field is None)
+
+    @property
     def graph(self) -> RoutingGraph:
         """The routing graph."""
         return RoutingGraph.of(self.routing, self.entry_point)

@@ -139,8 +139,11 @@ def text_of(messages: Sequence[Message]) -> str:
     lines: list[str] = []
     for message in messages:
         match message:
-            case AgentMessage(name=name, content=content, calls=calls):
-                lines += [f"{name}: {content}"] if content else []
+            case RepairMessage():
+                pass
+            case AgentMessage(name=name, calls=calls):
+                words = words_for_others(message)
+                lines += [f"{name}: {words}"] if words else []
                 lines += [f"{name} calls {call.tool} {call.arguments}" for call in calls]
             case ToolMessage(results=results):
                 lines += [f"{one.tool} ({one.status}): {one.output}" for one in results]

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from math import isfinite
 from typing import Any
 
-from agents.outputs.schema import KINDS, Field
+from agents.outputs.schema import KINDS, Field, number_text
 from agents.outputs.vocabularies import Vocabulary
 from tools.text.folding import fold
 from tools.text.texts import without_surrogates
@@ -43,8 +43,8 @@ class CheckedAnswer:
     output: Mapping[str, Any] | None = None
     problems: tuple[str, ...] = ()
     unknown: tuple[UnknownValue, ...] = ()
-    # it is one JSON object, be it right or wrong
-    has_object: bool = False
+    # it is one JSON object with fields of the schema, be it right or wrong
+    has_fields: bool = False
 
 
 class _Unreadable(Exception):
@@ -69,10 +69,11 @@ def check_answer(
         return CheckedAnswer(problems=(f"{cut if is_cut else ''}{error}",))
     check = _Check(vocabularies)
     output = check.value(found, schema, "")
-    problems = tuple(check.problems[:MAX_PROBLEMS])
-    if problems:
-        return CheckedAnswer(problems=problems, unknown=tuple(check.unknown), has_object=True)
-    return CheckedAnswer(output, unknown=tuple(check.unknown), has_object=True)
+    has_fields = not schema.properties.keys().isdisjoint(found)
+    if found and not has_fields and not check.problems:
+        check.refuse("", f"the object has none of the fields {', '.join(schema.properties)}")
+    problems, unknown = tuple(check.problems[:MAX_PROBLEMS]), tuple(check.unknown)
+    return CheckedAnswer(None if problems else output, problems, unknown, has_fields)
 
 
 def _read_object(text: str) -> dict[str, Any]:
@@ -99,11 +100,12 @@ def _read_object(text: str) -> dict[str, Any]:
 
 
 def _pairs(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise _Unreadable(f"{twice[:MAX_SHOWN]} stands twice in one object")
+    found: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in found:
+            shown = without_surrogates(name[:MAX_SHOWN])
+            raise _Unreadable(f"{shown} stands twice in one object")
+        found[name] = value
     return found
 
 
@@ -183,9 +185,11 @@ class _Check:
         if schema.enum and given not in schema.enum:
             return self.refuse(path, f"must be {_one_of(schema.enum)}, not {_shown(given)}")
         if schema.minimum is not None and given < schema.minimum:
-            self.refuse(path, f"must be at least {schema.minimum:g}, not {_shown(given)}")
+            self.refuse(
+                path, f"must be at least {number_text(schema.minimum)}, not {_shown(given)}"
+            )
         if schema.maximum is not None and given > schema.maximum:
-            self.refuse(path, f"must be at most {schema.maximum:g}, not {_shown(given)}")
+            self.refuse(path, f"must be at most {number_text(schema.maximum)}, not {_shown(given)}")
         return given
 
     def text(self, given: Any, schema: Field, path: str) -> Any:
@@ -208,6 +212,9 @@ class _Check:
 
     def word(self, given: str, vocabulary: Vocabulary, path: str) -> Any:
         """Return the spelling of a text that a vocabulary has; else what is done with others."""
+        if not given.strip():
+            # as if it were absent
+            return NOTHING
         if (spelling := vocabulary.find(given)) is not None:
             return spelling
         self.unknown.append(UnknownValue(vocabulary.name, given[:MAX_UNKNOWN]))
@@ -243,7 +250,7 @@ def _shown(value: Any) -> str:
         case list():
             return "a list"
         case _:
-            text = json.dumps(value, ensure_ascii=False)
+            text = without_surrogates(json.dumps(value, ensure_ascii=False))
             return text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}…"
 
 

@@ -33,6 +33,10 @@ ALL_KEYWORDS = (
     *dict.fromkeys(k for each in KEYWORDS.values() for k in each),
 )
 NUMBERS: tuple[Kind, ...] = ("number", "integer")
+# says more of what an enum says already
+BESIDE_ENUM = ("vocabulary", "pattern", "maxLength", "minimum", "maximum")
+# of items, and of characters
+MAX_COUNT = 1_000_000
 COUNTS = ("minItems", "maxItems", "maxLength")
 # objects and lists within each other
 MAX_LEVELS = 4
@@ -158,8 +162,10 @@ class _Parser:
                 self._check_keyword(name, kind, path)
         enum = self._enum(data, kind, path)
         vocabulary = self._text(data, "vocabulary", path)
-        if enum and vocabulary is not None:
-            self.refuse((*path, "vocabulary"), "enum or vocabulary, not both; remove one")
+        for other in BESIDE_ENUM if enum else ():
+            if data.get(other) is not None:
+                text = f"the enum says all that may stand here; remove {other}, or the enum"
+                self.refuse((*path, other), text, key=True)
         low, high = (self._number(data, name, path) for name in ("minimum", "maximum"))
         fewest, most, longest = (self._count(data, name, path) for name in COUNTS)
         self._check_order(low, high, (*path, "maximum"), "minimum")
@@ -203,7 +209,7 @@ class _Parser:
         for kind in KINDS:
             if given == kind:
                 return kind
-        if isinstance(given, list) and "null" in given:
+        if isinstance(given, list) and ("null" in given or None in given):
             text = "one type; what is not in `required` may be null"
             self.refuse((*path, "type"), text)
             return None
@@ -235,8 +241,9 @@ class _Parser:
         seen: set[Any] = set()
         for place, one in enumerate(given):
             if not _is_of(one, kind):
-                quotes = "; put quotes around it" if kind == "string" and one is not None else ""
-                self.refuse((*where, place), f"expected {KINDS[kind]}{quotes}")
+                hint = "; put quotes around it" if kind == "string" and one is not None else ""
+                hint = "; for true and false write type: boolean" if isinstance(one, bool) else hint
+                self.refuse((*where, place), f"expected {KINDS[kind]}{hint}")
                 continue
             same = fold(one) if isinstance(one, str) else one
             if same in seen:
@@ -266,14 +273,14 @@ class _Parser:
         given = data.get(name)
         if given is None:
             return None
-        if isinstance(given, bool) or not isinstance(given, int) or given < 0:
-            self.refuse((*path, name), "expected a whole number, 0 or more")
-            return None
-        return given
+        if isinstance(given, int) and not isinstance(given, bool) and 0 <= given <= MAX_COUNT:
+            return given
+        self.refuse((*path, name), f"expected a whole number, 0 to {MAX_COUNT:,}")
+        return None
 
     def _check_order(self, low: float | None, high: float | None, path: Path, other: str) -> None:
         if low is not None and high is not None and low > high:
-            self.refuse(path, f"below {other} ({low:g}), so no answer is right")
+            self.refuse(path, f"below {other} ({number_text(low)}), so no answer is right")
 
     def _pattern(self, data: Mapping[str, Any], path: Path) -> re.Pattern[str] | None:
         text = self._text(data, "pattern", path)
@@ -314,11 +321,16 @@ class _Parser:
         known = data.get("properties")
         names: Collection[str] = known if isinstance(known, dict) else ()
         for place, name in enumerate(given):
-            if isinstance(name, str) and name in names:
+            if str(name) in names:
                 yield str(name)
             else:
                 near = nearest(str(name), names)
                 self.refuse((*where, place), f"there is no property {name!r}", near)
+
+
+def number_text(value: float) -> str:
+    """Return a number as it is written in YAML: a whole one without a point."""
+    return str(int(value)) if value == int(value) else str(value)
 
 
 def _kind_of_enum(values: Sequence[Any]) -> Kind:

@@ -58,10 +58,9 @@ class AnswerReader:
             checked = typed.check(reply.content, is_cut=reply.is_cut)
         calls: tuple[ToolCall, ...] = ()
         native = True
-        if checked is None or checked.output is None:
-            # where an object is wanted, the lines of one call nothing
-            has_object = checked is not None and checked.has_object
-            calls, native = await self._calls(reply, round, history, has_object=has_object)
+        # an object with the fields that are wanted calls nothing, whatever stands in its texts
+        if checked is None or not (checked.has_fields and begins_with_object(reply.content)):
+            calls, native = await self._calls(reply, round, history)
             if calls and not may_call:
                 calls, native, refused = (), True, True
             calls = await self._with_own_ids(calls, round, history)
@@ -71,16 +70,16 @@ class AnswerReader:
         return ReadAnswer(calls, native, None if calls else checked, refused)
 
     async def _calls(
-        self, reply: ModelReply, round: int, history: Sequence[Message], *, has_object: bool
+        self, reply: ModelReply, round: int, history: Sequence[Message]
     ) -> tuple[tuple[ToolCall, ...], bool]:
+        """Find the calls of an answer; whether they came natively."""
         mode = self.agent.tool_call_mode
         if reply.calls or mode == "native":
             return tuple(with_own_name(call, self.agent.tools) for call in reply.calls), True
         tools = self.agent.tools.values()
         properties = {tool.name: tool.parameters.get("properties", {}) for tool in tools}
         marked = find_written_calls(reply.content, properties) if reply.has_written_calls else []
-        lines_may_call = not marked and not has_object
-        found = find_calls(reply.content, properties) if lines_may_call else marked
+        found = marked or find_calls(reply.content, properties)
         if found and not marked and mode == "auto" and reply.has_native_calls:
             tool = found[0].call.tool
             text = f"{reply.model} has native calls, so {tool}(…) in its text is none"
@@ -134,6 +133,14 @@ class AnswerReader:
         return tuple(own)
 
 
+def begins_with_object(text: str) -> bool:
+    """Return whether an answer is a JSON object from its beginning, maybe in a fence."""
+    start = text.lstrip()
+    if start.startswith("```"):
+        start = start.partition("\n")[2].lstrip()
+    return start.startswith("{")
+
+
 def typed_fields(
     typed: TypedOutput | None, checked: CheckedAnswer | None, sent_back: int
 ) -> dict[str, Any]:
@@ -144,8 +151,11 @@ def typed_fields(
         checked: the answer.
         sent_back: how often one was sent back before.
     """
-    if typed is None or checked is None:
+    if typed is None:
         return {}
+    if checked is None:
+        # what stands beside calls is not checked, and for none but the agent
+        return {"words": ""}
     found: dict[str, Any] = {"sent_back": sent_back, "unknown": checked.unknown}
     if checked.output is None:
         again = sent_back < typed.retries

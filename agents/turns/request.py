@@ -20,7 +20,7 @@ LAST_CALL = "You can call no more tools now. Answer with what you have."
 
 
 @dataclass(frozen=True, slots=True)
-class RequestPlan:
+class Wanted:
     """What one call of an agent's model is to be, beside the conversation."""
 
     # the text is wanted as it is written
@@ -72,7 +72,7 @@ def prepare_request(
     context: Context,
     loaded: Loaded,
     window: int,
-    plan: RequestPlan,
+    wanted: Wanted,
 ) -> Prepared:
     """Prepare a request.
 
@@ -82,13 +82,13 @@ def prepare_request(
         context: of the agent, in this segment.
         loaded: what else it is shown.
         window: how much fits, in tokens as we count them.
-        plan: what else is wanted.
+        wanted: what else it is to be.
     """
     # a tool that must be called is shown, found or not
-    choice, found = plan.choice, plan.found
+    choice, found = wanted.choice, wanted.found
     named = found if not choice.tool or choice.tool in found else (*found, choice.tool)
     shown, counted_by = agent.shown_tools(named), agent.context.tokenizer
-    system = ShownMessage("system", agent.prompt.text(plan.outputs), tokenizer=counted_by)
+    system = ShownMessage("system", agent.prompt.text(wanted.outputs), tokenizer=counted_by)
     before = _context(agent, loaded.before)
     beside = _context(agent, loaded.beside)
     past = [(one.position, show_messages(agent, one.messages, context)) for one in loaded.past]
@@ -108,7 +108,7 @@ def prepare_request(
             fitted.messages, show_messages(agent, _newest_query(history), context)
         )
         fitted.messages[place:place] = beside
-    if plan.is_last:
+    if wanted.is_last:
         fitted.messages.append(ShownMessage("user", LAST_CALL, tokenizer=counted_by))
     request = ModelRequest(
         agent.id,
@@ -117,7 +117,7 @@ def prepare_request(
         agent.temperature,
         agent.top_p,
         agent.max_tokens,
-        plan.stream,
+        wanted.stream,
         text_call_hint=agent.text_call_hint,
         output=agent.output.format if agent.output is not None else None,
         tool_choice=choice,

@@ -37,7 +37,7 @@ from agents.stages import Stages
 from agents.turns.answers import AnswerReader, typed_fields
 from agents.turns.request import (
     Prepared,
-    RequestPlan,
+    Wanted,
     count_blocks,
     messages_through,
     prepare_request,
@@ -116,11 +116,11 @@ class Turn:
         # what is not checked yet is not published
         streams = stream and agent.output is None
         is_last = limit == "max_rounds"
-        plan = RequestPlan(streams, standing.found, self.outputs, choice, is_last)
+        wanted = Wanted(streams, standing.found, self.outputs, choice, is_last)
         started = agent.clock.monotonic()
         requests: list[RequestEnded] = []
         try:
-            reply, prepared = await self._reply(history, plan, requests)
+            reply, prepared = await self._reply(history, wanted, requests)
         except ModelError as error:
             await self.emit(AgentFailed(agent.id, agent.name, error.code))
             raise
@@ -170,7 +170,7 @@ class Turn:
     async def _reply(
         self,
         history: Sequence[Message],
-        plan: RequestPlan,
+        wanted: Wanted,
         requests: list[RequestEnded],
     ) -> tuple[ModelReply, Prepared]:
         """Return the model's answer, and to what; `requests` gets those that were made.
@@ -186,7 +186,7 @@ class Turn:
                 await self._emit_model_event(event)
 
         agent, window = self.agent, window_of(self.agent)
-        prepared = await self._prepare(history, plan, window)
+        prepared = await self._prepare(history, wanted, window)
         for tries_left in reversed(range(OVERFLOW_TRIES + 1)):
             try:
                 with self.stages.during("models"):
@@ -198,7 +198,7 @@ class Turn:
             size = prepared.tokens
             window = int(min(window, size) * OVERFLOW_PART)
             loaded = prepared.loaded
-            prepared = prepare_request(agent, history, self.context, loaded, window, plan)
+            prepared = prepare_request(agent, history, self.context, loaded, window, wanted)
             if prepared.tokens >= size:
                 # what is left must stay
                 raise overflow
@@ -206,18 +206,16 @@ class Turn:
             await self._tell_context(prepared)
         raise AssertionError("the last try returns or raises")
 
-    async def _prepare(
-        self, history: Sequence[Message], plan: RequestPlan, window: int
-    ) -> Prepared:
+    async def _prepare(self, history: Sequence[Message], wanted: Wanted, window: int) -> Prepared:
         """Return the request, after what was loaded for it."""
         agent, clock = self.agent, self.agent.clock
         with self.stages.during("context"):
             started = clock.monotonic()
             loaded = await self.context.get()
             seconds = clock.monotonic() - started
-            prepared = prepare_request(agent, history, self.context, loaded, window, plan)
+            prepared = prepare_request(agent, history, self.context, loaded, window, wanted)
             if prepared.fitted.own and await self._compact(history, prepared):
-                prepared = prepare_request(agent, history, self.context, loaded, window, plan)
+                prepared = prepare_request(agent, history, self.context, loaded, window, wanted)
         await self._tell_context(prepared, seconds)
         return prepared
 

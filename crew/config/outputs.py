@@ -26,6 +26,8 @@ ROUTES: YamlPath = ("routing", "outputs")
 MAX_NEAR = 2000
 # values that a message lists
 MAX_LISTED = 20
+# of conditions, in words
+CONDITIONS = "{not, min, max, min_items, max_items, has, lacks, absent}"
 # keys of conditions, and for which kinds of fields they are
 FOR_LISTS = ("min_items", "max_items", "has", "lacks")
 FOR_NUMBERS = ("min", "max")
@@ -179,13 +181,16 @@ def problems_of_condition(
     if not isinstance(given, OutputConditionConfig):
         yield from _of_values(given, field, words, ())
         return
+    if not given.model_fields_set:
+        yield "output-value", (), f"it says nothing: write a value, or {CONDITIONS}", None
     keys = {"not_": "not"}
-    for name in given.model_fields_set:
-        key = keys.get(name, name)
-        value = getattr(given, name)
-        if name == "absent":
+    for name in sorted(given.model_fields_set):
+        key, value = keys.get(name, name), getattr(given, name)
+        if value is None or value == []:
+            yield "output-value", (key,), f"{key} says nothing: write a value, or remove it", None
+        elif name == "absent":
             continue
-        if name in FOR_LISTS and field.kind != "array":
+        elif name in FOR_LISTS and field.kind != "array":
             yield "output-value", (key,), f"{key} is for lists; this field has {_kind(field)}", None
         elif name in FOR_NUMBERS and field.kind not in NUMBERS:
             yield (
@@ -212,6 +217,10 @@ def _of_values(
         text = f"{text}; give the field an enum or a vocabulary"
         yield "when-text", path, text, None
         return
+    if given is None or given == []:
+        text = "no answer fits this: write a value, or {absent: true} for a field that is not there"
+        yield "output-value", path, text, None
+        return
     for value in given if isinstance(given, list) else [given]:
         known: list[str] = []
         if field.kind == "boolean":
@@ -231,6 +240,8 @@ def _of_values(
         near = nearest(str(value), known) if len(known) <= MAX_NEAR else None
         wanted = f"one of {', '.join(known)}" if 0 < len(known) <= MAX_LISTED else _kind(field)
         text = f"no answer has {value_text(value)!r} here; expected {wanted}"
+        if field.kind == "string" and not isinstance(value, str):
+            text, near = f"{value_text(value)} is no text here; put quotes around it", None
         yield "output-value", path, text, near
 
 

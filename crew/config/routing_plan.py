@@ -1,11 +1,13 @@
 """From the configuration to the routing by which runs decide."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from crew.config.files.document import Document, YamlPath
 from crew.config.keys.crew_file import CrewConfig
 from crew.config.loader import CrewFiles
 from crew.config.outputs import make_routes
+from crew.routing.coverage import cover
+from crew.routing.outputs import OutputRoute
 from crew.routing.rules import Route, Routing, SourceKey
 from crew.routing.signals import Signal
 from crew.routing.steps import Group
@@ -52,6 +54,13 @@ def routing_of(files: CrewFiles, tools: Mapping[str, object]) -> Routing:
     behaviors, listed = crew.routing.agent_behaviors, frozenset(crew.agents)
     agents = [agent for agent in files.agents.values() if agent.id in listed]
     asks = [agent.id for agent in agents if has_approvals(files, agent.id, tools)]
+    outputs = {
+        agent: make_routes(
+            agent, given, files.outputs[agent], files.vocabularies, files.crew_document
+        )
+        for agent, given in crew.routing.outputs.items()
+        if agent in files.outputs
+    }
     wait_seconds = {name: one.wait_timeout_seconds for name, one in behaviors.items()}
     return Routing(
         agents=tuple(crew.agents),
@@ -69,15 +78,16 @@ def routing_of(files: CrewFiles, tools: Mapping[str, object]) -> Routing:
         asks=frozenset(asks),
         groups=_groups(crew),
         sources=_sources(files, crew),
-        outputs={
-            agent: make_routes(
-                agent, given, files.outputs[agent], files.vocabularies, files.crew_document
-            )
-            for agent, given in crew.routing.outputs.items()
-            if agent in files.outputs
-        },
+        outputs=outputs,
+        complete=frozenset(agent for agent in outputs if _takes_all(files, agent, outputs[agent])),
         on_invalid={agent.id: agent.on_invalid for agent in agents if agent.on_invalid},
     )
+
+
+def _takes_all(files: CrewFiles, agent: str, routes: Sequence[OutputRoute]) -> bool:
+    """Return whether some route takes every answer of an agent."""
+    found = cover(files.outputs[agent], routes, files.vocabularies)
+    return bool(routes) and found is not None and not found.gaps
 
 
 def has_approvals(files: CrewFiles, agent_id: str, tools: Mapping[str, object]) -> bool:

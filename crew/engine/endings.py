@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from agents.context.plan import SummaryBlock
 from agents.events import ToolReturned
-from agents.messages import AgentMessage, Message, encode_messages
+from agents.messages import AgentMessage, Message, encode_messages, is_wrong
 from crew.crew import Crew
 from crew.journal.branches import Branch
 from crew.journal.questions import question_text
@@ -140,7 +140,7 @@ def chore_rules(crew: Crew) -> ChoreRules:
 
 def _said(history: Sequence[Message]) -> list[Message]:
     """Return what was said in a run after its query, without calls that have no results."""
-    said = list(history[1:])
+    said = [one for one in history[1:] if not is_wrong(one)]
     if said and isinstance(said[-1], AgentMessage) and said[-1].calls:
         said[-1] = replace(said[-1], calls=())
     return said

@@ -78,7 +78,7 @@ class CrewExecutor:
         self.crew, self.state, self.journal, self.row = crew, state, journal, row
         self.stream, self.claims = stream, claims
         self._stages = Stages(crew.clock, state.stages)
-        self._contexts = Contexts(state, journal.outlets.store, crew.clock)
+        self._contexts = Contexts(crew, state, journal.outlets.store)
         self._record = Recorder(journal, state)
         self._questions = Questions(crew, state, journal.outlets.store, row.owner, self._record)
         emit = Emitter(self._record, self._questions, stream=stream)

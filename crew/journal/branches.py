@@ -12,6 +12,7 @@ from agents.messages import (
     RepairMessage,
     ToolMessage,
     ToolOutput,
+    is_wrong,
 )
 from agents.outputs.typed import repair_text
 from crew.journal.call_text import call_key
@@ -50,6 +51,8 @@ class Branch:
     # agent's typed one, if it has that
     answer: str | None = None
     output: dict[str, Any] | None = None
+    # what a typed one says to others
+    words: str | None = None
     # of the agent's turn: model calls; the last answers in a row all calls of which have failed;
     # how often each call was made
     turn_rounds: int = 0
@@ -118,7 +121,7 @@ class Branch:
         elif event.invalid:
             self.invalid = event.invalid
         elif not event.calls and not is_nothing:
-            self.answer = event.content if event.answer is None else event.answer
+            self.answer, self.words = event.final_answer, event.words
 
     def begin_turn(self) -> None:
         """Begin a turn of the agent: what bounds one counts anew."""
@@ -133,7 +136,7 @@ class Branch:
     def drop_wrong(self) -> None:
         """Forget the wrong typed answers, and what was said of them."""
         if self.sent_back or self.invalid:
-            self.history[:] = [one for one in self.history if not _is_wrong(one)]
+            self.history[:] = [one for one in self.history if not is_wrong(one)]
         self.sent_back, self.invalid = 0, ()
 
     def begin_call(self, event: ToolStarted) -> None:
@@ -199,12 +202,6 @@ class Branch:
         self.calls, self.results = (), {}
 
 
-def _is_wrong(message: Message) -> bool:
-    return isinstance(message, RepairMessage) or (
-        isinstance(message, AgentMessage) and message.invalid
-    )
-
-
 @dataclass(slots=True)
 class GroupState:
     """A group that was entered."""
@@ -218,6 +215,13 @@ class GroupState:
         """The members' answers, without those that failed or have not ended."""
         members = self.members.items()
         return {agent_id: one.answer for agent_id, one in members if one.answer is not None}
+
+    @property
+    def words(self) -> dict[str, str]:
+        """What the members' answers say to others; without those that say nothing to them."""
+        said = {agent_id: self.members[agent_id].words for agent_id in self.answers}
+        whole = {a: self.answers[a] if words is None else words for a, words in said.items()}
+        return {a: words for a, words in whole.items() if words or said[a] is None}
 
     @property
     def has_failed(self) -> bool:

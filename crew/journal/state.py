@@ -182,8 +182,7 @@ class RunState:
                 self.visited.add(event.agent_id)
                 if event.output is not None:
                     self.outputs[event.agent_id] = event.output
-                if not event.invalid:
-                    answer = event.content if event.answer is None else event.answer
+                if (answer := event.final_answer) is not None:
                     self.last_answer, self.last_agent = answer, event.agent_id
             case ToolStarted(once=once):
                 branch.begin_call(event)

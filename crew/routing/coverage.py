@@ -10,7 +10,8 @@ from itertools import chain, combinations, product
 from math import prod
 from typing import Any
 
-from agents.outputs.schema import NUMBERS, Field
+from agents.outputs.schema import NUMBERS, Field, number_text
+from agents.outputs.vocabularies import Vocabulary
 from crew.routing.outputs import OutputCondition, OutputRoute, value_text
 
 # more are not played through
@@ -19,6 +20,9 @@ MAX_CASES = 20_000
 MAX_LABELS = 6
 # values of one list that conditions mention: each subset is a part
 MAX_MENTIONED = 8
+# of a vocabulary that is played through word by word
+MAX_WORDS = 50
+NO_WORDS: Mapping[str, Vocabulary] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +65,17 @@ class Coverage:
     gaps: tuple[Gap, ...]
 
 
-def cover(schema: Field, routes: Sequence[OutputRoute]) -> Coverage | None:
+def cover(
+    schema: Field,
+    routes: Sequence[OutputRoute],
+    vocabularies: Mapping[str, Vocabulary] = NO_WORDS,
+) -> Coverage | None:
     """Play through all answers; None where they are too many.
 
     Args:
         schema: of the answers.
         routes: in their order; their fields are in the schema.
+        vocabularies: by name; of one that is not there any text is known.
     """
     conditions: dict[str, list[OutputCondition]] = {}
     for route in routes:
@@ -74,7 +83,7 @@ def cover(schema: Field, routes: Sequence[OutputRoute]) -> Coverage | None:
             conditions.setdefault(name, []).append(condition)
     domains: dict[str, list[DomainPart]] = {}
     for name, given in conditions.items():
-        parts = _parts(schema.properties[name], given)
+        parts = _parts(schema.properties[name], given, vocabularies)
         if parts is None:
             return None
         is_required = name in schema.required
@@ -109,23 +118,37 @@ def cover(schema: Field, routes: Sequence[OutputRoute]) -> Coverage | None:
     return Coverage(covered, tuple(_gaps(open_cases, domains)))
 
 
-def _parts(field: Field, conditions: Sequence[OutputCondition]) -> list[DomainPart] | None:
+def _parts(
+    field: Field, conditions: Sequence[OutputCondition], vocabularies: Mapping[str, Vocabulary]
+) -> list[DomainPart] | None:
     """Return the parts of a field's domain; None where they are too many."""
-    if field.kind == "boolean":
-        return [DomainPart(True, "true"), DomainPart(False, "false")]
-    if field.kind in NUMBERS and not field.enum:
-        return _numbers(field, conditions)
     if field.kind == "array":
-        return _lists(field, conditions)
-    if field.enum:
-        return [DomainPart(one, value_text(one)) for one in field.enum]
+        return _lists(field, conditions, vocabularies)
     if field.kind == "object":
         return [DomainPart({}, "there")]
+    if (values := _values(field, vocabularies)) is not None:
+        return [DomainPart(one, value_text(one)) for one in values]
+    if field.kind in NUMBERS:
+        return _numbers(field, conditions)
     mentioned = _mentioned(conditions)
     others = DomainPart(_other(mentioned), "another text" if mentioned else "there")
     # an empty text is one that is absent
-    empty = [] if field.vocabulary is not None else [DomainPart("", "empty")]
+    may_be_empty = field.vocabulary is None and (field.pattern is None or field.pattern.search(""))
+    empty = [DomainPart("", "empty")] if may_be_empty else []
     return [*(DomainPart(one, value_text(one)) for one in mentioned), others, *empty]
+
+
+def _values(field: Field, vocabularies: Mapping[str, Vocabulary]) -> Sequence[Any] | None:
+    """Return all values that a field can have, where they are few."""
+    if field.kind == "boolean":
+        return (True, False)
+    if field.enum:
+        return field.enum
+    words = vocabularies.get(field.vocabulary or "")
+    if words is None or words.on_unknown == "keep":
+        return None
+    known = list(dict.fromkeys(words.spellings.values()))
+    return known if len(known) <= MAX_WORDS else None
 
 
 def _mentioned(conditions: Sequence[OutputCondition]) -> list[Any]:
@@ -150,15 +173,17 @@ def _numbers(field: Field, conditions: Sequence[OutputCondition]) -> list[Domain
     points = sorted(set(given))
     if not points:
         return [DomainPart(0, "any number")]
-    parts = [DomainPart(_whole(points[0], step, -1), f"below {points[0]:g}")]
+    parts = [DomainPart(_whole(points[0], step, -1), f"below {number_text(points[0])}")]
     for here, after in zip(points, [*points[1:], None], strict=True):
-        parts.append(DomainPart(here, f"{here:g}"))
+        parts.append(DomainPart(here, f"{number_text(here)}"))
         if after is None:
-            parts.append(DomainPart(_whole(here, step, 1), f"above {here:g}"))
+            parts.append(DomainPart(_whole(here, step, 1), f"above {number_text(here)}"))
             continue
         between = _whole(here, 1, 1) if step else (here + after) / 2
         if here < between < after:
-            parts.append(DomainPart(between, f"between {here:g} and {after:g}"))
+            parts.append(
+                DomainPart(between, f"between {number_text(here)} and {number_text(after)}")
+            )
     low = field.minimum if field.minimum is not None else parts[0].value
     high = field.maximum if field.maximum is not None else parts[-1].value
     kept = [one for one in parts if low <= one.value <= high]
@@ -172,7 +197,23 @@ def _whole(number: float, step: int, way: int) -> float:
     return -(-number // 1) - 1 if way < 0 else number // 1 + 1
 
 
-def _lists(field: Field, conditions: Sequence[OutputCondition]) -> list[DomainPart] | None:
+@dataclass(frozen=True, slots=True)
+class _Items:
+    """Stands for all lists of one length that have the same of what is mentioned."""
+
+    count: int
+    inside: Sequence[Any]
+
+    def __len__(self) -> int:
+        return self.count
+
+    def __contains__(self, value: object) -> bool:
+        return value in self.inside
+
+
+def _lists(
+    field: Field, conditions: Sequence[OutputCondition], vocabularies: Mapping[str, Vocabulary]
+) -> list[DomainPart] | None:
     """Return lists by what they have of what is mentioned, and by their length."""
     assert field.items is not None, "a list has items"
     mentioned = _mentioned(conditions)
@@ -184,18 +225,19 @@ def _lists(field: Field, conditions: Sequence[OutputCondition]) -> list[DomainPa
     lengths |= {one + 1 for one in lengths} | {one - 1 for one in lengths}
     longest = field.max_items if field.max_items is not None else max(lengths) + len(mentioned) + 1
     lengths |= {longest, *range(len(mentioned) + 1)}
-    has_others = not field.items.enum or set(field.items.enum) - set(mentioned)
-    other = object()
+    values = _values(field.items, vocabularies)
+    has_others = values is None or bool(set(values) - set(mentioned))
+    # two texts of a vocabulary are one value, so that each is there once
+    is_set = field.items.vocabulary is not None and values is not None
     parts = []
     for count in sorted(one for one in lengths if least <= one <= longest):
         for size in range(min(count, len(mentioned)) + 1):
-            if size < count and not has_others and not size:
+            if size < count and not has_others and (is_set or not size):
                 # what is left would have to be one of those
                 continue
             for inside in combinations(mentioned, size):
-                rest = [other] if has_others else list(inside)
-                filling = (rest * count)[: count - size]
-                parts.append(DomainPart([*inside, *filling], _list_label(count, inside, mentioned)))
+                label = _list_label(count, inside, mentioned)
+                parts.append(DomainPart(_Items(count, inside), label))
     return parts
 
 

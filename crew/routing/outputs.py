@@ -4,6 +4,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from agents.outputs.schema import number_text
+
 
 @dataclass(frozen=True, slots=True)
 class OutputCondition:
@@ -53,8 +55,8 @@ class OutputCondition:
         """Says it, behind the field's name."""
         parts = [f"is {_texts(self.values)}"] if self.values is not None else []
         parts += [f"is not {_texts(self.other_than)}"] if self.other_than else []
-        parts += [f"≥ {self.low:g}"] if self.low is not None else []
-        parts += [f"≤ {self.high:g}"] if self.high is not None else []
+        parts += [f"≥ {number_text(self.low)}"] if self.low is not None else []
+        parts += [f"≤ {number_text(self.high)}"] if self.high is not None else []
         parts += [f"has ≥ {self.fewest}"] if self.fewest is not None else []
         parts += [f"has ≤ {self.most}"] if self.most is not None else []
         parts += [f"has {_texts(self.has)}"] if self.has else []
@@ -104,4 +106,6 @@ def _texts(values: tuple[Any, ...]) -> str:
 
 def value_text(value: Any) -> str:
     """Return a value as it is written in YAML."""
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    if isinstance(value, bool):
+        return str(value).lower()
+    return number_text(value) if isinstance(value, float) else str(value)

@@ -89,13 +89,10 @@ class OutputRule:
     """The agent's typed answer fits one of its routes; the first in the order of crew.yaml wins."""
 
     routes: tuple[OutputRoute, ...]
+    # whether an answer may fit none
+    conditional: bool
     key: ClassVar[RuleKey] = "outputs"
     after_group: ClassVar[bool] = False
-
-    @property
-    def conditional(self) -> bool:
-        """See Rule."""
-        return all(route.when for route in self.routes)
 
     def apply(self, answer: AgentAnswer, visited: Container[str]) -> Transition | None:
         """See Rule."""
@@ -215,6 +212,8 @@ class Routing:
     sources: Mapping[tuple[SourceKey, str], str] = field(default_factory=dict)
     # of agents with typed answers
     outputs: Mapping[str, tuple[OutputRoute, ...]] = field(default_factory=dict)
+    # agents the routes of which take every typed answer
+    complete: frozenset[str] = frozenset()
     # where to go when an agent has no right answer; where it has no entry, the run fails
     on_invalid: Mapping[str, str] = field(default_factory=dict)
     # agents that may wait for a person's words
@@ -249,7 +248,8 @@ def _rules(routing: Routing, agent: str, place: int) -> Iterator[Rule]:
     """Yield the rules of an agent, in their order (spec, 3.4)."""
     routes, targets = routing.routes.get(agent), routing.handoff_targets.get(agent)
     if outputs := routing.outputs.get(agent):
-        yield OutputRule(outputs)
+        is_complete = agent in routing.complete or not all(route.when for route in outputs)
+        yield OutputRule(outputs, not is_complete)
     if routes:
         yield SignalRule(routes)
     if agent in routing.waits:

@@ -160,14 +160,8 @@ class Metrics(Series):
                 self.request_seconds.observe(request.duration_seconds)
                 self.tokens.labels(model, "prompt").inc(usage.prompt_tokens)
                 self.tokens.labels(model, "completion").inc(usage.completion_tokens)
-            case ToolReturned(result=result):
-                tool = self._tool(result.tool)
-                self.tool_calls.labels(tool, _outcome(result)).inc()
-                if "repeated" in result.facts:
-                    self.turn_limits.labels(event.agent_id, "same_calls").inc()
-                if (why := result.facts.get("denied")) is not None:
-                    self.tool_denied.labels(tool, str(why)).inc()
-                self.tool_seconds.labels(tool).observe(result.duration_seconds)
+            case ToolReturned():
+                self._count_result(event)
             case Answered(decided=decided):
                 for tool, decision in decided:
                     self.approvals.labels(self._tool(tool), decision).inc()
@@ -264,6 +258,15 @@ class Metrics(Series):
             self.outputs.labels(event.agent_id, outcome).inc()
         elif event.invalid and not event.is_sent_back:
             self.outputs.labels(event.agent_id, "invalid").inc()
+
+    def _count_result(self, event: ToolReturned) -> None:
+        result, tool = event.result, self._tool(event.result.tool)
+        self.tool_calls.labels(tool, _outcome(result)).inc()
+        if "repeated" in result.facts:
+            self.turn_limits.labels(event.agent_id, "same_calls").inc()
+        if (why := result.facts.get("denied")) is not None:
+            self.tool_denied.labels(tool, str(why)).inc()
+        self.tool_seconds.labels(tool).observe(result.duration_seconds)
 
     def _tool(self, name: str) -> str:
         return name if name in self.tools else OTHER

@@ -16,7 +16,7 @@ from agents import AgentMessage, Message, UserMessage
 from agents.context.loaded import NOTHING, Context
 from agents.events import AgentDelta, AgentStarted
 from agents.tokenizing.tokens import count_tokens
-from agents.turns.request import RequestPlan, prepare_request, window_of
+from agents.turns.request import Wanted, prepare_request, window_of
 from agents.written.text_calls import find_calls
 from crew import Crew, MemoryStore, SqliteStore, load_crew
 from crew.journal.events import RunStarted
@@ -80,7 +80,7 @@ def test_a_request_of_a_history(benchmark: Benchmark, tmp_path: Path, messages: 
     history: list[Message] = [UserMessage("hi")]
     history += [AgentMessage("b", "Bob", f"{n}: is it up?") for n in range(messages)]
     context, window = Context(), window_of(agent)
-    benchmark(prepare_request, agent, history, context, NOTHING, window, RequestPlan())
+    benchmark(prepare_request, agent, history, context, NOTHING, window, Wanted())
 
 
 @pytest.mark.parametrize("kind", ["memory", "sqlite"])

@@ -6,6 +6,7 @@ from crew.config.files.document import YamlPath
 from crew.config.files.sources import CREW_FILE, TOOLS_FILE
 from crew.config.keys.crew_file import CrewConfig
 from crew.config.loader import CrewFiles
+from crew.config.outputs import ROUTES
 from crew.config.problems import Problem, ProblemCode
 from crew.routing.graph import RoutingGraph
 from crew.routing.members import member_transitions
@@ -233,7 +234,18 @@ class _Routes:
     def _signals_of_member(self, agent_id: str) -> Iterator[Problem]:
         groups = self.groups_of[agent_id]
         decided = all(self.routing.groups[name].next_agent is not None for name in groups)
-        why = f"{agent_id} speaks only in {', '.join(groups)}, and next_agent decides there"
+        document, agent = self.files.agent_files[agent_id], self.files.agents[agent_id]
+        member = f"{agent_id} speaks only in {', '.join(groups)}"
+        if agent.on_invalid:
+            text = (
+                f"on_invalid has no effect: {member}, where a member without an answer has failed"
+            )
+            yield document.problem(("on_invalid",), "ignored-key", text, key=True)
+        for place, route in enumerate(self.routing.outputs.get(agent_id, ())):
+            if route.pauses:
+                path = (*ROUTES, agent_id, place, "pause")
+                yield no_effect(self.files, path, f"{member}, where no member pauses")
+        why = f"{member}, and next_agent decides there"
         for key, routes in (("signals", self.routing.routes), ("outputs", self.routing.outputs)):
             if decided and routes.get(agent_id):
                 # its prompt mentions signals all the same

@@ -8,7 +8,7 @@ from agents.outputs.vocabularies import OnUnknown
 from tools.schemas.yaml_shape import Shape, between_keys, form_of, resolve
 
 Value = Annotated[Any, BeforeValidator(resolve)]
-Scalar = Annotated[str | float | bool | None, BeforeValidator(resolve)]
+Scalar = Annotated[str | bool | int | float | None, BeforeValidator(resolve)]
 Count = Annotated[int, Field(ge=0, le=1_000_000)]
 
 
@@ -17,9 +17,9 @@ class OutputConditionConfig(Shape):
 
     not_: Annotated[Value, Field(alias="not")] = None
     """Anything but this value, or any of this list; a field that is absent, too."""
-    min: float | None = None
+    min: int | float | None = None
     """A number of at least this."""
-    max: float | None = None
+    max: int | float | None = None
     """A number of at most this."""
     min_items: Count | None = None
     """A list of at least so many."""

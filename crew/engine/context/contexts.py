@@ -5,12 +5,12 @@ from functools import partial
 
 from agents.agent import Agent
 from agents.context.loaded import NOTHING, Context, Loaded
+from crew.crew import Crew
 from crew.engine.context.conversation import ConversationSource
 from crew.engine.context.outputs import OutputsSource
 from crew.engine.context.sources import ContextSource, Look
 from crew.journal.state import RunState
 from crew.journal.store import RunStore
-from tools.clock import Clock
 
 # their blocks stand in this order
 SOURCES: tuple[ContextSource, ...] = (ConversationSource(), OutputsSource())
@@ -19,8 +19,8 @@ SOURCES: tuple[ContextSource, ...] = (ConversationSource(), OutputsSource())
 class Contexts:
     """Of one run: a Context for each segment of an agent's turns."""
 
-    def __init__(self, state: RunState, store: RunStore, clock: Clock) -> None:
-        self.state, self.store, self.clock = state, store, clock
+    def __init__(self, crew: Crew, state: RunState, store: RunStore) -> None:
+        self.crew, self.state, self.store = crew, state, store
         # by agent and group, with the handoffs before it
         self._known: dict[tuple[str, str | None], tuple[int, Context]] = {}
 
@@ -29,17 +29,17 @@ class Contexts:
         handoffs, known = self._known.get((agent.id, group), (-1, None))
         if known is None or handoffs != self.state.handoffs:
             # of the parts: with this object in it, neither would be freed before a full collection
-            known = Context(partial(_load, self.state, self.store, self.clock, agent))
+            known = Context(partial(_load, self.crew, self.state, self.store, agent))
             self._known[agent.id, group] = self.state.handoffs, known
         return known
 
 
-async def _load(state: RunState, store: RunStore, clock: Clock, agent: Agent) -> Loaded:
+async def _load(crew: Crew, state: RunState, store: RunStore, agent: Agent) -> Loaded:
     plan = agent.context
     wanted = [source for source in SOURCES if source.has_any(state.query, plan)]
     if not wanted:
         return NOTHING
-    look = Look(agent.id, state.query, state.outputs, store, plan, clock)
+    look = Look(agent.id, state.query, state.outputs, store, plan, crew.clock, crew.silent)
     loaded = await asyncio.gather(*(source.load(look) for source in wanted))
     return Loaded(
         tuple(block for one in loaded for block in one.before),

@@ -1,6 +1,7 @@
 """What an agent is shown of the run's conversation: earlier exchanges and their summary."""
 
 import asyncio
+from collections.abc import Container
 
 from agents.context.blocks import cut_to
 from agents.context.loaded import Loaded, LoadedBlock, PastExchange
@@ -66,11 +67,17 @@ async def _past(
     found = await look.in_time(loading)
     if found is None:
         return None
-    return [PastExchange(one.number, one.position or 0, messages_of(one)) for one in found]
+    silent = look.silent
+    return [PastExchange(one.number, one.position or 0, messages_of(one, silent)) for one in found]
 
 
-def messages_of(exchange: Exchange) -> list[Message]:
-    """Return an exchange as messages, with all that was said in it where it has that."""
+def messages_of(exchange: Exchange, silent: Container[str] = ()) -> list[Message]:
+    """Return an exchange as messages, with all that was said in it where it has that.
+
+    Args:
+        exchange: of a conversation.
+        silent: agents the typed answers of which are for no other agent.
+    """
     query = UserMessage(exchange.query)
     if exchange.transcript:
         try:
@@ -78,8 +85,12 @@ def messages_of(exchange: Exchange) -> list[Message]:
         except ValueError:
             # another version wrote it
             pass
+
+    def answer(agent_id: str, name: str, text: str) -> AgentMessage:
+        return AgentMessage(agent_id, name, text, words="" if agent_id in silent else None)
+
     said = [
-        AgentMessage(one.agent_id, one.agent, one.text) if one.agent_id else UserMessage(one.text)
+        answer(one.agent_id, one.agent, one.text) if one.agent_id else UserMessage(one.text)
         for one in exchange.said
     ]
-    return [query, *said, AgentMessage(exchange.agent_id, exchange.agent, exchange.answer)]
+    return [query, *said, answer(exchange.agent_id, exchange.agent, exchange.answer)]

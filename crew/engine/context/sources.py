@@ -1,6 +1,6 @@
 """What a source of context is, and the time that it has."""
 
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Container, Mapping
 from typing import Any, Protocol, TypeVar
 
 from agents.context.loaded import Loaded
@@ -25,6 +25,7 @@ class Look:
         store: RunStore,
         plan: ContextPlan,
         clock: Clock,
+        silent: Container[str] = (),
     ) -> None:
         """Begin to look.
 
@@ -35,7 +36,9 @@ class Look:
             store: has what may be shown.
             plan: how much of what is wanted.
             clock: of the time.
+            silent: agents the typed answers of which are for no other agent.
         """
+        self.silent = silent
         self.agent_id, self.query, self.outputs = agent_id, query, outputs
         self.store, self.plan, self.clock = store, plan, clock
         self._started = clock.monotonic()

@@ -107,6 +107,7 @@ def test_case_form_and_what_stands_around_do_not_count(said: Any, expected: Any)
         (changed(note="X"), "note: must match"),
         (changed(who={"name": 1}), "who.name: must be a text, not 1"),
         (changed(who={}), "who.name: is missing"),
+        ({"x": 1}, "kind: is missing"),
         (changed(who="Ann"), 'who: must be an object, not "Ann"'),
     ],
 )

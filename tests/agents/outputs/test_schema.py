@@ -82,7 +82,7 @@ WRONG: dict[str, tuple[Any, tuple[str | int, ...], str]] = {
     "a negative count": (
         one(type="string", maxLength=-1),
         ("properties", "a", "maxLength"),
-        "0 or more",
+        "0 to 1,000,000",
     ),
     "required of nothing": (
         {**one(type="string"), "required": ["b"]},
@@ -93,7 +93,7 @@ WRONG: dict[str, tuple[Any, tuple[str | int, ...], str]] = {
     "enum and vocabulary": (
         one(enum=["a"], vocabulary="v"),
         ("properties", "a", "vocabulary"),
-        "not both",
+        "says all",
     ),
 }
 

@@ -5,50 +5,7 @@ from typing import Any
 
 import pytest
 
-from crew.crew import check
-from tests.support.crews import write_crew
-
-OUTPUT: dict[str, Any] = {
-    "properties": {
-        "kind": {"enum": ["new", "old"]},
-        "ok": {"type": "boolean"},
-        "count": {"type": "integer", "minimum": 0},
-        "names": {"type": "array", "items": {"type": "string", "vocabulary": "names"}},
-        "tags": {"type": "array", "items": {"type": "string"}},
-        "note": {"type": "string"},
-        "who": {"type": "object", "properties": {"name": {"type": "string"}}},
-    },
-    "required": ["kind", "ok"],
-}
-NAMES = {"names": {"file": "names.txt"}}
-LAST = {"target": "b"}
-
-
-def problems(
-    folder: Path,
-    rules: list[Any] | None = None,
-    agents: dict[str, Any] | None = None,
-    script: list[Any] | None = None,
-    routing: dict[str, Any] | None = None,
-    **crew: Any,
-) -> dict[str, list[tuple[str, str]]]:
-    """What is wrong with a crew: by code, the line that is meant, and the words."""
-    known: dict[str, Any] = {"a": {"output": OUTPUT}, "b": {"is_terminal": True}}
-    merged = {
-        name: {**known.get(name, {}), **(agents or {}).get(name, {})}
-        for name in dict.fromkeys([*known, *(agents or {})])
-    }
-    ways = {} if rules is None else {"outputs": {"a": rules}}
-    crew = {"entry_point": "a", "vocabularies": NAMES, **crew}
-    write_crew(folder, merged, script, routing={**ways, **(routing or {})}, **crew)
-    (folder / "names.txt").write_text("Ann\nBob\n")
-    found: dict[str, list[tuple[str, str]]] = {}
-    for one in check(folder, environment={}).problems:
-        line = (folder / one.file).read_text().splitlines()[one.line - 1].strip()
-        words = one.message + (f" ({one.suggestion}?)" if one.suggestion else "")
-        found.setdefault(one.code, []).append((line, words))
-    return found
-
+from tests.support.output_problems import LAST, NAMES, NESTED, problems
 
 CASES: dict[str, tuple[dict[str, Any], str, str, str]] = {
     # name: (arguments, code, the line, words)
@@ -148,6 +105,30 @@ CASES: dict[str, tuple[dict[str, Any], str, str, str]] = {
         "- when:",
         "no answer fits all of its conditions",
     ),
+    "a condition that says nothing": (
+        {"rules": [{"when": {"kind": {}}, "target": "b"}, LAST]},
+        "output-value",
+        "kind: {}",
+        "it says nothing",
+    ),
+    "no value": (
+        {"rules": [{"when": {"ok": None}, "target": "b"}, LAST]},
+        "output-value",
+        "ok: null",
+        "{absent: true} for a field that is not there",
+    ),
+    "none of no values": (
+        {"rules": [{"when": {"names": {"has": []}}, "target": "b"}, LAST]},
+        "output-value",
+        "has: []",
+        "has says nothing",
+    ),
+    "a number for a text": (
+        {"rules": [{"when": {"kind": 1}, "target": "b"}, LAST]},
+        "output-value",
+        "kind: 1",
+        "1 is no text here; put quotes around it",
+    ),
     "a target and a pause": (
         {"rules": [{"target": "b", "pause": True}]},
         "bad-value",
@@ -223,6 +204,25 @@ CASES: dict[str, tuple[dict[str, Any], str, str, str]] = {
         "output-field",
         "system_prompt: '{{output.a.names}}'",
         "any text of a model may stand in names",
+    ),
+    "a prompt with words within lists": (
+        {
+            "rules": [LAST],
+            "agents": {
+                "a": {"output": NESTED},
+                "b": {"system_prompt": "{{output.a.lists}}"},
+            },
+            "vocabularies": {"names": {"file": "names.txt", "on_unknown": "keep"}},
+        },
+        "output-field",
+        "system_prompt: '{{output.a.lists}}'",
+        "any text of a model may stand in lists",
+    ),
+    "a prompt that names no field": (
+        {"rules": [LAST], "agents": {"b": {"system_prompt": "{{output.a}}"}}},
+        "output-field",
+        "system_prompt: '{{output.a}}'",
+        "has no field ''",
     ),
     "a block of nothing": (
         {"rules": [LAST], "context": {"blocks": ["history", {"kind": "outputs", "of": ["b"]}]}},
@@ -305,34 +305,3 @@ def test_each_mistake_has_its_line(tmp_path: Path, case: str):
     if case == "a route of nothing":
         expected |= {"ignored-key"}
     assert set(found) <= expected | {"unreachable"}, found
-
-
-GOOD_RULES = [
-    {"when": {"kind": ["NEW"], "ok": True, "count": {"min": 1, "max": 3}}, "target": "b"},
-    {"when": {"names": {"has": ["ann"], "max_items": 2}, "note": {"absent": False}}, "pause": True},
-    {"when": {"kind": {"not": "old"}, "who": {"absent": True}}, "target": None},
-    LAST,
-]
-
-
-def test_right_rules_have_no_problems(tmp_path: Path):
-    assert problems(tmp_path, GOOD_RULES) == {}
-
-
-def test_defaults_say_where_the_others_go(tmp_path: Path):
-    rules = [{"when": {"kind": "new"}, "target": "b"}]
-    assert problems(tmp_path, rules, routing={"defaults": {"a": "b"}}) == {}
-
-
-@pytest.mark.parametrize("agent", [{"on_invalid": "b"}, {}])
-def test_a_wrong_scripted_answer_may_be_meant(tmp_path: Path, agent: dict[str, Any]):
-    """Where it leads somewhere."""
-    script = [{"agent": "a", "say": "no JSON"}, {"say": "x"}]
-    found = problems(tmp_path, [LAST], {"a": agent}, script)
-    assert ("script-output" in found) == (not agent)
-
-
-def test_words_in_brackets_are_no_signals_here(tmp_path: Path):
-    script = [{"agent": "a", "say": {"kind": "new", "ok": True, "note": "[DONE]"}}, {"say": "x"}]
-    prompt = {"system_prompt": "Say [NOTHING] of it."}
-    assert problems(tmp_path, [LAST], {"a": prompt}, script) == {}

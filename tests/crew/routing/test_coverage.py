@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agents.outputs.schema import Field, parse_schema
+from agents.outputs.vocabularies import Vocabulary
 from crew.routing.coverage import cover
 from crew.routing.outputs import OutputCondition, OutputRoute
 
@@ -145,6 +146,32 @@ def test_rules_that_together_cover_a_third():
     found = cover(SCHEMA, rules)
     assert found is not None
     assert found.covered == {2: (0, 1)}
+
+
+WORDS = {"v": Vocabulary("v", {"a": "A", "alias": "A", "b": "B"})}
+
+
+def test_all_words_of_a_vocabulary_can_be_named():
+    rules = [route({"word": Condition(values=("A",))}), route({"word": Condition(values=("B",))})]
+    rules.append(route({"word": Condition(absent=True)}))
+    known, unknown = cover(SCHEMA, rules, WORDS), cover(SCHEMA, rules)
+    assert known is not None
+    assert known.gaps == ()
+    assert unknown is not None
+    assert [gap.text for gap in unknown.gaps] == ["word another text"]
+
+
+def test_a_list_of_booleans_has_no_others():
+    schema = parse_schema(
+        {
+            "properties": {"flags": {"type": "array", "items": {"type": "boolean"}}},
+            "required": ["flags"],
+        }
+    )
+    rules = [route({"flags": Condition(has=(one,))}) for one in (True, False)]
+    found = cover(schema, [*rules, route({"flags": Condition(most=0)})])
+    assert found is not None
+    assert found.gaps == ()
 
 
 @pytest.mark.parametrize(("count", "is_checked"), [(14, True), (20, False)])

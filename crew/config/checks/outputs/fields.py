@@ -128,8 +128,9 @@ def _check_value(
         text = text if near else f"{text}; it has {', '.join(schema.properties)}"
         yield document.problem(path, "output-field", text, suggestion=near)
         return
-    words = vocabulary_of(field, files.vocabularies)
-    if field.is_free_text or (words is not None and words.on_unknown == "keep"):
+    words = [one for name, one in files.vocabularies.items() if name in field.vocabularies]
+    may_hold_any = field.is_free_text or any(one.on_unknown == "keep" for one in words)
+    if may_hold_any or (field.items is not None and field.items.kind == "array"):
         text = f"{written}: any text of a model may stand in {name}, and a prompt is instructions;"
         text = f"{text} show it by the context block outputs, which is data"
         yield document.problem(path, "output-field", text)
@@ -198,7 +199,8 @@ def _check_coverage(
     """Yield rules that no answer takes."""
     document = files.crew_document
     given = crew.routing.outputs[agent_id]
-    found = cover(schema, make_routes(agent_id, given, schema, files.vocabularies, document))
+    routes = make_routes(agent_id, given, schema, files.vocabularies, document)
+    found = cover(schema, routes, files.vocabularies)
     if found is None:
         text = f"the rules of {agent_id} have more than {MAX_CASES:,} cases: whether each can be"
         text = f"{text} taken is not checked"

@@ -34,7 +34,7 @@ def _check_gaps(files: CrewFiles, graph: RoutingGraph, agent_id: str) -> Iterato
     routes = graph.routing.outputs.get(agent_id, ())
     if not routes or agent_id in graph.routing.defaults:
         return
-    found = cover(files.outputs[agent_id], routes)
+    found = cover(files.outputs[agent_id], routes, files.vocabularies)
     if found is None or not found.gaps:
         return
     told = [gap.text for gap in found.gaps[:MAX_GAPS]]
@@ -83,7 +83,7 @@ def _way_without(graph: RoutingGraph, giver: str, reader: str) -> list[str] | No
     ways: nx.DiGraph[str] = nx.DiGraph()
     ways.add_nodes_from(graph.digraph)
     with_giver = {giver, *(group.name for group in groups if giver in group.agents)}
-    for edge in graph.edges:
+    for edge in graph.drawn():
         if edge.from_ not in with_giver or edge.kind in ("invalid", "member"):
             ways.add_edge(edge.from_, edge.to)
     if not nx.has_path(ways, graph.entry_point, reader):
