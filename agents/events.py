@@ -70,6 +70,8 @@ class AgentResponded:
     output: dict[str, Any] | None = None
     words: str | None = None
     answer: str | None = None
+    # the output of its calls is the answer, if all succeed
+    is_direct: bool = False
     # by which limit it could call no tools
     limit: LimitName | None = None
     # it has called tools all the same, which were not called
@@ -116,6 +118,28 @@ class ToolStarted:
     edited: bool = False
     # the id of the grant that replaced a decision; "" where there is none
     grant: str = ""
+    # it changes nothing
+    reads: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """The output of a tool is shown to people by a component; its result follows."""
+
+    agent_id: str
+    agent: str
+    group: str | None
+    component: str
+    tool: str
+    call_id: str
+    # the output, as JSON
+    data: Any
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """What is shown, as clients get it."""
+        shown = {"component": self.component, "tool": self.tool, "call_id": self.call_id}
+        return {**shown, "data": self.data}
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,6 +255,7 @@ AgentEvent = (
     | AgentResponded
     | AgentFailed
     | ToolStarted
+    | Shown
     | ToolReturned
     | ToolAsked
     | ToolRetried

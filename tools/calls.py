@@ -1,7 +1,7 @@
 """The nouns of a tool call: the call, its result, and the events on the way."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from tools.context import Facts, Progress
@@ -62,6 +62,10 @@ class ToolResult:
     facts: Facts = field(default_factory=dict)
     failed: tuple[FailedAttempt, ...] = ()
 
+    def with_output(self, output: str) -> "ToolResult":
+        """Return the result with a part of its output alone."""
+        return replace(self, output=output, output_chars=len(output))
+
     @classmethod
     def of(
         cls,
@@ -105,6 +109,8 @@ class CallStarted:
     timeout_seconds: float
     # the tool must not act twice: the listener has to store this before the handler may start
     once: bool
+    # it changes nothing
+    reads: bool = False
 
 
 @dataclass(frozen=True, slots=True)

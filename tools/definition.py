@@ -3,7 +3,7 @@
 import hashlib
 import json
 import re
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, overload
 
@@ -15,6 +15,7 @@ from tools.context import ToolContext
 from tools.errors import ToolError
 from tools.handlers.function import Function
 from tools.limits.guards import ToolGuard
+from tools.limits.results import arguments_key
 from tools.schemas.schema import Signature
 
 Effect = Literal["read", "idempotent", "once"]
@@ -45,6 +46,16 @@ class Reach:
 
 
 @dataclass(frozen=True, slots=True)
+class Component:
+    """What shows the output of a tool, which is JSON, to people."""
+
+    # as the pages know it that show it
+    name: str
+    # JSON pointer of the part that models get, and direct answers; None: all of it
+    text: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Tool:
     """What an agent may call."""
 
@@ -70,8 +81,22 @@ class Tool:
     show: Callable[[dict[str, Any]], str] | None = None
     # a model's arguments to those of the function, where `check` leaves that to a process
     read: Callable[[dict[str, Any]], dict[str, Any]] | None = None
+    # its output is the agent's answer, where all calls of an answer are such and succeed
+    is_direct: bool = False
+    # by which its output is shown to people; None: by none
+    component: Component | None = None
+    # how long the result of a call that reads is used for the same call; None: not at all
+    cache_seconds: float | None = None
+    # for all users, not only the one that it was made for
+    is_cache_shared: bool = False
     # ends what it holds, such as processes, when no call is made any more
     close: Callable[[], Coroutine[Any, Any, None]] | None = None
+
+    def kept_key(self, arguments: Mapping[str, Any], user: str) -> Hashable:
+        """Return by what the result of a call is kept for a while; None: it is not."""
+        if self.cache_seconds is None:
+            return None
+        return self.definition, arguments_key(arguments), "" if self.is_cache_shared else user
 
     @property
     def leaves_loop(self) -> bool:

@@ -27,8 +27,9 @@ from tools.handlers.output import serialize_output
 from tools.handlers.progress import ProgressReports
 from tools.limits.deadline import Deadline, Limits
 from tools.limits.guards import Outcome, RefusedError, outcome_of
+from tools.limits.results import KeptResults
 from tools.limits.retry import RETRIED, Jitter, backoff_seconds, classify, describe_error
-from tools.text.suggest import nearest
+from tools.text.suggest import near_or_all
 
 log = logging.getLogger(__name__)
 
@@ -58,6 +59,7 @@ class ToolExecutor:
         """
         self.limits, self.clock = limits or Limits(), clock
         self.find_secret, self.jitter = find_secret, jitter
+        self.kept = KeptResults(self.clock)
 
     async def run(
         self,
@@ -66,6 +68,8 @@ class ToolExecutor:
         emit: EmitCallEvent,
         caller: CallOrigin = NO_ORIGIN,
         replies: Mapping[str, FormReply] = NO_REPLIES,
+        *,
+        may_cache: bool = True,
     ) -> list[ToolResult]:
         """Run the calls of one answer and return their results in the same order.
 
@@ -78,8 +82,9 @@ class ToolExecutor:
             emit: gets what happens.
             caller: who makes them.
             replies: by the ids of calls, a person's answers to their forms.
+            may_cache: results of tools that are kept may be used, and these kept.
         """
-        sequence = _Sequence(self, tools, emit, caller, replies)
+        sequence = _Sequence(self, tools, emit, caller, replies, may_cache=may_cache)
         if not self.limits.parallel or len(calls) < 2:
             found = [await sequence.result(call) for call in calls]
         else:
@@ -99,10 +104,13 @@ class _Sequence:
         emit: EmitCallEvent,
         caller: CallOrigin,
         replies: Mapping[str, FormReply],
+        *,
+        may_cache: bool,
     ) -> None:
         self.limits, self.clock = executor.limits, executor.clock
         self.find_secret, self.jitter = executor.find_secret, executor.jitter
         self.tools, self.emit, self.caller, self.replies = tools, emit, caller, replies
+        self.kept, self.may_cache = executor.kept, may_cache
         self.deadline = Deadline.after(self.clock.monotonic(), self.limits)
         self.warned = False
 
@@ -127,7 +135,8 @@ class _Sequence:
     async def _execute(self, call: ToolCall) -> "_Ended":
         tool = self.tools.get(call.tool)
         if tool is None:
-            return _Ended("error", f"there is no tool {call.tool!r}; {self._hint(call.tool)}")
+            near = near_or_all(call.tool, self.tools)
+            return _Ended("error", f"there is no tool {call.tool!r}; {near}")
         if call.argument_error is not None:
             return _Ended("error", call.argument_error)
         try:
@@ -139,13 +148,13 @@ class _Sequence:
             name = type(error).__name__
             log.warning("argument types of tool %s raised %s", call.tool, name, exc_info=error)
             return _Ended("error", f"the arguments of {call.tool} could not be checked: {error}")
-        return await _Call(self, call, tool, arguments).run()
-
-    def _hint(self, name: str) -> str:
-        near = nearest(name, self.tools)
-        if near is not None:
-            return f"did you mean {near!r}?"
-        return f"the tools are: {', '.join(self.tools) or 'none'}"
+        key = tool.kept_key(call.arguments, self.caller.user) if self.may_cache else None
+        if key is not None and (kept := self.kept.find(key)) is not None:
+            return _Ended("success", kept, facts={"cached": True})
+        ended = await _Call(self, call, tool, arguments).run()
+        if key is not None and ended.status == "success" and ended.asked is None:
+            self.kept.keep(key, ended.output, tool.cache_seconds or 0.0)
+        return ended
 
     def warn_if_late(self, call: ToolCall) -> None:
         """Log once that little of the sequence's time is left."""
@@ -257,7 +266,9 @@ class _Call:
         call, tool, ended = self.call, self.tool, self.ended
         self.sequence.warn_if_late(call)
         if ended.attempts == 0:
-            await self.emit(CallStarted(call, seconds, tool.effect == "once"))
+            await self.emit(
+                CallStarted(call, seconds, tool.effect == "once", tool.effect == "read")
+            )
         ended.attempts += 1
         if self.failed is not None:
             ended.failed.append(self.failed)

@@ -22,6 +22,7 @@ from agents.events import (
     EmitAgentEvent,
     FailedRequest,
     ModelCalled,
+    Shown,
     ToolAsked,
     ToolProgressed,
     ToolRetried,
@@ -56,6 +57,7 @@ from tools.calls import (
 from tools.context import CallOrigin
 from tools.executor import NO_REPLIES
 from tools.forms import FormReply
+from tools.handlers.shown import UnshownError, read_shown
 
 # a request that is too long for its model is made again so often, with this part of it
 OVERFLOW_TRIES = 2
@@ -86,6 +88,8 @@ class Turn:
     context: Context
     # by agent, its newest typed answer in the run
     outputs: Mapping[str, Mapping[str, Any]] = field(default_factory=lambda: NO_OUTPUTS)
+    # results of earlier calls may be used: nothing was changed in the run
+    may_cache: bool = True
 
     async def speak(
         self,
@@ -147,11 +151,17 @@ class Turn:
             requests[-1].provider if requests else "",
             tuple([_failed(one) for one in requests if one.outcome != "success"]),
             digests_of(prepared.request, prepared.context),
+            is_direct=self._is_direct(calls),
             limit=limit,
             is_refused=read.is_refused,
             **typed_fields(agent.output, read.checked, standing.sent_back),
         )
         await self.emit(responded)
+
+    def _is_direct(self, calls: Sequence[ToolCall]) -> bool:
+        """Return whether the output of an answer's calls is to be the agent's answer."""
+        tools = [self.agent.tools.get(call.tool) for call in calls]
+        return bool(tools) and all(tool is not None and tool.is_direct for tool in tools)
 
     async def act(
         self, calls: Sequence[ToolCall], replies: Mapping[str, FormReply] = NO_REPLIES
@@ -165,7 +175,9 @@ class Turn:
         agent = self.agent
         emit = self._emit_call_event
         with self.stages.during("tools"):
-            await agent.executor.run(calls, agent.tools, emit, self.caller, replies)
+            await agent.executor.run(
+                calls, agent.tools, emit, self.caller, replies, may_cache=self.may_cache
+            )
 
     async def _reply(
         self,
@@ -278,8 +290,10 @@ class Turn:
     async def _emit_call_event(self, event: CallEvent) -> None:
         id_, name, group = self.agent.id, self.agent.name, self.group
         match event:
-            case CallStarted(call, timeout_seconds, once):
-                await self.emit(ToolStarted(id_, name, group, call, timeout_seconds, once))
+            case CallStarted(call, timeout_seconds, once, reads):
+                await self.emit(
+                    ToolStarted(id_, name, group, call, timeout_seconds, once, reads=reads)
+                )
             case CallRetried():
                 await self.emit(ToolRetried(id_, name, event))
             case QuestionRaised():
@@ -289,7 +303,24 @@ class Turn:
             case CallWarned(code, text):
                 await self._warn(code, text)
             case ToolResult():
-                await self.emit(ToolReturned(id_, name, group, event))
+                result = await self._show(event)
+                await self.emit(ToolReturned(id_, name, group, result))
+
+    async def _show(self, result: ToolResult) -> ToolResult:
+        """Show a result to people by its tool's component; return what models get of it."""
+        tool = self.agent.tools.get(result.tool)
+        if tool is None or tool.component is None or result.status != "success":
+            return result
+        try:
+            data, text = read_shown(tool.component, result.output)
+        except UnshownError as error:
+            component = tool.component.name
+            await self._warn("not_shown", f"{result.tool} is not shown by {component}: {error}")
+            return result
+        agent, group = self.agent, self.group
+        where = (tool.component.name, result.tool, result.call_id)
+        await self.emit(Shown(agent.id, agent.name, group, *where, data))
+        return result.with_output(text)
 
 
 def _failed(request: RequestEnded) -> FailedRequest:

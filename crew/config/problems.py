@@ -70,6 +70,9 @@ ErrorCode = Literal[
     "when-text",
     "vocabulary",
     "alias-twice",
+    # results that are kept
+    "cache-effect",
+    "show-text",
     # the graph
     "trap",
 ]

@@ -16,6 +16,7 @@ from crew.engine.endings import cut_off, ended_exchange, ended_row
 from crew.engine.groups import (
     GroupFailed,
     GroupRunner,
+    as_answer,
     group_answers,
     invalid_text,
     over_text,
@@ -46,7 +47,6 @@ from crew.routing.decisions import (
     decide_unanswered,
     deciding_member,
 )
-from crew.routing.rules import AgentAnswer
 from crew.routing.steps import Finish, Fork, Handoff, NextStep, Pause, Reason
 from tools.clock import rfc3339
 from tools.context import CallOrigin
@@ -157,9 +157,10 @@ class CrewExecutor:
             self._follow(decide_unanswered(routing, main.agent_id))
         elif main.invalid:
             self._follow_invalid(main)
+        elif main.has_direct_answer:
+            self._finish("direct", main.agent_id, main.answer or "")
         elif main.answer is not None:
-            answer = AgentAnswer(main.answer, main.output)
-            self._follow(decide(routing, main.agent_id, answer, state.visited))
+            self._follow(decide(routing, main.agent_id, as_answer(main), state.visited))
         elif not self._is_out_of_rounds():
             await self._turn(main.agent_id).speak(
                 main.history,
@@ -188,7 +189,8 @@ class CrewExecutor:
         agent = self.crew.agents[agent_id]
         context = self._contexts.of(agent, group)
         outputs = self.state.outputs
-        return Turn(agent, group, caller, self._told, self._stages, context, outputs)
+        may_cache = not self.state.has_acted
+        return Turn(agent, group, caller, self._told, self._stages, context, outputs, may_cache)
 
     async def _run_group(self) -> None:
         state = self.state
@@ -305,6 +307,7 @@ class CrewExecutor:
             self._stages.seconds,
             state.conversation,
             source,
+            tuple(state.shows),
         )
         self._end(done, agent_id, answer, until)
 

@@ -86,7 +86,7 @@ class GroupRunner:
         """Return whether a member's answer ends a group that does not wait for all."""
         if self.group.wait_for_all or branch.answer is None:
             return False
-        answer = AgentAnswer(branch.answer, branch.output)
+        answer = as_answer(branch)
         return settles(self.crew.routing, self.group, branch.agent_id, answer)
 
     async def _run_member(self, branch: Branch, group: anyio.CancelScope) -> None:
@@ -163,11 +163,15 @@ class GroupRunner:
 
 def group_answers(group: GroupState) -> dict[str, AgentAnswer]:
     """Return the members' answers, by their ids, as routing looks at them."""
-    members = group.members
-    return {
-        member: AgentAnswer(words, members[member].output)
-        for member, words in group.answers.items()
-    }
+    return {member: as_answer(group.members[member]) for member in group.answers}
+
+
+def as_answer(branch: Branch) -> AgentAnswer:
+    """Return the answer of a branch as routing looks at it."""
+    if branch.has_direct_answer:
+        # what a tool gave decides nothing
+        return AgentAnswer("")
+    return AgentAnswer(branch.answer or "", branch.output)
 
 
 def standing_of(state: RunState, branch: Branch) -> Standing:

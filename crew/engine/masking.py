@@ -12,6 +12,7 @@ from agents.events import (
     AgentResponded,
     Compacted,
     ModelCalled,
+    Shown,
     ToolAsked,
     ToolProgressed,
     ToolReturned,
@@ -55,13 +56,34 @@ class MaskedEvents:
                 await self._emit(_masked(event, self._secrets))
 
 
+def _masked_output(event: AgentResponded, secrets: Secrets) -> AgentResponded:
+    """Return an answer without secrets in what was read of a typed one."""
+    mask = secrets.mask
+    if event.words is None and not event.invalid:
+        return event
+    return _with(
+        event,
+        output=map_texts(event.output, mask),
+        words=None if event.words is None else mask(event.words),
+        answer=None if event.answer is None else mask(event.answer),
+        # a wrong value is shown in part
+        invalid=tuple(secrets.mask_cut(one) for one in event.invalid),
+        unknown=tuple(replace(one, value=secrets.mask_cut(one.value)) for one in event.unknown),
+    )
+
+
 def _masked(event: Event, secrets: Secrets) -> Event:
     mask = secrets.mask
     match event:
         case AgentResponded():
             calls = tuple(_masked_call(call, secrets) for call in event.calls)
             extra, model = map_texts(event.extra, mask), mask(event.model)
-            return _with(event, content=mask(event.content), model=model, calls=calls, extra=extra)
+            answer = _with(
+                event, content=mask(event.content), model=model, calls=calls, extra=extra
+            )
+            return _masked_output(answer, secrets)
+        case Shown():
+            return replace(event, data=map_texts(event.data, secrets.mask_cut))
         case ToolReturned(result=result):
             masked_result = _with(result, output=secrets.mask_cut(result.output))
             if result.failed:

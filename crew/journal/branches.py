@@ -1,6 +1,7 @@
 """The conversations of a run, as they stand between two steps."""
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -53,6 +54,9 @@ class Branch:
     output: dict[str, Any] | None = None
     # what a typed one says to others
     words: str | None = None
+    # the output of the last answer's calls is the agent's answer, if all succeed; and it is
+    is_direct: bool = False
+    has_direct_answer: bool = False
     # of the agent's turn: model calls; the last answers in a row all calls of which have failed;
     # how often each call was made
     turn_rounds: int = 0
@@ -115,6 +119,7 @@ class Branch:
             self.repeats[call.id] = self.made[key]
             self.made[key] += 1
         self.answer, self.output, self.invalid = None, event.output, ()
+        self.is_direct, self.has_direct_answer = event.is_direct, False
         if event.is_sent_back:
             self.sent_back += 1
             self.history.append(RepairMessage(event.agent_id, repair_text(event.invalid)))
@@ -200,6 +205,13 @@ class Branch:
         outputs = tuple(ToolOutput(r.call_id, r.tool, r.status, text) for r, text in pairs)
         self.history.append(ToolMessage(self.agent_id, outputs, self.native))
         self.calls, self.results = (), {}
+        if self.is_direct and all(one.status == "success" for one in results):
+            # what was said as such is for all, typed answer or not
+            self.answer, self.words, self.has_direct_answer = _joined(results), None, True
+
+
+def _joined(results: Sequence[ToolResult]) -> str:
+    return "\n\n".join(one.output for one in results)
 
 
 @dataclass(slots=True)

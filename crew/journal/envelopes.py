@@ -8,6 +8,7 @@ from agents.events import (
     AgentStarted,
     Compacted,
     ContextShown,
+    Shown,
     ToolProgressed,
     ToolReturned,
     ToolStarted,
@@ -146,6 +147,13 @@ def _tool_progressed(event: ToolProgressed) -> Envelope:
     return Envelope("tool_progress", event.agent, content, event.agent_id, metadata)
 
 
+def _shown(event: Shown) -> Envelope:
+    metadata = event.document | {"group": event.group}
+    return Envelope(
+        "show", event.agent, f"{event.tool} → {event.component}", event.agent_id, metadata
+    )
+
+
 def _tool_returned(event: ToolReturned) -> Envelope:
     result = event.result
     metadata = {
@@ -174,9 +182,8 @@ def _handed_off(event: HandedOff) -> Envelope:
     }
     if event.matched is not None:
         metadata["matched"] = event.matched
-    content = f"{event.from_} → {event.to}"
     leader = event.decided_by or event.from_
-    return Envelope("handoff", event.agent, content, leader, metadata)
+    return Envelope("handoff", event.agent, f"{event.from_} → {event.to}", leader, metadata)
 
 
 def _parallel_started(event: ParallelStarted) -> Envelope:
@@ -275,18 +282,13 @@ def _run_done(event: RunDone) -> Envelope:
         "handoffs": event.handoffs,
         "usage": usage_of(event.usage),
         "duration_seconds": round(event.duration_seconds, 6),
-        "stages": stages_of(event),
+        "stages": event.all_stages,
         **_conversation(event.conversation),
+        **({"shows": [one.document for one in event.shows]} if event.shows else {}),
     }
     paused = event.reason == "paused"
     content = "Waiting for an answer" if paused else "Execution completed"
     return Envelope("done", SYSTEM, content, event.agent_id, metadata)
-
-
-def stages_of(event: RunDone) -> dict[str, float]:
-    """Return what the active time went to, in seconds; `other` is the rest."""
-    rest = event.duration_seconds - sum(event.stages.values())
-    return {**event.stages, "other": round(max(0.0, rest), 6)}
 
 
 def _context_shown(event: ContextShown) -> Envelope:
@@ -331,6 +333,7 @@ ENVELOPES: dict[type[Any], Callable[[Any], Envelope]] = {
     AgentStarted: _agent_started,
     AgentResponded: _agent_responded,
     ToolStarted: _tool_started,
+    Shown: _shown,
     ToolProgressed: _tool_progressed,
     ToolReturned: _tool_returned,
     HandedOff: _handed_off,

@@ -18,6 +18,7 @@ from agents.events import (
     Compacted,
     ContextShown,
     ModelCalled,
+    Shown,
     ToolAsked,
     ToolProgressed,
     ToolRetried,
@@ -33,6 +34,7 @@ DoneReason = Literal[
     "terminal",
     "signal",
     "output",
+    "direct",
     "no_next_agent",
     "paused",
     "max_handoffs",
@@ -201,6 +203,14 @@ class RunDone:
     conversation: InConversation = NO_CONVERSATION
     # what in the files ends it here, as `file:line`; None where nothing does
     source: str | None = None
+    # what was shown to people in the segment
+    shows: tuple[Shown, ...] = ()
+
+    @property
+    def all_stages(self) -> dict[str, float]:
+        """What the active time went to, in seconds; `other` is the rest."""
+        rest = self.duration_seconds - sum(self.stages.values())
+        return {**self.stages, "other": round(max(0.0, rest), 6)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,6 +234,7 @@ StoredEvent = (
     | AgentStarted
     | AgentResponded
     | ToolStarted
+    | Shown
     | ToolReturned
     | HandedOff
     | ParallelStarted

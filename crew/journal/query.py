@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from agents.messages import AgentMessage, Message, SystemMessage, UserMessage
 from tools.approval import Remember
 
 # all but line feed, carriage return and tab; and halves of surrogate pairs, which have no UTF-8
@@ -51,6 +52,16 @@ class HistoryMessage:
 
     role: Role
     content: str
+
+    def as_message(self, agent_id: str, name: str) -> Message:
+        """Return it as a message; its `assistant` is the agent that the run begins with."""
+        match self.role:
+            case "user":
+                return UserMessage(self.content)
+            case "assistant":
+                return AgentMessage(agent_id, name, self.content)
+            case "system":
+                return SystemMessage(self.content)
 
 
 @dataclass(frozen=True, slots=True)

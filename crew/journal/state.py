@@ -9,17 +9,12 @@ from agents.events import (
     AgentStarted,
     Compacted,
     ContextShown,
+    Shown,
     ToolReturned,
     ToolStarted,
     Warned,
 )
-from agents.messages import (
-    AgentMessage,
-    CrewMessage,
-    Message,
-    SystemMessage,
-    UserMessage,
-)
+from agents.messages import CrewMessage, UserMessage
 from agents.model import Usage
 from crew.journal.branches import Branch, GroupState
 from crew.journal.call_text import call_key
@@ -42,7 +37,7 @@ from crew.journal.events import (
     Unplayable,
     status_of,
 )
-from crew.journal.query import Answer, HistoryMessage, Query
+from crew.journal.query import Answer, Query
 from crew.journal.questions import Inquiry, Question, UnknownOutcome
 from crew.journal.said import Said, answered, asked
 from tools.forms import FormReply
@@ -94,6 +89,10 @@ class RunState:
     remembered: dict[tuple[str, str], str] = field(default_factory=dict)
     # by agent: the tools that it has found by `tool_search`, in that order
     found_tools: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    # a tool was called that may change something
+    has_acted: bool = False
+    # what was shown to people in this segment
+    shows: list[Shown] = field(default_factory=list)
     # by agent, its newest typed answer
     outputs: dict[str, dict[str, Any]] = field(default_factory=dict)
     # how often a person has refused the same call
@@ -125,8 +124,8 @@ class RunState:
                 if code in MEMBER_CODES:
                     self._branch(agent_id, event.group).failed = code
                     self._end_question()
-            case Warned() | Unplayable() | ContextShown():
-                pass
+            case Warned() | Unplayable() | ContextShown() | Shown():
+                self._note(event)
             case Answered():
                 self.untold = None
             case HandedOff():
@@ -144,6 +143,11 @@ class RunState:
                 self.stages = event.stages
             case RunFailed(reason=reason, duration_seconds=seconds):
                 self.status, self.active_seconds = status_of(reason), seconds
+
+    def _note(self, event: StoredEvent) -> None:
+        """Note what changes nothing of where the run goes."""
+        if isinstance(event, Shown):
+            self.shows.append(event)
 
     @property
     def branches(self) -> list[Branch]:
@@ -184,8 +188,9 @@ class RunState:
                     self.outputs[event.agent_id] = event.output
                 if (answer := event.final_answer) is not None:
                     self.last_answer, self.last_agent = answer, event.agent_id
-            case ToolStarted(once=once):
+            case ToolStarted(once=once, reads=reads):
                 branch.begin_call(event)
+                self.has_acted = self.has_acted or not reads
                 if once:
                     self.question, self.decided, self.expired = None, None, False
             case ToolReturned():
@@ -193,6 +198,8 @@ class RunState:
                     call = next(one for one in branch.calls if one.id == event.result.call_id)
                     self.denials[call_key(call)] += 1
                 branch.add_result(event.result, self.limits)
+                if branch.has_direct_answer:
+                    self.last_answer, self.last_agent = branch.answer or "", event.agent_id
                 self._find_tools(event)
                 self._end_question()
 
@@ -228,12 +235,13 @@ class RunState:
         query = event.query
         self.query, self.request_id, self.deltas = query, event.request_id, query.deltas
         self.conversation = event.conversation
-        history = [_message(given, event) for given in query.history]
+        history = [given.as_message(event.agent_id, event.agent) for given in query.history]
         self.main = Branch(event.agent_id, [*history, UserMessage(query.text)])
 
     def _resume(self, event: RunResumed) -> None:
         """Apply an answer: to calls, which stay open; else it is the person's next message."""
         self.status, self.request_id = "running", event.request_id
+        self.shows.clear()
         self.deltas = event.answer.deltas
         self.expired = event.expired
         says_something = event.answer.says_something and not event.expired
@@ -336,14 +344,3 @@ class RunState:
             self.group.ended = True
         # those that did not decide are asked nothing any more
         self._end_question()
-
-
-def _message(given: HistoryMessage, event: RunStarted) -> Message:
-    """Return a message of the client's history; its `assistant` is the starting agent."""
-    match given.role:
-        case "user":
-            return UserMessage(given.content)
-        case "assistant":
-            return AgentMessage(event.agent_id, event.agent, given.content)
-        case "system":
-            return SystemMessage(given.content)

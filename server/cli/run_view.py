@@ -83,6 +83,9 @@ class RunView:
                 self._show_agent(event)
             case "tool_start" | "tool_progress" | "tool_result":
                 self._show_tool(event)
+            case "show":
+                component, tool = escape(data["component"]), escape(data["tool"])
+                self._print(f"  [bold]▦ {component}[/] [dim]({tool})[/]")
             case "handoff":
                 self._show_handoff(event)
             case "parallel_start" | "parallel_end":

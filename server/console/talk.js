@@ -32,7 +32,7 @@ export class Talk {
 
   show(event) {
     const { metadata: data } = event;
-    const act = this[event.type];
+    const act = this[event.type === "show" ? "component" : event.type];
     if (act) act.call(this, event, data);
   }
 
@@ -126,6 +126,13 @@ export class Talk {
     call.prepend(summary);
     call.append(output);
     if (data.status !== "success") call.classList.add("error");
+  }
+
+  // what a page of its own would draw
+  component(event, data) {
+    const summary = element("summary", {}, `▦ ${visible(data.component)} `, element("small", {}, visible(data.tool)));
+    const drawn = element("pre", { ariaLabel: t("Output") }, visible(JSON.stringify(data.data, null, 2)));
+    this.add(data, element("details", { className: "tool shown" }, summary, drawn));
   }
 
   handoff(event, data) {

@@ -22,7 +22,6 @@ from agents.events import (
 from agents.limits import LimitName
 from agents.stages import STAGES
 from crew.crew import Crew
-from crew.journal.envelopes import stages_of
 from crew.journal.events import (
     Answered,
     Event,
@@ -216,7 +215,7 @@ class Metrics(Series):
 
     def _count_stages(self, event: RunDone | RunFailed) -> None:
         if isinstance(event, RunDone):
-            for stage, seconds in stages_of(event).items():
+            for stage, seconds in event.all_stages.items():
                 self.stage_seconds.labels(stage).observe(seconds)
 
     def _count_context(self, event: ContextShown) -> None:

@@ -1,14 +1,14 @@
 """The keys that every kind of tool has."""
 
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import Discriminator, Field, Tag
+from pydantic import BeforeValidator, Discriminator, Field, Tag
 
 from tools.approval import ApprovalRule
 from tools.config.approval import Approval, rule_of
-from tools.definition import Effect
+from tools.definition import Component, Effect
 from tools.limits.guards import BreakerLimits, CallLimits
-from tools.schemas.yaml_shape import JsonObject, Shape, form_of
+from tools.schemas.yaml_shape import JsonObject, Name, Shape, form_of
 
 Seconds = Annotated[float, Field(gt=0, le=3600)]
 Prefix = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{0,40}$")]
@@ -60,6 +60,28 @@ def limits_of(given: BreakerConfig | bool | None, *, unless_given: bool) -> Brea
     return BreakerLimits() if is_on else None
 
 
+class ShowConfig(Shape):
+    """What shows the output of a tool to people."""
+
+    component: Name
+    """As the pages know it that show it."""
+    text: str | None = None
+    """JSON pointer of the part that models get, and direct answers; all of it unless given."""
+
+    def live(self) -> Component:
+        """Return as the executor takes it."""
+        return Component(self.component, self.text)
+
+
+def _as_component(value: Any) -> Any:
+    return {"component": value} if isinstance(value, str) else value
+
+
+Show = Annotated[
+    ShowConfig, BeforeValidator(_as_component, json_schema_input_type=str | ShowConfig)
+]
+
+
 class CommonTool(Shape):
     """What an entry of any kind may have."""
 
@@ -76,6 +98,15 @@ class CommonTool(Shape):
     """A person must approve each call, or those that a mapping says: the run pauses before it."""
     max_output_kb: Annotated[int, Field(ge=1, le=10_240)] = 64
     """Of a result, x 1,024 bytes; the middle of a longer one is left out."""
+    respond: Literal["model", "direct"] = "model"
+    """`direct`: where all calls of an answer are direct and succeed, their output is the run's
+    answer."""
+    show: Show | None = None
+    """A component that shows the output, which is JSON, to people: the event `show`."""
+    cache_seconds: Annotated[float, Field(gt=0, le=86_400)] | None = None
+    """How long a result of a tool that reads is used for the same call, for the same user."""
+    cache_shared: bool = False
+    """For all users."""
     limits: LimitsConfig | None = None
     """How many calls may run at the same time, and begin in a second."""
     breaker: BreakerSetting = None

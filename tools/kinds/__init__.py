@@ -39,6 +39,8 @@ from tools.schemas.schema import require_conditions
 from tools.toolbox import ToolSet
 
 KIB = 1024
+# keys of an entry that are about results
+OF_RESULTS = {"respond", "show", "cache_seconds", "cache_shared"}
 
 
 @dataclass(frozen=True)
@@ -89,7 +91,16 @@ class ToolMaker:
                     known[key] = schema if key not in known else {}
             require_conditions(rule, dict(sorted(known.items())))
         made = [
-            replace(tool, max_output_bytes=config.max_output_kb * KIB, guard=guard) for tool in made
+            replace(
+                tool,
+                max_output_bytes=config.max_output_kb * KIB,
+                guard=guard,
+                is_direct=config.respond == "direct",
+                component=config.show.live() if config.show is not None else None,
+                cache_seconds=config.cache_seconds,
+                is_cache_shared=config.cache_shared,
+            )
+            for tool in made
         ]
         return ToolSet(tuple(made)) if isinstance(config, SetOfTools) else made[0]
 
@@ -152,5 +163,6 @@ class ToolMaker:
 
 def _with_entry(tool: Tool, config: SingleTool) -> Tool:
     """Return the tool that knows which entry it is of."""
-    digest = hashlib.sha256(config.model_dump_json().encode()).hexdigest()
+    # what becomes of a result makes no other call of it
+    digest = hashlib.sha256(config.model_dump_json(exclude=OF_RESULTS).encode()).hexdigest()
     return replace(tool, entry_hash=digest)

@@ -1,4 +1,4 @@
 """What bounds a call: `deadline` (time left), `retry` (which errors are worth another try).
 
-`guards` (how many calls may run, and whether the tool works).
+`guards` (how many calls may run, and whether the tool works), `results` (that are used again).
 """

@@ -1,7 +1,7 @@
 """Did you mean: the known word that a misspelt one was probably meant to be."""
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 # the least likeness of two words, 0 to 1: difflib's own for short ones; with it `max_turns` would
 # be `max_tokens`
@@ -16,3 +16,11 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
     cutoff = SHORT_LIKENESS if len(word) <= SHORT else LIKENESS
     found = difflib.get_close_matches(word.lower(), by_lower_case, n=1, cutoff=cutoff)
     return by_lower_case[found[0]] if found else None
+
+
+def near_or_all(word: str, known: Collection[str]) -> str:
+    """Return, in words, the known tool that is near to a name; else all tools."""
+    near = nearest(word, known)
+    if near is not None:
+        return f"did you mean {near!r}?"
+    return f"the tools are: {', '.join(known) or 'none'}"

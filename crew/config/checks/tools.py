@@ -1,29 +1,36 @@
 """What tools may do that is worth knowing before anything starts."""
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from crew.config.checks.schemas import check_schema
 from crew.config.files.document import Document, YamlPath
 from crew.config.loader import CrewFiles
 from crew.config.problems import Problem
-from tools.config import CommandTool, HttpTool, McpServer
+from tools.config import CommandTool, HttpTool, McpServer, ToolConfig
 from tools.config.command import Confined
 from tools.config.common import OneTool
 from tools.config.http import Reached
+from tools.definition import Tool
 from tools.errors import ToolDefinitionError
 from tools.kinds.command import landlock
 from tools.kinds.http.addresses import Allowance, DeniedError
 from tools.kinds.http.request import parse_url
-from tools.toolbox import ToolSet
+from tools.schemas.json_pointer import POINTER
+from tools.toolbox import Toolbox, ToolSet
 
 # names that a message lists
 MAX_LISTED = 5
 
 
-def check_tools(files: CrewFiles, sets: Mapping[str, ToolSet]) -> Iterator[Problem]:
+def check_tools(files: CrewFiles, tools: Toolbox) -> Iterator[Problem]:
     """Yield a warning for each tool that reaches nothing, or is not confined, pinned or guarded."""
+    sets = tools.sets
     for name, tool in files.tools.items():
+        one = tools.by_name.get(name)
+        made = [one] if one is not None else []
+        made += sets[name].tools if name in sets else ()
         document, path = files.tool_files[name], ("tools", name)
         match tool:
             case HttpTool(url=str(url)) | McpServer(url=str(url)):
@@ -36,12 +43,36 @@ def check_tools(files: CrewFiles, sets: Mapping[str, ToolSet]) -> Iterator[Probl
         if isinstance(tool, McpServer) and tool.pin and name not in files.locked:
             text = "what the server says of its tools may change; pin it: crew tools DIR --lock"
             yield document.problem(path, "unpinned", text, key=True)
+        yield from _check_kept(document, path, tool, made)
+        pointer = tool.show.text if tool.show is not None else None
+        if pointer is not None and not re.fullmatch(POINTER, pointer):
+            text = f"{pointer!r} is no JSON pointer, such as /summary or /items/0/name"
+            near = f"/{pointer}" if re.fullmatch(POINTER, f"/{pointer}") else None
+            where = (*path, "show", "text")
+            yield document.problem(where, "show-text", text, suggestion=near)
         if name in sets:
             yield from _check_guarded(document, path, sets[name])
         if isinstance(tool, OneTool):
             yield from check_schema(document, (*path, "parameters"), tool.parameters)
         if isinstance(tool, Confined):
             yield from _check_folders(document, path, tool, files.sources.folder)
+
+
+def _check_kept(
+    document: Document, path: YamlPath, tool: ToolConfig, made: Sequence[Tool]
+) -> Iterator[Problem]:
+    """Yield results that are kept although their calls act."""
+    if tool.cache_seconds is None:
+        if tool.cache_shared:
+            text = "cache_shared has no effect: cache_seconds is not given"
+            yield document.problem((*path, "cache_shared"), "ignored-key", text, key=True)
+        return
+    acting = [one.name for one in made if one.effect != "read"]
+    if acting:
+        listed = ", ".join(acting[:MAX_LISTED]) + (", …" if len(acting) > MAX_LISTED else "")
+        text = f"results are kept of calls that only read, and these may act: {listed}; write"
+        text = f"{text} `effect: read` if they do not, or remove cache_seconds"
+        yield document.problem((*path, "cache_seconds"), "cache-effect", text, key=True)
 
 
 def _check_folders(

@@ -43,7 +43,7 @@ def validate_files(files: CrewFiles, tools: Toolbox) -> list[Problem]:
         *check_groups(files, crew),
         *check_signals(files, crew),
         *find_no_effect(files, crew, tools.sets),
-        *check_tools(files, tools.sets),
+        *check_tools(files, tools),
         *check_timeouts(files, crew),
         *check_conversations(files, crew),
         *check_outputs(files, crew),

@@ -8,16 +8,18 @@ from typing_extensions import TypedDict
 from crew.journal.events import DoneReason, ErrorReason
 from crew.journal.query import Decision
 from server.http.openapi.answers import ResultAnswer, Time, UsageAnswer
+from server.http.openapi.call_events import (
+    AskedCall,
+    CallDocument,
+    FormDocument,
+    Metadata,
+    ShowDocument,
+    ShowMetadata,
+    ToolProgressMetadata,
+    ToolResultMetadata,
+    ToolStartMetadata,
+)
 from tools.approval import Remember
-from tools.calls import CallStatus
-
-
-class Metadata(TypedDict):
-    """Of every stored event."""
-
-    run_id: str
-    seq: int
-    agent_id: str | None
 
 
 class StartMetadata(Metadata):
@@ -42,40 +44,6 @@ class AgentStartMetadata(Metadata):
     group: str | None
 
 
-class CallDocument(TypedDict):
-    """A tool call."""
-
-    call_id: str
-    tool: str
-    arguments: dict[str, Any]
-
-
-class AskedCall(CallDocument):
-    """A call that a person decides on."""
-
-    agent_id: str
-    effect: str
-    # method and URL, or argv, filled in
-    where: str
-    # the kind of the tool's entry
-    source: str
-    schema: dict[str, Any]
-    hash: str
-    may: list[str]
-    remember: list[Remember]
-
-
-class FormDocument(TypedDict):
-    """What a tool asks a person."""
-
-    call_id: str
-    message: str
-    # of what is filled in, as the arguments of an approval
-    schema: dict[str, Any]
-    # a page on which the person does it instead
-    url: NotRequired[str]
-
-
 class ResponseMetadata(Metadata):
     """An agent has spoken."""
 
@@ -93,47 +61,6 @@ class ResponseMetadata(Metadata):
     invalid: NotRequired[list[str]]
     # its texts that no vocabulary has
     output_unknown: NotRequired[list[str]]
-
-
-class ToolStartMetadata(Metadata):
-    """A tool is called."""
-
-    tool: str
-    call_id: str
-    arguments: dict[str, Any]
-    timeout_seconds: float
-    group: str | None
-    # who has approved it, and whether with other arguments
-    approved_by: NotRequired[str]
-    edited: NotRequired[bool]
-    # by which grant, where nobody was asked
-    grant: NotRequired[str]
-
-
-class ToolResultMetadata(Metadata):
-    """A call has its result."""
-
-    tool: str
-    call_id: str
-    status: CallStatus
-    attempts: int
-    duration_seconds: float
-    output: str
-    group: str | None
-    # whether anything went out
-    sent: NotRequired[bool]
-    exit_code: NotRequired[int]
-    http_status: NotRequired[int]
-    # a part of the output is left out
-    truncated: NotRequired[bool]
-    # by a limit or a breaker, before it was made
-    refused: NotRequired[bool]
-    # its turn has made the same call too often
-    repeated: NotRequired[bool]
-    # why nothing may be sent there
-    denied: NotRequired[str]
-    # the names of the tools that tool_search has found
-    found: NotRequired[str]
 
 
 class HandoffMetadata(TypedDict("HandoffMetadata", {"from": str})):
@@ -227,6 +154,8 @@ class DoneMetadata(Metadata):
     stages: dict[str, float]
     conversation_id: NotRequired[str]
     exchange: NotRequired[int]
+    # what was shown to people in the segment
+    shows: NotRequired[list[ShowDocument]]
 
 
 class ShownBlockDocument(TypedDict):
@@ -280,19 +209,6 @@ class DeltaMetadata(TypedDict):
     group: str | None
 
 
-class ToolProgressMetadata(TypedDict):
-    """How far a call is; not stored."""
-
-    run_id: str
-    agent_id: str
-    tool: str
-    call_id: str
-    progress: float
-    total: float | None
-    message: str
-    group: str | None
-
-
 class PingMetadata(TypedDict):
     """Keeps a silent stream open; not stored."""
 
@@ -318,6 +234,7 @@ METADATA: dict[str, Any] = {
     "agent_response": ResponseMetadata,
     "tool_start": ToolStartMetadata,
     "tool_progress": ToolProgressMetadata,
+    "show": ShowMetadata,
     "tool_result": ToolResultMetadata,
     "handoff": HandoffMetadata,
     "parallel_start": GroupMetadata,
