@@ -14,7 +14,16 @@ from agents.tokenizing.tokens import TokenRatios
 from tools.clock import Clock
 from tools.definition import Tool
 from tools.executor import ToolExecutor
+from tools.limits.results import KeptResults
 from tools.search import TOOL_SEARCH
+
+
+@dataclass(frozen=True, slots=True)
+class KeptAnswers:
+    """Right answers of one agent, which are used again for the same requests."""
+
+    seconds: float
+    results: KeptResults
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +61,8 @@ class Agent:
     limits: TurnLimits = NO_LIMITS
     # None: it answers in words
     output: TypedOutput | None = None
+    # None: each answer is asked for
+    kept: KeptAnswers | None = None
 
     def shown_tools(self, found: Sequence[str]) -> list[ToolDefinition]:
         """Return the tools that a model is sent.

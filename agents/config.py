@@ -93,6 +93,15 @@ class CostLimits(Shape):
         return data
 
 
+class CacheConfig(Shape):
+    """How long answers are used again for the same request, in each process."""
+
+    seconds: Annotated[float, Field(gt=0, le=3600)]
+    """Of each answer."""
+    entries: Annotated[int, Field(ge=1, le=100_000)] = 1000
+    """Answers at the same time; the oldest go first."""
+
+
 class NamedToolConfig(Shape):
     """The tool that a turn's first answer must call."""
 
@@ -182,6 +191,9 @@ class AgentConfig(Shape):
     """How often a wrong one is sent back to the model, with what is wrong."""
     on_invalid: str | None = None
     """The agent or group to go to when it is still wrong; else the run fails."""
+    cache: CacheConfig | None = None
+    """Use right answers again for the same request of the same user, on the same day. For agents
+    with an `output` and without tools."""
     output_text: str | None = None
     """The field that has its words for others and for people; else it has none."""
     max_concurrent: Annotated[int, Field(ge=1, le=10_000)] | None = None

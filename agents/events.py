@@ -70,6 +70,8 @@ class AgentResponded:
     output: dict[str, Any] | None = None
     words: str | None = None
     answer: str | None = None
+    # it is an earlier answer to the same request
+    cached: bool = False
     # the output of its calls is the answer, if all succeed
     is_direct: bool = False
     # by which limit it could call no tools

@@ -142,6 +142,8 @@ class ModelReply:
     has_written_calls: bool = True
     # it ended at the longest answer that the model may write
     is_cut: bool = False
+    # it was given before, to the same request
+    cached: bool = False
 
 
 @dataclass(frozen=True, slots=True)

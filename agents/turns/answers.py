@@ -29,6 +29,11 @@ class ReadAnswer:
     # calls were made that may not be
     is_refused: bool
 
+    @property
+    def is_right(self) -> bool:
+        """Whether it is a right typed answer."""
+        return self.checked is not None and self.checked.output is not None
+
 
 @dataclass(frozen=True, slots=True)
 class AnswerReader:

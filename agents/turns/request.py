@@ -46,6 +46,8 @@ class Prepared:
     loaded: Loaded
     # how many messages behind the system prompt are the context
     context: int
+    # the place of the newest query among the messages; -1: it is left out
+    query: int = -1
 
     @property
     def tokens(self) -> int:
@@ -103,7 +105,8 @@ def prepare_request(
         fixed_tokens,
         rules.history,
     )
-    if beside:
+    place = len(fitted.messages)
+    if beside or agent.kept is not None:
         place = _place_of_query(
             fitted.messages, show_messages(agent, _newest_query(history), context)
         )
@@ -122,7 +125,9 @@ def prepare_request(
         output=agent.output.format if agent.output is not None else None,
         tool_choice=choice,
     )
-    return Prepared(request, fitted, fixed_tokens, loaded, len(before))
+    # behind the system prompt, and what stands before it
+    query = 1 + place + len(beside) if agent.kept is not None else -1
+    return Prepared(request, fitted, fixed_tokens, loaded, len(before), query)
 
 
 def _context(agent: Agent, blocks: Sequence[LoadedBlock]) -> list[ShownMessage]:

@@ -32,10 +32,17 @@ from agents.events import (
 )
 from agents.limits import BEGINNING, NO_TOOLS, Standing
 from agents.messages import Message
-from agents.model import ModelEvent, ModelNotice, ModelReply, RequestEnded, TextDelta
+from agents.model import (
+    ModelEvent,
+    ModelNotice,
+    ModelReply,
+    RequestEnded,
+    TextDelta,
+)
 from agents.prompt import NO_OUTPUTS
 from agents.stages import Stages
 from agents.turns.answers import AnswerReader, typed_fields
+from agents.turns.kept import answer_or_kept, keep_answer
 from agents.turns.request import (
     Prepared,
     Wanted,
@@ -131,6 +138,8 @@ class Turn:
         reader = AnswerReader(agent, self.context, self._warn)
         read = await reader.read(reply, round, history, may_call=choice != NO_TOOLS)
         calls = read.calls
+        if read.is_right:
+            keep_answer(agent, prepared, self.caller.user, reply, requests)
         if len(calls) > agent.max_calls:
             await self.emit(AgentFailed(agent.id, agent.name, "unreadable"))
             text = f"{reply.model} made {len(calls)} calls in one answer"
@@ -151,6 +160,7 @@ class Turn:
             requests[-1].provider if requests else "",
             tuple([_failed(one) for one in requests if one.outcome != "success"]),
             digests_of(prepared.request, prepared.context),
+            cached=reply.cached,
             is_direct=self._is_direct(calls),
             limit=limit,
             is_refused=read.is_refused,
@@ -202,7 +212,9 @@ class Turn:
         for tries_left in reversed(range(OVERFLOW_TRIES + 1)):
             try:
                 with self.stages.during("models"):
-                    return await agent.model.reply(prepared.request, emit), prepared
+                    return await answer_or_kept(
+                        agent, prepared, self.caller.user, emit, requests
+                    ), prepared
             except ModelError as error:
                 if error.code != "context_overflow" or not tries_left:
                     raise

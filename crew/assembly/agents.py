@@ -5,7 +5,7 @@ from functools import partial
 
 from pydantic_core import to_json
 
-from agents.agent import Agent
+from agents.agent import Agent, KeptAnswers
 from agents.config import AgentConfig
 from agents.dialects.chat.messages import tool_form
 from agents.errors import ProviderError
@@ -30,6 +30,7 @@ from crew.routing.rules import Routing
 from crew.routing.signals import escape
 from tools.definition import Tool
 from tools.executor import ToolExecutor
+from tools.limits.results import KeptResults
 from tools.search import TOOL_SEARCH, search_tool
 from tools.text.secrets import Secrets
 from tools.text.texts import map_texts
@@ -110,8 +111,15 @@ def make_agents(
             clock=given.clock,
             limits=_turn_limits(config, settings),
             output=_typed_output(files, config),
+            kept=_kept_answers(config, given),
         )
     return agents, problems
+
+
+def _kept_answers(config: AgentConfig, given: Given) -> KeptAnswers | None:
+    if config.cache is None:
+        return None
+    return KeptAnswers(config.cache.seconds, KeptResults(given.clock, config.cache.entries))
 
 
 def _turn_limits(config: AgentConfig, settings: CrewSettings) -> TurnLimits:

@@ -72,6 +72,7 @@ ErrorCode = Literal[
     "alias-twice",
     # results that are kept
     "cache-effect",
+    "cache-agent",
     "show-text",
     # the graph
     "trap",

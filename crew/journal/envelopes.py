@@ -111,7 +111,7 @@ def _agent_responded(event: AgentResponded) -> Envelope:
     }
     unknown = [one.value for one in event.unknown]
     more: dict[str, Any] = {"provider": event.provider, "output": event.output}
-    more |= {"invalid": event.invalid, "output_unknown": unknown}
+    more |= {"invalid": event.invalid, "output_unknown": unknown, "cached": event.cached or None}
     metadata |= {key: value for key, value in more.items() if value not in ("", None, (), [])}
     return Envelope("agent_response", event.agent, event.content, event.agent_id, metadata)
 

@@ -56,6 +56,8 @@ class Metrics(Series):
         # what the configurations have named so far: tools, and the model of each agent
         self.tools: set[str] = set()
         self.models: dict[str, str] = {}
+        # agents and tools the answers and results of which are used again, by kind and name
+        self.keeping: set[tuple[str, str]] = set()
         # restarts that are counted, of each server
         self.mcp_counted: dict[str, int] = {}
         self._workers: Gauge | None = None
@@ -90,6 +92,13 @@ class Metrics(Series):
         """Count for this crew from now on; all its series begin at zero, so none is missing."""
         self.crew = crew
         self.reload.set(1)
+        for agent in crew.agents.values():
+            kept = [one.name for one in agent.tools.values() if one.cache_seconds is not None]
+            self.keeping |= {("tool", name) for name in kept}
+            self.keeping |= {("answer", agent.id)} if agent.kept is not None else set()
+        for kind, _ in self.keeping:
+            for result in ("hit", "miss"):
+                self.cache.labels(kind, result)
         self.tools |= {name for agent in crew.agents.values() for name in agent.tools}
         self.models |= {agent.id: agent.model.name for agent in crew.agents.values()}
         for outcome in RUN_OUTCOMES:
@@ -248,6 +257,8 @@ class Metrics(Series):
         if event.usage.cost_usd:
             model = self.models.get(event.agent_id, OTHER)
             self.cost.labels(event.agent_id, model).inc(event.usage.cost_usd)
+        if ("answer", event.agent_id) in self.keeping:
+            self.cache.labels("answer", "hit" if event.cached else "miss").inc()
         if event.limit is not None:
             self.turn_limits.labels(event.agent_id, event.limit).inc()
         for one in event.unknown:
@@ -261,6 +272,8 @@ class Metrics(Series):
     def _count_result(self, event: ToolReturned) -> None:
         result, tool = event.result, self._tool(event.result.tool)
         self.tool_calls.labels(tool, _outcome(result)).inc()
+        if ("tool", result.tool) in self.keeping:
+            self.cache.labels("tool", "hit" if "cached" in result.facts else "miss").inc()
         if "repeated" in result.facts:
             self.turn_limits.labels(event.agent_id, "same_calls").inc()
         if (why := result.facts.get("denied")) is not None:

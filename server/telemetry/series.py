@@ -210,6 +210,12 @@ class Series:
             "Texts in typed answers that a vocabulary does not have.",
             "vocabulary",
         )
+        self.cache = counter(
+            "crew_cache",
+            "Answers of agents and results of tools that may be used again: hit, or miss.",
+            "kind",
+            "result",
+        )
         self.turn_limits = counter(
             "crew_turn_limits",
             "Turns that a limit has bounded: max_rounds, failed_sequences, same_calls.",

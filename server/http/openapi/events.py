@@ -55,6 +55,8 @@ class ResponseMetadata(Metadata):
     group: str | None
     # which has answered
     provider: NotRequired[str]
+    # an earlier answer to the same request was used
+    cached: NotRequired[bool]
     # a typed answer, checked
     output: NotRequired[dict[str, Any]]
     # what is wrong with one

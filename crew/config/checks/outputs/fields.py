@@ -49,6 +49,11 @@ def check_outputs(files: CrewFiles, crew: CrewConfig) -> Iterator[Problem]:
 def _check_keys(
     files: CrewFiles, crew: CrewConfig, agent: AgentConfig, document: Document
 ) -> Iterator[Problem]:
+    if agent.cache is not None and files.is_whole(document.file, "output", "tools"):
+        wrong = {"no output": agent.output is None, "tools": bool(agent.tools)}
+        for why in [one for one, is_so in wrong.items() if is_so]:
+            text = f"only right typed answers are used again, without tools; {agent.id} has {why}"
+            yield document.problem(("cache",), "cache-agent", text, key=True)
     if agent.output is not None:
         if crew.routing.signals.get(agent.id):
             text = f"{agent.id} has an output, in which no signal is looked for; an enum field says"
