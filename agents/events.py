@@ -87,6 +87,14 @@ class AgentResponded:
     unknown: tuple[UnknownValue, ...] = ()
 
     @property
+    def typed_document(self) -> dict[str, Any]:
+        """What there is of a typed answer, as clients get it."""
+        unknown = [one.value for one in self.unknown]
+        more: dict[str, Any] = {"output": self.output, "invalid": self.invalid}
+        more |= {"output_unknown": unknown, "cached": self.cached or None}
+        return {key: value for key, value in more.items() if value not in (None, (), [])}
+
+    @property
     def final_answer(self) -> str | None:
         """What the run's answer is by it; None where a typed answer is not there, or not right."""
         return self.content if self.words is None and not self.invalid else self.answer

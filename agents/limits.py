@@ -52,7 +52,7 @@ class TurnLimits:
             return NO_TOOLS, "max_rounds"
         if self.max_failed_sequences is not None and failed >= self.max_failed_sequences:
             return NO_TOOLS, "failed_sequences"
-        if rounds == 0 or self.tool_choice == NO_TOOLS:
+        if rounds == 0 or self.tool_choice is NO_TOOLS:
             return self.tool_choice, None
         return AUTO, None
 

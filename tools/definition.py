@@ -93,9 +93,7 @@ class Tool:
     close: Callable[[], Coroutine[Any, Any, None]] | None = None
 
     def kept_key(self, arguments: Mapping[str, Any], user: str) -> Hashable:
-        """Return by what the result of a call is kept for a while; None: it is not."""
-        if self.cache_seconds is None:
-            return None
+        """Return by what the result of a call is kept for a while."""
         return self.definition, arguments_key(arguments), "" if self.is_cache_shared else user
 
     @property

@@ -148,7 +148,9 @@ class _Sequence:
             name = type(error).__name__
             log.warning("argument types of tool %s raised %s", call.tool, name, exc_info=error)
             return _Ended("error", f"the arguments of {call.tool} could not be checked: {error}")
-        key = tool.kept_key(call.arguments, self.caller.user) if self.may_cache else None
+        key = None
+        if self.may_cache and tool.cache_seconds is not None:
+            key = tool.kept_key(call.arguments, self.caller.user)
         if key is not None and (kept := self.kept.find(key)) is not None:
             return _Ended("success", kept, facts={"cached": True})
         ended = await _Call(self, call, tool, arguments).run()

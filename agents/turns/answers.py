@@ -147,17 +147,15 @@ def begins_with_object(text: str) -> bool:
 
 
 def typed_fields(
-    typed: TypedOutput | None, checked: CheckedAnswer | None, sent_back: int
+    typed: TypedOutput, checked: CheckedAnswer | None, sent_back: int
 ) -> dict[str, Any]:
-    """Return what an answer's event has of a typed answer; nothing where it is none.
+    """Return what the event of an answer has of a typed one.
 
     Args:
         typed: of the agent.
-        checked: the answer.
+        checked: the answer; None: it calls tools.
         sent_back: how often one was sent back before.
     """
-    if typed is None:
-        return {}
     if checked is None:
         # what stands beside calls is not checked, and for none but the agent
         return {"words": ""}

@@ -20,7 +20,7 @@ async def answer_or_kept(
     """Return the model's answer, or an earlier one to the same request.
 
     Args:
-        agent: of the model.
+        agent: of the model; its answers are kept.
         prepared: the request.
         user: that the run is for.
         emit: gets what happens.
@@ -29,9 +29,8 @@ async def answer_or_kept(
     Raises:
         ModelError: the model failed.
     """
-    known = None
-    if agent.kept is not None:
-        known = agent.kept.results.find(_key(agent, prepared, user))
+    assert agent.kept is not None, "asked for by the caller"
+    known = agent.kept.results.find(_key(agent, prepared, user))
     if known is None:
         return await agent.model.reply(prepared.request, emit)
     content, model, provider = json.loads(known)

@@ -91,11 +91,12 @@ def prepare_request(
     named = found if not choice.tool or choice.tool in found else (*found, choice.tool)
     shown, counted_by = agent.shown_tools(named), agent.context.tokenizer
     system = ShownMessage("system", agent.prompt.text(wanted.outputs), tokenizer=counted_by)
-    before = _context(agent, loaded.before)
-    beside = _context(agent, loaded.beside)
+    before = _context(agent, loaded.before) if loaded.before else []
+    beside = _context(agent, loaded.beside) if loaded.beside else []
     past = [(one.position, show_messages(agent, one.messages, context)) for one in loaded.past]
     fixed_tokens = system.tokens + sum(one.tokens for one in shown)
-    fixed_tokens += sum(one.tokens for one in beside)
+    if beside:
+        fixed_tokens += beside[0].tokens
     rules = agent.context
     own = show_messages(agent, history, context)
     fitted = fit(
@@ -131,7 +132,7 @@ def prepare_request(
 
 
 def _context(agent: Agent, blocks: Sequence[LoadedBlock]) -> list[ShownMessage]:
-    text = context_message(blocks, agent.escape_signals) if blocks else ""
+    text = context_message(blocks, agent.escape_signals)
     return [ShownMessage("user", text, tokenizer=agent.context.tokenizer)] if text else []
 
 

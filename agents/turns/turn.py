@@ -30,7 +30,7 @@ from agents.events import (
     ToolStarted,
     Warned,
 )
-from agents.limits import BEGINNING, NO_TOOLS, Standing
+from agents.limits import AUTO, BEGINNING, NO_LIMITS, NO_TOOLS, Standing
 from agents.messages import Message
 from agents.model import (
     ModelEvent,
@@ -62,6 +62,7 @@ from tools.calls import (
     ToolResult,
 )
 from tools.context import CallOrigin
+from tools.definition import Component
 from tools.executor import NO_REPLIES
 from tools.forms import FormReply
 from tools.handlers.shown import UnshownError, read_shown
@@ -123,7 +124,9 @@ class Turn:
         if announce:
             name = agent.model.name
             await self.emit(AgentStarted(agent.id, agent.name, self.group, round, name))
-        choice, limit = agent.limits.choose(standing.rounds, standing.failed)
+        choice, limit = AUTO, None
+        if agent.limits is not NO_LIMITS:
+            choice, limit = agent.limits.choose(standing.rounds, standing.failed)
         # what is not checked yet is not published
         streams = stream and agent.output is None
         is_last = limit == "max_rounds"
@@ -136,15 +139,16 @@ class Turn:
             await self.emit(AgentFailed(agent.id, agent.name, error.code))
             raise
         reader = AnswerReader(agent, self.context, self._warn)
-        read = await reader.read(reply, round, history, may_call=choice != NO_TOOLS)
+        read = await reader.read(reply, round, history, may_call=choice is not NO_TOOLS)
         calls = read.calls
-        if read.is_right:
+        if agent.kept is not None and read.is_right:
             keep_answer(agent, prepared, self.caller.user, reply, requests)
         if len(calls) > agent.max_calls:
             await self.emit(AgentFailed(agent.id, agent.name, "unreadable"))
             text = f"{reply.model} made {len(calls)} calls in one answer"
             most = f"settings.max_calls_per_answer = {agent.max_calls}"
             raise ModelError("unreadable", f"{text}; {most}")
+        typed = agent.output
         responded = AgentResponded(
             agent.id,
             agent.name,
@@ -161,17 +165,17 @@ class Turn:
             tuple([_failed(one) for one in requests if one.outcome != "success"]),
             digests_of(prepared.request, prepared.context),
             cached=reply.cached,
-            is_direct=self._is_direct(calls),
+            is_direct=bool(calls) and self._is_direct(calls),
             limit=limit,
             is_refused=read.is_refused,
-            **typed_fields(agent.output, read.checked, standing.sent_back),
+            **({} if typed is None else typed_fields(typed, read.checked, standing.sent_back)),
         )
         await self.emit(responded)
 
     def _is_direct(self, calls: Sequence[ToolCall]) -> bool:
         """Return whether the output of an answer's calls is to be the agent's answer."""
         tools = [self.agent.tools.get(call.tool) for call in calls]
-        return bool(tools) and all(tool is not None and tool.is_direct for tool in tools)
+        return all(tool is not None and tool.is_direct for tool in tools)
 
     async def act(
         self, calls: Sequence[ToolCall], replies: Mapping[str, FormReply] = NO_REPLIES
@@ -212,9 +216,11 @@ class Turn:
         for tries_left in reversed(range(OVERFLOW_TRIES + 1)):
             try:
                 with self.stages.during("models"):
-                    return await answer_or_kept(
-                        agent, prepared, self.caller.user, emit, requests
-                    ), prepared
+                    if agent.kept is None:
+                        return await agent.model.reply(prepared.request, emit), prepared
+                    user = self.caller.user
+                    reply = await answer_or_kept(agent, prepared, user, emit, requests)
+                    return reply, prepared
             except ModelError as error:
                 if error.code != "context_overflow" or not tries_left:
                     raise
@@ -315,22 +321,23 @@ class Turn:
             case CallWarned(code, text):
                 await self._warn(code, text)
             case ToolResult():
-                result = await self._show(event)
-                await self.emit(ToolReturned(id_, name, group, result))
+                tool = self.agent.tools.get(event.tool)
+                if tool is not None and tool.component is not None:
+                    event = await self._show(event, tool.component)
+                await self.emit(ToolReturned(id_, name, group, event))
 
-    async def _show(self, result: ToolResult) -> ToolResult:
+    async def _show(self, result: ToolResult, component: Component) -> ToolResult:
         """Show a result to people by its tool's component; return what models get of it."""
-        tool = self.agent.tools.get(result.tool)
-        if tool is None or tool.component is None or result.status != "success":
+        if result.status != "success":
             return result
         try:
-            data, text = read_shown(tool.component, result.output)
+            data, text = read_shown(component, result.output)
         except UnshownError as error:
-            component = tool.component.name
-            await self._warn("not_shown", f"{result.tool} is not shown by {component}: {error}")
+            why = f"{result.tool} is not shown by {component.name}: {error}"
+            await self._warn("not_shown", why)
             return result
         agent, group = self.agent, self.group
-        where = (tool.component.name, result.tool, result.call_id)
+        where = (component.name, result.tool, result.call_id)
         await self.emit(Shown(agent.id, agent.name, group, *where, data))
         return result.with_output(text)
 

@@ -10,7 +10,7 @@ from agents.config import AgentConfig
 from agents.dialects.chat.messages import tool_form
 from agents.errors import ProviderError
 from agents.helper import Helper
-from agents.limits import ToolChoice, TurnLimits
+from agents.limits import AUTO, NO_LIMITS, NO_TOOLS, ToolChoice, TurnLimits
 from agents.model import ToolDefinition
 from agents.outputs.typed import TypedOutput
 from agents.providers.catalog import Catalog
@@ -124,14 +124,17 @@ def _kept_answers(config: AgentConfig, given: Given) -> KeptAnswers | None:
 
 def _turn_limits(config: AgentConfig, settings: CrewSettings) -> TurnLimits:
     given = config.tool_choice
-    choice = ToolChoice(given) if isinstance(given, str) else ToolChoice("tool", given.tool)
-    return TurnLimits(
+    fixed = {"auto": AUTO, "none": NO_TOOLS, "required": ToolChoice("required")}
+    choice = fixed[given] if isinstance(given, str) else ToolChoice("tool", given.tool)
+    limits = TurnLimits(
         config.max_rounds,
         config.on_limit == "answer",
         choice,
         settings.max_failed_sequences,
         settings.max_same_calls,
     )
+    # looked at with each call of a model
+    return NO_LIMITS if limits == NO_LIMITS else limits
 
 
 def _typed_output(files: CrewFiles, config: AgentConfig) -> TypedOutput | None:

@@ -6,6 +6,7 @@ from typing import assert_never
 from agents.agent import Agent
 from agents.errors import ModelError
 from agents.events import Warned
+from agents.limits import NO_LIMITS
 from agents.stages import Stages
 from agents.turns.turn import Turn
 from crew.crew import Crew
@@ -266,7 +267,8 @@ class CrewExecutor:
         """Return whether no further model call is allowed; ends the run then."""
         main, limit = self.state.main, self.crew.limits.max_rounds
         agent = self.crew.agents.get(main.agent_id)
-        if agent is not None and agent.limits.is_over(main.turn_rounds):
+        limits = agent.limits if agent is not None else NO_LIMITS
+        if agent is not None and limits is not NO_LIMITS and limits.is_over(main.turn_rounds):
             self._record(Warned("max_rounds", over_text(agent), agent.id, agent.name))
         elif main.rounds - main.speaking < limit:
             # a round that was announced before a crash has been counted

@@ -157,7 +157,8 @@ class GroupRunner:
         others = [branch for branch in group.members.values() if branch.answer is None]
         for result in cut_off(others, self.crew, name, f"the group {name} has ended without it"):
             await self.emit(result)
-        joined = join_answers({a: group.words[a] for a in answers if a in group.words})
+        words = group.words
+        joined = join_answers({a: words[a] for a in answers if a in words})
         await self.emit(ParallelEnded(name, tuple(answers), tuple(in_order), joined))
 
 

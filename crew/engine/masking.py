@@ -59,8 +59,6 @@ class MaskedEvents:
 def _masked_output(event: AgentResponded, secrets: Secrets) -> AgentResponded:
     """Return an answer without secrets in what was read of a typed one."""
     mask = secrets.mask
-    if event.words is None and not event.invalid:
-        return event
     return _with(
         event,
         output=map_texts(event.output, mask),
@@ -81,7 +79,8 @@ def _masked(event: Event, secrets: Secrets) -> Event:
             answer = _with(
                 event, content=mask(event.content), model=model, calls=calls, extra=extra
             )
-            return _masked_output(answer, secrets)
+            is_typed = event.words is not None or event.invalid
+            return _masked_output(answer, secrets) if is_typed else answer
         case Shown():
             return replace(event, data=map_texts(event.data, secrets.mask_cut))
         case ToolReturned(result=result):

@@ -1,5 +1,6 @@
 """The questions to a person in a run, and what of the answer holds for its calls."""
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -24,6 +25,7 @@ from crew.engine.approvals import (
 )
 from crew.engine.form_questions import find_inquiry
 from crew.journal.branches import Branch
+from crew.journal.call_text import call_key
 from crew.journal.decided import ApprovedCall
 from crew.journal.errors import StoreError
 from crew.journal.events import Answered, StoredEvent
@@ -203,10 +205,17 @@ class Questions:
         most = self.crew.agents[branch.agent_id].limits.max_same_calls
         if most is None:
             return False
+        known: Counter[str] = Counter()
+        repeated = set()
+        for call in branch.turn_calls:
+            key = call_key(call)
+            if known[key] >= most:
+                repeated.add(call.id)
+            known[key] += 1
         results = [
             ToolResult.of(call, "error", repeated_text(call.tool, most), facts={**REPEATED})
             for call in branch.open_calls
-            if branch.repeats.get(call.id, 0) >= most and call.id not in branch.started_calls
+            if call.id in repeated and call.id not in branch.started_calls
         ]
         self._record_results(branch, results)
         return bool(results)

@@ -1,6 +1,5 @@
 """The conversations of a run, as they stand between two steps."""
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -16,7 +15,6 @@ from agents.messages import (
     is_wrong,
 )
 from agents.outputs.typed import repair_text
-from crew.journal.call_text import call_key
 from crew.journal.decided import ApprovedCall, decision_on, is_made
 from crew.journal.query import Answer
 from crew.journal.questions import Approval, PendingCall, Question
@@ -58,12 +56,10 @@ class Branch:
     is_direct: bool = False
     has_direct_answer: bool = False
     # of the agent's turn: model calls; the last answers in a row all calls of which have failed;
-    # how often each call was made
+    # the calls of tools
     turn_rounds: int = 0
     failed_in_row: int = 0
-    made: Counter[str] = field(default_factory=Counter)
-    # of each call of the last answer, how often the turn had made the same before
-    repeats: dict[str, int] = field(default_factory=dict)
+    turn_calls: tuple[ToolCall, ...] = ()
     # how often a wrong typed answer was sent back, since the last right one
     sent_back: int = 0
     # what is wrong with the last typed answer, when it is not sent back
@@ -113,11 +109,7 @@ class Branch:
         self.speaking, self.calls, self.native = False, event.calls, event.native
         self.results, self.started_calls, self.edited_calls = {}, {}, set()
         self.approved_by, self.decided = {}, {}
-        self.repeats = {}
-        for call in event.calls:
-            key = call_key(call)
-            self.repeats[call.id] = self.made[key]
-            self.made[key] += 1
+        self.turn_calls += event.calls
         self.answer, self.output, self.invalid = None, event.output, ()
         self.is_direct, self.has_direct_answer = event.is_direct, False
         if event.is_sent_back:
@@ -131,7 +123,7 @@ class Branch:
     def begin_turn(self) -> None:
         """Begin a turn of the agent: what bounds one counts anew."""
         self.turn_rounds, self.failed_in_row = 0, 0
-        self.made.clear()
+        self.turn_calls = ()
 
     def begin_anew(self) -> None:
         """Let a typed answer that was wrong to the end be given anew."""

@@ -109,10 +109,9 @@ def _agent_responded(event: AgentResponded) -> Envelope:
         "tool_calls": [_call(call) for call in event.calls],
         "group": event.group,
     }
-    unknown = [one.value for one in event.unknown]
-    more: dict[str, Any] = {"provider": event.provider, "output": event.output}
-    more |= {"invalid": event.invalid, "output_unknown": unknown, "cached": event.cached or None}
-    metadata |= {key: value for key, value in more.items() if value not in ("", None, (), [])}
+    metadata |= {"provider": event.provider} if event.provider else {}
+    if event.words is not None or event.invalid:
+        metadata |= event.typed_document
     return Envelope("agent_response", event.agent, event.content, event.agent_id, metadata)
 
 
@@ -186,14 +185,11 @@ def _handed_off(event: HandedOff) -> Envelope:
     return Envelope("handoff", event.agent, f"{event.from_} → {event.to}", leader, metadata)
 
 
-def _parallel_started(event: ParallelStarted) -> Envelope:
-    metadata = {"agents": event.agents, "failed": []}
-    return Envelope("parallel_start", SYSTEM, event.group, None, metadata)
-
-
-def _parallel_ended(event: ParallelEnded) -> Envelope:
-    metadata = {"agents": event.agents, "failed": event.failed}
-    return Envelope("parallel_end", SYSTEM, event.group, None, metadata)
+def _parallel(event: ParallelStarted | ParallelEnded) -> Envelope:
+    failed = event.failed if isinstance(event, ParallelEnded) else ()
+    type_ = "parallel_end" if isinstance(event, ParallelEnded) else "parallel_start"
+    metadata = {"agents": event.agents, "failed": failed}
+    return Envelope(type_, SYSTEM, event.group, None, metadata)
 
 
 def _asked(one: PendingCall) -> dict[str, Any]:
@@ -337,8 +333,8 @@ ENVELOPES: dict[type[Any], Callable[[Any], Envelope]] = {
     ToolProgressed: _tool_progressed,
     ToolReturned: _tool_returned,
     HandedOff: _handed_off,
-    ParallelStarted: _parallel_started,
-    ParallelEnded: _parallel_ended,
+    ParallelStarted: _parallel,
+    ParallelEnded: _parallel,
     Paused: _paused,
     Answered: _answered,
     Warned: _warned,

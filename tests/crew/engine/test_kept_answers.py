@@ -12,8 +12,8 @@ from crew import Crew, MemoryStore, Query, Runs, load_crew
 from crew.crew import check
 from tests.support.crews import play, write_crew
 from tests.support.model_server import ModelServer, completion, http, model_server
+from tests.support.tool_calls import moving_clock
 from tests.support.typed_answers import OUTPUT, RIGHT, WRONG, sorting
-from tools import VirtualClock
 
 KEYS = {"provider": "gw", "model": "m", "cache": {"seconds": 60, "entries": 100}}
 
@@ -82,15 +82,16 @@ async def test_what_is_wrong_is_not_kept(tmp_path: Path):
         assert await asked(crew, server, Query("up?"), Query("up?")) == [2, 3]
 
 
-@pytest.mark.parametrize(("seconds", "requests"), [(59, 1), (61, 2)])
-async def test_it_is_kept_for_its_time(tmp_path: Path, seconds: int, requests: int):
-    clock = VirtualClock()
-    async with model_server(right) as server:
-        crew = load_crew(served(tmp_path, server.url), clock=clock)
+@pytest.mark.parametrize(("seconds", "is_kept"), [(59, True), (61, False)])
+async def test_it_is_kept_for_its_time(tmp_path: Path, seconds: int, is_kept: bool):
+    rules = [{"agent": "sort", "say": RIGHT}, {"say": "x"}]
+    folder = sorting(tmp_path, rules, {"cache": {"seconds": 60}})
+    async with moving_clock() as clock:
+        crew = load_crew(folder, clock=clock)
         await play(crew, "up?")
         await clock.sleep(seconds)
-        await play(crew, "up?")
-    assert len(server.asked) == requests
+        played = await play(crew, "up?")
+    assert played.of("agent_response")[0]["metadata"].get("cached", False) == is_kept
 
 
 @settings(max_examples=300, deadline=None)
