@@ -72,3 +72,9 @@ def test_large_bounds_cost_nothing(tmp_path: Path):
     found = problems(tmp_path, rules, {"a": {"output": output}}, vocabularies=None)
     ((_, words),) = found["output-gap"]
     assert "count 1234567 or between 1234567 and 1234569" in words
+
+
+def test_who_was_wrong_has_spoken(tmp_path: Path):
+    """What its answer would have said is empty then, as its file knows."""
+    reader = {"system_prompt": "{{output.a.kind}}"}
+    assert problems(tmp_path, [LAST], {"a": {"on_invalid": "b"}, "b": reader}) == {}

@@ -274,15 +274,6 @@ CASES: dict[str, tuple[dict[str, Any], str, str, str]] = {
         "system_prompt: '{{output.a.kind}}'",
         "empty on the way c → b",
     ),
-    "read although it may be wrong": (
-        {
-            "rules": [LAST],
-            "agents": {"a": {"on_invalid": "b"}, "b": {"system_prompt": "{{output.a.kind}}"}},
-        },
-        "output-unset",
-        "system_prompt: '{{output.a.kind}}'",
-        "empty on the way a → b",
-    ),
     "nothing reads it": ({}, "output-unread", "output:", "nothing reads the output of a"),
     "a way behind one that always fits": (
         {"rules": [LAST], "routing": {"defaults": {"a": "b"}}},

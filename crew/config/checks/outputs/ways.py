@@ -78,13 +78,13 @@ def _check_unset(files: CrewFiles, graph: RoutingGraph, agent_id: str) -> Iterat
 
 
 def _way_without(graph: RoutingGraph, giver: str, reader: str) -> list[str] | None:
-    """Return a way to an agent on which another one has given no right answer, if there is one."""
+    """Return a way to an agent on which another one has not spoken, if there is one."""
     groups = graph.routing.groups.values()
     ways: nx.DiGraph[str] = nx.DiGraph()
     ways.add_nodes_from(graph.digraph)
     with_giver = {giver, *(group.name for group in groups if giver in group.agents)}
     for edge in graph.drawn():
-        if edge.from_ not in with_giver or edge.kind in ("invalid", "member"):
+        if edge.from_ not in with_giver or edge.kind == "member":
             ways.add_edge(edge.from_, edge.to)
     if not nx.has_path(ways, graph.entry_point, reader):
         return None
