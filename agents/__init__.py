@@ -1,7 +1,8 @@
 """One agent, one turn, one model: the second layer.
 
 Modules, in reading order: `agent` (a live agent), `turns` (it speaks, it uses its tools),
-`limits` (of a turn), `outputs` (typed answers),
+`extras` (what files add to requests), `limits` (of a
+turn), `outputs` (typed answers),
 `helper` (a model beside the runs), `prompt` (its system prompt),
 `context` (what of the conversation it is shown), `messages` (what a conversation is made of),
 `marks` (by which a model knows who speaks), `written` (tool calls, thoughts and code in a text),

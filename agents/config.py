@@ -6,6 +6,7 @@ from pydantic import Discriminator, Field, Tag, WithJsonSchema, model_validator
 
 from agents.context.shape import ContextConfig
 from agents.endpoint import Address
+from agents.extras import Effort
 from tools.schemas.yaml_shape import JsonObject, Name, Shape, form_of
 
 Temperature = Annotated[float, Field(ge=0, le=2)]
@@ -147,6 +148,11 @@ class AgentConfig(Shape):
     """The model, its provider and URL in one; instead of the three keys above."""
     backup: ModelConfig | None = None
     """Tried when the primary has failed for good."""
+    thinking: Effort | None = None
+    """How much the model thinks before it answers; what `models` says, unless given.
+
+    `none`, `low`, `medium`, `high` or `max`; sent as `reasoning_effort`.
+    """
     temperature: Temperature | None = None
     """0 to 2; not sent unless given, so that the provider's own default holds."""
     top_p: Annotated[float, Field(gt=0, le=1)] | None = None

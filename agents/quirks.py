@@ -16,7 +16,7 @@ SystemRole = Literal["system", "user"]
 EmptyContent = Literal["null", "text", "none"]
 Thinking = Literal["send_back", "leave_out"]
 # of a request, what may be left out of it
-Parameter = Literal["temperature", "top_p"]
+Parameter = Literal["temperature", "top_p", "reasoning_effort"]
 PARAMETERS: tuple[Parameter, ...] = get_args(Parameter)
 Origin = Literal["declared", "known", "learned"]
 

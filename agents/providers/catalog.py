@@ -16,6 +16,7 @@ from agents.endpoint import (
     unquoted,
 )
 from agents.errors import ProviderError
+from agents.extras import NO_EXTRAS, ModelExtras
 from agents.model import Model
 from agents.providers.scripted import SCRIPT_FILE, Script, Scripted
 from agents.quirks import QuirkTables
@@ -82,11 +83,14 @@ class Catalog:
         self.jitter = jitter
         self.clients: dict[Endpoint, Any] = {}
 
-    def model(self, config: ModelConfig, *, has_backup: bool = False) -> Model:
+    def model(
+        self, config: ModelConfig, extras: ModelExtras = NO_EXTRAS, *, has_backup: bool = False
+    ) -> Model:
         """Return the model that a configuration names.
 
         Args:
             config: names it.
+            extras: what the files add to its requests.
             has_backup: whether another one is called when it fails.
 
         Raises:
@@ -108,7 +112,7 @@ class Catalog:
             self.clients[endpoint] = openai_chat.Client(
                 endpoint, self.clock, self.secrets, self.quirk_tables
             )
-        asked = openai_chat.OpenAIChat(self.clients[endpoint], config.model)
+        asked = openai_chat.OpenAIChat(self.clients[endpoint], config.model, extras)
         chat: Model = Counting(Noting(asked, self.health, self.clock), self.ratios)
         given = self.providers.get(config.provider, ProviderConfig())
         # of another address it is another one, also where they have one name

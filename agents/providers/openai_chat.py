@@ -18,6 +18,7 @@ from agents.dialects.refusals import Refusal, kind_of
 from agents.dialects.surrogates import join_surrogates
 from agents.endpoint import Endpoint
 from agents.errors import ModelError
+from agents.extras import NO_EXTRAS, ModelExtras
 from agents.model import (
     EmitModelEvent,
     ModelNotice,
@@ -89,8 +90,8 @@ class Client:
 class OpenAIChat:
     """One model of an endpoint."""
 
-    def __init__(self, client: Client, model: str) -> None:
-        self.client, self.name = client, model
+    def __init__(self, client: Client, model: str, extras: ModelExtras = NO_EXTRAS) -> None:
+        self.client, self.name, self.extras = client, model, extras
         self.table = client.table(model)
         # who gets back what it has sent with a message
         self.source = f"{client.endpoint.provider} {client.place} {model}"
@@ -127,7 +128,7 @@ class OpenAIChat:
         while True:
             quirks = self.table.quirks
             tried.append(quirks)
-            body = build_body(self.name, request, quirks, self.source)
+            body = build_body(self.name, request, quirks, self.source, self.extras)
             reader = ReplyReader(self.name, self.source)
             try:
                 await self._ask(body, reader, emit)
@@ -140,9 +141,7 @@ class OpenAIChat:
                     # another request has found it out meanwhile
                     continue
                 text = f"{self.name} at {self.client.place} {found[1]}"
-                is_typed = quirks.typed_output and not found[0].typed_output
-                code = "output_in_words" if is_typed else "endpoint_learned"
-                await emit(ModelNotice(code, text))
+                await emit(ModelNotice(_notice_of(quirks, found[0]), text))
             except Exception as error:
                 raise self._model_error(error) from error
 
@@ -267,6 +266,13 @@ async def _read_unannounced(data: bytes, reader: ReplyReader, emit: EmitModelEve
 async def _emit_text(text: str, emit: EmitModelEvent) -> None:
     if text:
         await emit(TextDelta(join_surrogates(text)))
+
+
+def _notice_of(known: Quirks, learned: Quirks) -> str:
+    """Return the code of the warning by which an operator knows what is done otherwise now."""
+    if known.typed_output and not learned.typed_output:
+        return "output_in_words"
+    return "endpoint_learned" if known.leave_out == learned.leave_out else "parameter_refused"
 
 
 def _page(status: int, text: str) -> Refusal:

@@ -45,14 +45,17 @@ def make_model(
         ProviderError: a provider cannot be used.
     """
     primary, *backups = (one.config for one in chosen)
+    # the agent's own thinking is that of its own model
+    extras = [chosen[0].extras(config.thinking), *(one.extras() for one in chosen[1:])]
     if not given.asks:
         return OfflineModel(primary.provider, primary.model)
     if given.provider is not None:
         model = catalog.model(ModelConfig(model=primary.model, provider=given.provider))
     elif backups:
-        model = Fallback(catalog.model(primary, has_backup=True), catalog.model(backups[0]))
+        first = catalog.model(primary, extras[0], has_backup=True)
+        model = Fallback(first, catalog.model(backups[0], extras[1]))
     else:
-        model = catalog.model(primary)
+        model = catalog.model(primary, extras[0])
     if config.max_concurrent is not None:
         model = Limited(model, config.max_concurrent, given.places)
     usage = given.daily_usage.setdefault(agent_id, DailyUsage())

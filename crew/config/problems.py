@@ -72,6 +72,8 @@ ErrorCode = Literal[
     "alias-twice",
     # results that are kept
     "cache-effect",
+    # models
+    "body-key",
     "cache-agent",
     "show-text",
     # the graph

@@ -179,7 +179,7 @@ async def test_what_a_gateway_refuses_is_found_out(proxy: Gateway, tmp_path: Pat
         proxy, tmp_path, [http(200, completion("well"))], "gpt-5-mini", temperature=0.7
     )
     assert (row.status, row.answer) == ("completed", "well")
-    assert warnings(events) == ["endpoint_learned"]
+    assert warnings(events) == ["parameter_refused"]
     assert len(asked) == 1
     assert "temperature" not in asked[0]
 

@@ -4,10 +4,11 @@ Messages are shown the same way to all models. What one endpoint wants otherwise
 nowhere else.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from agents.dialects.chat.messages import CHAT, THOUGHTS, WireMessage, message_form, tool_form
+from agents.extras import NO_EXTRAS, ModelExtras
 from agents.limits import AUTO, NO_TOOLS, ToolChoice
 from agents.model import ERROR_MARK, ModelRequest, Private, ShownMessage
 from agents.outputs.typed import OutputFormat
@@ -15,13 +16,38 @@ from agents.quirks import Quirks
 from tools.calls import CallStatus
 from tools.handlers.output import format_results
 
+# the keys that are written here; a configuration adds others
+WRITTEN = frozenset(
+    {
+        "model",
+        "messages",
+        "tools",
+        "tool_choice",
+        "response_format",
+        "temperature",
+        "top_p",
+        "max_tokens",
+        "max_completion_tokens",
+        "reasoning_effort",
+        "stream",
+        "stream_options",
+    }
+)
+# of thinking, what chat completions call otherwise
+EFFORTS: Mapping[str, str] = {"max": "xhigh"}
 # of a schema: OpenAI takes no longer one
 MAX_NAME = 64
 # begins a conversation that would begin with the model's own words
 BEGINNING = "(The conversation goes on.)"
 
 
-def build_body(model: str, request: ModelRequest, quirks: Quirks, source: str) -> dict[str, Any]:
+def build_body(
+    model: str,
+    request: ModelRequest,
+    quirks: Quirks,
+    source: str,
+    extras: ModelExtras = NO_EXTRAS,
+) -> dict[str, Any]:
     """Build the body of a request.
 
     Args:
@@ -29,6 +55,7 @@ def build_body(model: str, request: ModelRequest, quirks: Quirks, source: str) -
         request: what is asked.
         quirks: of this model at this endpoint.
         source: names both; what came from another one is not sent.
+        extras: what the files add.
     """
     shown = request.messages
     # most are made already: a look spares a call for each
@@ -61,6 +88,10 @@ def build_body(model: str, request: ModelRequest, quirks: Quirks, source: str) -
         body["top_p"] = request.top_p
     if request.max_tokens is not None and quirks.max_tokens_key != "none":
         body[quirks.max_tokens_key] = request.max_tokens
+    if extras is not NO_EXTRAS:
+        if extras.thinking is not None and "reasoning_effort" not in quirks.leave_out:
+            body["reasoning_effort"] = EFFORTS.get(extras.thinking, extras.thinking)
+        body |= extras.body
     if request.stream:
         body["stream"] = True
         if quirks.stream_usage:

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterator
 
+from agents.dialects.chat.body import WRITTEN
 from agents.providers.catalog import BUILTIN_PROVIDERS
 from crew.config.checks.references import unknown_name
 from crew.config.files.document import Document
@@ -14,11 +15,22 @@ from crew.config.problems import Problem
 from crew.config.routing_plan import entry_point
 
 
+def _check_bodies(files: CrewFiles, crew: CrewConfig) -> Iterator[Problem]:
+    """Yield keys of `body` that requests have anyway."""
+    for name, model in crew.models.items():
+        for key in model.body:
+            if key in WRITTEN:
+                text = f"{key} is written by the runtime; the agent's file and `models` say it"
+                path = ("models", name, "body", key)
+                yield files.crew_document.problem(path, "body-key", text, key=True)
+
+
 def check_models(files: CrewFiles, crew: CrewConfig) -> Iterator[Problem]:
     """Yield providers that nothing has, and those without an address."""
     providers = files.names_in(CREW_FILE, ("providers",))
     if providers is None:
         return
+    yield from _check_bodies(files, crew)
     known = {*BUILTIN_PROVIDERS, *providers}
     for name, named in crew.models.items():
         if named.provider is not None and named.provider not in known:

@@ -8,9 +8,10 @@ from pydantic import AfterValidator, Field
 
 from agents.config import AgentConfig, ModelConfig
 from agents.context.shape import Tokens
+from agents.extras import NO_EXTRAS, Effort, ModelExtras
 from crew.config.files.document import YamlPath
 from crew.config.keys.conversations import HelpersConfig
-from tools.schemas.yaml_shape import Shape
+from tools.schemas.yaml_shape import JsonObject, Shape
 
 NO_TOKENIZER = "estimate"
 TIKTOKEN = "tiktoken:"
@@ -39,6 +40,11 @@ class NamedModelConfig(Shape):
     tokenizer: Annotated[str, AfterValidator(_require_known)] = NO_TOKENIZER
     """`tiktoken:<encoding>` counts tokens exactly; the extra `tiktoken` must be installed."""
 
+    thinking: Effort | None = None
+    """How much it thinks before it answers: `none`, `low`, `medium`, `high` or `max`."""
+    body: JsonObject = {}
+    """JSON that is added to the body of each request, such as `{chat_template_kwargs: {…}}`."""
+
     @property
     def encoding(self) -> str | None:
         """Tiktoken's; None where tokens are estimated."""
@@ -60,6 +66,14 @@ class ChosenModel:
     path: YamlPath = ()
     # not `models`
     says_provider: bool = True
+
+    def extras(self, thinking: Effort | None = None) -> ModelExtras:
+        """Return what is added to its requests; `thinking`: of the agent's own file."""
+        named = self.named
+        effort = named.thinking if thinking is None else thinking
+        if effort is None and not named.body:
+            return NO_EXTRAS
+        return ModelExtras(effort, named.body)
 
     @property
     def place(self) -> YamlPath:

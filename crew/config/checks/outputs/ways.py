@@ -78,7 +78,7 @@ def _check_unset(files: CrewFiles, graph: RoutingGraph, agent_id: str) -> Iterat
 
 
 def _way_without(graph: RoutingGraph, giver: str, reader: str) -> list[str] | None:
-    """Return a way to an agent on which another one has not spoken, if there is one."""
+    """Return a way to an agent on which another one gives no answer, if there is one."""
     groups = graph.routing.groups.values()
     ways: nx.DiGraph[str] = nx.DiGraph()
     ways.add_nodes_from(graph.digraph)
