@@ -3,10 +3,11 @@
 STOCK = {"green tea": 12, "black tea": 0, "coffee": 7}
 
 
-def stock(product: str) -> str:
+def stock(product: str) -> dict[str, str | int]:
     """Look up how many packets of a product are left.
 
     Args:
         product: its name.
     """
-    return f"{product}: {STOCK.get(product, 0)} packets"
+    packets = STOCK.get(product, 0)
+    return {"product": product, "packets": packets, "text": f"{product}: {packets} packets"}

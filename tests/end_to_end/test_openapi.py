@@ -126,6 +126,8 @@ async def test_events_are_as_described(tmp_path: Path):
         ("it-support", "Kiểm tra máy này"),
         ("parallel", "x"),
         ("pausing", "table"),
+        ("intents", "is there any sencha?"),
+        ("intents", "a riddle"),
     ):
         crew = load_crew(ROOT / "examples" / name)
         events += (await play(crew, query)).events
