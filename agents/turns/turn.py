@@ -65,7 +65,7 @@ from tools.context import CallOrigin
 from tools.definition import Component
 from tools.executor import NO_REPLIES
 from tools.forms import FormReply
-from tools.handlers.shown import UnshownError, read_shown
+from tools.schemas.shown import UnshownError, read_shown
 
 # a request that is too long for its model is made again so often, with this part of it
 OVERFLOW_TRIES = 2
@@ -331,7 +331,7 @@ class Turn:
         if result.status != "success":
             return result
         try:
-            data, text = read_shown(component, result.output)
+            data, text = read_shown(result.output, component.text)
         except UnshownError as error:
             why = f"{result.tool} is not shown by {component.name}: {error}"
             await self._warn("not_shown", why)

@@ -3,7 +3,6 @@
 import json
 from typing import Any
 
-from tools.definition import Component
 from tools.schemas.json_pointer import value_at
 
 # of an output, as JSON
@@ -14,8 +13,8 @@ class UnshownError(Exception):
     """An output cannot be shown."""
 
 
-def read_shown(component: Component, output: str) -> tuple[Any, str]:
-    """Return an output as JSON, and what of it models get.
+def read_shown(output: str, pointer: str | None) -> tuple[Any, str]:
+    """Return an output as JSON, and what of it models get: the part that a pointer names.
 
     Raises:
         UnshownError: it is no JSON, too large, or has no such part.
@@ -24,11 +23,11 @@ def read_shown(component: Component, output: str) -> tuple[Any, str]:
         raise UnshownError(f"the output has more than {MAX_SHOWN_BYTES:,} bytes")
     try:
         data = json.loads(output)
-        part = data if component.text is None else value_at(data, component.text)
+        part = data if pointer is None else value_at(data, pointer)
     except (ValueError, RecursionError):
         raise UnshownError("the output is no JSON") from None
     except KeyError:
-        raise UnshownError(f"the output has nothing at {component.text}") from None
-    if component.text is None:
+        raise UnshownError(f"the output has nothing at {pointer}") from None
+    if pointer is None:
         return data, output
     return data, part if isinstance(part, str) else json.dumps(part, ensure_ascii=False)
