@@ -211,6 +211,8 @@ class Warned:
     agent: str = "system"
     group: str | None = None
     retryable: bool = False
+    # by which the turn of the agent has ended, if by one
+    limit: LimitName | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,6 @@
 """What a handler knows of its call, and can report of it."""
 
+import json
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -34,6 +35,11 @@ class CallOrigin:
     # the person alone, and the conversation of the run; "" where there is none
     user_id: str = ""
     conversation_id: str = ""
+
+    @property
+    def keeper(self) -> str:
+        """Who may use a kept result: the person, of this owner; without one, the owner."""
+        return json.dumps([self.owner, self.user_id])
 
 
 @dataclass(frozen=True, slots=True)

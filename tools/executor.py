@@ -135,8 +135,7 @@ class _Sequence:
     async def _execute(self, call: ToolCall) -> "_Ended":
         tool = self.tools.get(call.tool)
         if tool is None:
-            near = near_or_all(call.tool, self.tools)
-            return _Ended("error", f"there is no tool {call.tool!r}; {near}")
+            return _Ended("error", near_or_all(call.tool, self.tools))
         if call.argument_error is not None:
             return _Ended("error", call.argument_error)
         try:
@@ -148,9 +147,10 @@ class _Sequence:
             name = type(error).__name__
             log.warning("argument types of tool %s raised %s", call.tool, name, exc_info=error)
             return _Ended("error", f"the arguments of {call.tool} could not be checked: {error}")
-        key = None
-        if self.may_cache and tool.cache_seconds is not None:
-            key = tool.kept_key(call.arguments, self.caller.user)
+        # what comes behind a call that may change something sees what was changed
+        self.may_cache = self.may_cache and tool.effect == "read"
+        is_kept = self.may_cache and tool.cache_seconds is not None
+        key = tool.kept_key(call.arguments, self.caller.keeper) if is_kept else None
         if key is not None and (kept := self.kept.find(key)) is not None:
             return _Ended("success", kept, facts={"cached": True})
         ended = await _Call(self, call, tool, arguments).run()

@@ -160,7 +160,8 @@ def _stream_usage(quirks: Quirks, body: dict[str, Any], text: str) -> Lesson:
 
 
 def _tool_choice(quirks: Quirks, body: dict[str, Any], text: str) -> Lesson:
-    if "tool_choice" not in body or not _mentions("tool_choice", text):
+    # Groq refuses the answer of a model that calls a tool all the same, and says it in words
+    if "tool_choice" not in body or not re.search(r"tool[_ ]choice", text, re.IGNORECASE):
         return None
     return replace(quirks, tool_choice=False), "does not take this tool_choice"
 

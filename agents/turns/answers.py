@@ -21,6 +21,7 @@ from tools.calls import ToolCall
 class ReadAnswer:
     """What an answer says."""
 
+    content: str
     calls: tuple[ToolCall, ...]
     # they came through the provider's own mechanism
     native: bool
@@ -57,6 +58,7 @@ class AnswerReader:
             may_call: it may call tools; else what it calls is not called, with a warning.
         """
         typed, checked, refused = self.agent.output, None, False
+        content = reply.content
         if reply.calls and not may_call:
             reply, refused = replace(reply, calls=()), True
         if typed is not None and not reply.calls:
@@ -67,12 +69,13 @@ class AnswerReader:
         if checked is None or not (checked.has_fields and begins_with_object(reply.content)):
             calls, native = await self._calls(reply, round, history)
             if calls and not may_call:
-                calls, native, refused = (), True, True
+                # what is written as a call is no answer in words
+                calls, native, refused, content = (), True, True, ""
             calls = await self._with_own_ids(calls, round, history)
         if refused:
             text = f"{reply.model} called tools although it may call none now; they are not called"
             await self.warn("calls_refused", text)
-        return ReadAnswer(calls, native, None if calls else checked, refused)
+        return ReadAnswer(content, calls, native, None if calls else checked, refused)
 
     async def _calls(
         self, reply: ModelReply, round: int, history: Sequence[Message]

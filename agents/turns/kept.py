@@ -46,9 +46,12 @@ def keep_answer(
     requests: Sequence[RequestEnded],
 ) -> None:
     """Keep a right answer, if the agent's are kept."""
-    if agent.kept is None or reply.cached:
+    newest = requests[-1] if requests else None
+    is_own = newest is not None and (newest.provider, newest.model) == agent.model.endpoints[0]
+    if agent.kept is None or reply.cached or newest is None or not is_own:
+        # the answer of a backup is for the time in which it is needed
         return
-    text = json.dumps([reply.content, reply.model, requests[-1].provider])
+    text = json.dumps([reply.content, reply.model, newest.provider])
     agent.kept.results.keep(_key(agent, prepared, user), text, agent.kept.seconds)
 
 

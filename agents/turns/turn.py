@@ -1,7 +1,7 @@
 """One agent's turn: it speaks (one model call), and it acts (the calls of its answer)."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from pydantic import BaseModel
@@ -39,7 +39,6 @@ from agents.model import (
     RequestEnded,
     TextDelta,
 )
-from agents.prompt import NO_OUTPUTS
 from agents.stages import Stages
 from agents.turns.answers import AnswerReader, typed_fields
 from agents.turns.kept import answer_or_kept, keep_answer
@@ -95,9 +94,9 @@ class Turn:
     # what it is shown beside the run's own messages
     context: Context
     # by agent, its newest typed answer in the run
-    outputs: Mapping[str, Mapping[str, Any]] = field(default_factory=lambda: NO_OUTPUTS)
+    outputs: Mapping[str, Mapping[str, Any]]
     # results of earlier calls may be used: nothing was changed in the run
-    may_cache: bool = True
+    may_cache: Callable[[], bool]
 
     async def speak(
         self,
@@ -142,7 +141,7 @@ class Turn:
         read = await reader.read(reply, round, history, may_call=choice is not NO_TOOLS)
         calls = read.calls
         if agent.kept is not None and read.is_right:
-            keep_answer(agent, prepared, self.caller.user, reply, requests)
+            keep_answer(agent, prepared, self.caller.keeper, reply, requests)
         if len(calls) > agent.max_calls:
             await self.emit(AgentFailed(agent.id, agent.name, "unreadable"))
             text = f"{reply.model} made {len(calls)} calls in one answer"
@@ -154,7 +153,7 @@ class Turn:
             agent.name,
             self.group,
             round,
-            reply.content,
+            read.content,
             agent.clock.monotonic() - started,
             reply.usage,
             reply.model,
@@ -190,7 +189,7 @@ class Turn:
         emit = self._emit_call_event
         with self.stages.during("tools"):
             await agent.executor.run(
-                calls, agent.tools, emit, self.caller, replies, may_cache=self.may_cache
+                calls, agent.tools, emit, self.caller, replies, may_cache=self.may_cache()
             )
 
     async def _reply(
@@ -218,7 +217,7 @@ class Turn:
                 with self.stages.during("models"):
                     if agent.kept is None:
                         return await agent.model.reply(prepared.request, emit), prepared
-                    user = self.caller.user
+                    user = self.caller.keeper
                     reply = await answer_or_kept(agent, prepared, user, emit, requests)
                     return reply, prepared
             except ModelError as error:

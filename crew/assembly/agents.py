@@ -126,9 +126,11 @@ def _turn_limits(config: AgentConfig, settings: CrewSettings) -> TurnLimits:
     given = config.tool_choice
     fixed = {"auto": AUTO, "none": NO_TOOLS, "required": ToolChoice("required")}
     choice = fixed[given] if isinstance(given, str) else ToolChoice("tool", given.tool)
+    answers = config.on_limit == "answer"
+    most = config.max_rounds or (settings.max_rounds if answers else None)
     limits = TurnLimits(
-        config.max_rounds,
-        config.on_limit == "answer",
+        most,
+        answers,
         choice,
         settings.max_failed_sequences,
         settings.max_same_calls,

@@ -189,9 +189,9 @@ class CrewExecutor:
         )
         agent = self.crew.agents[agent_id]
         context = self._contexts.of(agent, group)
-        outputs = self.state.outputs
-        may_cache = not self.state.has_acted
-        return Turn(agent, group, caller, self._told, self._stages, context, outputs, may_cache)
+        state, told, stages = self.state, self._told, self._stages
+        may_cache = lambda: not state.has_acted  # noqa: E731 # looked at with each sequence
+        return Turn(agent, group, caller, told, stages, context, state.outputs, may_cache)
 
     async def _run_group(self) -> None:
         state = self.state
@@ -269,7 +269,8 @@ class CrewExecutor:
         agent = self.crew.agents.get(main.agent_id)
         limits = agent.limits if agent is not None else NO_LIMITS
         if agent is not None and limits is not NO_LIMITS and limits.is_over(main.turn_rounds):
-            self._record(Warned("max_rounds", over_text(agent), agent.id, agent.name))
+            text = over_text(agent)
+            self._record(Warned("max_rounds", text, agent.id, agent.name, limit="max_rounds"))
         elif main.rounds - main.speaking < limit:
             # a round that was announced before a crash has been counted
             return False

@@ -8,7 +8,7 @@ import anyio
 from agents.agent import Agent
 from agents.errors import ModelError
 from agents.events import Warned
-from agents.limits import Standing
+from agents.limits import LimitName, Standing
 from agents.marks import quote_member_marks
 from agents.turns.turn import Turn
 from crew.crew import Crew
@@ -125,7 +125,7 @@ class GroupRunner:
         elif branch.invalid:
             await self._fail(turn.agent, "member_failed", invalid_text(turn.agent.name, branch))
         elif turn.agent.limits.is_over(branch.turn_rounds):
-            await self._fail(turn.agent, "member_failed", over_text(turn.agent))
+            await self._fail(turn.agent, "member_failed", over_text(turn.agent), "max_rounds")
         elif branch.rounds - branch.speaking >= max_rounds:
             text = f"{turn.agent.name} has no answer after settings.max_rounds = {max_rounds}"
             await self._fail(turn.agent, "member_failed", text)
@@ -139,8 +139,11 @@ class GroupRunner:
             )
         return True
 
-    async def _fail(self, agent: Agent, code: str, message: str) -> None:
-        await self.emit(Warned(code, message, agent.id, agent.name, self.group.name))
+    async def _fail(
+        self, agent: Agent, code: str, message: str, limit: LimitName | None = None
+    ) -> None:
+        name = self.group.name
+        await self.emit(Warned(code, message, agent.id, agent.name, name, limit=limit))
 
     async def _end(self) -> None:
         group = self.state.group

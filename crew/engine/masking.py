@@ -56,6 +56,22 @@ class MaskedEvents:
                 await self._emit(_masked(event, self._secrets))
 
 
+def _masked_data(data: Any, secrets: Secrets) -> Any:
+    """Return JSON without secrets, which may be numbers, too."""
+    match data:
+        case dict():
+            return {secrets.mask_cut(key): _masked_data(one, secrets) for key, one in data.items()}
+        case list():
+            return [_masked_data(one, secrets) for one in data]
+        case str():
+            return secrets.mask_cut(data)
+        case int() | float() if not isinstance(data, bool):
+            text = secrets.mask(str(data))
+            return data if text == str(data) else text
+        case _:
+            return data
+
+
 def _masked_output(event: AgentResponded, secrets: Secrets) -> AgentResponded:
     """Return an answer without secrets in what was read of a typed one."""
     mask = secrets.mask
@@ -82,7 +98,7 @@ def _masked(event: Event, secrets: Secrets) -> Event:
             is_typed = event.words is not None or event.invalid
             return _masked_output(answer, secrets) if is_typed else answer
         case Shown():
-            return replace(event, data=map_texts(event.data, secrets.mask_cut))
+            return replace(event, data=_masked_data(event.data, secrets))
         case ToolReturned(result=result):
             masked_result = _with(result, output=secrets.mask_cut(result.output))
             if result.failed:

@@ -208,7 +208,8 @@ class Questions:
         known: Counter[str] = Counter()
         repeated = set()
         for call in branch.turn_calls:
-            key = call_key(call)
+            # of a call that cannot be read nothing is known to be the same
+            key = call_key(call) if call.argument_error is None else call.id
             if known[key] >= most:
                 repeated.add(call.id)
             known[key] += 1

@@ -147,7 +147,9 @@ class RunState:
     def _note(self, event: StoredEvent) -> None:
         """Note what changes nothing of where the run goes."""
         if isinstance(event, Shown):
-            self.shows.append(event)
+            # one whose tool was called again after a crash is shown once
+            others = [one for one in self.shows if one.call_id != event.call_id]
+            self.shows = [*others, event]
 
     @property
     def branches(self) -> list[Branch]:
@@ -255,7 +257,6 @@ class RunState:
             self.handoffs, self.visited, self.main.rounds = 0, set(), 0
             for branch in self.branches:
                 branch.rounds = 0
-                branch.begin_turn()
         if isinstance(self.question, Inquiry):
             self._fill_in(self.question, event)
         elif self.question is not None:
@@ -264,6 +265,8 @@ class RunState:
                 branch.decide(self.question, event.answer)
         elif not event.expired:
             self.main.answer = None
+            # a decision on calls goes on with the turn, words begin another one
+            self.main.begin_turn()
             self.main.history.append(UserMessage(event.answer.text))
 
     def _retry(self, event: RunRetried) -> None:
@@ -299,6 +302,7 @@ class RunState:
         for branch in group.members.values():
             if branch.failed is not None and not branch.speaking:
                 branch.rounds = 0
+                branch.begin_turn()
             branch.failed = None
             branch.begin_anew()
 

@@ -175,8 +175,8 @@ class Metrics(Series):
                     self.approvals.labels(self._tool(tool), decision).inc()
             case ToolRetried(retried=retried):
                 self.tool_retries.labels(self._tool(retried.call.tool)).inc()
-            case Warned(code="max_rounds", agent_id=str() as agent_id):
-                self.turn_limits.labels(agent_id, "max_rounds").inc()
+            case Warned(limit=str() as limit, agent_id=str() as agent_id):
+                self.turn_limits.labels(agent_id, limit).inc()
             case HandedOff():
                 self.handoffs.labels(event.from_, event.to, event.why).inc()
 
@@ -272,7 +272,8 @@ class Metrics(Series):
     def _count_result(self, event: ToolReturned) -> None:
         result, tool = event.result, self._tool(event.result.tool)
         self.tool_calls.labels(tool, _outcome(result)).inc()
-        if ("tool", result.tool) in self.keeping:
+        is_kept = ("tool", result.tool) in self.keeping
+        if is_kept and (result.attempts or "cached" in result.facts):
             self.cache.labels("tool", "hit" if "cached" in result.facts else "miss").inc()
         if "repeated" in result.facts:
             self.turn_limits.labels(event.agent_id, "same_calls").inc()

@@ -19,8 +19,8 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
 
 
 def near_or_all(word: str, known: Collection[str]) -> str:
-    """Return, in words, the known tool that is near to a name; else all tools."""
-    near = nearest(word, known)
+    """Return, in words, that there is no such tool, and the one that is near; else all tools."""
+    near, text = nearest(word, known), f"there is no tool {word!r}"
     if near is not None:
-        return f"did you mean {near!r}?"
-    return f"the tools are: {', '.join(known) or 'none'}"
+        return f"{text}; did you mean {near!r}?"
+    return f"{text}; the tools are: {', '.join(known) or 'none'}"

@@ -17,7 +17,10 @@ SHELL_TOOLS = frozenset({"ExecuteCommand", "RunCommand", "Shell", "Bash"})
 
 
 def check_agents(
-    files: CrewFiles, crew: CrewConfig, tools: Mapping[str, object]
+    files: CrewFiles,
+    crew: CrewConfig,
+    tools: Mapping[str, object],
+    sets: Mapping[str, ToolSet],
 ) -> Iterator[Problem]:
     """Yield the problems of every agent."""
     known_tools = _known_tools(files, tools)
@@ -35,22 +38,25 @@ def check_agents(
             continue
         if known_tools is not None:
             yield from _check_tools(agent, document, known_tools, unlisted)
-            yield from _check_choice(agent, document, unlisted)
+            yield from _check_choice(agent, document, sets, unlisted)
         yield from _check_terminal(files, crew, agent)
 
 
 def _check_choice(
-    agent: AgentConfig, document: Document, unlisted: tuple[str, ...]
+    agent: AgentConfig,
+    document: Document,
+    sets: Mapping[str, ToolSet],
+    unlisted: tuple[str, ...],
 ) -> Iterator[Problem]:
     """Yield a tool that must be called, and that the agent does not have."""
     if isinstance(agent.tool_choice, str):
         return
     name = agent.tool_choice.tool
-    if name in agent.tools or name.startswith(unlisted):
-        return
-    path = ("tool_choice", "tool")
-    if agent.tools:
-        yield unknown_name(document, path, "tool", name, agent.tools)
+    # an entry of several tools is none itself
+    made = [[one.name for one in sets[own].tools] if own in sets else [own] for own in agent.tools]
+    known = [one for names in made for one in names]
+    if agent.tools and name not in known and not name.startswith(unlisted):
+        yield unknown_name(document, ("tool_choice", "tool"), "tool", name, known)
 
 
 def _known_tools(files: CrewFiles, tools: Mapping[str, object]) -> Collection[str] | None:

@@ -77,8 +77,8 @@ def _tool_keys(tool: ToolConfig, document: Document, path: YamlPath) -> Iterator
 
 
 def _turns(agent: AgentConfig, document: Document, crew: CrewConfig) -> Iterator[Problem]:
-    if agent.on_limit == "answer" and agent.max_rounds is None:
-        yield _no_effect(document, ("on_limit",), "max_rounds is not given")
+    if agent.tool_call_mode == "text" and agent.tool_choice not in ("auto", "none"):
+        yield _no_effect(document, ("tool_choice",), "calls in text cannot be required")
     most = crew.settings.max_rounds
     if agent.max_rounds is not None and agent.max_rounds > most:
         why = f"settings.max_rounds = {most} ends a run before it"

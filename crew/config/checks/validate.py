@@ -37,7 +37,7 @@ def validate_files(files: CrewFiles, tools: Toolbox) -> list[Problem]:
     problems = [
         *check_script(files, crew, tools),
         *check_references(files, crew),
-        *check_agents(files, crew, known_tools),
+        *check_agents(files, crew, known_tools, tools.sets),
         *check_models(files, crew),
         *check_prompts(files, crew),
         *check_groups(files, crew),

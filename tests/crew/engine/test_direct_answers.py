@@ -23,6 +23,12 @@ def chart(name: str = "sales") -> str:
         raise ValueError("no such chart")
     if name == "text":
         return "no JSON"
+    if name == "deep":
+        return "[" * 150 + "]" * 150
+    if name == "nan":
+        return '{"summary": NaN}'
+    if name == "half":
+        return '{"summary": "\\\\ud800"}'
     if name == "large":
         return json.dumps(["x" * 70_000])
     return json.dumps({"points": [1, 2], "summary": "Chart: " + name, "calls": len(CALLS)})
@@ -130,7 +136,10 @@ async def test_a_component_shows_the_output(tmp_path: Path):
     assert again == {key: shown[key] for key in ("component", "tool", "call_id", "data")}
 
 
-@pytest.mark.parametrize(("name", "words"), [("text", "is no JSON"), ("large", "65,536 bytes")])
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [("text", "is no JSON"), ("large", "65,536 bytes"), ("deep", "32 levels"), ("nan", "no JSON")],
+)
 async def test_what_cannot_be_shown_is_a_result_as_any(tmp_path: Path, name: str, words: str):
     rules = [
         {"agent": "a", "after": "chart", "say": "done"},
@@ -170,6 +179,17 @@ async def test_a_result_is_used_again(tmp_path: Path):
                 ([one.get("cached", False) for one in found], json.loads(answer or "")["calls"])
             )
     assert cached == [([False, True], 1), ([True, True], 1), ([False, True], 2)]
+
+
+async def test_an_owner_is_no_user(tmp_path: Path):
+    """The name of a token and the id of another token's user may be the same."""
+    crew = load_crew(crew_at(tmp_path, TWICE, {"cache_seconds": 60}, **ENDS))
+    async with Runs(crew, MemoryStore()) as runs:
+        calls = []
+        for owner, user in (("bob", ""), ("acme", "bob"), ("bob", "")):
+            run = await runs.start(Query("go", user_id=user), owner=owner)
+            calls.append(json.loads((await run.outcome()).answer or "")["calls"])
+    assert calls == [1, 2, 1]
 
 
 async def test_a_shared_result_is_for_all(tmp_path: Path):
@@ -218,3 +238,34 @@ def test_mistakes_have_their_line(tmp_path: Path, keys: Any, code: str, words: s
     found = check(crew_at(tmp_path, TWICE, keys, **ENDS)).problems
     assert any(one.code == code and words in one.message for one in found), found
     assert all(one.file == "tools.yaml" for one in found if one.code == code)
+
+
+async def test_halves_of_pairs_can_be_shown(tmp_path: Path):
+    rules = [{"agent": "a", "calls": call("half")}, {"agent": "b", "say": "b"}]
+    folder = crew_at(tmp_path, rules, {"respond": "direct", "show": SHOW})
+    played = await play(load_crew(folder), "go")
+    assert played.row.reason == "direct"
+    assert played.of("show")[0]["metadata"]["data"] == {"summary": played.row.answer}
+
+
+@pytest.mark.parametrize("parallel", [False, True])
+async def test_not_behind_an_act_of_the_same_answer(tmp_path: Path, parallel: bool):
+    """Nor in a member of a group, which goes on for several answers."""
+    act = {"tool": "note", "arguments": {"text": "x"}}
+    rules = [
+        {"agent": "a", "turn": 3, "say": "{{result.chart}}"},
+        {"agent": "a", "turn": 2, "calls": [act, *call("sales")]},
+        {"agent": "a", "calls": call("sales")},
+        {"say": "b"},
+    ]
+    routing: dict[str, Any] = {"defaults": {"a": ""}}
+    crew: dict[str, Any] = {}
+    if parallel:
+        routing = {
+            "parallel_groups": {"g": {"agents": ["a"], "next_agent": "b"}},
+            "defaults": {"s": "g"},
+        }
+        crew = {"entry_point": "s", "agents": {"s": {}}}
+    folder = crew_at(tmp_path, rules, {"cache_seconds": 60}, routing=routing, **crew)
+    charts = [one for one in results(await play(load_crew(folder), "go")) if one["tool"] == "chart"]
+    assert [one.get("cached", False) for one in charts] == [False, False]

@@ -8,6 +8,7 @@ import pytest
 
 from crew import load_crew
 from crew.crew import check
+from crew.journal.query import Answer
 from tests.support.crews import Played, play, write_crew
 from tests.support.model_server import completion, http, model_server
 
@@ -81,6 +82,34 @@ async def test_each_turn_has_a_first_answer(tmp_path: Path):
     assert choices(server.asked) == ["required", None, None, "required", None]
 
 
+async def test_a_decision_on_calls_begins_no_turn(tmp_path: Path):
+    """The first answer must call a tool; the one behind an approval need not."""
+    async with model_server([calling("1"), calling("1"), saying("done")]) as server:
+        folder = crew_at(
+            tmp_path, server.url, {"tool_choice": "required"}, settings={"max_same_calls": 1}
+        )
+        text = (folder / "tools.yaml").read_text()
+        (folder / "tools.yaml").write_text(f"{text}    requires_approval: true\n")
+        played = await play(load_crew(folder), "go", Answer(decision="approve"))
+    assert choices(server.asked) == ["required", None, None]
+    statuses = [event["metadata"]["status"] for event in played.of("tool_result")]
+    assert statuses == ["success", "error"]
+
+
+async def test_a_server_that_refuses_what_its_model_does(tmp_path: Path):
+    """As Groq: a call where none may be made is a refusal; then no tools are shown."""
+
+    def reply(request: dict[str, Any]) -> bytes:
+        if request.get("tool_choice") == "none":
+            return http(400, {"error": {"message": "Tool choice is none, but model called a tool"}})
+        return saying("done")
+
+    async with model_server(reply) as server:
+        played = await play(load_crew(crew_at(tmp_path, server.url, {"tool_choice": "none"})), "go")
+    assert played.row.answer == "done"
+    assert [("tools" in one) for one in server.asked] == [True, False]
+
+
 async def test_a_server_that_takes_no_such_choice(tmp_path: Path):
     """It is asked again without, and the process remembers it; `none` is then no tools at all."""
 
@@ -127,6 +156,26 @@ async def test_at_its_limit_an_agent_answers(tmp_path: Path):
     assert server.asked[-1]["messages"][-1]["role"] == "user"
     assert "no more tools" in server.asked[-1]["messages"][-1]["content"]
     assert (played.row.reason, played.row.answer) == ("terminal", "that is all")
+
+
+@pytest.mark.parametrize(
+    ("text", "mode"),
+    [("look(x='2')", "text"), ('<tool_call>{"name": "look", "arguments": {}}</tool_call>', "auto")],
+)
+async def test_a_call_in_words_is_no_answer_at_the_limit(tmp_path: Path, text: str, mode: str):
+    async with model_server([saying(text), saying("in words")]) as server:
+        keys = {"tool_choice": "none", "tool_call_mode": mode}
+        played = await play(load_crew(crew_at(tmp_path, server.url, keys)), "go")
+    assert codes(played) == ["calls_refused"]
+    assert played.row.answer == "in words"
+
+
+async def test_the_setting_is_the_limit_of_a_turn_without_its_own(tmp_path: Path):
+    async with model_server([calling("1"), saying("that is all")]) as server:
+        folder = crew_at(tmp_path, server.url, {"on_limit": "answer"}, settings={"max_rounds": 2})
+        played = await play(load_crew(folder), "go")
+    assert choices(server.asked) == [None, "none"]
+    assert played.row.answer == "that is all"
 
 
 @pytest.mark.parametrize("on_limit", ["end", "answer"])
@@ -189,7 +238,11 @@ async def test_the_same_call_is_made_so_often(tmp_path: Path):
     [
         ({"tools": [], "tool_choice": "required"}, "ignored-key", "it has no tools"),
         ({"tool_choice": {"tool": "loo"}}, "unknown-tool", "loo"),
-        ({"on_limit": "answer"}, "ignored-key", "max_rounds is not given"),
+        (
+            {"tool_call_mode": "text", "tool_choice": "required"},
+            "ignored-key",
+            "cannot be required",
+        ),
         ({"max_rounds": 11}, "ignored-key", "settings.max_rounds = 10"),
     ],
 )
