@@ -127,7 +127,10 @@ def _turn_limits(config: AgentConfig, settings: CrewSettings) -> TurnLimits:
     fixed = {"auto": AUTO, "none": NO_TOOLS, "required": ToolChoice("required")}
     choice = fixed[given] if isinstance(given, str) else ToolChoice("tool", given.tool)
     answers = config.on_limit == "answer"
-    most = config.max_rounds or (settings.max_rounds if answers else None)
+    most = config.max_rounds
+    if most is None and answers:
+        # the run's own limit would end it before it has answered
+        most = settings.max_rounds
     limits = TurnLimits(
         most,
         answers,
