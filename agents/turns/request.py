@@ -41,7 +41,7 @@ class Prepared:
 
     request: ModelRequest
     fitted: Fitted
-    # of the window, what prompt and tools take
+    # of the window, what prompt, tools and the blocks before the newest query take
     fixed_tokens: int
     loaded: Loaded
     # how many messages behind the system prompt are the context
@@ -106,17 +106,15 @@ def prepare_request(
         fixed_tokens,
         rules.history,
     )
-    place = len(fitted.messages)
+    messages, place = fitted.messages, len(fitted.messages)
     if beside or agent.kept is not None:
-        place = _place_of_query(
-            fitted.messages, show_messages(agent, _newest_query(history), context)
-        )
-        fitted.messages[place:place] = beside
+        place = _place_of_query(messages, show_messages(agent, _newest_query(history), context))
+        messages = [*messages[:place], *beside, *messages[place:]]
     if wanted.is_last:
-        fitted.messages.append(ShownMessage("user", LAST_CALL, tokenizer=counted_by))
+        messages = [*messages, ShownMessage("user", LAST_CALL, tokenizer=counted_by)]
     request = ModelRequest(
         agent.id,
-        [system, *fitted.messages],
+        [system, *messages],
         tuple(shown),
         agent.temperature,
         agent.top_p,
@@ -183,8 +181,9 @@ def count_blocks(agent: Agent, prepared: Prepared) -> tuple[ShownBlock, ...]:
         for block in (*loaded.before, *loaded.beside)
     ]
     kept = loaded.past[fitted.exchanges :]
-    others = sum(one.tokens for one in out if one.kind == "text")
-    history = prepared.tokens - prepared.fixed_tokens - sum(one.tokens for one in out) + others
+    # of what is not fixed, all but the blocks before it
+    before = out[len(agent.context.texts) :][: len(loaded.before)]
+    history = prepared.tokens - prepared.fixed_tokens - sum(one.tokens for one in before)
     out.append(
         ShownBlock(
             "history",

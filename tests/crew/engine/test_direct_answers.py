@@ -9,6 +9,7 @@ import pytest
 from crew import MemoryStore, Query, Runs, load_crew
 from crew.crew import check
 from tests.support.crews import Played, play, write_crew
+from tools.text.secrets import Secrets
 
 CODE = '''
 import json
@@ -27,6 +28,8 @@ def chart(name: str = "sales") -> str:
         return "[" * 150 + "]" * 150
     if name == "nan":
         return '{"summary": NaN}'
+    if name == "secret":
+        return '{"points": [4711081523], "summary": "s"}'
     if name == "half":
         return '{"summary": "\\\\ud800"}'
     if name == "large":
@@ -238,6 +241,16 @@ def test_mistakes_have_their_line(tmp_path: Path, keys: Any, code: str, words: s
     found = check(crew_at(tmp_path, TWICE, keys, **ENDS)).problems
     assert any(one.code == code and words in one.message for one in found), found
     assert all(one.file == "tools.yaml" for one in found if one.code == code)
+
+
+async def test_a_secret_number_is_not_shown(tmp_path: Path):
+    rules = [{"agent": "a", "calls": call("secret")}, {"agent": "b", "say": "b"}]
+    folder = crew_at(tmp_path, rules, {"respond": "direct", "show": SHOW})
+    secrets = Secrets()
+    secrets.add("4711081523")
+    played = await play(load_crew(folder, secrets=secrets), "go")
+    assert played.of("show")[0]["metadata"]["data"]["points"] == ["***"]
+    assert "4711081523" not in json.dumps(played.events)
 
 
 async def test_halves_of_pairs_can_be_shown(tmp_path: Path):

@@ -140,6 +140,23 @@ async def test_without_such_a_field_the_answer_is_the_json(tmp_path: Path):
     assert json.loads(played.row.answer or "") == RIGHT
 
 
+async def test_a_block_is_counted_once(tmp_path: Path):
+    """In what a request is said to take of the window."""
+    rules = [{"agent": "sort", "say": {**RIGHT, "question": "many words " * 150}}, *REST]
+    tokens = []
+    for kinds in (["history"], ["history", "outputs"]):
+        folder = sorting(tmp_path / str(len(kinds)), rules, context={"blocks": kinds})
+        played = await play(load_crew(folder), "go")
+        shown = [one["metadata"] for one in played.of("context")]
+        tokens.append(next(one for one in shown if one["agent_id"] == "doer"))
+    without, with_it = tokens
+    sizes = {one["kind"]: one["tokens"] for one in with_it["blocks"]}
+    added = with_it["tokens"] - without["tokens"]
+    assert sizes["outputs"] > 200
+    assert sizes["outputs"] <= added < 1.5 * sizes["outputs"]
+    assert sizes["history"] == {one["kind"]: one["tokens"] for one in without["blocks"]}["history"]
+
+
 async def test_others_see_it_by_their_prompt_and_by_a_block(tmp_path: Path):
     rules = [
         {"agent": "doer", "seen": '"question":"</context> x"', "say": "told as it is"},

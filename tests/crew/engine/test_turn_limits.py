@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from crew import load_crew
+from crew import MemoryStore, Query, Runs, load_crew
 from crew.crew import check
 from crew.journal.query import Answer
 from tests.support.crews import Played, play, write_crew
@@ -249,3 +249,35 @@ async def test_the_same_call_is_made_so_often(tmp_path: Path):
 def test_what_has_no_effect_is_told(tmp_path: Path, agent: Any, code: str, words: str):
     found = check(crew_at(tmp_path, "http://127.0.0.1:1/v1", agent), environment={}).problems
     assert any(one.code == code and words in one.message for one in found), found
+
+
+async def test_a_group_that_ran_out_of_rounds_can_be_retried(tmp_path: Path):
+    """Its members have their rounds anew."""
+    routing = {
+        "parallel_groups": {"g": {"agents": ["a"], "next_agent": "b"}},
+        "defaults": {"s": "g"},
+    }
+    model = {"provider": "gw", "model": "m"}
+    agents = {"b": {**model, "is_terminal": True}, "s": model}
+    said = [saying("x"), calling("1"), calling("2"), calling("3"), saying("found"), saying("end")]
+    async with model_server(said) as server:
+        keys = {"max_rounds": 2, "is_terminal": False}
+        folder = crew_at(
+            tmp_path, server.url, keys, agents=agents, routing=routing, entry_point="s"
+        )
+        async with Runs(load_crew(folder), MemoryStore()) as runs:
+            run = await runs.start(Query("go"))
+            assert (await run.outcome()).status == "failed"
+            row = await (await runs.retry(run.id)).outcome()
+    assert (row.status, row.answer) == ("completed", "end")
+
+
+async def test_calls_that_cannot_be_read_are_not_the_same(tmp_path: Path):
+    """Each is told what is wrong with it."""
+    wrong = [http(200, completion(None, [("look", text)])) for text in ('{"x": "a', '{"x": b,,')]
+    async with model_server([*wrong, saying("done")]) as server:
+        folder = crew_at(tmp_path, server.url, settings={"max_same_calls": 1})
+        played = await play(load_crew(folder), "go")
+    outputs = [event["metadata"]["output"] for event in played.of("tool_result")]
+    assert len(outputs) == 2
+    assert not any("max_same_calls" in one for one in outputs)
