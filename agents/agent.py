@@ -1,7 +1,7 @@
 """A live agent: its prompt, its model, its tools; built from the configuration."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from agents.config import ToolCallMode
 from agents.context.plan import ContextPlan
@@ -63,6 +63,12 @@ class Agent:
     output: TypedOutput | None = None
     # None: each answer is asked for
     kept: KeptAnswers | None = None
+    # the same agent with each model that a request may name
+    by_client_model: Mapping[str, "Agent"] = field(default_factory=dict)
+
+    def with_model(self, name: str) -> "Agent":
+        """Return the agent with the model that a request names; itself where it names none."""
+        return self.by_client_model.get(name, self)
 
     def shown_tools(self, found: Sequence[str]) -> list[ToolDefinition]:
         """Return the tools that a model is sent.

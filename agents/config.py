@@ -6,7 +6,7 @@ from pydantic import Discriminator, Field, Tag, WithJsonSchema, model_validator
 
 from agents.context.shape import ContextConfig
 from agents.endpoint import Address
-from agents.extras import Effort
+from agents.extras import MIN_THINKING_TOKENS, Effort
 from tools.schemas.yaml_shape import JsonObject, Name, Shape, form_of
 
 Temperature = Annotated[float, Field(ge=0, le=2)]
@@ -103,6 +103,19 @@ class CacheConfig(Shape):
     """Answers at the same time; the oldest go first."""
 
 
+class ThinkingBudgetConfig(Shape):
+    """How much a model thinks, for providers that count it in tokens."""
+
+    budget_tokens: Annotated[int, Field(ge=MIN_THINKING_TOKENS, le=1_000_000)]
+    """At most; fewer than `max_tokens`. For dialect `anthropic` and provider `google`."""
+
+
+ThinkingSetting = Annotated[
+    Annotated[ThinkingBudgetConfig, Tag("mapping")] | Annotated[Effort, Tag("scalar")],
+    Discriminator(form_of),
+]
+
+
 class NamedToolConfig(Shape):
     """The tool that a turn's first answer must call."""
 
@@ -148,11 +161,13 @@ class AgentConfig(Shape):
     """The model, its provider and URL in one; instead of the three keys above."""
     backup: ModelConfig | None = None
     """Tried when the primary has failed for good."""
-    thinking: Effort | None = None
+    thinking: ThinkingSetting | None = None
     """How much the model thinks before it answers; what `models` says, unless given.
 
-    `none`, `low`, `medium`, `high` or `max`; sent as `reasoning_effort`.
+    `none`, `low`, `medium`, `high`, `max`, or `{budget_tokens}`.
     """
+    model_from_client: bool = False
+    """A request may name its model, by one of `settings.client_models`."""
     temperature: Temperature | None = None
     """0 to 2; not sent unless given, so that the provider's own default holds."""
     top_p: Annotated[float, Field(gt=0, le=1)] | None = None

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 from urllib.parse import parse_qsl, urlsplit, urlunsplit
 
 from pydantic import AfterValidator, Field, SecretStr
@@ -16,12 +16,14 @@ from tools.text.secrets import SECRET_HEADER, Secrets
 SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 OPENAI_URL = "https://api.openai.com/v1"
 OPENAI_BASE, OPENAI_KEY = "OPENAI_BASE_URL", "OPENAI_API_KEY"
+# of requests and answers
+DialectName = Literal["chat", "responses", "anthropic"]
 TIMEOUT_SECONDS = 120.0
 MAX_RETRIES = 2
 
 
 # people paste the whole address of a request
-REQUEST_PATHS = ("/chat/completions", "/completions", "/responses")
+REQUEST_PATHS = ("/chat/completions", "/completions", "/responses", "/messages")
 
 
 def check_address(value: str) -> str:
@@ -85,8 +87,28 @@ HeaderName = Annotated[str, Field(pattern=r"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")]
 HeaderValue = Annotated[SecretStr, AfterValidator(_check_sendable)]
 
 
+@dataclass(frozen=True, slots=True)
+class Builtin:
+    """A provider that need not be declared."""
+
+    # "": it is given in another way
+    url: str = ""
+    # the environment variable that has its key; "": it needs none
+    key: str = ""
+    dialect: DialectName = "chat"
+
+
+BUILTINS: Mapping[str, Builtin] = {
+    "openai": Builtin(OPENAI_URL, OPENAI_KEY),
+    "anthropic": Builtin("https://api.anthropic.com/v1", "ANTHROPIC_API_KEY", "anthropic"),
+    "google": Builtin("https://generativelanguage.googleapis.com/v1beta/openai", "GEMINI_API_KEY"),
+    "ollama": Builtin("http://localhost:11434/v1"),
+    "scripted": Builtin(),
+}
+
+
 class ProviderConfig(Shape):
-    """An OpenAI-compatible endpoint.
+    """The endpoint of a provider.
 
     `${NAME}` and `${NAME:-default}` are read from the environment.
     """
@@ -96,8 +118,11 @@ class ProviderConfig(Shape):
 
     A query (`?api-version=…`) goes with each request.
     """
+    dialect: DialectName | None = None
+    """The form of its requests and answers: `chat` (chat completions), `responses` (OpenAI's
+    responses), `anthropic` (its messages); `chat` unless given, but for provider anthropic."""
     api_key: HeaderValue | None = None
-    """Sent as a bearer token."""
+    """Sent as a bearer token; of dialect `anthropic` as `x-api-key`."""
     headers: dict[HeaderName, HeaderValue] = {}
     """Sent with each request."""
     timeout_seconds: Annotated[float, Field(gt=0, le=3600)] = TIMEOUT_SECONDS
@@ -114,6 +139,13 @@ class ProviderConfig(Shape):
     """What it can do and refuses; found out unless given."""
 
 
+def dialect_of(provider: str, given: ProviderConfig | None) -> DialectName:
+    """Return the dialect of a provider, which may be declared."""
+    if given is not None and given.dialect is not None:
+        return given.dialect
+    return BUILTINS[provider].dialect if provider in BUILTINS else "chat"
+
+
 @dataclass(frozen=True, slots=True)
 class Endpoint:
     """Where a provider's models are, and how they are called."""
@@ -126,6 +158,7 @@ class Endpoint:
     max_retries: int
     # declared, as values of Quirks
     quirks: tuple[tuple[str, Any], ...] = ()
+    dialect: DialectName = "chat"
 
     def url_of(self, path: str) -> str:
         """Return the address of a kind of request.

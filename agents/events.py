@@ -32,6 +32,8 @@ class AgentDelta:
     agent: str
     group: str | None
     text: str
+    # it is of what the model thinks before it answers (`settings.show_thinking`)
+    is_thinking: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,12 @@ from tools.calls import CallStatus, ToolCall
 SOURCE_KEY = "crewline_source"
 
 
+# of `AgentMessage.extra`, what its provider takes back only as it came
+SIGNED_KEYS = frozenset(
+    {"blocks", "items", "extra_content", "reasoning_details", "thinking_blocks"}
+)
+
+
 @dataclass(frozen=True, slots=True)
 class UserMessage:
     """Words of the person."""

@@ -86,11 +86,24 @@ class Usage:
     cost_usd: float = 0.0
     # the provider did not count, so that these are our own estimate, or a part of them is
     estimated: bool = False
+    # of what came out, what was thought; of what went in, what was read from and written to a cache
+    thinking_tokens: int = 0
+    cache_read_tokens: int = 0
+    cache_write_tokens: int = 0
 
     @property
     def total_tokens(self) -> int:
         """Tokens in and out."""
         return self.prompt_tokens + self.completion_tokens
+
+    @property
+    def parts(self) -> tuple[tuple[str, int], ...]:
+        """What of it is a part of prompt and completion, by name."""
+        return (
+            ("thinking", self.thinking_tokens),
+            ("cache_read", self.cache_read_tokens),
+            ("cache_write", self.cache_write_tokens),
+        )
 
     def __add__(self, other: "Usage") -> "Usage":
         return Usage(
@@ -98,6 +111,9 @@ class Usage:
             self.completion_tokens + other.completion_tokens,
             self.cost_usd + other.cost_usd,
             self.estimated or other.estimated,
+            self.thinking_tokens + other.thinking_tokens,
+            self.cache_read_tokens + other.cache_read_tokens,
+            self.cache_write_tokens + other.cache_write_tokens,
         )
 
 
@@ -154,6 +170,13 @@ class TextDelta:
 
 
 @dataclass(frozen=True, slots=True)
+class ThinkingDelta:
+    """A piece of what a model thinks, in the words that its provider shows of it."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class RequestEnded:
     """One request to a provider has ended."""
 
@@ -163,6 +186,8 @@ class RequestEnded:
     outcome: str
     duration_seconds: float
     usage: Usage = Usage()
+    # messages that went without what another endpoint wants back with them
+    without_kept: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +198,7 @@ class ModelNotice:
     message: str
 
 
-ModelEvent = TextDelta | RequestEnded | ModelNotice
+ModelEvent = TextDelta | ThinkingDelta | RequestEnded | ModelNotice
 EmitModelEvent = Callable[[ModelEvent], Awaitable[None]]
 
 

@@ -16,7 +16,9 @@ SystemRole = Literal["system", "user"]
 EmptyContent = Literal["null", "text", "none"]
 Thinking = Literal["send_back", "leave_out"]
 # of a request, what may be left out of it
-Parameter = Literal["temperature", "top_p", "reasoning_effort"]
+# (reasoning_effort: how much it thinks, whatever an API calls it; prompt_cache: what marks the
+# beginnings that it is to keep)
+Parameter = Literal["temperature", "top_p", "reasoning_effort", "prompt_cache"]
 PARAMETERS: tuple[Parameter, ...] = get_args(Parameter)
 Origin = Literal["declared", "known", "learned"]
 
@@ -49,6 +51,9 @@ class Quirks:
     typed_output: bool = True
     # what a model thought goes back with the calls that it led to
     thinking: Thinking = "send_back"
+    # it is Google's, which signs calls, counts its thoughts in the total alone, and takes no schema
+    # beside tools
+    google: bool = False
 
 
 USUAL = Quirks()
@@ -85,6 +90,9 @@ class QuirksConfig(Shape):
     """Send the schema of typed answers (`response_format`); else the model is told it in words."""
     thinking: Thinking | None = None
     """Whether a model's thoughts go back to it with the calls that they led to."""
+    google: bool | None = None
+    """It is Google's own, which signs calls and takes no schema beside tools; known of provider
+    `google` and of Google's address."""
 
     def declared(self) -> dict[str, Any]:
         """Return what of it is given, as values of Quirks."""
@@ -98,13 +106,16 @@ class QuirksConfig(Shape):
 KNOWN: Mapping[str, dict[str, Any]] = {
     # newer models refuse max_tokens, all know the other
     "api.openai.com": {"max_tokens_key": "max_completion_tokens"},
+    "generativelanguage.googleapis.com": {"google": True},
 }
+# the same, by a provider's name
+KNOWN_PROVIDERS: Mapping[str, dict[str, Any]] = {"google": {"google": True}}
 
 
-def known_by_address(base_url: str) -> dict[str, Any]:
-    """Return what is known of an endpoint by its address, as values of Quirks."""
+def known_of(provider: str, base_url: str) -> dict[str, Any]:
+    """Return what is known of an endpoint by its name and address, as values of Quirks."""
     host = urlsplit(base_url).hostname or ""
-    return dict(KNOWN.get(host, {}))
+    return {**KNOWN_PROVIDERS.get(provider, {}), **KNOWN.get(host, {})}
 
 
 @dataclass(slots=True)
@@ -115,9 +126,9 @@ class Table:
     origins: dict[str, Origin]
 
     @classmethod
-    def of(cls, base_url: str, declared: Mapping[str, Any]) -> "Table":
+    def of(cls, provider: str, base_url: str, declared: Mapping[str, Any]) -> "Table":
         """Build a table of which nothing is learned yet."""
-        known = known_by_address(base_url)
+        known = known_of(provider, base_url)
         origins: dict[str, Origin] = dict.fromkeys(known, "known")
         origins |= dict.fromkeys(declared, "declared")
         return cls(replace(USUAL, **{**known, **declared}), origins)
@@ -170,5 +181,5 @@ class QuirkTables:
         """
         key = (provider, base_url, model, repr(sorted(declared.items())))
         if key not in self._tables:
-            self._tables[key] = Table.of(base_url, declared)
+            self._tables[key] = Table.of(provider, base_url, declared)
         return self._tables[key]

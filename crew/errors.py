@@ -3,7 +3,7 @@
 CrewError
 ├── ConfigurationError, LostConfiguration                          crew.config.errors
 ├── StoreError, StoreUnavailable, LostRun                          crew.journal.errors
-└── UnknownRun, UnknownAgent, NotPaused, RunEnded, Draining,
+└── UnknownRun, UnknownAgent, UnknownModel, NotPaused, RunEnded, Draining,
     AlreadyStarted, KeyReused                                      crew.runs.errors
 """
 

@@ -54,6 +54,7 @@ EVENT_TEXTS = {
     "tool_progress": ToolProgressed.__doc__,
     # no listener gets it
     "agent_delta": AgentDelta.__doc__,
+    "agent_thinking": "A piece of what a model thinks, with `settings.show_thinking`; not stored.",
 }
 EVENT_VALUES = {
     "`reason` of `done`": DoneReason,

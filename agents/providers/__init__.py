@@ -1,6 +1,7 @@
 """Models of providers.
 
-`catalog` (a model by its configuration), `openai_chat` (chat completions), `connections` (to an
-endpoint), `server_events` (the bytes of an answer), `lessons` (what a refusal teaches), `probe`
-(whether it can be used), `scripted` (answers from script.yaml).
+`catalog` (a model by its configuration), `remote` (one behind an endpoint), `client` (an endpoint
+and what is known of it), `connections` (to it), `server_events` (the bytes of an answer),
+`lessons` (what a refusal teaches), `probe` (whether it can be used), `scripted` (answers from
+script.yaml).
 """

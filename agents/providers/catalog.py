@@ -8,10 +8,11 @@ from typing import Any
 
 from agents.config import ModelConfig
 from agents.endpoint import (
-    OPENAI_KEY,
-    OPENAI_URL,
+    BUILTINS,
+    Builtin,
     Endpoint,
     ProviderConfig,
+    dialect_of,
     openai_address,
     unquoted,
 )
@@ -32,14 +33,13 @@ from tools.limits.guards import BreakerLimits, Guards
 from tools.limits.retry import Jitter
 from tools.text.secrets import Secrets
 
-OLLAMA_URL = "http://localhost:11434/v1"
 # an open breaker is waited for so long where there is no backup
 PATIENCE_SECONDS = 60.0
 ACCOUNT_HEADERS = {
     "OpenAI-Organization": "OPENAI_ORG_ID",
     "OpenAI-Project": "OPENAI_PROJECT_ID",
 }
-BUILTIN_PROVIDERS = ("openai", "ollama", "scripted")
+BUILTIN_PROVIDERS = tuple(BUILTINS)
 
 
 class Catalog:
@@ -106,13 +106,13 @@ class Catalog:
             return self._retrying(model, given.max_retries)
         endpoint = self.endpoint(config)
         # takes its time to import, which no scripted crew should wait for
-        openai_chat = importlib.import_module("agents.providers.openai_chat")
+        remote = importlib.import_module("agents.providers.remote")
         if endpoint not in self.clients:
             endpoint.tell(self.secrets)
-            self.clients[endpoint] = openai_chat.Client(
+            self.clients[endpoint] = remote.Client(
                 endpoint, self.clock, self.secrets, self.quirk_tables
             )
-        asked = openai_chat.OpenAIChat(self.clients[endpoint], config.model, extras)
+        asked = remote.RemoteModel(self.clients[endpoint], config.model, extras)
         chat: Model = Counting(Noting(asked, self.health, self.clock), self.ratios)
         given = self.providers.get(config.provider, ProviderConfig())
         # of another address it is another one, also where they have one name
@@ -152,7 +152,7 @@ class Catalog:
         `provider_url`, else the provider's `base_url`, else the built-in one.
 
         Raises:
-            ProviderError: there is no such provider, or no key for OpenAI's own servers.
+            ProviderError: there is no such provider, or no key for its own servers.
         """
         name = config.provider
         if name not in self.providers and name not in BUILTIN_PROVIDERS:
@@ -160,17 +160,17 @@ class Catalog:
         given = self.providers.get(name, ProviderConfig())
         url = config.provider_url or given.base_url
         key = given.api_key.get_secret_value() if given.api_key else ""
-        match name:
-            case "openai":
-                url = url or _openai_address()
-                key = key or unquoted(os.environ.get(OPENAI_KEY, ""))
-                if not key and url == OPENAI_URL:
-                    raise ProviderError(
-                        f"provider openai needs a key: set {OPENAI_KEY}, or use --provider scripted"
-                    )
-            case "ollama":
-                url = (url or OLLAMA_URL).rstrip("/")
-                url = url if url.endswith("/v1") else url + "/v1"
+        builtin = BUILTINS.get(name, Builtin())
+        usual = _openai_address() if name == "openai" and not url else builtin.url
+        url = url or usual
+        if builtin.key:
+            key = key or unquoted(os.environ.get(builtin.key, ""))
+            if not key and url == builtin.url:
+                text = f"provider {name} needs a key: set {builtin.key}"
+                raise ProviderError(f"{text}, or use --provider scripted")
+        if name == "ollama":
+            url = url.rstrip("/")
+            url = url if url.endswith("/v1") else url + "/v1"
         if not url:
             raise ProviderError(f"provider {name} needs a base_url")
         headers = tuple((key, value.get_secret_value()) for key, value in given.headers.items())
@@ -180,7 +180,9 @@ class Catalog:
             headers = (*account, *headers)
         declared = given.quirks.declared() if given.quirks is not None else {}
         quirks = tuple(declared.items())
-        return Endpoint(name, url, key, headers, given.timeout_seconds, given.max_retries, quirks)
+        seconds, retries = given.timeout_seconds, given.max_retries
+        dialect = dialect_of(name, given)
+        return Endpoint(name, url, key, headers, seconds, retries, quirks, dialect)
 
     async def aclose(self) -> None:
         """Close the clients."""

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 import aiohttp
 from yarl import URL
 
+from agents.dialects.by_name import Dialect
 from agents.endpoint import Endpoint
 from agents.errors import ModelError, ProviderError
 from agents.providers.server_events import refuse_too_large
@@ -21,7 +22,6 @@ from tools.connector import KEEP_SECONDS, QuietConnector
 from tools.loops import PerLoop
 from tools.text.secrets import Secrets
 
-PATH = "/chat/completions"
 CONNECT_SECONDS = 10.0
 # One process may hold many runs; 0 would mean any number of sockets.
 MAX_CONNECTIONS = 5000
@@ -32,18 +32,19 @@ MAX_HEADER_BYTES = 2**16
 class ModelConnections:
     """To one endpoint, kept open for all agents and runs."""
 
-    def __init__(self, endpoint: Endpoint, secrets: Secrets) -> None:
+    def __init__(self, endpoint: Endpoint, dialect: Dialect, secrets: Secrets) -> None:
         """Nothing is connected yet.
 
         Args:
             endpoint: where.
+            dialect: of its requests.
             secrets: gets the password of a proxy.
 
         Raises:
             ProviderError: the environment names a proxy of a kind that is not supported.
         """
         self.endpoint = endpoint
-        self._url = URL(endpoint.url_of(PATH))
+        self._url = URL(endpoint.url_of(dialect.path))
         self.proxy = _proxy_of(endpoint.base_url, secrets)
         self._headers = {
             "Content-Type": "application/json",
@@ -51,9 +52,8 @@ class ModelConnections:
             # it would have to be decompressed, which takes time
             "Accept-Encoding": "identity",
             "User-Agent": "crewline",
+            **dialect.headers(endpoint.api_key),
         }
-        if endpoint.api_key:
-            self._headers["Authorization"] = f"Bearer {endpoint.api_key}"
         own = {name.lower() for name, _ in endpoint.headers}
         self._headers = {
             **{name: text for name, text in self._headers.items() if name.lower() not in own},
@@ -62,7 +62,7 @@ class ModelConnections:
         self._session: PerLoop[aiohttp.ClientSession] = PerLoop(self._open)
 
     async def post(self, body: bytes) -> aiohttp.ClientResponse:
-        """Ask for a chat completion.
+        """Ask for an answer.
 
         The answer is not read yet; its receiver must `release` it.
 

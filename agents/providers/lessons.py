@@ -5,12 +5,14 @@ It is recognised by words, since the same refusal comes with another status, and
 """
 
 import re
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from http import HTTPStatus
 from typing import Any
 
 from agents.dialects.chat.messages import THOUGHTS
 from agents.dialects.refusals import Refusal
+from agents.endpoint import DialectName
 from agents.quirks import PARAMETERS, Parameter, Quirks
 
 # that something named is refused, and not only that its value is out of a range
@@ -75,16 +77,40 @@ TYPED_OUTPUT = re.compile(
     r"|guided[_ ]|\bgrammar\b|output_config",
     re.IGNORECASE,
 )
+# Anthropic says "Invalid `signature` in `thinking` block", OpenAI "Encrypted content is not
+# supported with this model" and "could not be verified"
+NOT_BACK = re.compile(
+    r"signature[`'\"]? (?:in|of|for)\b|signatures?\b[^.\n]{0,60}(?:invalid|required|expected)"
+    r"|encrypted[_ ]content|reasoning item|thinking[`'\"]? blocks?\b[^.\n]{0,80}"
+    r"(?:cannot|can't|must|not)\b",
+    re.IGNORECASE,
+)
+# where a body has a parameter, in whatever dialect
+NAMES: Mapping[Parameter, tuple[str, ...]] = {
+    "temperature": ("temperature",),
+    "top_p": ("top_p",),
+    "reasoning_effort": ("reasoning_effort", "reasoning", "thinking", "output_config.effort"),
+    "prompt_cache": ("prompt_cache_key", "messages.content.cache_control"),
+}
+# how refusals name it besides
+ASIDE: Mapping[Parameter, tuple[str, ...]] = {
+    "reasoning_effort": ("effort",),
+    "prompt_cache": ("cache_control",),
+}
+SCHEMAS = ("response_format", "text.format", "output_config.format")
 IN_WORDS = "does not take the form of its answer"
 # llama.cpp names the source of a chat template, and behind these words why it was left
 TEMPLATE_ERROR = "Jinja Exception:"
 
 
-def learn(quirks: Quirks, body: dict[str, Any], refusal: Refusal) -> tuple[Quirks, str] | None:
+def learn(
+    dialect: DialectName, quirks: Quirks, body: dict[str, Any], refusal: Refusal
+) -> tuple[Quirks, str] | None:
     """Find out from a refusal what of a request an endpoint does not take.
 
     Args:
-        quirks: as the request was made.
+        dialect: of the request.
+        quirks: as it was made.
         body: the request.
         refusal: of it.
 
@@ -97,19 +123,7 @@ def learn(quirks: Quirks, body: dict[str, Any], refusal: Refusal) -> tuple[Quirk
     if TEMPLATE_ERROR in text:
         # before it stands the template itself, with all that it might say
         text = refusal.body.rsplit(TEMPLATE_ERROR, 1)[-1]
-    for lesson in (
-        _max_tokens,
-        _sampling,
-        _stream_usage,
-        _tool_choice,
-        _typed_output,
-        _content,
-        _thoughts,
-        _one_call,
-        _system,
-        _roles,
-        _calls,
-    ):
+    for lesson in CHAT_LESSONS if dialect == "chat" else OTHER_LESSONS:
         if (found := lesson(quirks, body, text)) is not None:
             return found
     return None
@@ -136,17 +150,42 @@ def _max_tokens(quirks: Quirks, body: dict[str, Any], text: str) -> Lesson:
 
 
 def _sampling(quirks: Quirks, body: dict[str, Any], text: str) -> Lesson:
-    sent = [one for one in PARAMETERS if one in body and one not in quirks.leave_out]
-    named = [one for one in sent if _mentions(one, text)]
+    sent = [one for one in PARAMETERS if one not in quirks.leave_out and _is_sent(one, body)]
+    named = [one for one in sent if any(_mentions(name, text) for name in _names_of(one, body))]
     if len(named) > 1 and re.search(
         r"both|only one|together|at the same time|either", text, re.IGNORECASE
     ):
         # the rarer one; the other shapes an answer more plainly
         return _without(quirks, "top_p", "takes temperature or top_p, not both: top_p is left out")
     for one in named:
-        if _names_as_refused(one, text) or _wants_its_default(one, text):
+        names = _names_of(one, body)
+        if any(_names_as_refused(name, text) for name in names) or _wants_its_default(one, text):
             return _without(quirks, one, f"does not take this {one}: it is left out")
     return None
+
+
+def _names_of(parameter: Parameter, body: dict[str, Any]) -> tuple[str, ...]:
+    """Return what stands in a body for a parameter, and how refusals name it."""
+    return tuple(one for one in NAMES[parameter] if one.partition(".")[0] in body) + tuple(
+        ASIDE.get(parameter, ())
+    )
+
+
+def _is_sent(parameter: Parameter, body: dict[str, Any]) -> bool:
+    return any(_stands_in(body, name) for name in NAMES[parameter])
+
+
+def _stands_in(body: Any, name: str) -> bool:
+    """Return whether a key stands in a body, by the path to it; of a list, in its last part."""
+    first, _, rest = name.partition(".")
+    body = body[-1] if isinstance(body, list) and body else body
+    if not isinstance(body, dict) or first not in body:
+        return False
+    return not rest or _stands_in(body[first], rest)
+
+
+def _has_schema(body: dict[str, Any]) -> bool:
+    return any(_stands_in(body, name) for name in SCHEMAS)
 
 
 def _without(quirks: Quirks, parameter: Parameter, text: str) -> Lesson:
@@ -167,7 +206,7 @@ def _tool_choice(quirks: Quirks, body: dict[str, Any], text: str) -> Lesson:
 
 
 def _typed_output(quirks: Quirks, body: dict[str, Any], text: str) -> Lesson:
-    if "response_format" not in body or not TYPED_OUTPUT.search(text):
+    if not _has_schema(body) or not TYPED_OUTPUT.search(text):
         return None
     return replace(quirks, typed_output=False), f"{IN_WORDS}: its schema is told in words"
 
@@ -175,6 +214,13 @@ def _typed_output(quirks: Quirks, body: dict[str, Any], text: str) -> Lesson:
 def _thoughts(quirks: Quirks, body: dict[str, Any], text: str) -> Lesson:
     sent = {key for message in body["messages"] for key in THOUGHTS if key in message}
     if not any(_names_as_refused(key, text) for key in sent):
+        return None
+    return replace(quirks, thinking="leave_out"), "does not take its thoughts back"
+
+
+def _signed_thoughts(quirks: Quirks, body: dict[str, Any], text: str) -> Lesson:
+    """Learn that what was thought is not taken back, or not given encrypted."""
+    if quirks.thinking == "leave_out" or not NOT_BACK.search(text):
         return None
     return replace(quirks, thinking="leave_out"), "does not take its thoughts back"
 
@@ -254,3 +300,21 @@ def _wants_its_default(key: str, text: str) -> bool:
         rf"|{key}[^\n]{{0,60}}must be (?:set to )?1\b"
     )
     return re.search(wanted, text, re.IGNORECASE) is not None
+
+
+Learn = Callable[[Quirks, dict[str, Any], str], Lesson]
+CHAT_LESSONS: tuple[Learn, ...] = (
+    _max_tokens,
+    _sampling,
+    _stream_usage,
+    _tool_choice,
+    _typed_output,
+    _content,
+    _thoughts,
+    _one_call,
+    _system,
+    _roles,
+    _calls,
+)
+# of an API that its own provider made, or that another copies to the letter
+OTHER_LESSONS: tuple[Learn, ...] = (_signed_thoughts, _sampling, _tool_choice, _typed_output)

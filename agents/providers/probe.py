@@ -7,7 +7,7 @@ from http import HTTPStatus
 from typing import Any
 
 from agents.errors import ModelError
-from agents.providers.openai_chat import Client
+from agents.providers.client import Client
 from tools.text.suggest import nearest
 
 # of a list that is read
@@ -45,7 +45,10 @@ async def probe(client: Client, seconds: float) -> Probe:
     # it takes half a second to import, which no run should wait for
     openai = importlib.import_module("openai")
     endpoint, connections = client.endpoint, client.connections
-
+    own: dict[str, Any] = dict(client.dialect.headers(endpoint.api_key))
+    if own and "Authorization" not in own:
+        # what the package would send beside another header for the key
+        own["Authorization"] = openai.Omit()
     try:
         http = openai.DefaultAsyncHttpxClient(
             # another host must not get the headers
@@ -59,7 +62,7 @@ async def probe(client: Client, seconds: float) -> Probe:
             base_url=endpoint.path_url,
             # it refuses an empty key, servers that need none ignore it
             api_key=endpoint.api_key or "none",
-            default_headers={"Accept-Encoding": "identity", **dict(endpoint.headers)},
+            default_headers={**own, "Accept-Encoding": "identity", **dict(endpoint.headers)},
             default_query=endpoint.query,
             timeout=seconds,
             max_retries=0,

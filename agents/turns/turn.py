@@ -38,6 +38,7 @@ from agents.model import (
     ModelReply,
     RequestEnded,
     TextDelta,
+    ThinkingDelta,
 )
 from agents.stages import Stages
 from agents.turns.answers import AnswerReader, typed_fields
@@ -296,11 +297,13 @@ class Turn:
         agent = self.agent
         await self.emit(Warned(code, text, agent.id, agent.name, self.group))
 
-    async def _emit_model_event(self, event: TextDelta | ModelNotice) -> None:
+    async def _emit_model_event(self, event: TextDelta | ThinkingDelta | ModelNotice) -> None:
         id_, name, group = self.agent.id, self.agent.name, self.group
         match event:
             case TextDelta(text):
                 await self.emit(AgentDelta(id_, name, group, text))
+            case ThinkingDelta(text):
+                await self.emit(AgentDelta(id_, name, group, text, is_thinking=True))
             case ModelNotice(code, message):
                 await self.emit(Warned(code, message, id_, name, group, retryable=True))
 

@@ -1,12 +1,13 @@
 """The agents of a crew."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import partial
 
 from pydantic_core import to_json
 
 from agents.agent import Agent, KeptAnswers
-from agents.config import AgentConfig
+from agents.config import AgentConfig, ModelConfig
 from agents.dialects.chat.messages import tool_form
 from agents.errors import ProviderError
 from agents.helper import Helper
@@ -17,11 +18,11 @@ from agents.providers.catalog import Catalog
 from agents.tokenizing.tokens import Tokenizer
 from crew.assembly.contexts import make_context, over_window
 from crew.assembly.given import Given
-from crew.assembly.models import make_model
+from crew.assembly.models import ModelUse, make_model
 from crew.assembly.prompts import make_prompt, text_call_hint
 from crew.assembly.tokenizers import tokenizer_of
 from crew.assembly.tools import tool_limits
-from crew.config.keys.crew_file import CrewSettings
+from crew.config.keys.crew_file import CrewConfig, CrewSettings
 from crew.config.keys.models import models_of, primary_of
 from crew.config.loader import CrewFiles
 from crew.config.problems import Problem
@@ -62,33 +63,73 @@ def make_agents(
     """
     crew = files.crew
     assert crew is not None, "a crew with errors is not assembled"
-    settings = crew.settings
-    executor = ToolExecutor(tool_limits(settings), given.clock, given.find_secret, given.jitter)
+    executor = ToolExecutor(
+        tool_limits(crew.settings), given.clock, given.find_secret, given.jitter
+    )
+    maker = _Maker(
+        *(given, files, crew, routing, tools, catalog, helpers, tokenizers, executor),
+        ModelUse.of(files),
+    )
     agents: dict[str, Agent] = {}
     problems: list[Problem] = []
     for agent_id in crew.agents:
         config = files.agents[agent_id]
-        own_tools = tools.named(config.tools)
-        chosen = list(models_of(config, crew.models))
-        tokenizer = tokenizer_of(chosen[0], tokenizers)
         try:
-            model = make_model(agent_id, config, chosen, catalog, given)
+            agents[agent_id] = maker.make_all(config)
         except ProviderError as error:
             text = f"agent {agent_id}: {error}"
             document = files.agent_files[agent_id]
-            problems.append(document.problem(chosen[0].place, "provider", text))
-            continue
+            place = primary_of(config, crew.models).place
+            problems.append(document.problem(place, "provider", text))
+    return agents, problems
+
+
+@dataclass(frozen=True, slots=True)
+class _Maker:
+    """What all agents of a crew are made of."""
+
+    given: Given
+    files: CrewFiles
+    crew: CrewConfig
+    routing: Routing
+    tools: Toolbox
+    catalog: Catalog
+    helpers: Mapping[str, Helper]
+    tokenizers: Mapping[str, Tokenizer]
+    executor: ToolExecutor
+    use: ModelUse
+
+    def make_all(self, config: AgentConfig) -> Agent:
+        """Make an agent, and the same with each model that a request may name.
+
+        Raises:
+            ProviderError: a provider cannot be used.
+        """
+        agent = self.make(config)
+        if not config.model_from_client:
+            return agent
+        others = with_client_models(config, self.crew)
+        return replace(agent, by_client_model={name: self.make(one) for name, one in others})
+
+    def make(self, config: AgentConfig) -> Agent:
+        """Make an agent; raises ProviderError."""
+        given, crew = self.given, self.crew
+        settings = crew.settings
+        own_tools = self.tools.named(config.tools)
+        chosen = list(models_of(config, crew.models))
+        tokenizer = tokenizer_of(chosen[0], self.tokenizers)
+        model = make_model(config.id, config, chosen, self.catalog, given, self.use)
         definitions = _tool_definitions(config, own_tools, given.secrets, tokenizer)
         finders = {}
         if _searches(settings, definitions):
             finders = {TOOL_SEARCH: search_tool(own_tools.values())}
             definitions |= _tool_definitions(config, finders, given.secrets, tokenizer)
-        context, texts = make_context(config, crew, files.context_texts, tokenizer)
+        context, texts = make_context(config, crew, self.files.context_texts, tokenizer)
         is_inline = context.summary is not None and context.summary.is_inline
-        routes = routing.routes.get(agent_id, ())
-        terminal = is_terminal(files, agent_id)
-        agents[agent_id] = Agent(
-            id=agent_id,
+        routes = self.routing.routes.get(config.id, ())
+        terminal = is_terminal(self.files, config.id)
+        return Agent(
+            id=config.id,
             name=config.name,
             role=config.role,
             description=config.description,
@@ -100,20 +141,25 @@ def make_agents(
             text_call_hint=text_call_hint(config, own_tools),
             max_calls=settings.max_calls_per_answer,
             escape_signals=partial(escape, [route.signal for route in routes]),
-            executor=executor,
+            executor=self.executor,
             temperature=config.temperature,
             top_p=config.top_p,
             max_tokens=config.max_tokens,
             context=context,
-            compactor=helpers.get("summary") if is_inline else None,
+            compactor=self.helpers.get("summary") if is_inline else None,
             token_ratios=given.token_ratios,
             allow_client_system=settings.allow_client_system,
             clock=given.clock,
             limits=_turn_limits(config, settings),
-            output=_typed_output(files, config),
+            output=_typed_output(self.files, config),
             kept=_kept_answers(config, given),
         )
-    return agents, problems
+
+
+def with_client_models(config: AgentConfig, crew: CrewConfig) -> Iterator[tuple[str, AgentConfig]]:
+    """Yield an agent with each model that a request may name, and that name."""
+    for name in crew.settings.client_models if config.model_from_client else ():
+        yield name, config.model_copy(update={"primary": ModelConfig(model=name)})
 
 
 def _kept_answers(config: AgentConfig, given: Given) -> KeptAnswers | None:
@@ -164,13 +210,14 @@ def check_windows(
     crew = files.crew
     assert crew is not None, "only of a crew without errors"
     problems: list[Problem] = []
-    for agent_id in crew.agents:
-        config = files.agents[agent_id]
+    configs = [files.agents[agent_id] for agent_id in crew.agents]
+    others = [one for config in configs for _, one in with_client_models(config, crew)]
+    for config in (*configs, *others):
         own_tools = tools.named(config.tools)
         tokenizer = tokenizer_of(primary_of(config, crew.models), tokenizers)
         _, texts = make_context(config, crew, files.context_texts, tokenizer)
-        routes = routing.routes.get(agent_id, ())
-        terminal = is_terminal(files, agent_id)
+        routes = routing.routes.get(config.id, ())
+        terminal = is_terminal(files, config.id)
         prompt = make_prompt(config, crew.settings, own_tools, routes, terminal, given, texts)
         definitions = _tool_definitions(config, own_tools, given.secrets, tokenizer)
         if _searches(crew.settings, definitions):

@@ -7,7 +7,7 @@ from agents.helper import PREFIX, Helper
 from agents.providers.catalog import Catalog
 from agents.tokenizing.tokens import Tokenizer
 from crew.assembly.given import Given
-from crew.assembly.models import make_model
+from crew.assembly.models import ModelUse, make_model
 from crew.assembly.tokenizers import tokenizer_of
 from crew.config.keys.models import models_of_helper
 from crew.config.loader import CrewFiles
@@ -59,14 +59,14 @@ def make_helpers(
         return {}, []
     helpers: dict[str, Helper] = {}
     problems: list[Problem] = []
-    said, agent = crew.helpers.said, files.agents[entry]
+    said, agent, use = crew.helpers.said, files.agents[entry], ModelUse.of(files)
     for name, prompt in PROMPTS.items():
         chosen = models_of_helper(crew.helpers, name, agent, crew.models)
         provider = given.provider or chosen[0].config.provider
         if provider == "scripted" and not _is_scripted(files, name):
             continue
         try:
-            model = make_model(f"{PREFIX}{name}", agent, chosen, catalog, given)
+            model = make_model(f"{PREFIX}{name}", agent, chosen, catalog, given, use)
         except ProviderError as error:
             if chosen[0].path[:1] == ("helpers",):
                 text = f"helper {name}: {error}"

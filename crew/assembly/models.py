@@ -1,6 +1,8 @@
 """The models of agents and helpers, with what is around each."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import repeat
 
 from agents.config import AgentConfig, ModelConfig
 from agents.errors import ProviderError
@@ -12,7 +14,24 @@ from agents.wrappers.offline import OfflineModel
 from agents.wrappers.places import Limited
 from crew.assembly.given import Given
 from crew.config.keys.models import ChosenModel
+from crew.config.loader import CrewFiles
 from tools.text.suggest import nearest
+
+
+@dataclass(frozen=True, slots=True)
+class ModelUse:
+    """What all requests of a crew have."""
+
+    # a part of the key by which providers find what they have cached
+    revision: str
+    # what models think is wanted, for people
+    shows_thinking: bool
+
+    @classmethod
+    def of(cls, files: CrewFiles) -> "ModelUse":
+        """Return that of a crew without errors."""
+        assert files.crew is not None, "a crew with errors is not assembled"
+        return cls(files.sources.revision, files.crew.settings.show_thinking)
 
 
 def require_provider(name: str, catalog: Catalog) -> None:
@@ -31,6 +50,7 @@ def make_model(
     chosen: Sequence[ChosenModel],
     catalog: Catalog,
     given: Given,
+    use: ModelUse,
 ) -> Model:
     """Make the model of an agent or a helper.
 
@@ -40,13 +60,19 @@ def make_model(
         chosen: its model and, if it has one, its backup.
         catalog: makes the models.
         given: what the program gives.
+        use: what all requests of the crew have.
 
     Raises:
         ProviderError: a provider cannot be used.
     """
     primary, *backups = (one.config for one in chosen)
     # the agent's own thinking is that of its own model
-    extras = [chosen[0].extras(config.thinking), *(one.extras() for one in chosen[1:])]
+    own = (config.thinking, *repeat(None, len(chosen) - 1))
+    cache_key = f"{use.revision}-{agent_id}"
+    extras = [
+        one.extras(thinking, cache_key, shows_thinking=use.shows_thinking)
+        for one, thinking in zip(chosen, own, strict=True)
+    ]
     if not given.asks:
         return OfflineModel(primary.provider, primary.model)
     if given.provider is not None:

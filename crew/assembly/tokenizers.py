@@ -6,7 +6,7 @@ from agents.errors import TokenizerError
 from agents.tokenizing.tokenizers import tiktoken_tokenizer
 from agents.tokenizing.tokens import ESTIMATE, Tokenizer
 from crew.config.checks.models import models_of_helpers
-from crew.config.keys.models import ChosenModel, primary_of
+from crew.config.keys.models import ChosenModel, client_models_of, primary_of
 from crew.config.loader import CrewFiles
 from crew.config.problems import Problem
 
@@ -17,7 +17,9 @@ def make_tokenizers(files: CrewFiles) -> tuple[dict[str, Tokenizer], list[Proble
     problems: list[Problem] = []
     if (crew := files.crew) is None:
         return tokenizers, problems
-    firsts = [primary_of(agent, crew.models) for agent in files.agents.values()]
+    agents, clients = files.agents.values(), crew.settings.client_models
+    firsts = [primary_of(agent, crew.models) for agent in agents]
+    firsts += [one for agent in agents for one in client_models_of(agent, crew.models, clients)]
     counted = {one.name for one in (*firsts, *models_of_helpers(files, crew))}
     for name, model in crew.models.items():
         if model.encoding is None or name not in counted:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from crew.assembly.description import DESCRIBE_CREW, description_tool
 from crew.config.keys.crew_file import CrewSettings
 from crew.config.loader import CrewFiles
 from crew.config.problems import Problem
@@ -21,14 +22,15 @@ def make_tools(
 
     With `imports`, Python tools are imported, which runs their files; else they are left out.
     """
-    tools = Toolbox({**BUILTIN_TOOLS, **{tool.name: tool for tool in given}})
+    builtin = {**BUILTIN_TOOLS, DESCRIBE_CREW: description_tool(files)}
+    tools = Toolbox({**builtin, **{tool.name: tool for tool in given}})
     problems: list[Problem] = []
     # modules that do not import: reported once, not for each of their tools
     failed_modules: set[str] = set()
     for name, config in files.tools.items():
         document = files.tool_files[name]
         if name in tools.by_name:
-            kind = "a built-in tool" if name in BUILTIN_TOOLS else "a tool that the program gives"
+            kind = "a built-in tool" if name in builtin else "a tool that the program gives"
             text = f"{name} is {kind} already; choose another name"
             problems.append(document.problem(("tools", name), "tool-twice", text, key=True))
             continue

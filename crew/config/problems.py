@@ -74,6 +74,10 @@ ErrorCode = Literal[
     "cache-effect",
     # models
     "body-key",
+    "client-model",
+    "thinking-budget",
+    "thinking-sampling",
+    "thinking-tool-choice",
     "cache-agent",
     "show-text",
     # the graph

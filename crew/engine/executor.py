@@ -187,7 +187,7 @@ class CrewExecutor:
         caller = CallOrigin(
             row.run_id, agent_id, user, group, row.owner, row.user_id, row.conversation_id
         )
-        agent = self.crew.agents[agent_id]
+        agent = self.crew.agents[agent_id].with_model(self.state.query.model)
         context = self._contexts.of(agent, group)
         state, told, stages = self.state, self._told, self._stages
         may_cache = lambda: not state.has_acted  # noqa: E731 # looked at with each sequence

@@ -18,6 +18,7 @@ from agents.events import (
     ToolReturned,
     Warned,
 )
+from agents.messages import SIGNED_KEYS
 from crew.journal.events import Event
 from crew.journal.query import Answer, Query
 from tools.calls import ToolCall, ToolResult
@@ -33,24 +34,26 @@ class MaskedEvents:
 
     def __init__(self, secrets: Secrets, emit: Emit) -> None:
         self._secrets, self._emit = secrets, emit
-        # of each agent that is writing: its text, and its newest piece
-        self._streams: dict[str, tuple[MaskedStream, AgentDelta]] = {}
+        # of each agent that is writing, of what it thinks and of its answer: the text, and its
+        # newest piece
+        self._streams: dict[tuple[str, bool], tuple[MaskedStream, AgentDelta]] = {}
 
     async def __call__(self, event: Event) -> None:
         """Emit an event."""
         match event:
             case AgentDelta():
-                known = self._streams.get(event.agent_id)
+                key = event.agent_id, event.is_thinking
+                known = self._streams.get(key)
                 stream = known[0] if known is not None else MaskedStream(self._secrets)
-                self._streams[event.agent_id] = stream, event
+                self._streams[key] = stream, event
                 if text := stream.add(event.text):
                     await self._emit(event if text == event.text else replace(event, text=text))
             case ModelCalled():
                 # its text, if it wrote any, is whole
-                if (written := self._streams.pop(event.agent_id, None)) is not None:
-                    stream, newest = written
-                    if text := stream.rest():
-                        await self._emit(replace(newest, text=text))
+                for is_thinking in (True, False):
+                    written = self._streams.pop((event.agent_id, is_thinking), None)
+                    if written is not None and (text := written[0].rest()):
+                        await self._emit(replace(written[1], text=text))
                 await self._emit(event)
             case _:
                 await self._emit(_masked(event, self._secrets))
@@ -86,12 +89,27 @@ def _masked_output(event: AgentResponded, secrets: Secrets) -> AgentResponded:
     )
 
 
+def _masked_extra(extra: dict[str, Any], secrets: Secrets) -> dict[str, Any]:
+    """Return what a provider wants back, without secrets.
+
+    What it takes only as it came is left out where it has one: changed it would be refused.
+    """
+    if not extra:
+        return extra
+    out: dict[str, Any] = {}
+    for key, value in extra.items():
+        masked = map_texts(value, secrets.mask)
+        if key not in SIGNED_KEYS or masked == value:
+            out[key] = masked
+    return out
+
+
 def _masked(event: Event, secrets: Secrets) -> Event:
     mask = secrets.mask
     match event:
         case AgentResponded():
             calls = tuple(_masked_call(call, secrets) for call in event.calls)
-            extra, model = map_texts(event.extra, mask), mask(event.model)
+            extra, model = _masked_extra(event.extra, secrets), mask(event.model)
             answer = _with(
                 event, content=mask(event.content), model=model, calls=calls, extra=extra
             )

@@ -52,6 +52,9 @@ def usage_of(usage: Usage) -> dict[str, Any]:
         "prompt_tokens": usage.prompt_tokens,
         "completion_tokens": usage.completion_tokens,
         "total_tokens": usage.total_tokens,
+        "input": usage.prompt_tokens,
+        "output": usage.completion_tokens,
+        **dict(usage.parts),
     }
     if usage.cost_usd:
         document["cost_usd"] = round(usage.cost_usd, 8)

@@ -89,6 +89,8 @@ class Query:
     user_id: str = ""
     # the conversation that it goes on with; "" for none
     conversation_id: str = ""
+    # one of `settings.client_models`, for the agents that take it; "": each has its own
+    model: str = ""
 
 
 @dataclass(frozen=True, slots=True)

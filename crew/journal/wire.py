@@ -76,21 +76,22 @@ def to_run_event(event: Event, run_id: str, seq: int | None, timestamp: str) -> 
 
 def _delta(event: AgentDelta, run_id: str, timestamp: str) -> RunEvent:
     """Return a piece of text, of which there are more than of all other events."""
-    metadata, head, tail = _around(run_id, event.agent_id, event.agent, event.group)
+    type_ = "agent_thinking" if event.is_thinking else "agent_delta"
+    metadata, head, tail = _around(type_, run_id, event.agent_id, event.agent, event.group)
     encoded = f'{head}{to_json(event.text).decode()},"timestamp":"{timestamp}",{tail}'
-    return RunEvent("agent_delta", None, event.agent, event.text, timestamp, {**metadata}, encoded)
+    return RunEvent(type_, None, event.agent, event.text, timestamp, {**metadata}, encoded)
 
 
 @lru_cache(maxsize=1000)
 def _around(
-    run_id: str, agent_id: str, agent: str, group: str | None
+    type_: str, run_id: str, agent_id: str, agent: str, group: str | None
 ) -> tuple[Mapping[str, Any], str, str]:
     """Return what all pieces of an agent's text in a run have.
 
     Metadata, and the JSON around the text.
     """
     metadata = {"run_id": run_id, "agent_id": agent_id, "group": group}
-    head = f'{{"type":"agent_delta","agent":{to_json(agent).decode()},"content":'
+    head = f'{{"type":"{type_}","agent":{to_json(agent).decode()},"content":'
     return metadata, head, f'"metadata":{to_json(metadata).decode()}}}'
 
 

@@ -3,6 +3,7 @@
 CrewError
 ├── UnknownRun       there is no run of this id
 ├── UnknownAgent     the crew has no agent of this id
+├── UnknownModel     a query cannot name this model
 ├── NotPaused        the run does not wait for an answer, or another answer came first
 ├── AnsweredTooLate  the pause was over before the answer came; the run has gone on without it
 ├── NotRetryable     the run has not failed, or its events are no longer kept
@@ -41,6 +42,10 @@ class UnknownRun(CrewError):
 
 class UnknownAgent(CrewError):
     """There is no such agent."""
+
+
+class UnknownModel(CrewError):
+    """A query names a model that is none of `settings.client_models`."""
 
 
 class NotPaused(CrewError):

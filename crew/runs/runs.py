@@ -148,7 +148,7 @@ class Runs:
             source: what starts it.
 
         Raises:
-            Draining, StoreError, UnknownAgent, AlreadyStarted, KeyReused, TooManyWait
+            Draining, StoreError, UnknownAgent, UnknownModel, AlreadyStarted, KeyReused, TooManyWait
             NoConversations, ConversationBusy, ConversationAsks, ConversationFull, TooManyQueued
         """
         asked = RunRequest(request_id, key, owner, by, may_answer, entry, source)

@@ -39,6 +39,7 @@ from crew.runs.errors import (
     NotPaused,
     NotRetryable,
     UnknownAgent,
+    UnknownModel,
     UnknownRun,
     WrongDecision,
     conversation_refusal,
@@ -93,6 +94,8 @@ class RunStarter:
         crew = self.revisions.current
         if query.agent_id is not None and query.agent_id not in crew.agents:
             raise UnknownAgent(f"there is no agent {query.agent_id}")
+        if query.model and query.model not in crew.config.settings.client_models:
+            raise UnknownModel(f"settings.client_models does not name {query.model!r}")
         query = masked_query(query, crew.secrets)
         self.revisions.acquire(crew)
         now = self.store.now()

@@ -131,6 +131,8 @@ OPERATIONS = (
         (),
         query_parameter("prompts", "With the system prompts.", **FLAG),
     ),
+    _get(f"{API}/tools", "read", crew.show_tools, answers.ToolsAnswer),
+    _get(f"{API}/models", "read", crew.show_models, answers.ClientModelsAnswer),
     _post(f"{API}/reload", "admin", crew.reload, 200, answers.ReloadAnswer, (*BODY, 422, 503)),
     _post(
         f"{API}/tickets",

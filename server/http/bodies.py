@@ -129,6 +129,8 @@ class StartBody(Body):
     """Whom the run is for; the token's owner unless given. Another one needs the scope `act_as`."""
     conversation_id: Annotated[str, Field(pattern=ID)] | None = None
     """The conversation that the run goes on with; an unknown one is begun."""
+    model: Annotated[str, Field(min_length=1, max_length=128)] | None = None
+    """One of `settings.client_models`, for the agents that take the model of a request."""
 
 
 class QueryBody(StartBody, _AnswerFields):

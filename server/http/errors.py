@@ -30,6 +30,7 @@ from crew.runs.errors import (
     TooMuchStored,
     UnknownAgent,
     UnknownConversation,
+    UnknownModel,
     UnknownRun,
     WrongDecision,
 )
@@ -212,6 +213,7 @@ EXCEPTION_HANDLERS: Mapping[Any, Callable[[Request, Exception], Awaitable[Respon
     HttpProblem: _answer_problem,
     UnknownRun: _with_status(404),
     UnknownAgent: _with_status(400),
+    UnknownModel: _with_status(400),
     WrongDecision: _answer_wrong_decision,
     NotPaused: _with_status(409),
     ChangedCall: _with_status(409),

@@ -59,11 +59,14 @@ def _asked(query: Query, caller: Caller) -> list[dict[str, Any]]:
     """Return what of a query makes it another one; in the form of versions without users."""
     fields = asdict(replace(query, deltas=False))
     user_id, conversation_id = fields.pop("user_id"), fields.pop("conversation_id")
-    more = {}
+    model = fields.pop("model")
+    more: dict[str, Any] = {}
     if user_id != caller.owner:
         more["user_id"] = user_id
     if conversation_id:
         more["conversation_id"] = conversation_id
+    if model:
+        more["model"] = model
     return [fields, more] if more else [fields]
 
 

@@ -106,7 +106,12 @@ def _start_of(
     history = tuple(HistoryMessage(one.role, one.content) for one in body.history)
     priority = _priority(body, caller)
     conversation_id = body.conversation_id or ""
-    query = Query(body.query, history, start, body.deltas, priority, user_id, conversation_id)
+    model = body.model or ""
+    if model and model not in settings.client_models:
+        raise bad_request([("model", f"settings.client_models does not name {model!r}")])
+    query = Query(
+        body.query, history, start, body.deltas, priority, user_id, conversation_id, model
+    )
     return StartRequest(query)
 
 
@@ -122,6 +127,8 @@ def _priority(body: StartBody, caller: Caller) -> int:
 def _answer_of(body: QueryBody, caller: Caller) -> Answer:
     if body.resume_agent_id is not None:
         raise bad_request([("run_id", "cannot be given together with resume_agent_id")])
+    if body.model is not None:
+        raise bad_request([("run_id", "cannot be given together with model")])
     if body.history:
         raise bad_request([("history", "is that of the run, when a run_id is given")])
     if body.priority is not None:

@@ -20,6 +20,7 @@ from agents.events import (
     Warned,
 )
 from agents.limits import LimitName
+from agents.model import RequestEnded
 from agents.stages import STAGES
 from crew.crew import Crew
 from crew.journal.events import (
@@ -161,13 +162,7 @@ class Metrics(Series):
             case AgentFailed():
                 self.turns.labels(event.agent_id, "error").inc()
             case ModelCalled(request=request):
-                model, usage = request.model, request.usage
-                self.requests.labels(request.provider, model, request.outcome).inc()
-                if request.outcome == "context_overflow":
-                    self.overflows.labels(model).inc()
-                self.request_seconds.observe(request.duration_seconds)
-                self.tokens.labels(model, "prompt").inc(usage.prompt_tokens)
-                self.tokens.labels(model, "completion").inc(usage.completion_tokens)
+                self._count_request(request)
             case ToolReturned():
                 self._count_result(event)
             case Answered(decided=decided):
@@ -250,6 +245,20 @@ class Metrics(Series):
         """Set how many wait now."""
         for kind in CHORES:
             self.chores_waiting.labels(kind).set(waiting.get(kind, 0))
+
+    def _count_request(self, request: RequestEnded) -> None:
+        model, usage = request.model, request.usage
+        self.requests.labels(request.provider, model, request.outcome).inc()
+        if request.outcome == "context_overflow":
+            self.overflows.labels(model).inc()
+        self.request_seconds.observe(request.duration_seconds)
+        self.tokens.labels(model, "prompt").inc(usage.prompt_tokens)
+        self.tokens.labels(model, "completion").inc(usage.completion_tokens)
+        for type_, tokens in usage.parts:
+            if tokens:
+                self.tokens.labels(model, type_).inc(tokens)
+        if request.without_kept:
+            self.kept_dropped.labels(request.provider).inc(request.without_kept)
 
     def _count_response(self, event: AgentResponded) -> None:
         self.turns.labels(event.agent_id, "success").inc()

@@ -132,6 +132,11 @@ class Series:
         self.context_seconds = histogram(
             "crew_context_duration_seconds", "Time to load what an agent is shown."
         )
+        self.kept_dropped = counter(
+            "crew_kept_dropped",
+            "Messages that went without what another endpoint wants back with them.",
+            "provider",
+        )
         self.context_tokens = histogram(
             "crew_context_tokens",
             "Tokens (estimated) of what an agent is shown, by kind of block.",

@@ -12,7 +12,7 @@ from pathlib import Path  # noqa: E402
 import yaml  # noqa: E402
 from peers._common import ANALYSTS, MODEL, S2_TOOLS, S3_TOOLS, SYS, USER  # noqa: E402 # type: ignore[import-not-found]
 
-import agents.providers.openai_chat  # noqa: E402, F401 # imported at the top, so that its time counts as import
+import agents.providers.remote  # noqa: E402, F401 # imported at the top, so that its time counts as import
 from crew import Query, Runs, SqliteStore, load_crew  # noqa: E402
 from server.telemetry.metrics import Metrics  # noqa: E402
 from tools import tool  # noqa: E402

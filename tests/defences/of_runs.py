@@ -173,7 +173,7 @@ MUTANTS = (
     ),
     own(
         "arguments of any size",
-        "agents/dialects/chat/partial_calls.py",
+        "agents/dialects/partial_calls.py",
         "if len(call.arguments) > MAX_ARGUMENT_BYTES:",
         "if False:",
         "agents/providers/test_openai_chat.py",

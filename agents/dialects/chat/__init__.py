@@ -1,5 +1,4 @@
 """Chat completions.
 
-`messages` (one message, one tool), `body` (a request), `reply` (an answer, read), `partial_calls`
-(its tool calls).
+`messages` (one message, one tool), `body` (a request), `reply` (an answer, read).
 """

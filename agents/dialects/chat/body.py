@@ -8,13 +8,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from agents.dialects.chat.messages import CHAT, THOUGHTS, WireMessage, message_form, tool_form
-from agents.extras import NO_EXTRAS, ModelExtras
-from agents.limits import AUTO, NO_TOOLS, ToolChoice
-from agents.model import ERROR_MARK, ModelRequest, Private, ShownMessage
+from agents.dialects.outgoing import GOES_ON, Outgoing, write_calls
+from agents.extras import ModelExtras
+from agents.limits import ToolChoice
+from agents.model import Private, ShownMessage
 from agents.outputs.typed import OutputFormat
 from agents.quirks import Quirks
-from tools.calls import CallStatus
-from tools.handlers.output import format_results
 
 # the keys that are written here; a configuration adds others
 WRITTEN = frozenset(
@@ -37,66 +36,57 @@ WRITTEN = frozenset(
 EFFORTS: Mapping[str, str] = {"max": "xhigh"}
 # of a schema: OpenAI takes no longer one
 MAX_NAME = 64
-# begins a conversation that would begin with the model's own words
-BEGINNING = "(The conversation goes on.)"
+# what Google documents for a call that another model has made, so that nothing of it is signed
+UNSIGNED = {"google": {"thought_signature": "skip_thought_signature_validator"}}
 
 
-def build_body(
-    model: str,
-    request: ModelRequest,
-    quirks: Quirks,
-    source: str,
-    extras: ModelExtras = NO_EXTRAS,
-) -> dict[str, Any]:
-    """Build the body of a request.
-
-    Args:
-        model: as the endpoint names it.
-        request: what is asked.
-        quirks: of this model at this endpoint.
-        source: names both; what came from another one is not sent.
-        extras: what the files add.
-    """
-    shown = request.messages
+def chat_body(outgoing: Outgoing) -> dict[str, Any]:
+    """Build the body of a request."""
+    request, quirks, extras = outgoing.request, outgoing.quirks, outgoing.extras
+    shown: Sequence[ShownMessage] = request.messages
+    if not quirks.native_calls:
+        shown = write_calls(shown)
     # most are made already: a look spares a call for each
     forms = [one.form if one.dialect == CHAT else message_form(one) for one in shown]
     messages = [
-        form if one.private is None else _own_form(form, one.private, source, quirks)
+        form if one.private is None else _own_form(form, one.private, outgoing.source, quirks)
         for form, one in zip(forms, shown, strict=True)
     ]
-    choice = request.tool_choice
-    # a server that does not take `none` is shown no tools
-    shows_tools = bool(request.tools) and (choice != NO_TOOLS or quirks.tool_choice)
-    if not quirks.native_calls:
-        messages = list(_in_text(messages, shown))
-        if request.tools and choice != NO_TOOLS:
-            messages[0] = {**messages[0], "content": _with_hint(messages[0], request)}
-    if request.output is not None and not quirks.typed_output:
-        words = f"{messages[0]['content']}\n\n{request.output.words}"
-        messages[0] = {**messages[0], "content": words}
+    if words := outgoing.words:
+        content = "\n\n".join([messages[0]["content"], *words])
+        messages[0] = {**messages[0], "content": content}
     messages = _in_form(messages, quirks)
-    body: dict[str, Any] = {"model": model, "messages": messages}
-    if shows_tools and quirks.native_calls:
+    body: dict[str, Any] = {"model": outgoing.model, "messages": messages}
+    if outgoing.shows_tools:
         body["tools"] = [tool_form(tool) for tool in request.tools]
-        if choice != AUTO and quirks.tool_choice:
-            body["tool_choice"] = _tool_choice(choice)
-    if request.output is not None and quirks.typed_output:
+        if outgoing.sends_choice:
+            body["tool_choice"] = _tool_choice(request.tool_choice)
+    if outgoing.has_schema and request.output is not None:
         body["response_format"] = _response_format(request.output)
-    if request.temperature is not None and "temperature" not in quirks.leave_out:
+    if request.temperature is not None and outgoing.sends("temperature"):
         body["temperature"] = request.temperature
-    if request.top_p is not None and "top_p" not in quirks.leave_out:
+    if request.top_p is not None and outgoing.sends("top_p"):
         body["top_p"] = request.top_p
     if request.max_tokens is not None and quirks.max_tokens_key != "none":
         body[quirks.max_tokens_key] = request.max_tokens
-    if extras is not NO_EXTRAS:
-        if extras.thinking is not None and "reasoning_effort" not in quirks.leave_out:
-            body["reasoning_effort"] = EFFORTS.get(extras.thinking, extras.thinking)
+    if (extras.thinking or extras.thinking_tokens) and outgoing.sends("reasoning_effort"):
+        body |= _thinking(extras)
+    if extras.body:
         body |= extras.body
     if request.stream:
         body["stream"] = True
         if quirks.stream_usage:
             body["stream_options"] = {"include_usage": True}
     return body
+
+
+def _thinking(extras: ModelExtras) -> dict[str, Any]:
+    if extras.thinking_tokens is not None:
+        # of Google's layer: others have no such key, which is an error at load
+        config = {"thinking_budget": extras.thinking_tokens}
+        return {"extra_body": {"google": {"thinking_config": config}}}
+    assert extras.thinking is not None, "looked at by the caller"
+    return {"reasoning_effort": EFFORTS.get(extras.thinking, extras.thinking)}
 
 
 def _tool_choice(choice: ToolChoice) -> Any:
@@ -133,41 +123,10 @@ def _with_extra(call: dict[str, Any], extra: dict[str, Any]) -> dict[str, Any]:
     return {**extra, **call, "function": function}
 
 
-def _with_hint(message: WireMessage, request: ModelRequest) -> str:
-    return f"{message['content']}\n\n{request.text_call_hint}"
-
-
-def _in_text(
-    messages: Sequence[WireMessage], shown: Sequence[ShownMessage]
-) -> Iterator[WireMessage]:
-    """Yield native calls and their results as text, for a model that has none."""
-    results: list[tuple[str, CallStatus, str]] = []
-    for wire, message in zip(messages, shown, strict=True):
-        if wire["role"] == "tool":
-            results += [
-                (one.tool, one.status, wire["content"].removeprefix(ERROR_MARK))
-                for one in message.results
-            ]
-            continue
-        if results:
-            yield {"role": "user", "content": format_results(results)}
-            results = []
-        if wire.get("tool_calls"):
-            lines = [_call_text(call["function"]) for call in wire["tool_calls"]]
-            content = "\n".join([*([wire["content"]] if wire["content"] else []), *lines])
-            yield {"role": "assistant", "content": content}
-        else:
-            yield wire
-    if results:
-        yield {"role": "user", "content": format_results(results)}
-
-
-def _call_text(function: dict[str, Any]) -> str:
-    return f"{function['name']}({function['arguments']})"
-
-
 def _in_form(messages: list[WireMessage], quirks: Quirks) -> list[WireMessage]:
     """Return the messages as the endpoint wants them."""
+    if quirks.google:
+        messages = [_signed(message) for message in messages]
     if quirks.single_calls:
         messages = list(_one_call_each(messages))
     if quirks.empty_content != "null":
@@ -177,6 +136,14 @@ def _in_form(messages: list[WireMessage], quirks: Quirks) -> list[WireMessage]:
     if quirks.alternate_roles:
         messages = _in_turn(messages)
     return messages
+
+
+def _signed(message: WireMessage) -> WireMessage:
+    """Return a message with calls so that its first one is signed, as Google wants it."""
+    calls = message.get("tool_calls")
+    if not calls or any("extra_content" in call for call in calls):
+        return message
+    return {**message, "tool_calls": [{**calls[0], "extra_content": UNSIGNED}, *calls[1:]]}
 
 
 def _one_call_each(messages: Sequence[WireMessage]) -> Iterator[WireMessage]:
@@ -228,7 +195,7 @@ def _in_turn(messages: Sequence[WireMessage]) -> list[WireMessage]:
         if message["role"] == "system":
             continue
         if not out and message["role"] == "assistant":
-            out.append({"role": "user", "content": BEGINNING})
+            out.append({"role": "user", "content": GOES_ON})
         last = out[-1] if out else None
         is_joined = (
             last is not None

@@ -2,27 +2,26 @@
 
 from collections.abc import Collection, Iterator
 
-from agents.dialects.chat.body import WRITTEN
 from agents.providers.catalog import BUILTIN_PROVIDERS
 from crew.config.checks.references import unknown_name
 from crew.config.files.document import Document
 from crew.config.files.sources import CREW_FILE
 from crew.config.keys.conversations import HELPERS
 from crew.config.keys.crew_file import CrewConfig
-from crew.config.keys.models import ChosenModel, models_of, models_of_helper
+from crew.config.keys.models import ChosenModel, client_models_of, models_of, models_of_helper
 from crew.config.loader import CrewFiles
 from crew.config.problems import Problem
 from crew.config.routing_plan import entry_point
 
 
-def _check_bodies(files: CrewFiles, crew: CrewConfig) -> Iterator[Problem]:
-    """Yield keys of `body` that requests have anyway."""
-    for name, model in crew.models.items():
-        for key in model.body:
-            if key in WRITTEN:
-                text = f"{key} is written by the runtime; the agent's file and `models` say it"
-                path = ("models", name, "body", key)
-                yield files.crew_document.problem(path, "body-key", text, key=True)
+def _check_client_models(files: CrewFiles, crew: CrewConfig) -> Iterator[Problem]:
+    """Yield models that a request may name and that are none of `models`."""
+    for place, name in enumerate(crew.settings.client_models):
+        if name not in crew.models:
+            path = ("settings", "client_models", place)
+            near = files.crew_document.near(name, crew.models)
+            text = f"models has no {name!r}; a request names one of `models`"
+            yield files.crew_document.problem(path, "client-model", text, suggestion=near)
 
 
 def check_models(files: CrewFiles, crew: CrewConfig) -> Iterator[Problem]:
@@ -30,7 +29,8 @@ def check_models(files: CrewFiles, crew: CrewConfig) -> Iterator[Problem]:
     providers = files.names_in(CREW_FILE, ("providers",))
     if providers is None:
         return
-    yield from _check_bodies(files, crew)
+    if files.is_whole(CREW_FILE, "models"):
+        yield from _check_client_models(files, crew)
     known = {*BUILTIN_PROVIDERS, *providers}
     for name, named in crew.models.items():
         if named.provider is not None and named.provider not in known:
@@ -41,6 +41,8 @@ def check_models(files: CrewFiles, crew: CrewConfig) -> Iterator[Problem]:
             document, agent = files.agent_files[agent_id], files.agents[agent_id]
             for model in models_of(agent, crew.models):
                 yield from _check_model(files, crew, document, model, known)
+            for model in client_models_of(agent, crew.models, crew.settings.client_models):
+                yield from _check_model(files, crew, files.crew_document, model, known)
     for model in models_of_helpers(files, crew):
         yield from _check_model(files, crew, files.crew_document, model, known)
 

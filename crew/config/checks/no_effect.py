@@ -4,12 +4,13 @@ from collections.abc import Collection, Iterator, Mapping
 from functools import partial
 
 from agents.config import FLAT_COST_KEYS, AgentConfig
+from agents.endpoint import dialect_of
 from agents.prompt import variables
 from crew.config.checks.models import models_of_helpers
 from crew.config.files.document import Document, YamlPath
 from crew.config.files.sources import CREW_FILE
 from crew.config.keys.crew_file import CrewConfig
-from crew.config.keys.models import models_of, primary_of
+from crew.config.keys.models import client_models_of, models_of, primary_of
 from crew.config.loader import CrewFiles
 from crew.config.problems import Problem
 from tools.config import McpServer, PythonTool, ToolConfig
@@ -42,6 +43,8 @@ def find_no_effect(
             if getattr(agent, key) != "auto" and not has_tools:
                 yield _no_effect(document, (key,), "it has no tools")
         yield from _turns(agent, document, crew)
+        if agent.model_from_client and not crew.settings.client_models:
+            yield _no_effect(document, ("model_from_client",), "settings.client_models is empty")
     for name, tool in files.tools.items():
         yield from _tool_keys(tool, files.tool_files[name], ("tools", name))
     if len(listed) == len(crew.agents) and all(
@@ -165,7 +168,10 @@ def _unused_models(
 ) -> Iterator[Problem]:
     """Yield entries of `models` and `providers` that are not used, and keys without effect."""
     document, helpers = files.crew_document, models_of_helpers(files, crew)
+    named = crew.settings.client_models
     used = [*(one for agent in agents for one in models_of(agent, crew.models)), *helpers]
+    clients = [one for agent in agents for one in client_models_of(agent, crew.models, named)]
+    used += clients
     primaries = {agent.id: primary_of(agent, crew.models).name for agent in agents}
     windows = {
         primaries[agent.id]
@@ -175,7 +181,11 @@ def _unused_models(
     names = {one.name for one in used}
     # by name, once each: there may be thousands of agents and models
     without_provider = {one.name for one in used if not one.says_provider}
-    counted = {*primaries.values(), *(one.name for one in helpers)}
+    counted = {*primaries.values(), *(one.name for one in (*helpers, *clients))}
+    windows |= {one.name for one in clients}
+    if crew.settings.client_models and not any(one.model_from_client for one in agents):
+        why = "no agent has model_from_client"
+        yield _no_effect(document, ("settings", "client_models"), why)
     for name, model in crew.models.items():
         path, given = ("models", name), model.model_fields_set
         if name not in names:
@@ -189,6 +199,15 @@ def _unused_models(
         if "context_window" in given and name not in windows:
             why = "it is no agent's first model without context.window_tokens"
             yield _no_effect(document, (*path, "context_window"), why)
+        if "prompt_cache" in given:
+            providers = {one.config.provider for one in used if one.name == name}
+            dialects = {dialect_of(one, crew.providers.get(one)) for one in providers}
+            if dialects == {"chat"}:
+                why = "providers of dialect chat cache by themselves"
+                yield _no_effect(document, (*path, "prompt_cache"), why)
+            elif model.prompt_cache == "1h" and "anthropic" not in dialects:
+                why = "only for dialect anthropic a time can be said"
+                yield _no_effect(document, (*path, "prompt_cache"), why)
         if "tokenizer" in given and name not in counted:
             why = "it is no agent's first model"
             yield _no_effect(document, (*path, "tokenizer"), why)

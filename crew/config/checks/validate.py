@@ -13,6 +13,7 @@ from crew.config.checks.references import check_references
 from crew.config.checks.routing import check_graph, check_routes, is_routing_whole
 from crew.config.checks.script import check_script
 from crew.config.checks.signals import check_groups, check_signals
+from crew.config.checks.thinking import check_thinking
 from crew.config.checks.timeouts import check_timeouts
 from crew.config.checks.tools import check_tools
 from crew.config.loader import CrewFiles
@@ -39,6 +40,7 @@ def validate_files(files: CrewFiles, tools: Toolbox) -> list[Problem]:
         *check_references(files, crew),
         *check_agents(files, crew, known_tools, tools.sets),
         *check_models(files, crew),
+        *check_thinking(files, crew),
         *check_prompts(files, crew),
         *check_groups(files, crew),
         *check_signals(files, crew),

@@ -128,6 +128,11 @@ class CrewSettings(Shape):
     max_same_calls: Annotated[int, Field(ge=1, le=1000)] | None = None
     """How often a turn may make the same call, of one tool with the same arguments; a further one
     is an error that says so."""
+    show_thinking: bool = False
+    """With `deltas`, what models think is published as it comes (`agent_thinking`), as far as their
+    providers show it; it is not stored."""
+    client_models: list[str] = []
+    """Which of `models` a request may name as its `model`, for agents with `model_from_client`."""
     parallel_tool_calls: bool = False
     """Run one answer's calls all at once."""
     tool_search: Literal["auto", "always", "never"] = "auto"

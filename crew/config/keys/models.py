@@ -1,14 +1,14 @@
 """The shape of `models`; and which model an agent or a helper has, however the files name it."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
-from agents.config import AgentConfig, ModelConfig
+from agents.config import AgentConfig, ModelConfig, ThinkingBudgetConfig, ThinkingSetting
 from agents.context.shape import Tokens
-from agents.extras import NO_EXTRAS, Effort, ModelExtras
+from agents.extras import ModelExtras, PromptCache
 from crew.config.files.document import YamlPath
 from crew.config.keys.conversations import HelpersConfig
 from tools.schemas.yaml_shape import JsonObject, Shape
@@ -40,8 +40,12 @@ class NamedModelConfig(Shape):
     tokenizer: Annotated[str, AfterValidator(_require_known)] = NO_TOKENIZER
     """`tiktoken:<encoding>` counts tokens exactly; the extra `tiktoken` must be installed."""
 
-    thinking: Effort | None = None
-    """How much it thinks before it answers: `none`, `low`, `medium`, `high` or `max`."""
+    thinking: ThinkingSetting | None = None
+    """How much it thinks before it answers: `none`, `low`, `medium`, `high`, `max`, or
+    `{budget_tokens}`."""
+    prompt_cache: PromptCache = "5m"
+    """How long dialect `anthropic` keeps the beginnings of requests: `5m`, `1h`, or `off`; of
+    dialect `responses` no key is sent with `off`."""
     body: JsonObject = {}
     """JSON that is added to the body of each request, such as `{chat_template_kwargs: {…}}`."""
 
@@ -67,13 +71,27 @@ class ChosenModel:
     # not `models`
     says_provider: bool = True
 
-    def extras(self, thinking: Effort | None = None) -> ModelExtras:
-        """Return what is added to its requests; `thinking`: of the agent's own file."""
-        named = self.named
-        effort = named.thinking if thinking is None else thinking
-        if effort is None and not named.body:
-            return NO_EXTRAS
-        return ModelExtras(effort, named.body)
+    def extras(
+        self, thinking: ThinkingSetting | None, cache_key: str, *, shows_thinking: bool
+    ) -> ModelExtras:
+        """Return what is added to its requests.
+
+        Args:
+            thinking: of the agent's own file.
+            cache_key: the same for all requests of the agent.
+            shows_thinking: what it thinks is wanted, for people.
+        """
+        wanted = self.named.thinking if thinking is None else thinking
+        budget = wanted.budget_tokens if isinstance(wanted, ThinkingBudgetConfig) else None
+        effort = None if isinstance(wanted, ThinkingBudgetConfig) else wanted
+        return ModelExtras(
+            effort,
+            budget,
+            self.named.prompt_cache,
+            cache_key,
+            shows_thinking,
+            self.named.body,
+        )
 
     @property
     def place(self) -> YamlPath:
@@ -132,6 +150,21 @@ def models_of(agent: AgentConfig, models: Models) -> Iterator[ChosenModel]:
     yield primary_of(agent, models)
     if (backup := backup_of(agent, models)) is not None:
         yield backup
+
+
+def client_models_of(
+    agent: AgentConfig, models: Models, client_models: Sequence[str]
+) -> Iterator[ChosenModel]:
+    """Yield the models that requests may name for an agent.
+
+    Args:
+        agent: whose models.
+        models: of crew.yaml.
+        client_models: `settings.client_models`; what is none of `models` is left out.
+    """
+    for name in client_models if agent.model_from_client else ():
+        if name in models:
+            yield choose(models, name, None, None, path=("models", name))
 
 
 def models_of_helper(

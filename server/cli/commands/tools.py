@@ -20,7 +20,7 @@ from server.cli.exits import HERE, Exit, Folder, fail
 from server.cli.opening import load
 from server.cli.starting.api_file import ApiFile
 from server.cli.starting.lock import write_lock
-from server.http.responses import describe_tool, tools_of
+from server.http.endpoints.description import describe_tool, tools_of
 from tools.calls import CallEvent, CallProgressed, QuestionRaised, ToolCall, ToolResult
 from tools.context import CallOrigin
 from tools.definition import Tool

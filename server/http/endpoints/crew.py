@@ -3,10 +3,17 @@
 from starlette.requests import Request
 from starlette.responses import Response
 
+from server.http.endpoints.description import (
+    describe_crew,
+    describe_models,
+    describe_tool,
+    tools_of,
+    warning,
+)
 from server.http.errors import HttpProblem
 from server.http.parameters import parse_parameters
 from server.http.requests import require_no_body
-from server.http.responses import JsonResponse, describe_crew, warning
+from server.http.responses import JsonResponse
 from server.http.services import services_of
 from tools.text.texts import map_texts
 
@@ -25,6 +32,19 @@ async def show_crew(request: Request) -> Response:
     document = {**describe_crew(crew, prompts=prompts), "config": services.reloader.details()}
     # a description in tools.yaml may be read from the environment
     return JsonResponse(map_texts(document, crew.secrets.mask))
+
+
+async def show_tools(request: Request) -> Response:
+    """Answer GET /api/crew/tools: the tools, what each may do, and which agents have it."""
+    crew = services_of(request).runs.crew
+    document = {"tools": [describe_tool(tool, agents) for tool, agents in tools_of(crew)]}
+    return JsonResponse(map_texts(document, crew.secrets.mask))
+
+
+async def show_models(request: Request) -> Response:
+    """Answer GET /api/crew/models: those that a request may name, and the agents that take them."""
+    crew = services_of(request).runs.crew
+    return JsonResponse(map_texts({"models": describe_models(crew)}, crew.secrets.mask))
 
 
 async def reload(request: Request) -> Response:

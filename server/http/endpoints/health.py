@@ -11,9 +11,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from crew.journal.errors import StoreError
+from server.http.endpoints.description import failure_of
 from server.http.errors import RETRY_AFTER
 from server.http.parameters import parse_parameters
-from server.http.responses import JsonResponse, failure_of
+from server.http.responses import JsonResponse
 from server.http.services import services_of
 
 log = logging.getLogger(__name__)

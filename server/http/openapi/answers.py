@@ -12,11 +12,16 @@ Time = Annotated[str, Field(json_schema_extra={"format": "date-time"})]
 
 
 class UsageAnswer(TypedDict):
-    """Tokens, as the provider counted them."""
+    """Tokens, as the provider counted them: thinking is a part of output, caches of input."""
 
     prompt_tokens: int
     completion_tokens: int
     total_tokens: int
+    input: int
+    output: int
+    thinking: int
+    cache_read: int
+    cache_write: int
     cost_usd: NotRequired[float]
     estimated: NotRequired[bool]
 
@@ -141,6 +146,28 @@ class HealthAnswer(TypedDict):
 
     status: Literal["ok"]
     version: str
+
+
+class ToolsAnswer(TypedDict):
+    """The tools, and what each may do."""
+
+    tools: list[dict[str, Any]]
+
+
+class ClientModelAnswer(TypedDict):
+    """A model that a request may name."""
+
+    name: str
+    provider: str
+    model: str
+    context_window: int
+    agents: list[str]
+
+
+class ClientModelsAnswer(TypedDict):
+    """The models that a request may name."""
+
+    models: list[ClientModelAnswer]
 
 
 class ReadyAnswer(TypedDict):

@@ -233,6 +233,7 @@ METADATA: dict[str, Any] = {
     "start": StartMetadata,
     "agent_start": AgentStartMetadata,
     "agent_delta": DeltaMetadata,
+    "agent_thinking": DeltaMetadata,
     "agent_response": ResponseMetadata,
     "tool_start": ToolStartMetadata,
     "tool_progress": ToolProgressMetadata,

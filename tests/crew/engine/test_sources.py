@@ -14,7 +14,7 @@ from crew.crew import Crew, Recipe
 from crew.journal.events import Paused, RunDone, StoredEvent, decode_event
 from crew.journal.query import Query
 from crew.runs.runs import Runs
-from server.http.responses import describe_crew
+from server.http.endpoints.description import describe_crew
 from tests.support.crews import crew_of, play, write_crew
 from tools import TemporaryError, Tool, VirtualClock, tool
 

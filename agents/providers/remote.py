@@ -1,4 +1,4 @@
-"""A Model behind an OpenAI-compatible chat completions endpoint."""
+"""A Model behind an endpoint, whatever dialect it has."""
 
 import re
 import time
@@ -12,11 +12,10 @@ from urllib.parse import urlsplit
 import aiohttp
 from pydantic_core import to_json
 
-from agents.dialects.chat.body import build_body
-from agents.dialects.chat.reply import ReplyReader
+from agents.dialects.collector import Collector
+from agents.dialects.outgoing import Outgoing
 from agents.dialects.refusals import Refusal, kind_of
 from agents.dialects.surrogates import join_surrogates
-from agents.endpoint import Endpoint
 from agents.errors import ModelError
 from agents.extras import NO_EXTRAS, ModelExtras
 from agents.model import (
@@ -26,9 +25,10 @@ from agents.model import (
     ModelRequest,
     RequestEnded,
     TextDelta,
+    ThinkingDelta,
     Usage,
 )
-from agents.providers.connections import ModelConnections
+from agents.providers.client import Client
 from agents.providers.lessons import learn
 from agents.providers.server_events import (
     DONE,
@@ -38,9 +38,7 @@ from agents.providers.server_events import (
     read_end,
     read_whole,
 )
-from agents.quirks import Quirks, QuirkTables, Table
-from tools.clock import Clock
-from tools.text.secrets import Secrets
+from agents.quirks import Quirks
 from tools.text.server_words import IS_HTML, MAX_WORDS, words_of
 
 # a path that has no version of an API in it, as one that was pasted too short
@@ -48,53 +46,16 @@ VERSION = re.compile(r"/v\d|/openai\b|/api\b")
 CERTIFICATE = "name the file of its authority in SSL_CERT_FILE"
 
 
-class Client:
-    """An endpoint: its connections, and what has been found out about its models."""
-
-    def __init__(
-        self, endpoint: Endpoint, clock: Clock, secrets: Secrets, tables: QuirkTables
-    ) -> None:
-        """Connect to nothing yet.
-
-        Args:
-            endpoint: where.
-            clock: of timeouts.
-            secrets: not repeated in errors; gets the password of a proxy.
-            tables: what the process knows of the models of endpoints.
-        """
-        self.endpoint, self.clock, self.secrets, self.tables = endpoint, clock, secrets, tables
-        self.connections = ModelConnections(endpoint, secrets)
-        # as errors name it: without a password that may stand in the URL, and without a query
-        url = urlsplit(endpoint.base_url)
-        port = f":{url.port}" if url.port else ""
-        host = f"[{url.hostname}]" if ":" in (url.hostname or "") else url.hostname
-        self.place = f"{url.scheme}://{host}{port}{url.path}"
-        # of the models of this endpoint, by their names
-        self.models: dict[str, Table] = {}
-
-    def table(self, model: str) -> Table:
-        """Find what is known of a model."""
-        if model not in self.models:
-            endpoint = self.endpoint
-            declared = dict(endpoint.quirks)
-            self.models[model] = self.tables.of(
-                endpoint.provider, endpoint.base_url, model, declared
-            )
-        return self.models[model]
-
-    async def aclose(self) -> None:
-        """Close the connections."""
-        await self.connections.aclose()
-
-
-class OpenAIChat:
+class RemoteModel:
     """One model of an endpoint."""
 
     def __init__(self, client: Client, model: str, extras: ModelExtras = NO_EXTRAS) -> None:
         self.client, self.name, self.extras = client, model, extras
         self.table = client.table(model)
-        # who gets back what it has sent with a message
-        self.source = f"{client.endpoint.provider} {client.place} {model}"
+        # who gets back what it has sent with a message; the first dialect had no name
+        dialect = client.dialect.name
+        named = "" if dialect == "chat" else f"{dialect}: "
+        self.source = f"{named}{client.endpoint.provider} {client.place} {model}"
 
     @property
     def endpoints(self) -> tuple[tuple[str, str], ...]:
@@ -120,21 +81,33 @@ class OpenAIChat:
             raise
         finally:
             seconds = clock.monotonic() - started
-            await emit(RequestEnded(endpoint.provider, self.name, outcome, seconds, usage))
+            left_out = self._without_kept(request)
+            ended = RequestEnded(endpoint.provider, self.name, outcome, seconds, usage, left_out)
+            await emit(ended)
+
+    def _without_kept(self, request: ModelRequest) -> int:
+        """Count the messages with which another endpoint wants something back."""
+        kept = [one.private for one in request.messages if one.private is not None]
+        return sum(one.source not in ("", self.source) for one in kept) if kept else 0
 
     async def _answer(self, request: ModelRequest, emit: EmitModelEvent) -> ModelReply:
         """Ask; once more without each thing that the endpoint turns out not to take."""
         tried: list[Quirks] = []
+        dialect = self.client.dialect
         while True:
             quirks = self.table.quirks
             tried.append(quirks)
-            body = build_body(self.name, request, quirks, self.source, self.extras)
-            reader = ReplyReader(self.name, self.source)
+            outgoing = Outgoing(self.name, request, quirks, self.source, self.extras)
+            body = dialect.build(outgoing)
+            reader = dialect.reader(self.name, self.source, quirks)
+            if dialect.stops_thinking(outgoing, body):
+                text = f"{self.name} does not think until the calls of another model are answered"
+                await emit(ModelNotice("thinking_off", text))
             try:
                 await self._ask(body, reader, emit)
-                return await self._finish(reader, request, quirks, emit)
+                return await self._finish(reader, request, emit)
             except Refusal as refusal:
-                found = None if reader.text else learn(quirks, body, refusal)
+                found = None if reader.text else learn(dialect.name, quirks, body, refusal)
                 if found is None or found[0] in tried:
                     raise self._model_error(refusal) from refusal
                 if not self.table.learn(quirks, found[0]):
@@ -145,7 +118,7 @@ class OpenAIChat:
             except Exception as error:
                 raise self._model_error(error) from error
 
-    async def _ask(self, body: dict[str, Any], reader: ReplyReader, emit: EmitModelEvent) -> None:
+    async def _ask(self, body: dict[str, Any], reader: Collector, emit: EmitModelEvent) -> None:
         """Send a request and read its answer.
 
         Raises:
@@ -156,7 +129,7 @@ class OpenAIChat:
             if response.status >= HTTPStatus.MULTIPLE_CHOICES:
                 raise await _refusal(response)
             if "stream" in body and not _has_come_at_once(response):
-                await _read_stream(response, reader, emit)
+                await self._read_stream(response, reader, emit)
                 if not response.content.at_eof():
                     await read_end(response, self.client.clock)
             else:
@@ -164,26 +137,75 @@ class OpenAIChat:
                 if data[:1] != b"{" and IS_HTML.match(data[:1000].decode(errors="replace")):
                     raise _page(response.status, data.decode(errors="replace"))
                 reader.read_whole(data)
-                if "stream" in body and (text := "".join(reader.text)):
+                if "stream" in body:
                     # what was to come in pieces has come at once
-                    await emit(TextDelta(reader.stream.feed(text) + reader.stream.rest()))
+                    await self._emit_whole(reader, emit)
         finally:
             # closed, where it is not read to its end
             response.release()
         if not reader.finished:
             raise ModelError("unreadable", "the answer was cut off")
 
+    async def _read_stream(
+        self, response: aiohttp.ClientResponse, reader: Collector, emit: EmitModelEvent
+    ) -> None:
+        """Read a streamed answer, up to what ends it, or its end."""
+        body, events, is_first = BoundedBody(response, MAX_STREAM_BYTES), EventData(), True
+        while piece := await body.read():
+            if is_first and piece.lstrip()[:1] in (b"{", b"<"):
+                # a whole answer, an error or a page, whatever its type says
+                data = await body.read_rest(piece)
+                text = data.decode(errors="replace")
+                if IS_HTML.match(text):
+                    raise _page(HTTPStatus.OK, text)
+                reader.read_whole(data)
+                await self._emit_whole(reader, emit)
+                return
+            is_first = False
+            if await self._read_events(events.feed(piece), reader, emit):
+                return
+        if not await self._read_events(events.rest(), reader, emit):
+            await self._emit(reader.end_stream(is_done=False), reader, emit)
+
+    async def _read_events(
+        self, events: list[bytes], reader: Collector, emit: EmitModelEvent
+    ) -> bool:
+        """Read events of a stream; whether nothing of the answer comes behind them."""
+        for data in events:
+            if data == DONE:
+                await self._emit(reader.end_stream(is_done=True), reader, emit)
+                return True
+            await self._emit(reader.read_chunk(data), reader, emit)
+            if reader.has_ended:
+                await self._emit(reader.end_stream(is_done=True), reader, emit)
+                return True
+        return False
+
+    async def _emit_whole(self, reader: Collector, emit: EmitModelEvent) -> None:
+        text = reader.stream.feed("".join(reader.text)) + reader.stream.rest()
+        await self._emit(text, reader, emit)
+
+    async def _emit(self, text: str, reader: Collector, emit: EmitModelEvent) -> None:
+        """Emit what is new of an answer: of its text, and of what was thought."""
+        if self.extras.shows_thinking and (thoughts := reader.new_thoughts()):
+            await emit(ThinkingDelta(join_surrogates(thoughts)))
+        if text:
+            await emit(TextDelta(join_surrogates(text)))
+
     async def _finish(
-        self, reader: ReplyReader, request: ModelRequest, quirks: Quirks, emit: EmitModelEvent
+        self, reader: Collector, request: ModelRequest, emit: EmitModelEvent
     ) -> ModelReply:
-        reply = reader.reply(
-            has_native_calls=quirks.native_calls, has_written_calls=quirks.written_calls
-        )
+        reply = reader.reply()
         if reader.cut:
             await emit(ModelNotice("answer_cut", f"{self.name}: {reader.cut}"))
             reply = replace(reply, is_cut=True)
         if reply.usage.total_tokens == 0:
             reply = replace(reply, usage=_estimate(request, reply))
+        elif reader.thoughts and not reply.usage.thinking_tokens:
+            # a part of what came out, which the provider does not count apart
+            thought = request.tokenizer.count("".join(reader.thoughts))
+            thinking = min(thought, reply.usage.completion_tokens)
+            reply = replace(reply, usage=replace(reply.usage, thinking_tokens=thinking))
         return reply
 
     def _model_error(self, error: Exception) -> ModelError:
@@ -225,47 +247,6 @@ class OpenAIChat:
             text = f"{text} (the address has no /v1 in its path, which may be missing)"
         wait = refusal.retry_after_seconds
         return ModelError(code, text, retry_after_seconds=wait, final=not may_help)
-
-
-async def _read_stream(
-    response: aiohttp.ClientResponse, reader: ReplyReader, emit: EmitModelEvent
-) -> None:
-    """Read a streamed answer, up to [DONE] or its end."""
-    body, events, is_first = BoundedBody(response, MAX_STREAM_BYTES), EventData(), True
-    while piece := await body.read():
-        if is_first and piece.lstrip()[:1] in (b"{", b"<"):
-            # a whole answer, an error or a page, whatever its type says
-            await _read_unannounced(await body.read_rest(piece), reader, emit)
-            return
-        is_first = False
-        if await _read_events(events.feed(piece), reader, emit):
-            return
-    await _read_events(events.rest(), reader, emit)
-    await _emit_text(reader.end_stream(is_done=False), emit)
-
-
-async def _read_events(events: list[bytes], reader: ReplyReader, emit: EmitModelEvent) -> bool:
-    """Read events of a stream; whether the server has said that it is done."""
-    for data in events:
-        if data == DONE:
-            await _emit_text(reader.end_stream(is_done=True), emit)
-            return True
-        await _emit_text(reader.read_chunk(data), emit)
-    return False
-
-
-async def _read_unannounced(data: bytes, reader: ReplyReader, emit: EmitModelEvent) -> None:
-    text = data.decode(errors="replace")
-    if IS_HTML.match(text):
-        raise _page(HTTPStatus.OK, text)
-    reader.read_whole(data)
-    shown = reader.stream.feed("".join(reader.text)) + reader.stream.rest()
-    await _emit_text(shown, emit)
-
-
-async def _emit_text(text: str, emit: EmitModelEvent) -> None:
-    if text:
-        await emit(TextDelta(join_surrogates(text)))
 
 
 def _notice_of(known: Quirks, learned: Quirks) -> str:

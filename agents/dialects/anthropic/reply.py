@@ -1,0 +1,184 @@
+"""Reads the answers of Anthropic's messages API, whole or in events."""
+
+from typing import Any
+
+from agents.dialects.anthropic.blocks import BLOCKS, THINKING
+from agents.dialects.collector import Collector
+from agents.dialects.counts import counted_usage, part_at
+from agents.dialects.refusals import error_in, refusal_in
+from agents.dialects.surrogates import join_surrogates
+from agents.errors import ModelError
+from agents.model import ModelReply
+from tools.text.texts import map_texts
+
+# of the pieces of a block: in which key of the piece the text of which key of the block is
+PIECES = {
+    "text_delta": ("text", "text"),
+    "thinking_delta": ("thinking", "thinking"),
+    "signature_delta": ("signature", "signature"),
+    "input_json_delta": ("partial_json", "partial_json"),
+}
+
+
+class MessageReader(Collector):
+    """Collects one answer."""
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        # as they came; of a stream, the texts in pieces, by the index of the block
+        self.blocks: dict[int, dict[str, Any]] = {}
+        self.pieces: dict[tuple[int, str], list[str]] = {}
+        self.counts: dict[str, Any] = {}
+
+    def read_whole(self, data: bytes) -> None:
+        """Read an answer that came at once; raises Refusal or ModelError."""
+        message = self._object(data)
+        if not isinstance(message.get("content"), list):
+            if (found := error_in(message)) is not None:
+                raise refusal_in(found)
+            raise ModelError("unreadable", "the answer has no content")
+        self._take_message(message)
+        for index, block in enumerate(message["content"]):
+            if isinstance(block, dict):
+                self._begin(index, block)
+                if block.get("type") == "tool_use":
+                    self._take_call(index, json_arguments=block.get("input"))
+        self.finished = True
+
+    def read_chunk(self, data: bytes) -> str:
+        """Read an event; return what of its text is meant for others; raises Refusal."""
+        event, before = self._object(data), len(self.text)
+        match event.get("type"):
+            case "message_start":
+                self._take_message(_dict(event.get("message")))
+            case "content_block_start":
+                self._begin(_index(event), _dict(event.get("content_block")))
+            case "content_block_delta":
+                self._add(_index(event), _dict(event.get("delta")))
+            case "message_delta":
+                self._take_end(_dict(event.get("delta")))
+                self._take_usage(event.get("usage"))
+            case "message_stop":
+                self.finished = self.has_ended = True
+            case "error":
+                raise refusal_in(event.get("error") or event)
+        return self.stream.feed("".join(self.text[before:]))
+
+    def _object(self, data: bytes) -> dict[str, Any]:
+        document = self.decoded(data)
+        if not isinstance(document, dict):
+            raise ModelError("unreadable", "the answer is unreadable: it is no JSON object")
+        if document.get("type") == "error" or document.get("error"):
+            raise refusal_in(document.get("error") or document)
+        return document
+
+    def _take_message(self, message: dict[str, Any]) -> None:
+        self.take_model(message.get("model"))
+        self._take_end(message)
+        self._take_usage(message.get("usage"))
+
+    def _take_end(self, end: dict[str, Any]) -> None:
+        if reason := end.get("stop_reason"):
+            self.finish_reason = str(reason)
+        why = part_at(end, "stop_details", "explanation")
+        if why and not self.text and isinstance(why, str):
+            # a refusal is an answer in words
+            self.take_text(why)
+
+    def _take_usage(self, usage: Any) -> None:
+        if not isinstance(usage, dict):
+            return
+        # those of the end of a stream leave out what has not changed
+        self.counts |= {key: value for key, value in usage.items() if value is not None}
+        counts = self.counts
+        read = counts.get("cache_read_input_tokens") or 0
+        write = counts.get("cache_creation_input_tokens") or 0
+        self.usage = counted_usage(
+            (counts.get("input_tokens") or 0) + read + write,
+            counts.get("output_tokens"),
+            thinking=part_at(counts, "output_tokens_details", "thinking_tokens"),
+            cache_read=read,
+            cache_write=write,
+        )
+
+    def _begin(self, index: int, block: dict[str, Any]) -> None:
+        kind = block.get("type")
+        self.blocks[index] = block
+        match kind:
+            case "text" if isinstance(text := block.get("text"), str) and text:
+                self.take_text(text)
+            case "thinking" | "redacted_thinking":
+                self.count(len(str(block)))
+                if isinstance(text := block.get("thinking"), str) and text:
+                    self.take_thoughts(text)
+            case "tool_use":
+                function = {"name": block.get("name")}
+                self.calls.add(
+                    {"index": index, "id": block.get("id"), "function": function}, whole=False
+                )
+
+    def _add(self, index: int, delta: dict[str, Any]) -> None:
+        """Add a piece to a block."""
+        source, target = PIECES.get(str(delta.get("type")), ("", ""))
+        text = delta.get(source)
+        if not isinstance(text, str) or index not in self.blocks:
+            return
+        match target:
+            case "text":
+                self.take_text(text)
+            case "partial_json":
+                self._take_call(index, json_arguments=text)
+                return
+            case "thinking":
+                self.count(len(text))
+                self.take_thoughts(text)
+            case _:
+                self.count(len(text))
+        self.pieces.setdefault((index, target), []).append(text)
+
+    def _take_call(self, index: int, *, json_arguments: Any) -> None:
+        function = {"arguments": json_arguments}
+        self.count(self.calls.add({"index": index, "function": function}, whole=False))
+
+    def reply(self) -> ModelReply:
+        """Return the whole answer; raises ModelError where there is neither text nor call."""
+        thoughts, content = self.split_text()
+        blocks = [self._whole(index) for index in sorted(self.blocks)]
+        kinds = {one.get("type") for one in blocks}
+        has_thought = not kinds.isdisjoint(THINKING)
+        # without thinking, the text and the calls say it all
+        kept = {BLOCKS: [one for one in map(_kept, blocks) if one]} if has_thought else {}
+        had_thoughts = has_thought or bool(thoughts)
+        return self.make_reply(content, kept, had_thoughts=had_thoughts, is_signed=False)
+
+    def _whole(self, index: int) -> dict[str, Any]:
+        """Return a block with all its pieces."""
+        block = dict(self.blocks[index])
+        for key in ("text", "thinking", "signature"):
+            if pieces := self.pieces.get((index, key)):
+                before = block.get(key)
+                block[key] = "".join([before if isinstance(before, str) else "", *pieces])
+        return block
+
+
+def _kept(block: dict[str, Any]) -> dict[str, Any] | None:
+    """Return what is kept of a block; None for nothing."""
+    match block.get("type"):
+        case "thinking" | "redacted_thinking":
+            kept: dict[str, Any] = map_texts(block, join_surrogates)
+            return kept
+        case "text" if isinstance(text := block.get("text"), str) and text:
+            return {"type": "text", "text": join_surrogates(text)}
+        case "tool_use":
+            return {"type": "tool_use"}
+        case _:
+            return None
+
+
+def _dict(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _index(event: dict[str, Any]) -> int:
+    index = event.get("index")
+    return index if isinstance(index, int) else 0

@@ -1,0 +1,178 @@
+"""What has come of one answer, in whatever dialect."""
+
+import json
+from abc import ABC, abstractmethod
+from typing import Any
+
+from pydantic_core import from_json
+
+from agents.dialects.partial_calls import PartialCalls
+from agents.dialects.surrogates import join_surrogates
+from agents.errors import ModelError
+from agents.messages import SOURCE_KEY
+from agents.model import ModelReply, Usage
+from agents.quirks import Quirks
+from agents.written.thoughts import AnswerStream, split_thoughts
+
+# of a whole answer
+MAX_CHARACTERS = 8 * 2**20
+CUT_BY_LENGTH = frozenset({"length", "max_tokens", "MAX_TOKENS", "max_output_tokens"})
+HELD_BACK = frozenset({"content_filter", "SAFETY", "safety", "refusal"})
+# the window was full before the answer was at its end
+WINDOW_FULL = "model_context_window_exceeded"
+
+
+class Collector(ABC):
+    """Collects one answer: its text, its calls, its usage."""
+
+    def __init__(self, model: str, source: str, quirks: Quirks) -> None:
+        """Collect nothing yet.
+
+        Args:
+            model: as the endpoint names it, until it says otherwise.
+            source: names dialect, provider, address and model, which alone get back what is kept.
+            quirks: of the model.
+        """
+        self.model, self.source, self.quirks = model, source, quirks
+        self.text: list[str] = []
+        self.stream = AnswerStream()
+        self.calls = PartialCalls()
+        self.usage = Usage()
+        # of all that is kept of the answer
+        self.characters = 0
+        self.finish_reason = ""
+        # the answer is whole, or said to be at its end
+        self.finished = False
+        # nothing comes behind what came
+        self.has_ended = False
+        # what the model has thought, as far as it is told in words; and how much of it was taken
+        self.thoughts: list[str] = []
+        self.thoughts_taken = 0
+
+    def decoded(self, data: bytes) -> Any:
+        """Decode JSON; raises ValueError."""
+        try:
+            return from_json(data)
+        except ValueError:
+            # three times as slow, but it takes halves of surrogate pairs
+            self.calls.has_halves = True
+            return json.loads(data)
+
+    def take_model(self, name: Any) -> None:
+        """Take the name of the model that answers."""
+        if name and name != self.model:
+            self.model = join_surrogates(str(name))
+
+    def take_text(self, text: str) -> None:
+        """Take a piece of the text."""
+        self.text.append(text)
+        self.count(len(text))
+
+    def take_thoughts(self, text: str) -> None:
+        """Take a piece of what the model thinks."""
+        self.thoughts.append(text)
+
+    def count(self, characters: int) -> None:
+        """Raise ModelError once the answer is larger than one may be, however it is cut up."""
+        self.characters += characters
+        if self.characters > MAX_CHARACTERS:
+            raise ModelError("unreadable", "the answer is larger than 8 MiB")
+
+    def end_stream(self, *, is_done: bool) -> str:
+        """End a stream; `is_done`: its server said so. Returns the text that was held back."""
+        self.finished = self.finished or (is_done and bool(self.text or self.calls.calls))
+        return self.stream.rest()
+
+    def new_thoughts(self) -> str:
+        """Return what was thought since this was called before."""
+        if self.thoughts_taken == len(self.thoughts):
+            return ""
+        new = self.thoughts[self.thoughts_taken :]
+        self.thoughts_taken = len(self.thoughts)
+        return "".join(new)
+
+    def whole_text(self) -> str:
+        """Return the text and its thoughts, as one."""
+        text = "".join(self.text)
+        return join_surrogates(text) if self.calls.has_halves else text
+
+    def make_reply(
+        self, content: str, kept: dict[str, Any], *, had_thoughts: bool, is_signed: bool
+    ) -> ModelReply:
+        """Return the whole answer.
+
+        Args:
+            content: its text, without thoughts.
+            kept: what its model wants back.
+            had_thoughts: the model has thought.
+            is_signed: a call has something that its model wants back.
+
+        Raises:
+            ModelError: there is neither text nor call, or the window was full.
+        """
+        if self.finish_reason == WINDOW_FULL:
+            text = f"the answer does not fit ({self.finish_reason})"
+            raise ModelError("context_overflow", text)
+        calls = self.calls.finished()
+        if not calls and not content.strip():
+            raise self._empty(has_thoughts=had_thoughts)
+        extra = {**kept, SOURCE_KEY: self.source} if kept or is_signed else {}
+        quirks = self.quirks
+        return ModelReply(
+            content,
+            calls,
+            self.usage,
+            self.model,
+            extra,
+            has_native_calls=quirks.native_calls,
+            has_written_calls=quirks.written_calls,
+        )
+
+    def _empty(self, *, has_thoughts: bool) -> ModelError:
+        reason = f"finish_reason: {self.finish_reason}"
+        if self.finish_reason in HELD_BACK:
+            text = f"the provider's content filter has held the answer back ({reason})"
+            return ModelError("refused", text)
+        if self.finish_reason in CUT_BY_LENGTH:
+            text = "the whole length went to thinking, and there is no answer"
+            if not has_thoughts:
+                text = "the length was used up before there was an answer"
+            return ModelError("empty", f"{text} ({reason}): raise max_tokens, or let it think less")
+        if has_thoughts:
+            return ModelError("empty", "there is only reasoning, and no answer")
+        return ModelError("empty", "the answer is empty")
+
+    @property
+    def cut(self) -> str:
+        """Why a text is not whole; "" where it is."""
+        if self.finish_reason in CUT_BY_LENGTH:
+            reason = self.finish_reason
+            return f"the answer is cut by its length (finish_reason: {reason}): raise max_tokens"
+        if self.finish_reason in HELD_BACK:
+            return "the provider's content filter has cut the answer"
+        return ""
+
+    def split_text(self) -> tuple[str, str]:
+        """Return the thoughts at the start of the text, and what is meant for others."""
+        return split_thoughts(self.whole_text())
+
+    @abstractmethod
+    def read_whole(self, data: bytes) -> None:
+        """Read an answer that came at once.
+
+        Raises:
+            Refusal: it is an error, or a page.
+            ModelError: it is neither.
+        """
+
+    @abstractmethod
+    def read_chunk(self, data: bytes) -> str:
+        """Read the data of an event of a stream; return what of its text is meant for others.
+
+        Raises:
+            Refusal: it is an error.
+        """
+
+    @abstractmethod
+    def reply(self) -> ModelReply:
+        """Return the whole answer; raises ModelError where there is neither text nor call."""

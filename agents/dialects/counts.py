@@ -1,0 +1,59 @@
+"""What providers say of the tokens of an answer, in the terms of this runtime."""
+
+from typing import Any
+
+from agents.errors import ModelError
+from agents.model import Usage
+
+# of one request; more is no count
+MAX_TOKENS = 10**9
+
+
+def counted_usage(
+    prompt: Any, completion: Any, *, thinking: Any = 0, cache_read: Any = 0, cache_write: Any = 0
+) -> Usage:
+    """Return the usage of an answer from what its provider says.
+
+    Args:
+        prompt: all that went in, also from caches.
+        completion: all that came out, also what was thought.
+        thinking: a part of what came out.
+        cache_read: a part of what went in.
+        cache_write: another part.
+
+    Raises:
+        ModelError: a sum is impossible. A part that is larger than its whole is cut to it.
+    """
+    came_in, came_out = _whole(prompt), _whole(completion)
+    if not (0 <= came_in <= MAX_TOKENS and 0 <= came_out <= MAX_TOKENS):
+        tokens = str([came_in, came_out])[:100]
+        raise ModelError("unreadable", f"the usage is impossible: {tokens}")
+    if not (thinking or cache_read or cache_write):
+        return Usage(came_in, came_out)
+    read = min(max(0, _part(cache_read)), came_in)
+    return Usage(
+        came_in,
+        came_out,
+        thinking_tokens=min(max(0, _part(thinking)), came_out),
+        cache_read_tokens=read,
+        cache_write_tokens=min(max(0, _part(cache_write)), came_in - read),
+    )
+
+
+def _whole(value: Any) -> int:
+    return int(value or 0)
+
+
+def _part(value: Any) -> int:
+    """Return a count that may be anything: what is no number is none."""
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return int(value) if is_number and -MAX_TOKENS <= value <= MAX_TOKENS else 0
+
+
+def part_at(document: Any, *path: str) -> Any:
+    """Return what stands in objects within objects; 0 where there is none."""
+    for name in path:
+        if not isinstance(document, dict):
+            return 0
+        document = document.get(name)
+    return document or 0

@@ -1,0 +1,95 @@
+"""What every dialect is given to make the body of a request."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from pydantic_core import to_json
+
+from agents.extras import NO_EXTRAS, ModelExtras
+from agents.limits import AUTO, NO_TOOLS
+from agents.model import ERROR_MARK, ModelRequest, ShownMessage
+from agents.quirks import Quirks
+from tools.calls import CallStatus
+from tools.handlers.output import format_results
+
+# begins a conversation that would begin with the model's own words, and ends one that would end so
+GOES_ON = "(The conversation goes on.)"
+
+
+@dataclass(frozen=True, slots=True)
+class Outgoing:
+    """One request to one model of an endpoint."""
+
+    # as the endpoint names it
+    model: str
+    request: ModelRequest
+    # of this model at this endpoint
+    quirks: Quirks
+    # names dialect, provider, address and model; what came from another one is not sent
+    source: str
+    extras: ModelExtras = NO_EXTRAS
+
+    @property
+    def shows_tools(self) -> bool:
+        """Whether the tools are sent, and calls by the API's own means."""
+        # a server that does not take `none` is shown no tools
+        may_be_sent = self.request.tool_choice != NO_TOOLS or self.quirks.tool_choice
+        return bool(self.request.tools) and may_be_sent and self.quirks.native_calls
+
+    @property
+    def sends_choice(self) -> bool:
+        """Whether it is sent what the answer may do with tools."""
+        return self.request.tool_choice != AUTO and self.quirks.tool_choice
+
+    @property
+    def has_schema(self) -> bool:
+        """Whether the schema of a typed answer is sent; else it stands in the prompt."""
+        if self.request.output is None or not self.quirks.typed_output:
+            return False
+        # Google's layer takes no schema beside tools
+        return not (self.quirks.google and self.request.tools)
+
+    @property
+    def words(self) -> list[str]:
+        """What the prompt says besides: how to call tools in text, how to answer."""
+        request, out = self.request, []
+        if request.tools and not self.quirks.native_calls and request.tool_choice != NO_TOOLS:
+            out.append(request.text_call_hint)
+        if request.output is not None and not self.has_schema:
+            out.append(request.output.words)
+        return out
+
+    def sends(self, parameter: str) -> bool:
+        """Return whether a parameter is sent where it is given."""
+        return parameter not in self.quirks.leave_out
+
+
+def write_calls(shown: Sequence[ShownMessage]) -> list[ShownMessage]:
+    """Return native calls and their results as text, for a model that has none."""
+    out: list[ShownMessage] = []
+    results: list[tuple[str, CallStatus, str]] = []
+
+    def add_results() -> None:
+        if results:
+            out.append(ShownMessage("user", format_results(results)))
+            results.clear()
+
+    for message in shown:
+        if message.role == "tool":
+            text = message.content.removeprefix(ERROR_MARK)
+            results += [(one.tool, one.status, text) for one in message.results]
+            continue
+        add_results()
+        if not message.calls:
+            out.append(message)
+            continue
+        lines = [f"{call.tool}({to_json(call.arguments).decode()})" for call in message.calls]
+        content = "\n".join([*([message.content] if message.content else []), *lines])
+        out.append(ShownMessage("assistant", content))
+    add_results()
+    return out
+
+
+def with_words(message: ShownMessage, words: Sequence[str]) -> ShownMessage:
+    """Return a prompt with what it says besides."""
+    return replace(message, content="\n\n".join([message.content, *words])) if words else message

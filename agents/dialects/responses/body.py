@@ -1,0 +1,103 @@
+"""The body of a request to OpenAI's responses API; pure.
+
+Nothing is stored there: what a model has thought comes back encrypted, and goes with the next
+request. Source: https://platform.openai.com/docs/api-reference/responses
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from agents.dialects.outgoing import Outgoing, with_words, write_calls
+from agents.dialects.responses.items import RESPONSES, make_items
+from agents.extras import ModelExtras
+from agents.limits import ToolChoice
+from agents.model import ToolDefinition
+
+# the keys that are written here; a configuration adds others
+WRITTEN = frozenset(
+    {
+        "model",
+        "input",
+        "instructions",
+        "tools",
+        "tool_choice",
+        "text",
+        "reasoning",
+        "include",
+        "store",
+        "previous_response_id",
+        "conversation",
+        "prompt_cache_key",
+        "temperature",
+        "top_p",
+        "max_output_tokens",
+        "stream",
+        "background",
+    }
+)
+# of thinking, what this API calls otherwise
+EFFORTS: Mapping[str, str] = {"max": "xhigh"}
+# of a schema, and of a key of caches
+MAX_NAME = 64
+
+
+def responses_body(outgoing: Outgoing) -> dict[str, Any]:
+    """Build the body of a request."""
+    request, extras, quirks = outgoing.request, outgoing.extras, outgoing.quirks
+    shown = request.messages if quirks.native_calls else write_calls(request.messages)
+    shown = [with_words(shown[0], outgoing.words), *shown[1:]]
+    sends_thinking = quirks.thinking == "send_back"
+    items = make_items(shown, outgoing.source, sends_thinking=sends_thinking)
+    body: dict[str, Any] = {"model": outgoing.model, "input": list(items), "store": False}
+    if sends_thinking:
+        body["include"] = ["reasoning.encrypted_content"]
+    if outgoing.shows_tools:
+        body["tools"] = [_tool_form(tool) for tool in request.tools]
+        if outgoing.sends_choice:
+            body["tool_choice"] = _tool_choice(request.tool_choice)
+    if outgoing.has_schema and request.output is not None:
+        output = request.output
+        schema = {"name": output.name[:MAX_NAME], "strict": True, "schema": output.schema}
+        body["text"] = {"format": {"type": "json_schema", **schema}}
+    if outgoing.sends("reasoning_effort") and (reasoning := _reasoning(extras)):
+        body["reasoning"] = reasoning
+    if request.temperature is not None and outgoing.sends("temperature"):
+        body["temperature"] = request.temperature
+    if request.top_p is not None and outgoing.sends("top_p"):
+        body["top_p"] = request.top_p
+    if request.max_tokens is not None:
+        body["max_output_tokens"] = request.max_tokens
+    if extras.cache_key and extras.prompt_cache != "off" and outgoing.sends("prompt_cache"):
+        body["prompt_cache_key"] = extras.cache_key[:MAX_NAME]
+    body |= extras.body
+    if request.stream:
+        body["stream"] = True
+    return body
+
+
+def _reasoning(extras: ModelExtras) -> dict[str, Any]:
+    effort = extras.thinking
+    out = {} if effort is None else {"effort": EFFORTS.get(effort, effort)}
+    return out | ({"summary": "auto"} if extras.shows_thinking else {})
+
+
+def _tool_form(tool: ToolDefinition) -> dict[str, Any]:
+    if tool.dialect != RESPONSES:
+        tool.form, tool.dialect = (
+            {
+                "type": "function",
+                "name": tool.name,
+                "description": tool.description,
+                "parameters": tool.parameters,
+                "strict": False,
+            },
+            RESPONSES,
+        )
+    form: dict[str, Any] = tool.form
+    return form
+
+
+def _tool_choice(choice: ToolChoice) -> Any:
+    if choice.mode == "tool":
+        return {"type": "function", "name": choice.tool}
+    return choice.mode

@@ -1,0 +1,153 @@
+"""Reads the answers of OpenAI's responses API, whole or in events."""
+
+from typing import Any
+
+from agents.dialects.collector import Collector
+from agents.dialects.counts import counted_usage, part_at
+from agents.dialects.refusals import error_in, refusal_in
+from agents.dialects.responses.items import ITEMS
+from agents.dialects.surrogates import join_surrogates
+from agents.errors import ModelError
+from agents.model import ModelReply
+from tools.text.texts import map_texts
+
+# between two messages of one answer
+BETWEEN = "\n\n"
+
+
+class ResponseReader(Collector):
+    """Collects one answer."""
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        # of a stream, those that are whole, by their places
+        self.items: dict[int, dict[str, Any]] = {}
+        # messages of the answer that have begun
+        self.messages = 0
+
+    def read_whole(self, data: bytes) -> None:
+        """Read an answer that came at once; raises Refusal or ModelError."""
+        document = self._object(data)
+        if not isinstance(document.get("output"), list):
+            if (found := error_in(document)) is not None:
+                raise refusal_in(found)
+            raise ModelError("unreadable", "the answer has no output")
+        self._take_response(document)
+
+    def read_chunk(self, data: bytes) -> str:
+        """Read an event; return what of its text is meant for others; raises Refusal."""
+        event, before = self._object(data), len(self.text)
+        kind = event.get("type")
+        match kind:
+            case "response.output_text.delta" | "response.refusal.delta":
+                self._take_delta(event.get("delta"))
+            case "response.reasoning_summary_text.delta" | "response.reasoning_text.delta":
+                if isinstance(delta := event.get("delta"), str):
+                    self.take_thoughts(delta)
+            case "response.reasoning_summary_part.added" if self.thoughts:
+                self.take_thoughts(BETWEEN)
+            case "response.output_item.added":
+                self._begin(event.get("item"))
+            case "response.output_item.done":
+                if isinstance(item := event.get("item"), dict):
+                    index = event.get("output_index")
+                    self.items[index if isinstance(index, int) else len(self.items)] = item
+            case "response.completed" | "response.incomplete" | "response.failed":
+                response = event.get("response")
+                return self._end(response if isinstance(response, dict) else {})
+            case "error":
+                raise refusal_in(event.get("error") or event)
+        return self.stream.feed("".join(self.text[before:]))
+
+    def _object(self, data: bytes) -> dict[str, Any]:
+        document = self.decoded(data)
+        if not isinstance(document, dict):
+            raise ModelError("unreadable", "the answer is unreadable: it is no JSON object")
+        if document.get("error"):
+            raise refusal_in(document["error"])
+        return document
+
+    def _take_delta(self, delta: Any) -> None:
+        if isinstance(delta, str) and delta:
+            self.take_text(delta)
+
+    def _begin(self, item: Any) -> None:
+        """Begin a message: a blank line parts it from one before it."""
+        if isinstance(item, dict) and item.get("type") == "message":
+            self.messages += 1
+            if self.messages > 1 and self.text:
+                self.take_text(BETWEEN)
+
+    def _end(self, response: dict[str, Any]) -> str:
+        """Take the whole answer at the end of a stream; return what is new of its text."""
+        told = "".join(self.text)
+        self.text.clear()
+        self.characters = 0
+        if not response.get("output"):
+            # some servers have it in the events before alone
+            response = {**response, "output": [self.items[key] for key in sorted(self.items)]}
+        self._take_response(response)
+        self.has_ended = True
+        whole = "".join(self.text)
+        if not whole and told:
+            self.take_text(told)
+            whole = told
+        return self.stream.feed(whole[len(told) :] if whole.startswith(told) else "")
+
+    def _take_response(self, response: dict[str, Any]) -> None:
+        if response.get("error"):
+            raise refusal_in(response["error"])
+        if response.get("status") == "failed":
+            raise ModelError("unavailable", "the provider has failed, and says no reason")
+        self.take_model(response.get("model"))
+        reason = part_at(response, "incomplete_details", "reason")
+        self.finish_reason = str(reason or response.get("status") or "")
+        self._take_usage(response.get("usage"))
+        output = [one for one in response["output"] if isinstance(one, dict) and "type" in one]
+        self.items = dict(enumerate(output))
+        self.messages = 0
+        for item in output:
+            self.count(len("item"))
+            match item["type"]:
+                case "message":
+                    self._begin(item)
+                    self._take_message(item)
+                case "function_call":
+                    function = {"name": item.get("name"), "arguments": item.get("arguments")}
+                    piece = {"id": item.get("call_id"), "function": function}
+                    self.count(self.calls.add(piece, whole=True))
+                case "reasoning":
+                    self.count(len(str(item)))
+        self.finished = True
+
+    def _take_message(self, item: dict[str, Any]) -> None:
+        content = item.get("content")
+        if isinstance(content, str):
+            self._take_delta(content)
+            return
+        for part in content or ():
+            if isinstance(part, dict):
+                # a refusal is an answer in words
+                self._take_delta(part.get("text") or part.get("refusal"))
+
+    def _take_usage(self, usage: Any) -> None:
+        if not isinstance(usage, dict):
+            return
+        self.usage = counted_usage(
+            usage.get("input_tokens"),
+            usage.get("output_tokens"),
+            thinking=part_at(usage, "output_tokens_details", "reasoning_tokens"),
+            cache_read=part_at(usage, "input_tokens_details", "cached_tokens"),
+            cache_write=part_at(usage, "input_tokens_details", "cache_write_tokens"),
+        )
+
+    def reply(self) -> ModelReply:
+        """Return the whole answer; raises ModelError where there is neither text nor call."""
+        thoughts, content = self.split_text()
+        items = [self.items[key] for key in sorted(self.items)]
+        thinking = [one for one in items if one["type"] == "reasoning"]
+        # what is not stored there, and came without what was thought, is not found again
+        is_whole = all(one.get("encrypted_content") or one.get("content") for one in thinking)
+        kept = {ITEMS: map_texts(items, join_surrogates)} if is_whole and items else {}
+        had_thoughts = bool(thoughts or thinking)
+        return self.make_reply(content, kept, had_thoughts=had_thoughts, is_signed=False)
