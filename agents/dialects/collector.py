@@ -43,6 +43,8 @@ class Collector(ABC):
         self.finish_reason = ""
         # the answer is whole, or said to be at its end
         self.finished = False
+        # it is a refusal, in words
+        self.has_refused = False
         # nothing comes behind what came
         self.has_ended = False
         # what the model has thought, as far as it is told in words; and how much of it was taken
@@ -67,6 +69,11 @@ class Collector(ABC):
         """Take a piece of the text."""
         self.text.append(text)
         self.count(len(text))
+
+    def take_refusal(self, text: str) -> None:
+        """Take a piece of a refusal, which is an answer in words."""
+        self.has_refused = True
+        self.take_text(text)
 
     def take_thoughts(self, text: str) -> None:
         """Take a piece of what the model thinks."""

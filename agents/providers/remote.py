@@ -105,7 +105,10 @@ class RemoteModel:
                 await emit(ModelNotice("thinking_off", text))
             try:
                 await self._ask(body, reader, emit)
-                return await self._finish(reader, request, emit)
+                reply = await self._finish(reader, request, emit)
+                if outgoing.has_schema and not (reader.has_refused or reply.calls):
+                    await self._look_at_form(quirks, reply, emit)
+                return reply
             except Refusal as refusal:
                 found = None if reader.text else learn(dialect.name, quirks, body, refusal)
                 if found is None or found[0] in tried:
@@ -117,6 +120,14 @@ class RemoteModel:
                 await emit(ModelNotice(_notice_of(quirks, found[0]), text))
             except Exception as error:
                 raise self._model_error(error) from error
+
+    async def _look_at_form(self, quirks: Quirks, reply: ModelReply, emit: EmitModelEvent) -> None:
+        """Find out whether the endpoint keeps to a schema: many take one and do nothing with it."""
+        if "{" in reply.content:
+            return
+        if self.table.learn(quirks, replace(quirks, typed_output=False)):
+            text = f"{self.name} at {self.client.place} takes a schema and answers without it"
+            await emit(ModelNotice("output_in_words", f"{text}: it is told in words from now on"))
 
     async def _ask(self, body: dict[str, Any], reader: Collector, emit: EmitModelEvent) -> None:
         """Send a request and read its answer.

@@ -64,7 +64,7 @@ class LiveLines:
         """Update who is at work by an event."""
         data, now = event.metadata, monotonic()
         match event.type:
-            case "agent_start" | "agent_delta":
+            case "agent_start" | "agent_delta" | "agent_thinking":
                 # a step that is taken again has begun before
                 work = _Work(f"{event.agent} speaks", now)
                 self.work.setdefault(("agent", data["agent_id"]), work)

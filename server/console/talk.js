@@ -77,6 +77,18 @@ export class Talk {
     written.text.data += event.content;
   }
 
+  agent_thinking(event, data) {
+    if (!this.written.has(speaker(data))) this.agent_start(event, data);
+    const written = this.written.get(speaker(data));
+    if (!written.thoughts) {
+      written.thoughts = document.createTextNode("");
+      const text = element("p", { className: "writing" }, written.thoughts);
+      written.folded = element("details", { className: "thoughts" }, element("summary", {}, t("What it thinks")), text);
+      written.item.querySelector("header").after(written.folded);
+    }
+    written.thoughts.data += event.content;
+  }
+
   agent_response(event, data) {
     const written = this.written.get(speaker(data));
     this.written.delete(speaker(data));
@@ -90,6 +102,7 @@ export class Talk {
       said.classList.add("invalid");
       said.append(element("ul", { ariaLabel: t("What is wrong with it") }, ...data.invalid.map((one) => element("li", {}, visible(one)))));
     }
+    if (written?.folded) said.querySelector("header").after(written.folded);
     said.querySelector("header").append(element("small", {}, ` ${seconds(data.duration_seconds)}`));
     if (written?.seq) said.querySelector("header").append(this.fork("Ask again from here", written.seq));
     item.replaceChildren(said);

@@ -80,10 +80,10 @@ class MessageReader(Collector):
     def _take_end(self, end: dict[str, Any]) -> None:
         if reason := end.get("stop_reason"):
             self.finish_reason = str(reason)
+            self.has_refused = self.has_refused or reason == "refusal"
         why = part_at(end, "stop_details", "explanation")
         if why and not self.text and isinstance(why, str):
-            # a refusal is an answer in words
-            self.take_text(why)
+            self.take_refusal(why)
 
     def _take_usage(self, usage: Any) -> None:
         if not isinstance(usage, dict):

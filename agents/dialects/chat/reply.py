@@ -112,8 +112,7 @@ class ReplyReader(Collector):
             for part in content:
                 self._part(part)
         elif refusal := message.get("refusal"):
-            # a refusal is an answer in words
-            self.take_text(str(refusal))
+            self.take_refusal(str(refusal))
         if not KEPT_MESSAGE_KEYS.isdisjoint(message):
             for key in sorted(message.keys() & KEPT_MESSAGE_KEYS):
                 if message[key]:
@@ -136,7 +135,7 @@ class ReplyReader(Collector):
             case {"text": str() as text}:
                 self.take_text(text)
             case {"refusal": str() as text}:
-                self.take_text(text)
+                self.take_refusal(text)
 
     def _keep(self, key: str, value: Any, *, whole: bool) -> None:
         """Keep what is to be sent back; pieces of a stream are joined."""

@@ -39,8 +39,10 @@ class ResponseReader(Collector):
         event, before = self._object(data), len(self.text)
         kind = event.get("type")
         match kind:
-            case "response.output_text.delta" | "response.refusal.delta":
+            case "response.output_text.delta":
                 self._take_delta(event.get("delta"))
+            case "response.refusal.delta" if isinstance(delta := event.get("delta"), str):
+                self.take_refusal(delta)
             case "response.reasoning_summary_text.delta" | "response.reasoning_text.delta":
                 if isinstance(delta := event.get("delta"), str):
                     self.take_thoughts(delta)
@@ -127,8 +129,9 @@ class ResponseReader(Collector):
             return
         for part in content or ():
             if isinstance(part, dict):
-                # a refusal is an answer in words
-                self._take_delta(part.get("text") or part.get("refusal"))
+                self._take_delta(part.get("text"))
+                if isinstance(refusal := part.get("refusal"), str):
+                    self.take_refusal(refusal)
 
     def _take_usage(self, usage: Any) -> None:
         if not isinstance(usage, dict):

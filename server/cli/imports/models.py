@@ -5,18 +5,16 @@ from typing import Any
 
 # OpenAI-compatible addresses, and the variable of the key
 KNOWN: dict[str, tuple[str, str]] = {
-    "anthropic": ("https://api.anthropic.com/v1", "ANTHROPIC_API_KEY"),
     "cerebras": ("https://api.cerebras.ai/v1", "CEREBRAS_API_KEY"),
     "deepseek": ("https://api.deepseek.com/v1", "DEEPSEEK_API_KEY"),
     "dmr": ("http://localhost:12434/engines/v1", ""),
-    "gemini": ("https://generativelanguage.googleapis.com/v1beta/openai", "GEMINI_API_KEY"),
     "groq": ("https://api.groq.com/openai/v1", "GROQ_API_KEY"),
     "mistral": ("https://api.mistral.ai/v1", "MISTRAL_API_KEY"),
     "openrouter": ("https://openrouter.ai/api/v1", "OPENROUTER_API_KEY"),
     "xai": ("https://api.x.ai/v1", "XAI_API_KEY"),
 }
-SAME = {"google": "gemini", "claude": "anthropic"}
-BUILT_IN = ("openai", "ollama")
+SAME = {"gemini": "google", "claude": "anthropic"}
+BUILT_IN = ("openai", "anthropic", "google", "ollama")
 
 
 @dataclass(frozen=True, slots=True)

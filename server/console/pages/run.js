@@ -125,7 +125,7 @@ class RunPage {
     const near = this.isNearEnd();
     const some = this.queue.splice(0, AT_ONCE);
     for (const event of some) this.showEvent(event);
-    if (some.some(({ type }) => type !== "agent_delta")) this.graph.draw();
+    if (some.some(({ type }) => type !== "agent_delta" && type !== "agent_thinking")) this.graph.draw();
     this.waterfall.draw();
     this.showRaw();
     if (near) this.talk.node.lastElementChild?.scrollIntoView({ block: "end" });

@@ -153,7 +153,8 @@ def events(answer: dict[str, Any], size: int = 3) -> list[dict[str, Any]]:
     begun = {**answer, "output": [], "status": "in_progress", "usage": None}
     out: list[dict[str, Any]] = [{"type": "response.created", "response": begun}]
     for index, item in enumerate(answer["output"]):
-        begin = {**item, "content": []} if item["type"] == "message" else item
+        empty: dict[str, Any] = {"message": {"content": []}, "function_call": {"arguments": ""}}
+        begin = {**item, **empty.get(item["type"], {})}
         out.append({"type": "response.output_item.added", "output_index": index, "item": begin})
         if item["type"] == "message":
             words = "".join(part.get("text") or part.get("refusal") for part in item["content"])
@@ -165,6 +166,11 @@ def events(answer: dict[str, Any], size: int = 3) -> list[dict[str, Any]]:
                 }
                 for at in range(0, len(words), size)
             ]
+        if item["type"] == "function_call":
+            said = {"output_index": index, "item_id": item["id"]}
+            kind = "response.function_call_arguments"
+            out.append({"type": f"{kind}.delta", **said, "delta": item["arguments"]})
+            out.append({"type": f"{kind}.done", **said, "arguments": item["arguments"]})
         out.append({"type": "response.output_item.done", "output_index": index, "item": item})
     kind = {"incomplete": "incomplete", "failed": "failed"}.get(answer["status"], "completed")
     return [*out, {"type": f"response.{kind}", "response": answer}]
