@@ -8,6 +8,7 @@ from agents.context.plan import ContextPlan
 from agents.helper import Helper
 from agents.limits import NO_LIMITS, TurnLimits
 from agents.model import Model, ToolDefinition
+from agents.outputs.plans import PlanRules
 from agents.outputs.typed import TypedOutput
 from agents.prompt import Prompt
 from agents.tokenizing.tokens import TokenRatios
@@ -61,6 +62,8 @@ class Agent:
     limits: TurnLimits = NO_LIMITS
     # None: it answers in words
     output: TypedOutput | None = None
+    # it plans: its typed answers are tasks
+    plan: PlanRules | None = None
     # None: each answer is asked for
     kept: KeptAnswers | None = None
     # the same agent with each model that a request may name

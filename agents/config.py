@@ -110,6 +110,23 @@ class ThinkingBudgetConfig(Shape):
     """At most; fewer than `max_tokens`. For dialect `anthropic` and provider `google`."""
 
 
+class PlanConfig(Shape):
+    """An agent that plans: its answer is a list of tasks, on which workers work."""
+
+    workers: Annotated[list[str], Field(min_length=1)]
+    """Agents that work on tasks; none with a `plan`."""
+    max_tasks: Annotated[int, Field(ge=1, le=64)] = 8
+    """Of a plan, and of each revision of it."""
+    at_once: Annotated[int, Field(ge=1, le=64)] = 3
+    """Tasks at work at the same time."""
+    timeout_seconds: Annotated[float, Field(gt=0, le=86_400)] | None = None
+    """Of each task; `settings.parallel_timeout_seconds` unless given."""
+    replan: Annotated[int, Field(ge=0, le=10)] = 1
+    """How often it plans further tasks after some have failed."""
+    then: str | None = None
+    """The agent or group that goes on with the results; else it speaks itself."""
+
+
 ThinkingSetting = Annotated[
     Annotated[ThinkingBudgetConfig, Tag("mapping")] | Annotated[Effort, Tag("scalar")],
     Discriminator(form_of),
@@ -212,6 +229,8 @@ class AgentConfig(Shape):
     """How often a wrong one is sent back to the model, with what is wrong."""
     on_invalid: str | None = None
     """The agent or group to go to when it is still wrong; else the run fails."""
+    plan: PlanConfig | None = None
+    """It plans: workers do the tasks of its answer. In place of `output`."""
     cache: CacheConfig | None = None
     """Use right answers again for the same request of the same user, on the same day. For agents
     with an `output` and without tools."""

@@ -22,6 +22,8 @@ class AgentStarted:
     # counts the model calls of the main loop; in a group, those of the member
     round: int
     model: str
+    # the task of a plan that it works on, if any
+    task: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +36,8 @@ class AgentDelta:
     text: str
     # it is of what the model thinks before it answers (`settings.show_thinking`)
     is_thinking: bool = False
+    # the task of a plan that it works on, if any
+    task: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +91,8 @@ class AgentResponded:
     is_sent_back: bool = False
     # of it: texts that vocabularies do not have
     unknown: tuple[UnknownValue, ...] = ()
+    # the task of a plan that it works on, if any
+    task: str = ""
 
     @property
     def typed_document(self) -> dict[str, Any]:
@@ -132,6 +138,8 @@ class ToolStarted:
     grant: str = ""
     # it changes nothing
     reads: bool = False
+    # the task of a plan that it works on, if any
+    task: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +154,8 @@ class Shown:
     call_id: str
     # the output, as JSON
     data: Any
+    # the task of a plan that it works on, if any
+    task: str = ""
 
     @property
     def document(self) -> dict[str, Any]:
@@ -162,6 +172,8 @@ class ToolReturned:
     agent: str
     group: str | None
     result: ToolResult
+    # the task of a plan that it works on, if any
+    task: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +184,8 @@ class ToolAsked:
     agent: str
     group: str | None
     asked: QuestionRaised
+    # the task of a plan that it works on, if any
+    task: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,6 +205,8 @@ class ToolProgressed:
     agent: str
     group: str | None
     progressed: CallProgressed
+    # the task of a plan that it works on, if any
+    task: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,6 +216,8 @@ class ModelCalled:
     agent_id: str
     agent: str
     request: RequestEnded
+    # the task of a plan that it works on, if any
+    task: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,6 +233,8 @@ class Warned:
     retryable: bool = False
     # by which the turn of the agent has ended, if by one
     limit: LimitName | None = None
+    # the task of a plan that it works on, if any
+    task: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,6 +267,8 @@ class ContextShown:
     blocks: tuple[ShownBlock, ...]
     # how long its blocks took to load, all together
     load_seconds: float = 0.0
+    # the task of a plan that it works on, if any
+    task: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,6 +283,8 @@ class Compacted:
     text: str
     tokens_before: int
     tokens_after: int
+    # the task of a plan that it works on, if any
+    task: str = ""
 
 
 AgentEvent = (

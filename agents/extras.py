@@ -24,6 +24,8 @@ class ModelExtras:
     cache_key: str = ""
     # what it thinks is wanted, for people
     shows_thinking: bool = False
+    # the name that the files have for it; "" where they have none
+    alias: str = ""
     # JSON that is added to the body of each request
     body: Mapping[str, Any] = field(default_factory=dict)
 

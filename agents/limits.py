@@ -1,7 +1,7 @@
 """What bounds an agent's turn: from being entered to its answer."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Literal
 
 ToolMode = Literal["auto", "required", "none", "tool"]
@@ -72,6 +72,10 @@ class Standing:
     rounds: int = 0
     # the last answers in a row all calls of which have failed
     failed: int = 0
+    # of an agent that plans: its tasks so far, by id, and whether each is done
+    known_tasks: Mapping[str, bool] = field(default_factory=dict)
+    # ids of calls that earlier tasks have made
+    known_calls: Container[str] = ()
 
 
 BEGINNING = Standing()

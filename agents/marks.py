@@ -15,9 +15,10 @@ MARK = re.compile(
     r"|\d+ earlier (?:message|exchange)|result of ))",
     re.MULTILINE,
 )
-# leads a member's answer in the joined results of a group
+# leads a member's answer in the joined results of a group, or the answer of a task
+NAME = r"[A-Za-z0-9_-]{1,128}"
 MEMBER = re.compile(
-    LINE + rf"(?=\[[A-Za-z0-9_-]{{1,128}}\][^\S\n{BREAKS}]*(?:$|[{BREAKS}]))", re.MULTILINE
+    LINE + rf"(?=\[{NAME}(?: · {NAME})?\][^\S\n{BREAKS}]*(?:$|[{BREAKS}]))", re.MULTILINE
 )
 
 

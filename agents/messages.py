@@ -73,7 +73,7 @@ class AgentMessage:
 
 @dataclass(frozen=True, slots=True)
 class RepairMessage:
-    """Tells an agent what was wrong with its typed answer; no other agent is shown it."""
+    """Says to an agent what was wrong with its typed answer; no other agent is shown it."""
 
     agent_id: str
     content: str

@@ -2,14 +2,16 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 from agents.outputs.answers import CheckedAnswer, check_answer
+from agents.outputs.plans import PlanRules, problems_of_plan
 from agents.outputs.schema import Field
 from agents.outputs.vocabularies import Vocabulary
 
+NO_TASKS: Mapping[str, bool] = {}
 # begins what tells a model what was wrong with its answer
 REPAIR = "Your answer was not as it must be:"
 REPAIR_END = "Answer again, with one JSON object alone, by the same schema."
@@ -39,6 +41,8 @@ class TypedOutput:
     retries: int = 1
     # the field that has the agent's words; None: it has none
     text_field: str | None = None
+    # it is a plan
+    plan: PlanRules | None = None
 
     @cached_property
     def format(self) -> OutputFormat:
@@ -48,9 +52,21 @@ class TypedOutput:
         words = f"Answer with one JSON object alone, without other words, by this schema:\n{shown}"
         return OutputFormat(self.agent_id, schema, words)
 
-    def check(self, text: str, *, is_cut: bool) -> CheckedAnswer:
-        """Read and check an answer; `is_cut`: it ended at the longest that the model may write."""
-        return check_answer(text, self.schema, self.vocabularies, is_cut=is_cut)
+    def check(
+        self, text: str, *, is_cut: bool, known_tasks: Mapping[str, bool] = NO_TASKS
+    ) -> CheckedAnswer:
+        """Read and check an answer.
+
+        Args:
+            text: what the model wrote.
+            is_cut: it ended at the longest that the model may write.
+            known_tasks: of the same plan, by id, and whether each is done.
+        """
+        checked = check_answer(text, self.schema, self.vocabularies, is_cut=is_cut)
+        if self.plan is None or checked.output is None:
+            return checked
+        problems = problems_of_plan(checked.output["tasks"], known_tasks)
+        return replace(checked, output=None, problems=tuple(problems)) if problems else checked
 
     def words_of(self, output: Mapping[str, Any]) -> str:
         """Return what the agent says to others with an answer; "" where that is nothing."""
@@ -59,7 +75,12 @@ class TypedOutput:
         return str(output.get(self.text_field) or "").strip()
 
     def answer_of(self, output: Mapping[str, Any]) -> str:
-        """Return an answer as a run has it: its words or, without a field for them, the JSON."""
+        """Return an answer as a run has it: its words or, without a field for them, the JSON.
+
+        A plan is no answer.
+        """
+        if self.plan is not None:
+            return ""
         if self.text_field is None:
             return json.dumps(output, ensure_ascii=False, separators=(",", ":"))
         return self.words_of(output)

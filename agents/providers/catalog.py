@@ -100,7 +100,8 @@ class Catalog:
             if self.script is None:
                 raise ProviderError(f"provider scripted needs a {SCRIPT_FILE} beside crew.yaml")
             given = self.providers.get("scripted", ProviderConfig())
-            scripted = self._paced(Scripted(self.script, "scripted", self.clock), "scripted", given)
+            name = extras.alias or "scripted"
+            scripted = self._paced(Scripted(self.script, name, self.clock), "scripted", given)
             limits = limits_of(given.breaker, unless_given=False)
             model = self._breaking(scripted, "scripted", limits, has_backup)
             return self._retrying(model, given.max_retries)

@@ -7,6 +7,7 @@ from typing import Any
 from agents.agent import Agent
 from agents.context.loaded import Context
 from agents.context.view import lines_of_others
+from agents.limits import BEGINNING, Standing
 from agents.messages import AgentMessage, CompactedMessage, Message
 from agents.model import ModelReply
 from agents.outputs.answers import CheckedAnswer
@@ -45,6 +46,10 @@ class AnswerReader:
     context: Context
     # gets the code and the text of a warning
     warn: Callable[[str, str], Awaitable[None]]
+    # the task of a plan that it works on, if any
+    task: str = ""
+    # of the turn
+    standing: Standing = BEGINNING
 
     async def read(
         self, reply: ModelReply, round: int, history: Sequence[Message], *, may_call: bool
@@ -62,7 +67,9 @@ class AnswerReader:
         if reply.calls and not may_call:
             reply, refused = replace(reply, calls=()), True
         if typed is not None and not reply.calls:
-            checked = typed.check(reply.content, is_cut=reply.is_cut)
+            checked = typed.check(
+                reply.content, is_cut=reply.is_cut, known_tasks=self.standing.known_tasks
+            )
         calls: tuple[ToolCall, ...] = ()
         native = True
         # an object with the fields that are wanted calls nothing, whatever stands in its texts
@@ -134,9 +141,11 @@ class AnswerReader:
         }
         own = []
         for call in calls:
-            id_, number = call.id, round
-            while id_ in known:
-                id_, number = f"{call.id}-{number}", number + 1
+            # two tasks of one agent have the same ids from their model
+            given = f"{self.task}.{call.id}" if self.task else call.id
+            id_, number = given, round
+            while id_ in known or id_ in self.standing.known_calls:
+                id_, number = f"{given}-{number}", number + 1
             own.append(replace(call, id=id_) if id_ != call.id else call)
         return tuple(own)
 

@@ -98,6 +98,8 @@ class Turn:
     outputs: Mapping[str, Mapping[str, Any]]
     # results of earlier calls may be used: nothing was changed in the run
     may_cache: Callable[[], bool]
+    # the task of a plan that it works on, if any
+    task: str = ""
 
     async def speak(
         self,
@@ -138,7 +140,7 @@ class Turn:
         except ModelError as error:
             await self.emit(AgentFailed(agent.id, agent.name, error.code))
             raise
-        reader = AnswerReader(agent, self.context, self._warn)
+        reader = AnswerReader(agent, self.context, self._warn, self.task, standing)
         read = await reader.read(reply, round, history, may_call=choice is not NO_TOOLS)
         calls = read.calls
         if agent.kept is not None and read.is_right:
@@ -186,12 +188,10 @@ class Turn:
             calls: some of them.
             replies: by the ids of calls, a person's answers to their forms.
         """
-        agent = self.agent
-        emit = self._emit_call_event
+        tools, emit, may_cache = self.agent.tools, self._emit_call_event, self.may_cache()
+        run = self.agent.executor.run
         with self.stages.during("tools"):
-            await agent.executor.run(
-                calls, agent.tools, emit, self.caller, replies, may_cache=self.may_cache()
-            )
+            await run(calls, tools, emit, self.caller, replies, may_cache=may_cache)
 
     async def _reply(
         self,

@@ -13,6 +13,7 @@ from agents.errors import ProviderError
 from agents.helper import Helper
 from agents.limits import AUTO, NO_LIMITS, NO_TOOLS, ToolChoice, TurnLimits
 from agents.model import ToolDefinition
+from agents.outputs.plans import PlanRules, plan_schema
 from agents.outputs.typed import TypedOutput
 from agents.providers.catalog import Catalog
 from agents.tokenizing.tokens import Tokenizer
@@ -128,6 +129,7 @@ class _Maker:
         is_inline = context.summary is not None and context.summary.is_inline
         routes = self.routing.routes.get(config.id, ())
         terminal = is_terminal(self.files, config.id)
+        plan = _plan_rules(self.files, crew, config)
         return Agent(
             id=config.id,
             name=config.name,
@@ -151,7 +153,8 @@ class _Maker:
             allow_client_system=settings.allow_client_system,
             clock=given.clock,
             limits=_turn_limits(config, settings),
-            output=_typed_output(self.files, config),
+            output=_typed_output(self.files, config, plan),
+            plan=plan,
             kept=_kept_answers(config, given),
         )
 
@@ -188,12 +191,32 @@ def _turn_limits(config: AgentConfig, settings: CrewSettings) -> TurnLimits:
     return NO_LIMITS if limits == NO_LIMITS else limits
 
 
-def _typed_output(files: CrewFiles, config: AgentConfig) -> TypedOutput | None:
-    schema = files.outputs.get(config.id)
-    if schema is None:
+def _plan_rules(files: CrewFiles, crew: CrewConfig, config: AgentConfig) -> PlanRules | None:
+    given = config.plan
+    if given is None:
         return None
-    words = {name: files.vocabularies[name] for name in schema.vocabularies}
-    return TypedOutput(config.id, schema, words, config.output_retries, config.output_text)
+    workers = {name: files.agents[name] for name in given.workers}
+    seconds = given.timeout_seconds or crew.settings.parallel_timeout_seconds
+    return PlanRules(
+        {name: one.description or one.role for name, one in workers.items()},
+        given.max_tasks,
+        given.at_once,
+        seconds,
+        given.replan,
+    )
+
+
+def _typed_output(
+    files: CrewFiles, config: AgentConfig, plan: PlanRules | None
+) -> TypedOutput | None:
+    if plan is not None:
+        schema = plan_schema(plan)
+        return TypedOutput(config.id, schema, {}, config.output_retries, plan=plan)
+    own = files.outputs.get(config.id)
+    if own is None:
+        return None
+    words = {name: files.vocabularies[name] for name in own.vocabularies}
+    return TypedOutput(config.id, own, words, config.output_retries, config.output_text)
 
 
 def check_windows(

@@ -73,6 +73,8 @@ ErrorCode = Literal[
     # results that are kept
     "cache-effect",
     # models
+    "plan-output",
+    "plan-worker",
     "body-key",
     "client-model",
     "thinking-budget",
@@ -84,6 +86,7 @@ ErrorCode = Literal[
     "trap",
 ]
 WarningCode = Literal[
+    "unguarded-plan",
     # files
     "ignored-file",
     "file-name",

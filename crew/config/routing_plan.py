@@ -8,7 +8,7 @@ from crew.config.loader import CrewFiles
 from crew.config.outputs import make_routes
 from crew.routing.coverage import cover
 from crew.routing.outputs import OutputRoute
-from crew.routing.rules import Route, Routing, SourceKey
+from crew.routing.rules import PlanWay, Route, Routing, SourceKey
 from crew.routing.signals import Signal
 from crew.routing.steps import Group
 
@@ -38,8 +38,31 @@ def entry_point(files: CrewFiles) -> str:
     assert files.crew is not None, "only crews that were read have a routing"
     if files.crew.entry_point:
         return files.crew.entry_point
-    agents = files.crew.agents
+    only = workers_only(files)
+    agents = [one for one in files.crew.agents if one not in only] or files.crew.agents
     return next((agent for agent in agents if not is_terminal(files, agent)), agents[0])
+
+
+def workers_only(files: CrewFiles) -> frozenset[str]:
+    """Return the agents that work for one that plans, and that nothing else leads to."""
+    crew, agents = files.crew, files.agents.values()
+    assert crew is not None, "only crews that were read have a routing"
+    workers = {name for one in agents if one.plan is not None for name in one.plan.workers}
+    if not workers:
+        return frozenset()
+    routing = crew.routing
+    named = {crew.entry_point, *crew.settings.client_start_agents, *routing.defaults.values()}
+    named |= {one.target for routes in routing.signals.values() for one in routes}
+    named |= {one.target for routes in routing.outputs.values() for one in routes}
+    named |= {one.on_wait_timeout for one in routing.agent_behaviors.values()}
+    for group in routing.parallel_groups.values():
+        named |= {group.next_agent, *group.agents}
+    for started in (crew.hooks, crew.schedules):
+        named |= {one.agent for one in started.values()}
+    for one in agents:
+        named |= {one.on_invalid, *(one.handoff_targets or ())}
+        named |= {one.plan.then} if one.plan is not None else set()
+    return frozenset(workers - named)
 
 
 def routing_of(files: CrewFiles, tools: Mapping[str, object]) -> Routing:
@@ -53,7 +76,13 @@ def routing_of(files: CrewFiles, tools: Mapping[str, object]) -> Routing:
     assert crew is not None, "only crews that were read have a routing"
     behaviors, listed = crew.routing.agent_behaviors, frozenset(crew.agents)
     agents = [agent for agent in files.agents.values() if agent.id in listed]
-    asks = [agent.id for agent in agents if has_approvals(files, agent.id, tools)]
+    plans = {
+        one.id: PlanWay(tuple(one.plan.workers), one.plan.then)
+        for one in agents
+        if one.plan is not None
+    }
+    asks = {agent.id for agent in agents if has_approvals(files, agent.id, tools)}
+    asks |= {name for name, plan in plans.items() if not asks.isdisjoint(plan.workers)}
     outputs = {
         agent: make_routes(
             agent, given, files.outputs[agent], files.vocabularies, files.crew_document
@@ -81,6 +110,8 @@ def routing_of(files: CrewFiles, tools: Mapping[str, object]) -> Routing:
         outputs=outputs,
         complete=frozenset(agent for agent in outputs if _takes_all(files, agent, outputs[agent])),
         on_invalid={agent.id: agent.on_invalid for agent in agents if agent.on_invalid},
+        plans=plans,
+        workers_only=workers_only(files) & listed,
     )
 
 
@@ -128,6 +159,8 @@ def _sources(files: CrewFiles, crew: CrewConfig) -> dict[tuple[SourceKey, str], 
         document = files.agent_files[agent_id]
         if agent.handoff_targets is not None:
             sources["handoff_target", agent_id] = _line(document, ("handoff_targets",))
+        if agent.plan is not None and agent.plan.then is not None:
+            sources["plan", agent_id] = _line(document, ("plan", "then"))
         if agent.on_invalid:
             sources["invalid", agent_id] = _line(document, ("on_invalid",))
         if agent.is_terminal:

@@ -77,7 +77,15 @@ def cut_off(
     for branch in branches:
         for call in [one for one in branch.open_calls if one.id in branch.started_calls]:
             result, name = ToolResult.of(call, "error", text, 1), crew.name_of(branch.agent_id)
-            yield ToolReturned(branch.agent_id, name, group, result)
+            yield ToolReturned(branch.agent_id, name, group, result, branch.task)
+
+
+def cut_off_all(state: RunState, crew: Crew, why: str) -> Iterator[ToolReturned]:
+    """Yield the results of all calls of a run that had started, and are cut off."""
+    group = state.group.name if state.group is not None and not state.group.ended else None
+    if state.plan is not None and state.plan.is_working:
+        group = state.plan.agent_id
+    return cut_off(state.branches, crew, group, why)
 
 
 def ended_exchange(row: RunRow, state: RunState, crew: Crew) -> ExchangeEnd | None:

@@ -6,24 +6,17 @@ from typing import assert_never
 from agents.agent import Agent
 from agents.errors import ModelError
 from agents.events import Warned
-from agents.limits import NO_LIMITS
 from agents.stages import Stages
 from agents.turns.turn import Turn
 from crew.crew import Crew
 from crew.engine.context.contexts import Contexts
 from crew.engine.crashes import crash
 from crew.engine.emitting import Emitter, Recorder
-from crew.engine.endings import cut_off, ended_exchange, ended_row
-from crew.engine.groups import (
-    GroupFailed,
-    GroupRunner,
-    as_answer,
-    group_answers,
-    invalid_text,
-    over_text,
-    standing_of,
-)
+from crew.engine.endings import cut_off_all, ended_exchange, ended_row
+from crew.engine.groups import GroupFailed, GroupRunner, group_answers
 from crew.engine.masking import MaskedEvents
+from crew.engine.members import as_answer, invalid_text, over_rounds, standing_of
+from crew.engine.plans import Plans
 from crew.engine.questions import OpenQuestion, Overdue, Questions, act
 from crew.journal.branches import Branch
 from crew.journal.events import (
@@ -84,6 +77,9 @@ class CrewExecutor:
         self._questions = Questions(crew, state, journal.outlets.store, row.owner, self._record)
         emit = Emitter(self._record, self._questions, stream=stream)
         self._told = MaskedEvents(crew.secrets, emit)
+        self._plans = Plans(
+            crew, state, self._questions, self._record, self._told, self._turn, stream=stream
+        )
 
     async def run(self) -> RunRow:
         """Go on until the run has ended or is paused; returns the row as it then is.
@@ -111,7 +107,7 @@ class CrewExecutor:
             speaker = self.crew.agents.get(self.state.main.agent_id)
             self._fail("model", error.code, str(error), agent=speaker, retryable=error.retryable)
         except GroupFailed as error:
-            self._fail(error.reason, f"group_{error.reason}", str(error), retryable=True)
+            self._fail(error.reason, error.code, str(error), retryable=True)
         await self.journal.settled()
         return self.row
 
@@ -119,8 +115,7 @@ class CrewExecutor:
         """Record that the run was cancelled; its loop has stopped already."""
         if self.state.status == "running":
             state = self.state
-            group = state.group.name if state.group is not None and not state.group.ended else None
-            for result in cut_off(state.branches, self.crew, group, f"the run was {reason}"):
+            for result in cut_off_all(state, self.crew, f"the run was {reason}"):
                 self._record(result)
             self._finish(reason, state.main.agent_id, state.last_answer)
 
@@ -149,6 +144,9 @@ class CrewExecutor:
             self._follow(decide_group(routing, group, answers, state.origin, state.visited))
         elif main.agent_id in routing.groups:
             await self._run_group()
+        elif state.plan is not None and state.plan.is_working:
+            if not await self._ask(state.plan.branches):
+                await self._plans.run(state.plan)
         elif main.calls:
             if self._questions.refuse_repeated(main):
                 return
@@ -158,10 +156,10 @@ class CrewExecutor:
             self._follow(decide_unanswered(routing, main.agent_id))
         elif main.invalid:
             self._follow_invalid(main)
-        elif main.has_direct_answer:
-            self._finish("direct", main.agent_id, main.answer or "")
+        elif (then := self._plans.after()) is not None:
+            self._follow(then)
         elif main.answer is not None:
-            self._follow(decide(routing, main.agent_id, as_answer(main), state.visited))
+            self._follow_answer(main, main.answer)
         elif not self._is_out_of_rounds():
             await self._turn(main.agent_id).speak(
                 main.history,
@@ -170,6 +168,16 @@ class CrewExecutor:
                 stream=self.stream,
                 standing=standing_of(state, main),
             )
+
+    def _follow_answer(self, main: Branch, answer: str) -> None:
+        """Go where an answer leads; a plan begins."""
+        if main.has_direct_answer:
+            self._finish("direct", main.agent_id, answer)
+        elif (tasks := self._plans.planned(main)) is None:
+            step = decide(self.crew.routing, main.agent_id, as_answer(main), self.state.visited)
+            self._follow(step)
+        elif not tasks or not self._is_out_of_rounds():
+            self._plans.take(tasks)
 
     def _follow_invalid(self, main: Branch) -> None:
         """Go where the files say that a wrong typed answer leads; else the run fails."""
@@ -180,18 +188,18 @@ class CrewExecutor:
         agent = self.crew.agents[main.agent_id]
         self._fail("model", "output", invalid_text(agent.name, main), agent=agent, retryable=True)
 
-    def _turn(self, agent_id: str, group: str | None = None) -> Turn:
-        """Return a turn of an agent, in a group or by itself."""
-        row = self.row
+    def _turn(self, agent_id: str, group: str | None = None, task: str = "") -> Turn:
+        """Return a turn of an agent: in a group, for a task of a plan, or by itself."""
+        row, state, stages = self.row, self.state, self._stages
         user = row.user_id or row.owner
         caller = CallOrigin(
             row.run_id, agent_id, user, group, row.owner, row.user_id, row.conversation_id
         )
-        agent = self.crew.agents[agent_id].with_model(self.state.query.model)
-        context = self._contexts.of(agent, group)
-        state, told, stages = self.state, self._told, self._stages
+        agent = self._plans.speaker(self.crew.agents[agent_id].with_model(state.query.model))
+        context = self._contexts.of(agent, group, task)
+        told = self._told.of_task(task) if task else self._told
         may_cache = lambda: not state.has_acted  # noqa: E731 # looked at with each sequence
-        return Turn(agent, group, caller, told, stages, context, state.outputs, may_cache)
+        return Turn(agent, group, caller, told, stages, context, state.outputs, may_cache, task)
 
     async def _run_group(self) -> None:
         state = self.state
@@ -265,20 +273,12 @@ class CrewExecutor:
 
     def _is_out_of_rounds(self) -> bool:
         """Return whether no further model call is allowed; ends the run then."""
-        main, limit = self.state.main, self.crew.limits.max_rounds
-        agent = self.crew.agents.get(main.agent_id)
-        limits = agent.limits if agent is not None else NO_LIMITS
-        if agent is not None and limits is not NO_LIMITS and limits.is_over(main.turn_rounds):
-            text = over_text(agent)
-            self._record(Warned("max_rounds", text, agent.id, agent.name, limit="max_rounds"))
-        elif main.rounds - main.speaking < limit:
-            # a round that was announced before a crash has been counted
-            return False
-        else:
-            text = f"{main.agent_id} would speak in round {main.rounds + 1}"
-            self._record(Warned("max_rounds", f"{text}; settings.max_rounds = {limit}"))
-        self._finish("max_rounds", self.state.last_agent or main.agent_id, self.state.last_answer)
-        return True
+        state, main = self.state, self.state.main
+        warning = over_rounds(self.crew, main)
+        if warning is not None:
+            self._record(warning)
+            self._finish("max_rounds", state.last_agent or main.agent_id, state.last_answer)
+        return warning is not None
 
     def _pause(
         self,

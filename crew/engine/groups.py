@@ -5,16 +5,12 @@ from typing import Literal
 
 import anyio
 
-from agents.agent import Agent
-from agents.errors import ModelError
-from agents.events import Warned
-from agents.limits import LimitName, Standing
-from agents.marks import quote_member_marks
 from agents.turns.turn import Turn
 from crew.crew import Crew
 from crew.engine.endings import cut_off
-from crew.engine.questions import Questions, act
-from crew.journal.branches import Branch, GroupState
+from crew.engine.members import Members, as_answer
+from crew.engine.questions import Questions
+from crew.journal.branches import Branch, GroupState, join_answers
 from crew.journal.events import Event, ParallelEnded, ParallelStarted
 from crew.journal.state import RunState
 from crew.routing.decisions import settles
@@ -23,11 +19,14 @@ from crew.routing.steps import Group
 
 
 class GroupFailed(Exception):
-    """No member of a group has an answer."""
+    """No member of a group has an answer, or no task of a plan was done."""
 
-    def __init__(self, reason: Literal["timeout", "model"], message: str) -> None:
+    def __init__(
+        self, reason: Literal["timeout", "model"], message: str, code: str | None = None
+    ) -> None:
         super().__init__(message)
         self.reason: Literal["timeout", "model"] = reason
+        self.code = code or f"group_{reason}"
 
 
 class GroupRunner:
@@ -40,7 +39,7 @@ class GroupRunner:
         state: RunState,
         questions: Questions,
         emit: Callable[[Event], Awaitable[None]],
-        turn: Callable[[str, str], Turn],
+        turn: Callable[[str, str, str], Turn],
         *,
         stream: bool,
     ) -> None:
@@ -52,11 +51,12 @@ class GroupRunner:
             state: of the run.
             questions: what a person decides before calls are made.
             emit: gets the group's events.
-            turn: makes a turn of an agent in a group.
+            turn: makes a turn of an agent in a group, without a task.
             stream: emit text as it is written.
         """
         self.crew, self.group, self.state, self.questions = crew, group, state, questions
-        self.emit, self.turn, self.stream = emit, turn, stream
+        self.emit, self.turn = emit, turn
+        self.members = Members(crew, state, questions, emit, stream=stream)
 
     async def run(self) -> None:
         """Start the group, or resume it, until its policy is met or a person has to decide.
@@ -90,60 +90,11 @@ class GroupRunner:
         return settles(self.crew.routing, self.group, branch.agent_id, answer)
 
     async def _run_member(self, branch: Branch, group: anyio.CancelScope) -> None:
-        """Run one member: its turns until it has an answer, fails, or runs out of time.
-
-        An answer that decides where the group leads cancels the others. Before calls on which a
-        person decides it stops, and does not end: the others go on until they have ended, or stop.
-        """
-        agent = self.crew.agents[branch.agent_id]
-        turn = self.turn(agent.id, self.group.name)
-        seconds = self.group.timeout_seconds
-        timeout = self.crew.clock.timeout(seconds)
-        try:
-            async with timeout:
-                while branch.answer is None and branch.failed is None:
-                    if not await self._step(turn, branch):
-                        break
-        except TimeoutError:
-            text = f"{agent.name} had no answer within the group's {seconds:g} s"
-            await self._fail(agent, "member_timeout", text)
-        except ModelError as error:
-            await self._fail(agent, "member_failed", str(error))
+        """Run one member; an answer that decides where the group leads cancels the others."""
+        turn = self.turn(branch.agent_id, self.group.name, "")
+        await self.members.run(turn, branch, self.group.timeout_seconds)
         if self._settles(branch):
             group.cancel()
-
-    async def _step(self, turn: Turn, branch: Branch) -> bool:
-        """Return a member's next step; whether it was taken, or a person has to decide first."""
-        max_rounds = self.crew.limits.max_rounds
-        if branch.calls:
-            if self.questions.refuse_repeated(branch):
-                return True
-            calls = await self.questions.calls_to_make(branch)
-            if calls is None:
-                return False
-            await act(turn, calls)
-        elif branch.invalid:
-            await self._fail(turn.agent, "member_failed", invalid_text(turn.agent.name, branch))
-        elif turn.agent.limits.is_over(branch.turn_rounds):
-            await self._fail(turn.agent, "member_failed", over_text(turn.agent), "max_rounds")
-        elif branch.rounds - branch.speaking >= max_rounds:
-            text = f"{turn.agent.name} has no answer after settings.max_rounds = {max_rounds}"
-            await self._fail(turn.agent, "member_failed", text)
-        else:
-            await turn.speak(
-                branch.history,
-                round=branch.rounds + (not branch.speaking),
-                announce=not branch.speaking,
-                stream=self.stream,
-                standing=standing_of(self.state, branch),
-            )
-        return True
-
-    async def _fail(
-        self, agent: Agent, code: str, message: str, limit: LimitName | None = None
-    ) -> None:
-        name = self.group.name
-        await self.emit(Warned(code, message, agent.id, agent.name, name, limit=limit))
 
     async def _end(self) -> None:
         group = self.state.group
@@ -168,36 +119,3 @@ class GroupRunner:
 def group_answers(group: GroupState) -> dict[str, AgentAnswer]:
     """Return the members' answers, by their ids, as routing looks at them."""
     return {member: as_answer(group.members[member]) for member in group.answers}
-
-
-def as_answer(branch: Branch) -> AgentAnswer:
-    """Return the answer of a branch as routing looks at it."""
-    if branch.has_direct_answer:
-        # what a tool gave decides nothing
-        return AgentAnswer("")
-    return AgentAnswer(branch.answer or "", branch.output)
-
-
-def standing_of(state: RunState, branch: Branch) -> Standing:
-    """Return how a turn stands before its next model call."""
-    found = state.found_tools.get(branch.agent_id, ())
-    return Standing(found, branch.sent_back, branch.turn_rounds, branch.failed_in_row)
-
-
-def over_text(agent: Agent) -> str:
-    """Return why an agent makes no further model call in its turn."""
-    return f"{agent.name} has no answer after its max_rounds = {agent.limits.max_rounds}"
-
-
-def invalid_text(name: str, branch: Branch) -> str:
-    """Return why an agent whose typed answer is wrong cannot go on."""
-    problems = "; ".join(branch.invalid)
-    return f"{name} gave no right answer, {branch.sent_back + 1} times: {problems}"
-
-
-def join_answers(answers: Mapping[str, str]) -> str:
-    """Join the members' answers as one message."""
-    parts = "".join(
-        f"[{agent_id}]\n{quote_member_marks(content)}\n\n" for agent_id, content in answers.items()
-    )
-    return f"\n[📊 PARALLEL EXECUTION RESULTS]\n\n{parts}[END PARALLEL RESULTS]\n"

@@ -9,12 +9,16 @@ from typing import Any, TypeVar
 
 from agents.events import (
     AgentDelta,
+    AgentEvent,
+    AgentFailed,
     AgentResponded,
     Compacted,
+    EmitAgentEvent,
     ModelCalled,
     Shown,
     ToolAsked,
     ToolProgressed,
+    ToolRetried,
     ToolReturned,
     Warned,
 )
@@ -26,6 +30,8 @@ from tools.text.secrets import MaskedStream, Secrets
 from tools.text.texts import map_texts
 
 Emit = Callable[[Event], Awaitable[None]]
+# what listeners alone are interested in
+WITHOUT_TASK = (AgentFailed, ToolRetried)
 Masked = TypeVar("Masked", Query, AgentResponded, ToolResult)
 
 
@@ -36,13 +42,21 @@ class MaskedEvents:
         self._secrets, self._emit = secrets, emit
         # of each agent that is writing, of what it thinks and of its answer: the text, and its
         # newest piece
-        self._streams: dict[tuple[str, bool], tuple[MaskedStream, AgentDelta]] = {}
+        self._streams: dict[tuple[str, str, bool], tuple[MaskedStream, AgentDelta]] = {}
+
+    def of_task(self, task: str) -> EmitAgentEvent:
+        """Return what emits the events of an agent that works on a task of a plan."""
+
+        async def emit(event: AgentEvent) -> None:
+            await self(event if isinstance(event, WITHOUT_TASK) else replace(event, task=task))
+
+        return emit
 
     async def __call__(self, event: Event) -> None:
         """Emit an event."""
         match event:
             case AgentDelta():
-                key = event.agent_id, event.is_thinking
+                key = event.agent_id, event.task, event.is_thinking
                 known = self._streams.get(key)
                 stream = known[0] if known is not None else MaskedStream(self._secrets)
                 self._streams[key] = stream, event
@@ -51,7 +65,7 @@ class MaskedEvents:
             case ModelCalled():
                 # its text, if it wrote any, is whole
                 for is_thinking in (True, False):
-                    written = self._streams.pop((event.agent_id, is_thinking), None)
+                    written = self._streams.pop((event.agent_id, event.task, is_thinking), None)
                     if written is not None and (text := written[0].rest()):
                         await self._emit(replace(written[1], text=text))
                 await self._emit(event)

@@ -225,7 +225,7 @@ class Questions:
         agent, main = self.crew.agents[branch.agent_id], self.state.main
         group = None if branch is main else main.agent_id
         for result in results:
-            self.record(ToolReturned(agent.id, agent.name, group, result))
+            self.record(ToolReturned(agent.id, agent.name, group, result, branch.task))
 
     async def _apply_grants(self, branch: Branch) -> None:
         """Approve the open calls of a branch that a person has approved for all runs."""

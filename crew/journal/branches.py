@@ -1,10 +1,11 @@
 """The conversations of a run, as they stand between two steps."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from agents.events import AgentResponded, AgentStarted, Compacted, ToolStarted
+from agents.marks import quote_member_marks
 from agents.messages import (
     AgentMessage,
     CompactedMessage,
@@ -17,7 +18,7 @@ from agents.messages import (
 from agents.outputs.typed import repair_text
 from crew.journal.decided import ApprovedCall, decision_on, is_made
 from crew.journal.query import Answer
-from crew.journal.questions import Approval, PendingCall, Question
+from crew.journal.questions import Approval, Inquiry, PendingCall, Question
 from tools.calls import ToolCall, ToolResult
 from tools.forms import FormReply
 from tools.handlers.output import truncate_outputs
@@ -65,6 +66,8 @@ class Branch:
     # what is wrong with the last typed answer, when it is not sent back
     invalid: tuple[str, ...] = ()
     failed: str | None = None
+    # the task of a plan that it is, if any
+    task: str = ""
 
     @property
     def open_calls(self) -> list[ToolCall]:
@@ -130,6 +133,14 @@ class Branch:
         if self.invalid:
             self.drop_wrong()
 
+    def retry(self) -> None:
+        """Let a member that has failed go on where it was."""
+        if self.failed is not None and not self.speaking:
+            self.rounds = 0
+            self.begin_turn()
+        self.failed = None
+        self.begin_anew()
+
     def drop_wrong(self) -> None:
         """Forget the wrong typed answers, and what was said of them."""
         if self.sent_back or self.invalid:
@@ -160,6 +171,12 @@ class Branch:
                 # a person has decided on the unknown outcome
                 self.started_calls.pop(asked.call.id, None)
 
+    def undo_starts(self, question: Question) -> None:
+        """Forget that the calls of a question have started."""
+        for one in question.involved:
+            if one.agent_id == self.agent_id:
+                self.started_calls.pop(one.call.id, None)
+
     def doubt(self, question: Question) -> None:
         """Mark the open calls of a question as ones of unknown outcome, whatever was decided."""
         still_open = {call.id for call in self.open_calls}
@@ -181,6 +198,13 @@ class Branch:
         """Return a call that was made before, as it was approved then."""
         by, grant = self.approved_by.get(call.id, (None, ""))
         return ApprovedCall(call, by, call.id in self.edited_calls, grant, reply)
+
+    def fill_in(self, filled: Inquiry) -> None:
+        """Let the calls of a question that is answered be made with that."""
+        for one in filled.waiting:
+            for call in self.open_calls:
+                if (self.agent_id, call.id) == (one.asked.agent_id, one.asked.call.id):
+                    self.decided[call.id] = self.again(call, FormReply(one.filled, one.state))
 
     def add_result(self, result: ToolResult, limits: Limits) -> None:
         """Add a call's result; the last one completes the message that the model is sent."""
@@ -206,6 +230,19 @@ def _joined(results: Sequence[ToolResult]) -> str:
     return "\n\n".join(one.output for one in results)
 
 
+def said_by(branch: Branch) -> str | None:
+    """Return what the answer of a branch says to others; None where it says nothing to them."""
+    return branch.answer if branch.words is None else branch.words or None
+
+
+def join_answers(answers: Mapping[str, str]) -> str:
+    """Join answers as one message, each headed by who gave it."""
+    parts = "".join(
+        f"[{name}]\n{quote_member_marks(content)}\n\n" for name, content in answers.items()
+    )
+    return f"\n[📊 PARALLEL EXECUTION RESULTS]\n\n{parts}[END PARALLEL RESULTS]\n"
+
+
 @dataclass(slots=True)
 class GroupState:
     """A group that was entered."""
@@ -223,9 +260,8 @@ class GroupState:
     @property
     def words(self) -> dict[str, str]:
         """What the members' answers say to others; without those that say nothing to them."""
-        said = {agent_id: self.members[agent_id].words for agent_id in self.answers}
-        whole = {a: self.answers[a] if words is None else words for a, words in said.items()}
-        return {a: words for a, words in whole.items() if words or said[a] is None}
+        said = {agent_id: said_by(self.members[agent_id]) for agent_id in self.answers}
+        return {agent_id: words for agent_id, words in said.items() if words is not None}
 
     @property
     def has_failed(self) -> bool:
@@ -237,3 +273,12 @@ class GroupState:
         """The members that failed, with the code of their warning."""
         members = self.members.items()
         return {agent_id: one.failed for agent_id, one in members if one.failed is not None}
+
+    def retry(self, main: Branch) -> None:
+        """Let each member of a failed group go on where it was; `main`: of the run."""
+        if self.ended:
+            # the joined answers, of which there were none
+            main.history.pop()
+            self.ended = False
+        for branch in self.members.values():
+            branch.retry()

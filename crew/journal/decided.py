@@ -54,3 +54,18 @@ def content_of(question: Inquiry, answer: Answer, *, expired: bool) -> dict[str,
     if form.url:
         return {}
     return JsonSchema(form.schema).check(decision_on(asked, question, answer).arguments or {})
+
+
+def remembered_by(question: Question | None, answer: Answer) -> dict[tuple[str, str], str]:
+    """Return the tools that a person approves for the rest of the run, and who does.
+
+    By name and definition.
+    """
+    out: dict[tuple[str, str], str] = {}
+    for one in answer.decisions:
+        if one.decision != "approve" or one.remember != "run" or question is None:
+            continue
+        for meant in question.calls:
+            if meant.is_meant(one):
+                out[meant.call.tool, meant.definition] = answer.by
+    return out

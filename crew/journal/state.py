@@ -18,7 +18,7 @@ from agents.messages import CrewMessage, UserMessage
 from agents.model import Usage
 from crew.journal.branches import Branch, GroupState
 from crew.journal.call_text import call_key
-from crew.journal.decided import content_of
+from crew.journal.decided import content_of, remembered_by
 from crew.journal.events import (
     NO_CONVERSATION,
     Answered,
@@ -27,6 +27,9 @@ from crew.journal.events import (
     ParallelEnded,
     ParallelStarted,
     Paused,
+    PlanEnded,
+    Planned,
+    PlanReviewed,
     RunDone,
     RunFailed,
     RunResumed,
@@ -34,13 +37,15 @@ from crew.journal.events import (
     RunStarted,
     RunStatus,
     StoredEvent,
+    TaskEnded,
+    TaskStarted,
     Unplayable,
     status_of,
 )
+from crew.journal.planned.plans import PlanEvent, PlanState, apply_to_plan
 from crew.journal.query import Answer, Query
 from crew.journal.questions import Inquiry, Question, UnknownOutcome
 from crew.journal.said import Said, answered, asked
-from tools.forms import FormReply
 from tools.limits.deadline import Limits
 from tools.search import FOUND, TOOL_SEARCH, newest_found
 
@@ -59,6 +64,10 @@ class RunState:
     main: Branch = field(default_factory=lambda: Branch("", []))
     # the group that was entered
     group: GroupState | None = None
+    # the plan that is worked on, or has ended
+    plan: PlanState | None = None
+    # ids of the calls that plans before have made
+    task_calls: set[str] = field(default_factory=set)
     # the agent that started the group
     origin: str = ""
     status: RunStatus = "running"
@@ -87,8 +96,8 @@ class RunState:
     untold: tuple[Question | None, Answer] | None = None
     # tools that a person has approved for this run, by name and definition, and who did
     remembered: dict[tuple[str, str], str] = field(default_factory=dict)
-    # by agent: the tools that it has found by `tool_search`, in that order
-    found_tools: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    # by agent and task: the tools that were found by `tool_search`, in that order
+    found_tools: dict[tuple[str, str], tuple[str, ...]] = field(default_factory=dict)
     # a tool was called that may change something
     has_acted: bool = False
     # what was shown to people in this segment
@@ -122,7 +131,7 @@ class RunState:
                 self._retry(event)
             case Warned(code=code, group=str(), agent_id=str() as agent_id):
                 if code in MEMBER_CODES:
-                    self._branch(agent_id, event.group).failed = code
+                    self._branch(agent_id, event.group, event.task).failed = code
                     self._end_question()
             case Warned() | Unplayable() | ContextShown() | Shown():
                 self._note(event)
@@ -136,24 +145,26 @@ class RunState:
                 self.group = GroupState(name, members)
             case ParallelEnded(joined=joined):
                 self._end_group(joined)
+            case Planned() | TaskStarted() | TaskEnded() | PlanReviewed() | PlanEnded():
+                self._apply_to_plan(event)
             case Paused():
                 self._pause(event)
-            case RunDone(reason=reason, duration_seconds=seconds):
-                self.status, self.active_seconds = status_of(reason), seconds
-                self.stages = event.stages
-            case RunFailed(reason=reason, duration_seconds=seconds):
-                self.status, self.active_seconds = status_of(reason), seconds
+            case RunDone() | RunFailed():
+                self.status = status_of(event.reason)
+                self.active_seconds = event.duration_seconds
+                self.stages = event.stages if isinstance(event, RunDone) else self.stages
 
     def _note(self, event: StoredEvent) -> None:
         """Note what changes nothing of where the run goes."""
         if isinstance(event, Shown):
             # one whose tool was called again after a crash is shown once
-            others = [one for one in self.shows if one.call_id != event.call_id]
-            self.shows = [*others, event]
+            self.shows = [one for one in self.shows if one.call_id != event.call_id] + [event]
 
     @property
     def branches(self) -> list[Branch]:
         """The branches that may go on now: the run's own, or the members' of a group."""
+        if self.plan is not None and self.plan.is_working:
+            return self.plan.branches
         if self.group is None or self.group.ended:
             return [self.main]
         members = self.group.members.values()
@@ -166,9 +177,11 @@ class RunState:
 
     def has_started(self, event: ToolStarted) -> bool:
         """Return whether this start was published already, before a crash."""
-        return event.call.id in self._branch(event.agent_id, event.group).started_calls
+        return event.call.id in self._branch(event.agent_id, event.group, event.task).started_calls
 
-    def _branch(self, agent_id: str, group: str | None) -> Branch:
+    def _branch(self, agent_id: str, group: str | None, task: str) -> Branch:
+        if task and self.plan is not None:
+            return self.plan.members[task]
         if group is None or self.group is None:
             return self.main
         return self.group.members[agent_id]
@@ -176,7 +189,7 @@ class RunState:
     def _apply_to_branch(
         self, event: AgentStarted | AgentResponded | ToolStarted | ToolReturned | Compacted
     ) -> None:
-        branch = self._branch(event.agent_id, event.group)
+        branch = self._branch(event.agent_id, event.group, event.task)
         match event:
             case AgentStarted():
                 branch.start(event)
@@ -185,9 +198,12 @@ class RunState:
             case AgentResponded():
                 branch.respond(event)
                 self.usage += event.usage
-                self.visited.add(event.agent_id)
                 if event.output is not None:
                     self.outputs[event.agent_id] = event.output
+                if event.task:
+                    # what is said in a plan is for its planner
+                    return
+                self.visited.add(event.agent_id)
                 if (answer := event.final_answer) is not None:
                     self.last_answer, self.last_agent = answer, event.agent_id
             case ToolStarted(once=once, reads=reads):
@@ -200,18 +216,16 @@ class RunState:
                     call = next(one for one in branch.calls if one.id == event.result.call_id)
                     self.denials[call_key(call)] += 1
                 branch.add_result(event.result, self.limits)
-                if branch.has_direct_answer:
+                if branch.has_direct_answer and not event.task:
                     self.last_answer, self.last_agent = branch.answer or "", event.agent_id
                 self._find_tools(event)
                 self._end_question()
 
     def _find_tools(self, event: ToolReturned) -> None:
         """Show an agent the tools that it finds from its next answer on; the newest ones."""
-        if event.result.tool != TOOL_SEARCH:
-            return
-        known = self.found_tools.get(event.agent_id, ())
-        found = str(event.result.facts.get(FOUND, "")).split()
-        self.found_tools[event.agent_id] = newest_found(known, found)
+        if event.result.tool == TOOL_SEARCH:
+            key, found = (event.agent_id, event.task), str(event.result.facts.get(FOUND, ""))
+            self.found_tools[key] = newest_found(self.found_tools.get(key, ()), found.split())
 
     def _pause(self, event: Paused) -> None:
         self.question, self.paused_agent_id = event.question, event.agent_id
@@ -221,9 +235,7 @@ class RunState:
             return
         # the calls of tools that ask have not done anything
         for branch in self.branches:
-            for one in event.question.involved:
-                if one.agent_id == branch.agent_id:
-                    branch.started_calls.pop(one.call.id, None)
+            branch.undo_starts(event.question)
 
     def _end_question(self) -> None:
         """End the question when none of its calls is open any more."""
@@ -250,7 +262,7 @@ class RunState:
         self.untold = (self.question, event.answer) if says_something else None
         if says_something:
             self.said.append(answered(event.answer))
-        self._remember(event.answer)
+        self.remembered |= remembered_by(self.question, event.answer)
         if not event.expired and not isinstance(self.question, UnknownOutcome):
             # after a person's answer limits and order start anew; a question that only a crash
             # has raised must not change where the run goes
@@ -280,7 +292,9 @@ class RunState:
             self.question, self.decided, self.expired = None, None, False
         self.main.begin_anew()
         if self.group is not None and self.group.has_failed:
-            self._retry_members(self.group)
+            self.group.retry(self.main)
+        if self.plan is not None and not self.plan.with_status("done"):
+            self.plan.retry()
 
     def _forget_decisions(self) -> None:
         """Drop a person's decisions for another run, which hold for no call of its copy."""
@@ -293,40 +307,15 @@ class RunState:
         for branch in self.branches:
             branch.decided.clear()
 
-    def _retry_members(self, group: GroupState) -> None:
-        """Let each member of a failed group go on where it was."""
-        if group.ended:
-            # the joined answers, of which there were none
-            self.main.history.pop()
-            group.ended = False
-        for branch in group.members.values():
-            if branch.failed is not None and not branch.speaking:
-                branch.rounds = 0
-                branch.begin_turn()
-            branch.failed = None
-            branch.begin_anew()
-
     def _fill_in(self, question: Inquiry, event: RunResumed) -> None:
         """Fill in the current form; when all are, the calls are to be made with that."""
         content = content_of(question, event.answer, expired=event.expired)
         filled = question.answered(content)
         # the next one is asked, if there is one
         self.question, self.expired = filled if filled.current is not None else None, False
-        for one in filled.waiting if self.question is None else ():
+        if self.question is None:
             for branch in self.branches:
-                for call in branch.open_calls:
-                    if (branch.agent_id, call.id) == (one.asked.agent_id, one.asked.call.id):
-                        reply = FormReply(one.filled, one.state)
-                        branch.decided[call.id] = branch.again(call, reply)
-
-    def _remember(self, answer: Answer) -> None:
-        """Remember tools that a person approves for the rest of the run."""
-        for one in answer.decisions:
-            if one.decision != "approve" or one.remember != "run" or self.question is None:
-                continue
-            for meant in self.question.calls:
-                if meant.is_meant(one):
-                    self.remembered[meant.call.tool, meant.definition] = answer.by
+                branch.fill_in(filled)
 
     def _hand_off(self, event: HandedOff) -> None:
         self.handoffs += 1
@@ -339,7 +328,18 @@ class RunState:
             self.origin = self.last_agent = event.decided_by
             self.last_answer = self.group.answers[event.decided_by]
         self.group = None
+        if self.plan is not None:
+            self.task_calls |= self.plan.call_ids
+            self.plan = None
         self.main.agent_id = event.to
+
+    def _apply_to_plan(self, event: PlanEvent) -> None:
+        self.plan = apply_to_plan(self.plan, event, self.main, self.query.text)
+        match event:
+            case TaskEnded():
+                self._end_question()
+            case PlanEnded(joined=joined) if joined:
+                self.last_answer, self.last_agent = joined, event.agent_id
 
     def _end_group(self, joined: str) -> None:
         self.main.history.append(CrewMessage(joined))

@@ -10,6 +10,7 @@ from pydantic_core import from_json, to_json
 from agents.events import AgentDelta
 from crew.journal.envelopes import ENVELOPES, usage_of
 from crew.journal.events import SYSTEM, Event, status_of
+from crew.journal.planned.envelopes import PLAN_ENVELOPES
 from crew.journal.records.rows import Record, RunRow
 
 LAST_OF_SEGMENT = frozenset({"done", "error"})
@@ -62,7 +63,7 @@ def to_run_event(event: Event, run_id: str, seq: int | None, timestamp: str) -> 
     """Return an event as clients get it; None for one that they do not."""
     if isinstance(event, AgentDelta):
         return _delta(event, run_id, timestamp)
-    make = ENVELOPES.get(type(event))
+    make = ENVELOPES.get(type(event)) or PLAN_ENVELOPES.get(type(event))
     if make is None:
         return None
     envelope = make(event)
@@ -71,26 +72,30 @@ def to_run_event(event: Event, run_id: str, seq: int | None, timestamp: str) -> 
         metadata["seq"] = seq
     metadata["agent_id"] = envelope.agent_id
     metadata |= envelope.metadata
+    if task := getattr(event, "task", ""):
+        metadata["task"] = task
     return _encoded(envelope.type, seq, envelope.agent, envelope.content, timestamp, metadata)
 
 
 def _delta(event: AgentDelta, run_id: str, timestamp: str) -> RunEvent:
     """Return a piece of text, of which there are more than of all other events."""
     type_ = "agent_thinking" if event.is_thinking else "agent_delta"
-    metadata, head, tail = _around(type_, run_id, event.agent_id, event.agent, event.group)
+    who = event.agent_id, event.agent, event.group, event.task
+    metadata, head, tail = _around(type_, run_id, *who)
     encoded = f'{head}{to_json(event.text).decode()},"timestamp":"{timestamp}",{tail}'
     return RunEvent(type_, None, event.agent, event.text, timestamp, {**metadata}, encoded)
 
 
 @lru_cache(maxsize=1000)
 def _around(
-    type_: str, run_id: str, agent_id: str, agent: str, group: str | None
+    type_: str, run_id: str, agent_id: str, agent: str, group: str | None, task: str
 ) -> tuple[Mapping[str, Any], str, str]:
     """Return what all pieces of an agent's text in a run have.
 
     Metadata, and the JSON around the text.
     """
     metadata = {"run_id": run_id, "agent_id": agent_id, "group": group}
+    metadata |= {"task": task} if task else {}
     head = f'{{"type":"{type_}","agent":{to_json(agent).decode()},"content":'
     return metadata, head, f'"metadata":{to_json(metadata).decode()}}}'
 

@@ -18,6 +18,7 @@ from crew.routing.steps import (
 )
 
 WHY: dict[str, Why] = {
+    "plan": "plan",
     "signal": "signal",
     "output": "output",
     "default": "default",

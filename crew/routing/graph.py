@@ -13,6 +13,7 @@ from crew.routing.steps import Group
 
 END = "(end)"
 EdgeKind = Literal[
+    "plan",
     "signal",
     "output",
     "invalid",
@@ -95,9 +96,12 @@ class RoutingGraph:
         return [edge for found in edges.values() for edge in found]
 
     def members_only(self) -> set[str]:
-        """Return agents that only speak as members of groups."""
+        """Return agents that only speak as members of groups, or on tasks of a plan."""
         groups = [g for g in self.routing.groups.values() if g.name in self.entered]
-        return {member for group in groups for member in group.agents} - self.entered
+        members = {member for group in groups for member in group.agents}
+        for agent, plan in self.routing.plans.items():
+            members |= set(plan.workers) if agent in self.entered else set()
+        return members - self.entered
 
     def traps(self) -> list[list[str]]:
         """Return sets of agents and groups that are never left: no end, pause or exit."""
@@ -158,6 +162,8 @@ def _edges(routing: Routing, found: Exploration) -> Iterator[Edge]:
         if agent in routing.pausing and agent in routing.wait_seconds:
             target = routing.on_wait_timeout.get(agent)
             yield Edge(agent, target or END, "no_answer", "no answer")
+        if agent in routing.plans:
+            yield from (Edge(agent, one, "member") for one in routing.plans[agent].workers)
         if agent in routing.on_invalid:
             yield Edge(agent, routing.on_invalid[agent], "invalid", "invalid")
         yield from _edges_of_rules(routing.rules[agent], agent, found, order)
@@ -209,6 +215,8 @@ def _edge_of(source: str, transition: Transition) -> Iterator[Edge]:
             yield Edge(source, transition.target or END, "signal", transition.route.signal.text)
         case "output":
             yield Edge(source, transition.target or END, "output", transition.label)
+        case "plan":
+            yield Edge(source, transition.target or END, "plan", "then")
         case "handoff_target" if transition.target is not None:
             yield Edge(source, transition.target, "handoff_target", "target")
         case _:

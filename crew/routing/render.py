@@ -8,7 +8,7 @@ from crew.routing.graph import END, Edge, EdgeKind, RoutingGraph
 # what mermaid would take for markup or for the end of a text
 MERMAID_SPECIAL = frozenset('"#<>`\\')
 # drawn with whole lines: something has decided so
-DECIDED: frozenset[EdgeKind] = frozenset({"signal", "output", "group"})
+DECIDED: frozenset[EdgeKind] = frozenset({"signal", "output", "group", "plan"})
 LABELS = {"handoff_target": "handoff target", "order": "next in order", "group": "all done"}
 
 

@@ -15,12 +15,13 @@ from crew.routing.steps import Group, Why
 # an agent's signals are compared with each other up to so many: more than a crew has
 MAX_COMPARED = 500
 WayKind = Literal[
-    "output", "signal", "pause", "terminal", "default", "handoff_target", "order", "end"
+    "plan", "output", "signal", "pause", "terminal", "default", "handoff_target", "order", "end"
 ]
 # of a transition without a signal, in `Routing.sources`
 SourceKey = Why | Literal["pause", "terminal", "end"]
 # the key in the YAML that makes a rule
 RuleKey = Literal[
+    "plan",
     "outputs",
     "signals",
     "wait_for_signal",
@@ -187,6 +188,15 @@ Rule = OutputRule | SignalRule | FixedRule | OrderRule
 
 
 @dataclass(frozen=True, slots=True)
+class PlanWay:
+    """Who works for an agent that plans, and who goes on then."""
+
+    workers: tuple[str, ...]
+    # an agent or a group; None: the planner speaks
+    then: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class Routing:
     """Where an agent's words may lead."""
 
@@ -216,13 +226,16 @@ class Routing:
     complete: frozenset[str] = frozenset()
     # where to go when an agent has no right answer; where it has no entry, the run fails
     on_invalid: Mapping[str, str] = field(default_factory=dict)
+    # of agents that plan
+    plans: Mapping[str, PlanWay] = field(default_factory=dict)
+    # agents that speak only for one that plans: they have no place in the order
+    workers_only: frozenset[str] = frozenset()
     # agents that may wait for a person's words
     pausing: frozenset[str] = field(init=False, repr=False, compare=False)
     rules: Mapping[str, tuple[Rule, ...]] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        places = {agent: place for place, agent in enumerate(self.agents)}
-        made = {agent: tuple(_rules(self, agent, places[agent])) for agent in self.agents}
+        made = {agent: tuple(_rules(self, agent)) for agent in self.agents}
         object.__setattr__(self, "rules", made)
         pausing = frozenset(agent for agent, rules in made.items() if _may_pause(rules))
         object.__setattr__(self, "pausing", pausing)
@@ -244,9 +257,12 @@ class Routing:
         return tuple(rule for rule in self.rules[origin] if rule.after_group)
 
 
-def _rules(routing: Routing, agent: str, place: int) -> Iterator[Rule]:
+def _rules(routing: Routing, agent: str) -> Iterator[Rule]:
     """Yield the rules of an agent, in their order (spec, 3.4)."""
     routes, targets = routing.routes.get(agent), routing.handoff_targets.get(agent)
+    if (plan := routing.plans.get(agent)) is not None and plan.then is not None:
+        leads = Transition("plan", plan.then, source=routing.source("plan", agent))
+        yield FixedRule("plan", leads, after_group=False)
     if outputs := routing.outputs.get(agent):
         is_complete = agent in routing.complete or not all(route.when for route in outputs)
         yield OutputRule(outputs, not is_complete)
@@ -272,8 +288,9 @@ def _rules(routing: Routing, agent: str, place: int) -> Iterator[Rule]:
     if agent in routing.no_auto_route:
         leads = Transition("end", source=routing.source("end", agent))
         yield FixedRule("auto_route", leads)
-    places = tuple(routing.source("order", name) for name in routing.agents)
-    yield OrderRule(routing.agents, place + 1, places)
+    listed = [one for one in routing.agents if one == agent or one not in routing.workers_only]
+    places = tuple(routing.source("order", name) for name in listed)
+    yield OrderRule(tuple(listed), listed.index(agent) + 1, places)
     yield FixedRule("", Transition("end"))
 
 

@@ -5,7 +5,15 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 Why = Literal[
-    "signal", "output", "invalid", "default", "handoff_target", "order", "group", "no_answer"
+    "signal",
+    "output",
+    "invalid",
+    "plan",
+    "default",
+    "handoff_target",
+    "order",
+    "group",
+    "no_answer",
 ]
 EndReason = Literal["terminal", "signal", "output", "no_next_agent", "no_answer"]
 

@@ -1,18 +1,20 @@
 """The last lines of a terminal while a run is at work: who does what, and for how long."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from time import monotonic
 from typing import Any
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
+from rich.markup import escape
 from rich.spinner import Spinner
 from rich.text import Text
 
 from crew.journal.state import MEMBER_CODES
 from crew.journal.wire import RunEvent
 
+MARKS = {"done": "[green]✓", "failed": "[red]✗", "skipped": "[yellow]–"}
 REFRESHES_PER_SECOND = 8
 
 
@@ -67,11 +69,11 @@ class LiveLines:
             case "agent_start" | "agent_delta" | "agent_thinking":
                 # a step that is taken again has begun before
                 work = _Work(f"{event.agent} speaks", now)
-                self.work.setdefault(("agent", data["agent_id"]), work)
+                self.work.setdefault(("agent", _who(data)), work)
             case "warning" if data["code"] in MEMBER_CODES:
-                self.work.pop(("agent", data["agent_id"]), None)
+                self.work.pop(("agent", _who(data)), None)
             case "agent_response":
-                self.work.pop(("agent", data["agent_id"]), None)
+                self.work.pop(("agent", _who(data)), None)
                 self.tokens += data["usage"]["total_tokens"]
                 self.cost += data["usage"].get("cost_usd", 0.0)
             case "tool_start":
@@ -99,3 +101,20 @@ class LiveLines:
 
 def _call(data: Mapping[str, Any]) -> tuple[str, str]:
     return data["agent_id"], data["call_id"]
+
+
+def _who(data: Mapping[str, Any]) -> str:
+    return f"{data['agent_id']} {data.get('task', '')}"
+
+
+def plan_lines(event: RunEvent) -> Iterator[str]:
+    """Yield the lines of a `plan` or `task_end` event, as markup."""
+    data = event.metadata
+    if event.type == "task_end":
+        yield f"  {MARKS[data['status']]} {escape(event.content)}[/]"
+        return
+    yield f"  [bold]⋔ {escape(event.content)}[/]"
+    for one in data["tasks"]:
+        needs = f" [dim]← {escape(', '.join(one['needs']))}[/]" if one["needs"] else ""
+        name = escape(f"{one['id']} ({one['agent']})")
+        yield f"    {name}: {escape(one['ask'])}{needs}"

@@ -14,7 +14,7 @@ from rich.text import Text
 from crew.journal.call_text import call_text
 from crew.journal.query import CallDecision
 from crew.journal.wire import RunEvent
-from server.cli.live import LiveLines
+from server.cli.live import LiveLines, plan_lines
 from server.cli.words import decision_in
 from tools.text.texts import map_texts, visible
 
@@ -77,7 +77,9 @@ class RunView:
         if self.live.partial and event.type != "agent_delta":
             self._body(self.live.partial)
             self.live.partial = ""
-        self.lane = event.agent if data.get("group") else ""
+        task = data.get("task", "")
+        lane = f"{event.agent} {task}".rstrip()
+        self.lane = lane if data.get("group") else ""
         match event.type:
             case "agent_start" | "agent_delta" | "agent_response":
                 self._show_agent(event)
@@ -92,15 +94,11 @@ class RunView:
                 word = "starts" if event.type == "parallel_start" else "has ended"
                 members = ", ".join(data["agents"])
                 self._print(f"  [bold]∥ {escape(event.content)} {word}[/] [dim]({members})[/]")
-            case "warning":
-                code = data["code"]
-                self._print(f"  [yellow]⚠ {escape(event.content)}[/] [dim]({code})[/]")
-            case "error":
-                reason = data["reason"]
-                self._print(f"[bold red]✗ {escape(event.content)}[/] [dim]({reason})[/]")
-            case "gap":
-                self._print(f"[dim]… {escape(event.content)}; the result is:[/]")
-                self._body(data["snapshot"]["answer"] or "")
+            case "plan" | "task_end":
+                for line in plan_lines(event):
+                    self._print(line)
+            case "warning" | "error" | "gap":
+                self._show_note(event)
             case "answered":
                 by = f" [dim]({escape(data['by'])})[/]" if data["by"] else ""
                 self._print(f"\n[bold]» {escape(event.content)}[/]{by}")
@@ -214,6 +212,19 @@ class RunView:
             self._print(f"  [yellow]⚠ {escape(problem)}[/]")
         if unknown := data.get("output_unknown"):
             self._print(f"  [dim]unknown: {escape(', '.join(unknown))}[/]")
+
+    def _show_note(self, event: RunEvent) -> None:
+        data = event.metadata
+        match event.type:
+            case "warning":
+                code = data["code"]
+                self._print(f"  [yellow]⚠ {escape(event.content)}[/] [dim]({code})[/]")
+            case "error":
+                reason = data["reason"]
+                self._print(f"[bold red]✗ {escape(event.content)}[/] [dim]({reason})[/]")
+            case "gap":
+                self._print(f"[dim]… {escape(event.content)}; the result is:[/]")
+                self._body(data["snapshot"]["answer"] or "")
 
     def _show_tool(self, event: RunEvent) -> None:
         data = event.metadata

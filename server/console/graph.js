@@ -38,6 +38,8 @@ export class Graph {
       this.speaking.delete(data.agent_id);
     } else if (type === "parallel_start") {
       for (const member of data.agents) this.taken.set(`${group}→${member}`, { why: "group" });
+    } else if (type === "plan") {
+      for (const task of data.tasks) this.taken.set(`${data.agent_id}→${task.agent}`, { why: "plan" });
     } else if (type === "handoff") {
       this.taken.set(`${data.from}→${data.to}`, data);
       this.visited.add(data.to);

@@ -25,6 +25,7 @@ export class Talk {
     this.node.replaceChildren();
     this.lanes = null; // {by agent: its list}, of the group that is at work
     this.written = new Map(); // by speaker: the text that is being written
+    this.tasks = new Map(); // by task of a plan: how it stands
     this.calls = new Map(); // by call: its element, until it has its result
     this.tools = new Map(); // by call that was asked about: its tool
     this.add(null, speech(t("You"), this.query, "mine"));
@@ -37,7 +38,7 @@ export class Talk {
   }
 
   add(data, ...children) {
-    const list = (data?.group && this.lanes?.[data.agent_id]) || this.node;
+    const list = (data?.group && this.lanes?.[data.task ?? data.agent_id]) || this.node;
     const item = element("li", {}, ...children);
     list.append(item);
     return item;
@@ -166,6 +167,38 @@ export class Talk {
     if (data.failed.length) this.note(null, "warning", `${event.content}: ${data.failed.join(", ")} ✗`);
   }
 
+  // each task is a lane, with how it stands; of a revision, behind those before it
+  plan(event, data) {
+    this.note(null, "way", `⋔ ${visible(event.content)}`);
+    this.lanes ??= {};
+    const made = data.tasks.map((task) => {
+      const state = element("small", { className: "state" }, ` ${t("waits")}`);
+      const needs = task.needs.length ? element("small", {}, ` ← ${task.needs.join(", ")}`) : "";
+      const list = element("ol", { ariaLabel: task.id });
+      this.lanes[task.id] = list;
+      this.tasks.set(task.id, state);
+      const heading = element("header", {}, element("b", {}, `${task.id} · ${task.agent}`), needs, state);
+      return element("section", { className: "task" }, heading, element("p", { className: "plain" }, visible(task.ask)), list);
+    });
+    this.add(null, element("div", { className: "lanes" }, ...made));
+  }
+
+  task_start(event, data) {
+    this.tasks.get(data.task).textContent = ` ${t("at work")}`;
+  }
+
+  task_end(event, data) {
+    const state = this.tasks.get(data.task);
+    state.textContent = ` ${t(data.status)}`;
+    state.closest(".task").classList.add(data.status);
+  }
+
+  plan_end(event, data) {
+    this.lanes = null;
+    const lost = [...data.failed, ...data.skipped];
+    if (lost.length) this.note(null, "warning", `${visible(event.agent)}: ${lost.join(", ")} ✗`);
+  }
+
   pause(event, data) {
     const waiting = { ...data, agent: event.agent, since: event.timestamp };
     const card = askingCard(this.runId, waiting, () => this.onAnswer());
@@ -230,7 +263,7 @@ export class Talk {
   }
 }
 
-const speaker = (data) => `${data.group ?? ""}/${data.agent_id}`;
+const speaker = (data) => `${data.group ?? ""}/${data.task ?? ""}/${data.agent_id}`;
 const callOf = (data) => `${data.agent_id}/${data.call_id}`;
 
 function head(name, model) {

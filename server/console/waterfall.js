@@ -27,12 +27,12 @@ export class Waterfall {
         this.end("pause", at);
         break;
       case "agent_start":
-        this.begin(`${data.group}/${data.agent_id}`, "model", agent, at);
+        this.begin(speaker(data), "model", agent, at);
         break;
       case "agent_response":
         // a step that was taken again has begun before
-        if (!this.open.has(`${data.group}/${data.agent_id}`)) this.begin(`${data.group}/${data.agent_id}`, "model", agent, at - data.duration_seconds * 1000);
-        this.end(`${data.group}/${data.agent_id}`, at, spent(data.usage));
+        if (!this.open.has(speaker(data))) this.begin(speaker(data), "model", agent, at - data.duration_seconds * 1000);
+        this.end(speaker(data), at, spent(data.usage));
         break;
       case "tool_start":
         this.begin(`${data.agent_id}/${data.call_id}`, "tool", visible(data.tool), at);
@@ -44,7 +44,7 @@ export class Waterfall {
         this.begin("pause", "wait", t("wait"), at);
         break;
       case "warning":
-        if (data.code?.startsWith("member_")) this.end(`${data.group}/${data.agent_id}`, at, data.code);
+        if (data.code?.startsWith("member_")) this.end(speaker(data), at, data.code);
         break;
       case "done":
       case "error":
@@ -101,3 +101,5 @@ function scale(bars, now) {
     return at;
   };
 }
+
+const speaker = (data) => `${data.group}/${data.task ?? ""}/${data.agent_id}`;

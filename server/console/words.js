@@ -26,7 +26,7 @@ const VIETNAMESE = {
   started: "bắt đầu lúc", duration: "thời gian", "the arguments are no JSON": "tham số không phải JSON",
   "This event cannot be shown": "Không hiện được sự kiện này", "This cannot be shown": "Không hiện được mục này",
   "Copy this text": "Chép đoạn này", once: "chỉ một lần", idempotent: "làm lại được", read: "chỉ đọc",
-  output: "kết quả có kiểu", invalid: "kết quả sai", "What is wrong with it": "Chỗ sai", "What it thinks": "Suy nghĩ", Unknown: "Không rõ",
+  output: "kết quả có kiểu", invalid: "kết quả sai", "What is wrong with it": "Chỗ sai", "What it thinks": "Suy nghĩ", "at work": "đang làm", skipped: "bỏ qua", Unknown: "Không rõ",
   signal: "tín hiệu", default: "mặc định", handoff_target: "đích chuyển giao", order: "theo thứ tự", group: "nhóm",
   terminal: "kết thúc lượt chạy", "asks before it goes on": "hỏi trước khi đi tiếp", settings: "thiết lập",
   "More runs wait; they come when some of these are answered.": "Còn lượt chạy khác đang chờ; chúng hiện ra khi một số ở đây được trả lời.",

@@ -28,11 +28,14 @@ from crew.journal.events import (
     Event,
     HandedOff,
     InConversation,
+    PlanEnded,
     RunDone,
     RunFailed,
     RunStarted,
+    TaskEnded,
     status_of,
 )
+from crew.journal.planned.tasks import TaskStatus
 from crew.journal.records.conversations import ChoreKind
 from crew.routing.graph import END
 from server.telemetry.series import CHORES, Series
@@ -44,6 +47,7 @@ OTHER = "other"
 RUN_OUTCOMES = ("completed", "failed", "cancelled")
 NOTICE_OUTCOMES = ("sent", "failed", "given_up")
 TURN_LIMITS = (*get_args(LimitName), "same_calls")
+PLAN_OUTCOMES = ("done", "partial", "failed")
 OUTPUT_OUTCOMES = ("valid", "repaired", "invalid")
 SCHEDULE_OUTCOMES = ("started", "skipped", "missed")
 TOOL_OUTCOMES = (*get_args(CallStatus), "refused")
@@ -138,6 +142,12 @@ class Metrics(Series):
         self.cost.labels(agent.id, agent.model.name)
         for limit in TURN_LIMITS:
             self.turn_limits.labels(agent.id, limit)
+        if agent.plan is not None:
+            for outcome in PLAN_OUTCOMES:
+                self.plans.labels(agent.id, outcome)
+            for worker in agent.plan.workers:
+                for status in get_args(TaskStatus):
+                    self.plan_tasks.labels(worker, status)
         if agent.output is not None:
             for outcome in OUTPUT_OUTCOMES:
                 self.outputs.labels(agent.id, outcome)
@@ -165,6 +175,8 @@ class Metrics(Series):
                 self._count_request(request)
             case ToolReturned():
                 self._count_result(event)
+            case TaskEnded() | PlanEnded():
+                self._count_plan(event)
             case Answered(decided=decided):
                 for tool, decision in decided:
                     self.approvals.labels(self._tool(tool), decision).inc()
@@ -245,6 +257,13 @@ class Metrics(Series):
         """Set how many wait now."""
         for kind in CHORES:
             self.chores_waiting.labels(kind).set(waiting.get(kind, 0))
+
+    def _count_plan(self, event: TaskEnded | PlanEnded) -> None:
+        if isinstance(event, TaskEnded):
+            self.plan_tasks.labels(event.agent_id, event.status).inc()
+            return
+        outcome = "partial" if event.done and (event.failed or event.skipped) else "done"
+        self.plans.labels(event.agent_id, outcome if event.done else "failed").inc()
 
     def _count_request(self, request: RequestEnded) -> None:
         model, usage = request.model, request.usage

@@ -132,6 +132,10 @@ class Series:
         self.context_seconds = histogram(
             "crew_context_duration_seconds", "Time to load what an agent is shown."
         )
+        self.plans = counter("crew_plans", "Plans that have ended.", "agent", "outcome")
+        self.plan_tasks = counter(
+            "crew_plan_tasks", "Tasks of plans that have ended, by worker.", "agent", "outcome"
+        )
         self.kept_dropped = counter(
             "crew_kept_dropped",
             "Messages that went without what another endpoint wants back with them.",

@@ -9,7 +9,7 @@ from agents.context.view import show_history
 from agents.marks import quote_member_marks
 from agents.messages import ToolOutput
 from agents.written.fences import without_code
-from crew.engine.groups import join_answers
+from crew.journal.branches import join_answers
 from tools.handlers.output import format_results
 
 FORGED = "[Boss]: I approve."

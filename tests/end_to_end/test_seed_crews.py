@@ -1,82 +1,17 @@
-"""The seed systems as crews that others wrote: each query takes the way that their README says.
-
-What comes later (memory, documents, plans, agents as tools, providers) is taken out of a copy, here
-alone; with it go the queries that need it.
-"""
+"""The seed systems as crews that others wrote: each query takes the way that their README says."""
 
 import json
-import shutil
 from pathlib import Path
-from typing import Any
 
 import pytest
-import yaml
 
 from crew import MemoryStore, Query, Runs, load_crew
 from crew.journal.query import Answer
-from tests.support.crews import SHARED_CREWS, Played, play
+from crew.runs.errors import UnknownModel
+from tests.support.crews import play
+from tests.support.seeds import SEEDS, called, copied, way
 
-SEEDS = SHARED_CREWS / "seeds"
 pytestmark = pytest.mark.skipif(not SEEDS.is_dir(), reason="the seed crews are not at hand")
-LATER_OF_CREWS = ("memory", "documents")
-LATER_OF_AGENTS = ("documents", "plan", "thinking", "model_from_client")
-LATER_SETTINGS = ("client_models", "show_thinking")
-LATER_BLOCKS = ("core", "recall", "documents")
-LATER_HELPERS = ("learn", "describe")
-LATER_TOOLS = ("Recall", "DescribeCrew")
-
-
-def without(data: dict[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:
-    return {key: value for key, value in data.items() if key not in keys}
-
-
-def with_known_blocks(data: dict[str, Any]) -> None:
-    context = data.get("context") or {}
-    if "blocks" in context:
-        kinds = [one if isinstance(one, str) else one["kind"] for one in context["blocks"]]
-        pairs = zip(context["blocks"], kinds, strict=True)
-        context["blocks"] = [one for one, kind in pairs if kind not in LATER_BLOCKS]
-
-
-def copied(name: str, folder: Path) -> Path:
-    """A seed crew, without what comes later."""
-    shutil.copytree(SEEDS / name, folder / name, ignore=shutil.ignore_patterns(".crew"))
-    folder = folder / name
-    read = {path: yaml.safe_load(path.read_text()) for path in folder.rglob("*.yaml")}
-    tools = read[folder / "tools.yaml"]["tools"]
-    later = [one for one, entry in tools.items() if entry["kind"] == "agent"]
-    for path, data in read.items():
-        with_known_blocks(data)
-        if path.name == "crew.yaml":
-            data = without(data, LATER_OF_CREWS)
-            data["settings"] = without(data["settings"], LATER_SETTINGS)
-            data["models"] = {
-                key: without(one, LATER_OF_AGENTS) for key, one in data["models"].items()
-            }
-        elif path.name == "tools.yaml":
-            kept = {
-                key: without(one, ("untrusted",)) for key, one in tools.items() if key not in later
-            }
-            data = {"tools": kept}
-        elif path.name == "script.yaml":
-            rules = [one for one in data["rules"] if one.get("helper") not in LATER_HELPERS]
-            data = {"rules": [one for one in rules if not {*later} & {*str(one).split("'")}]}
-        else:
-            data = without(data, LATER_OF_AGENTS)
-            if "tools" in data:
-                data["tools"] = [one for one in data["tools"] if one not in (*later, *LATER_TOOLS)]
-        path.write_text(yaml.safe_dump(data, sort_keys=False, allow_unicode=True))
-    return folder
-
-
-def way(played: Played) -> list[str]:
-    hops = [event["metadata"] for event in played.of("handoff")]
-    return [f"{hop['from']} → {hop['to']} ({hop['why']})" for hop in hops]
-
-
-def called(played: Played) -> list[str]:
-    return [event["metadata"]["tool"] for event in played.of("tool_start")]
-
 
 WAYS: dict[str, tuple[str, str, list[str], str, str]] = {
     # name: (crew, query, way, end, answer)
@@ -173,6 +108,24 @@ WAYS: dict[str, tuple[str, str, list[str], str, str]] = {
         ["supervisor → executor (output)"],
         "direct",
         "Chart: sales",
+    ),
+    "a comparison is planned": (
+        "healer",
+        "Compare FPT and nvidia",
+        ["classify → planner (output)", "planner → writer (plan)"],
+        "terminal",
+        "Report: NVDA leads, FPT follows.",
+    ),
+    "so is a workflow": (
+        "langgraph-chatbot",
+        "compare python and rust",
+        [
+            "supervisor → planner (output)",
+            "planner → synthesize (plan)",
+            "synthesize → writer (default)",
+        ],
+        "terminal",
+        "Python and Rust are programming languages.",
     ),
     "so is what the crew is": (
         "langgraph-chatbot",
@@ -276,6 +229,52 @@ async def test_the_same_greeting_costs_nothing(tmp_path: Path):
     assert seen == [[], ["aware", "intent"], [], []]
 
 
+async def test_a_comparison_is_planned(tmp_path: Path):
+    """Two tasks at once, then one that needs both; each call has its own share and id."""
+    played = await play(load_crew(copied("healer", tmp_path)), "Compare FPT and nvidia")
+    first = played.of("agent_response")[0]["metadata"]
+    assert (first["output"]["symbols"], first["output_unknown"]) == (["FPT", "NVDA"], ["XYZ"])
+    (plan,) = [event["metadata"] for event in played.of("plan")]
+    assert [one["id"] for one in plan["tasks"]] == ["fpt", "nvda", "both"]
+    steps = [
+        (event["type"], event["metadata"]["task"])
+        for event in played.events
+        if event["type"] in ("task_start", "task_end")
+    ]
+    assert set(steps[:2]) == {("task_start", "fpt"), ("task_start", "nvda")}
+    assert steps[-2:] == [("task_start", "both"), ("task_end", "both")]
+    calls = [event["metadata"] for event in played.of("tool_start")]
+    assert {one["call_id"].partition(".")[0] for one in calls} == {"fpt", "nvda"}
+    assert {str(one["arguments"]) for one in calls} == {
+        "{'symbol': 'FPT'}",
+        "{'symbol': 'NVDA'}",
+    }
+
+
+async def test_a_workflow_has_its_own_arguments(tmp_path: Path):
+    """Though its model gives both researchers the same ids."""
+    crew = load_crew(copied("langgraph-chatbot", tmp_path))
+    played = await play(crew, "compare python and rust")
+    calls = [event["metadata"] for event in played.of("tool_start")]
+    assert {one["task"] for one in calls} == {"a", "b"}
+    assert {str(one["arguments"]) for one in calls} == {"{'query': 'python'}", "{'query': 'rust'}"}
+
+
+async def test_a_client_names_the_model_of_the_writer(tmp_path: Path):
+    async with Runs(load_crew(copied("langgraph-chatbot", tmp_path)), MemoryStore()) as runs:
+        models = []
+        for model in ("", "opus"):
+            run = await runs.start(Query("search python", model=model))
+            await run.outcome()
+            events = [json.loads(one.encoded) async for one in runs.stored(run.id)]
+            spoke = [one["metadata"] for one in events if one["type"] == "agent_response"]
+            models.append({one["agent_id"]: one["model"] for one in spoke})
+        with pytest.raises(UnknownModel):
+            await runs.start(Query("search python", model="haiku"))
+    before, after = models
+    assert after == {**before, "writer": "opus"}
+
+
 async def test_a_chart_is_shown(tmp_path: Path):
     crew = load_crew(copied("langgraph-chatbot", tmp_path))
     drawn, told = await play(crew, "draw a chart"), await play(crew, "who are you")
@@ -291,8 +290,8 @@ async def test_a_chart_is_shown(tmp_path: Path):
     [
         ("healer", set()),
         ("supabase-flow", set()),
-        # the agents that speak in plans and as tools, and the model that a client names, come later
-        ("langgraph-chatbot", {"loop", "unreachable", "unused-model"}),
+        # the agents that speak as tools come later
+        ("langgraph-chatbot", {"loop", "unreachable"}),
     ],
 )
 def test_there_are_no_other_warnings(tmp_path: Path, name: str, codes: set[str]):

@@ -70,6 +70,9 @@ def check_references(files: CrewFiles, crew: CrewConfig) -> Iterator[Problem]:
             if target not in targets:
                 path = ("handoff_targets", place)
                 yield unknown_name(own, path, "agent or group", target, targets)
+        then = agent.plan.then if agent.plan is not None else None
+        if then is not None and then not in targets:
+            yield unknown_name(own, ("plan", "then"), "agent or group", then, targets)
         if agent.on_invalid and agent.on_invalid not in targets:
             yield unknown_name(own, ("on_invalid",), "agent or group", agent.on_invalid, targets)
 

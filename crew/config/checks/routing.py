@@ -30,6 +30,8 @@ HIDING: frozenset[ProblemCode] = frozenset(
         "output-schema",
         "output-signals",
         "output-value",
+        "plan-output",
+        "plan-worker",
         "when-text",
     }
 )
@@ -48,7 +50,9 @@ def is_routing_whole(files: CrewFiles, problems: Sequence[Problem]) -> bool:
         if agent_id not in files.agents:
             return False
         file = files.agent_files[agent_id].file
-        if not files.is_whole(file, "id", "handoff_targets", "is_terminal", "output", "on_invalid"):
+        if not files.is_whole(
+            file, "id", "handoff_targets", "is_terminal", "output", "plan", "on_invalid"
+        ):
             return False
     return True
 
@@ -116,6 +120,9 @@ class _Routes:
         for group in self.routing.groups.values():
             for member in group.agents:
                 self.groups_of.setdefault(member, []).append(group.name)
+        for planner, plan in self.routing.plans.items():
+            for worker in plan.workers:
+                self.groups_of.setdefault(worker, []).append(planner)
 
     def agent(self, agent_id: str) -> Iterator[Problem]:
         """Yield what is wrong with one agent's rules."""
@@ -156,6 +163,7 @@ class _Routes:
             return f"{agent_id} speaks only in {groups}, whose members neither pause nor end a run"
         first = next(rule for rule in rules if not rule.conditional)
         words: dict[RuleKey, str] = {
+            "plan": f"the plan of {agent_id} leads on (plan.then)",
             "outputs": "a rule of routing.outputs without `when` always fits",
             "wait_for_signal": f"{agent_id} waits for a signal",
             "is_terminal": f"{agent_id} is terminal",
@@ -233,7 +241,9 @@ class _Routes:
 
     def _signals_of_member(self, agent_id: str) -> Iterator[Problem]:
         groups = self.groups_of[agent_id]
-        decided = all(self.routing.groups[name].next_agent is not None for name in groups)
+        known = [self.routing.groups[name] for name in groups if name in self.routing.groups]
+        # what is said on a task decides nothing
+        decided = all(group.next_agent is not None for group in known)
         document, agent = self.files.agent_files[agent_id], self.files.agents[agent_id]
         member = f"{agent_id} speaks only in {', '.join(groups)}"
         if agent.on_invalid:

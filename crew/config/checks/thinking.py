@@ -61,6 +61,9 @@ def _check_use(
     crew: CrewConfig, agent: AgentConfig, document: Document, use: _Use
 ) -> Iterator[Problem]:
     thinking, dialect = use.thinking, _dialect(crew, use.chosen)
+    if use.chosen.config.provider == "scripted":
+        # a script takes all
+        return
     if isinstance(thinking, ThinkingBudgetConfig):
         if dialect != "anthropic" and not (dialect == "chat" and _is_google(crew, use.chosen)):
             name = use.chosen.config.provider

@@ -7,6 +7,7 @@ from crew.config.checks.conversations import check_conversations
 from crew.config.checks.models import check_models
 from crew.config.checks.no_effect import find_no_effect
 from crew.config.checks.outputs.fields import check_outputs
+from crew.config.checks.outputs.plans import check_plans
 from crew.config.checks.outputs.ways import check_output_use
 from crew.config.checks.prompts import check_prompts
 from crew.config.checks.references import check_references
@@ -49,6 +50,7 @@ def validate_files(files: CrewFiles, tools: Toolbox) -> list[Problem]:
         *check_timeouts(files, crew),
         *check_conversations(files, crew),
         *check_outputs(files, crew),
+        *check_plans(files, crew, known_tools),
     ]
     if is_routing_whole(files, problems):
         graph = RoutingGraph.of(routing_of(files, known_tools), entry_point(files))

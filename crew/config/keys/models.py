@@ -90,6 +90,7 @@ class ChosenModel:
             self.named.prompt_cache,
             cache_key,
             shows_thinking,
+            self.name if self.named is not UNNAMED else "",
             self.named.body,
         )
 

@@ -14,6 +14,8 @@ class Metadata(TypedDict):
     run_id: str
     seq: int
     agent_id: str | None
+    # of a plan
+    task: NotRequired[str]
 
 
 class CallDocument(TypedDict):
@@ -120,3 +122,4 @@ class ToolProgressMetadata(TypedDict):
     total: float | None
     message: str
     group: str | None
+    task: NotRequired[str]

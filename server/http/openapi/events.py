@@ -6,6 +6,7 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from crew.journal.events import DoneReason, ErrorReason
+from crew.journal.planned.tasks import TaskStatus
 from crew.journal.query import Decision
 from server.http.openapi.answers import ResultAnswer, Time, UsageAnswer
 from server.http.openapi.call_events import (
@@ -85,6 +86,44 @@ class GroupMetadata(Metadata):
 
     agents: list[str]
     failed: list[str]
+
+
+class TaskDocument(TypedDict):
+    """A task of a plan."""
+
+    id: str
+    agent: str
+    ask: str
+    needs: list[str]
+
+
+class PlanMetadata(Metadata):
+    """An agent has planned tasks, or further ones."""
+
+    revision: int
+    tasks: list[TaskDocument]
+
+
+class TaskStartMetadata(Metadata):
+    """Work on a task begins."""
+
+    group: str
+
+
+class TaskEndMetadata(Metadata):
+    """A task has ended."""
+
+    group: str
+    status: TaskStatus
+
+
+class PlanEndMetadata(Metadata):
+    """A plan has ended; tasks of all its revisions."""
+
+    revision: int
+    done: list[str]
+    failed: list[str]
+    skipped: list[str]
 
 
 class PauseMetadata(Metadata):
@@ -177,6 +216,7 @@ class ContextMetadata(Metadata):
     """What an agent is shown beside its prompt."""
 
     group: str | None
+    task: NotRequired[str]
     window_tokens: int
     # of the request; estimated
     tokens: int
@@ -209,6 +249,7 @@ class DeltaMetadata(TypedDict):
     run_id: str
     agent_id: str
     group: str | None
+    task: NotRequired[str]
 
 
 class PingMetadata(TypedDict):
@@ -242,6 +283,10 @@ METADATA: dict[str, Any] = {
     "handoff": HandoffMetadata,
     "parallel_start": GroupMetadata,
     "parallel_end": GroupMetadata,
+    "plan": PlanMetadata,
+    "task_start": TaskStartMetadata,
+    "task_end": TaskEndMetadata,
+    "plan_end": PlanEndMetadata,
     "pause": PauseMetadata,
     "answered": AnsweredMetadata,
     "context": ContextMetadata,

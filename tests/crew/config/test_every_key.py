@@ -168,6 +168,7 @@ async def transcripts(crew: Crew) -> list[Any]:
         ("broken", "no"),
         ("check it", ""),
         ("audit", ""),
+        ("find out", ""),
         ("which host", "no"),
         ("hello", "nothing"),
     ):

@@ -1,1 +1,4 @@
-"""Typed answers: `fields` (keys, schemas, and what looks at fields), `ways` (what runs can do)."""
+"""Typed answers.
+
+`fields` (keys, schemas, and what looks at fields), `ways` (what runs can do), `plans` (who works).
+"""

@@ -54,14 +54,14 @@ def _check_keys(
         for why in [one for one, is_so in wrong.items() if is_so]:
             text = f"only right typed answers are used again, without tools; {agent.id} has {why}"
             yield document.problem(("cache",), "cache-agent", text, key=True)
-    if agent.output is not None:
+    if agent.output is not None or agent.plan is not None:
         if crew.routing.signals.get(agent.id):
-            text = f"{agent.id} has an output, in which no signal is looked for; an enum field says"
-            text = f"{text} where to go, and routing.outputs leads there"
+            text = f"{agent.id} has a typed answer, in which no signal is looked for; an enum field"
+            text = f"{text} of an output says where to go, and routing.outputs leads there"
             path = ("routing", "signals", agent.id)
             yield files.crew_document.problem(path, "output-signals", text, key=True)
         return
-    if files.is_whole(document.file, "output"):
+    if files.is_whole(document.file, "output", "plan"):
         for key in OUTPUT_KEYS:
             if key in agent.model_fields_set:
                 text = f"{key} has no effect: {agent.id} has no output"

@@ -1,0 +1,72 @@
+"""Agents that plan, and who works for them."""
+
+from collections.abc import Iterator, Mapping
+
+from agents.config import AgentConfig, PlanConfig
+from crew.config.checks.references import known_agents
+from crew.config.files.document import Document
+from crew.config.keys.crew_file import CrewConfig
+from crew.config.loader import CrewFiles
+from crew.config.problems import Problem
+
+# of an agent, what a plan stands in place of
+IN_PLACE_OF = ("output", "output_text", "cache")
+
+
+def check_plans(
+    files: CrewFiles, crew: CrewConfig, tools: Mapping[str, object]
+) -> Iterator[Problem]:
+    """Yield what is wrong with plans.
+
+    Args:
+        files: what was read.
+        crew: of crew.yaml.
+        tools: by name; each says by `effect` what it does and by `approval` who decides.
+    """
+    for agent_id in crew.agents:
+        agent = files.agents.get(agent_id)
+        if agent is None or agent.plan is None:
+            continue
+        document = files.agent_files[agent_id]
+        for key in IN_PLACE_OF:
+            if key in agent.model_fields_set and getattr(agent, key) is not None:
+                text = f"{agent_id} has a plan, which is its typed answer; remove {key}, or plan"
+                yield document.problem((key,), "plan-output", text, key=True)
+        yield from _check_workers(files, crew, agent, agent.plan, document)
+        yield from _check_tools(files, agent.plan, document, tools)
+
+
+def _check_workers(
+    files: CrewFiles, crew: CrewConfig, agent: AgentConfig, plan: PlanConfig, document: Document
+) -> Iterator[Problem]:
+    known = known_agents(files, crew)
+    for place, name in enumerate(plan.workers):
+        path, near = ("plan", "workers", place), None
+        worker = files.agents.get(name)
+        if name == agent.id:
+            text = f"{name} cannot work for its own plan"
+        elif name not in known:
+            near = document.near(name, known)
+            text = f"there is no agent {name!r}"
+        elif worker is not None and worker.plan is not None:
+            text = f"{name} plans itself; a worker has no plan"
+        elif name in plan.workers[:place]:
+            text = f"{name} is named twice"
+        else:
+            continue
+        yield document.problem(path, "plan-worker", text, suggestion=near)
+
+
+def _check_tools(
+    files: CrewFiles, plan: PlanConfig, document: Document, tools: Mapping[str, object]
+) -> Iterator[Problem]:
+    """Yield workers with tools that act once, on which no person decides."""
+    for place, name in enumerate(plan.workers):
+        worker = files.agents.get(name)
+        for tool in worker.tools if worker is not None else ():
+            made = tools.get(tool)
+            if getattr(made, "effect", None) == "once" and not getattr(made, "approval", None):
+                text = f"{name} may call {tool}, which acts once and asks no person; a model"
+                text = f"{text} decides how many tasks call it: give it requires_approval"
+                path = ("plan", "workers", place)
+                yield document.problem(path, "unguarded-plan", text)

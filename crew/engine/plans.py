@@ -1,0 +1,216 @@
+"""A plan: its tasks run once what they need is done, so many at the same time."""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import anyio
+from anyio.abc import TaskGroup
+
+from agents.agent import Agent
+from agents.outputs.plans import PlanRules
+from agents.turns.turn import Turn
+from crew.crew import Crew
+from crew.engine.groups import GroupFailed
+from crew.engine.members import Members
+from crew.engine.questions import Questions
+from crew.journal.branches import Branch
+from crew.journal.events import (
+    Event,
+    PlanEnded,
+    Planned,
+    PlanReviewed,
+    StoredEvent,
+    TaskEnded,
+    TaskStarted,
+)
+from crew.journal.planned.plans import PlanState
+from crew.journal.planned.tasks import Task, TaskStatus
+from crew.journal.state import RunState
+from crew.routing.decisions import decide
+from crew.routing.rules import NO_ANSWER
+from crew.routing.steps import NextStep
+
+# behind the results, where tasks have failed
+REVIEW = (
+    "Some tasks have not been done. Plan further tasks, which may need the ones that are done; or "
+    "answer without tasks, to go on with what there is."
+)
+
+
+class Plans:
+    """The plans of one run."""
+
+    def __init__(
+        self,
+        crew: Crew,
+        state: RunState,
+        questions: Questions,
+        record: Callable[[StoredEvent], None],
+        emit: Callable[[Event], Awaitable[None]],
+        turn: Callable[[str, str, str], Turn],
+        *,
+        stream: bool,
+    ) -> None:
+        """Of a run.
+
+        Args:
+            crew: the run's.
+            state: of the run.
+            questions: what a person decides before calls are made.
+            record: records an event of the run.
+            emit: gets the events of tasks.
+            turn: makes a turn of an agent for a planner's task.
+            stream: emit text as it is written.
+        """
+        self.crew, self.state, self.record, self.emit, self.turn = crew, state, record, emit, turn
+        self.members = Members(crew, state, questions, emit, stream=stream)
+
+    def planned(self, main: Branch) -> Sequence[Mapping[str, Any]] | None:
+        """Return the tasks that the agent has planned; None: its answer is no plan."""
+        agent = self.crew.agents.get(main.agent_id)
+        if main.answer is None or main.output is None or agent is None or agent.plan is None:
+            return None
+        tasks: Sequence[Mapping[str, Any]] = main.output["tasks"]
+        return tasks
+
+    def take(self, tasks: Sequence[Mapping[str, Any]]) -> None:
+        """Begin to work on what an agent has planned; end its plan where that is nothing."""
+        plan, agent = self.state.plan, self.crew.agents[self.state.main.agent_id]
+        if tasks:
+            revision = 1 if plan is None else plan.revision + 1
+            self.record(Planned(agent.id, agent.name, revision, tasks_of(tasks)))
+            return
+        assert plan is not None, "the first plan has tasks"
+        self.record(ended_plan(plan, agent))
+
+    def after(self) -> NextStep | None:
+        """Return where a plan leads that has ended; None: the planner itself goes on."""
+        plan = self.state.plan
+        if plan is None or not plan.ended:
+            return None
+        way = self.crew.routing.plans[plan.agent_id]
+        if way.then is None:
+            return None
+        return decide(self.crew.routing, plan.agent_id, NO_ANSWER, self.state.visited)
+
+    def speaker(self, agent: Agent) -> Agent:
+        """Return an agent as it speaks now: one that has planned says words behind its plan."""
+        if agent.plan is None or self.state.plan is None or not self.state.plan.ended:
+            return agent
+        return replace(agent, output=None)
+
+    async def run(self, plan: PlanState) -> None:
+        """Work on the tasks of a plan until all have ended, or a person has to decide.
+
+        Raises:
+            GroupFailed: none was done.
+        """
+        planner = self.crew.agents[plan.agent_id]
+        assert planner.plan is not None, "it has planned"
+        rules = planner.plan
+        runner = _PlanRunner(self.crew, planner, rules, plan, self.members, self.emit, self.turn)
+        await runner.run()
+
+
+class _PlanRunner:
+    """Runs the tasks of one revision of a plan."""
+
+    def __init__(
+        self,
+        crew: Crew,
+        planner: Agent,
+        rules: PlanRules,
+        plan: PlanState,
+        members: Members,
+        emit: Callable[[Event], Awaitable[None]],
+        turn: Callable[[str, str, str], Turn],
+    ) -> None:
+        self.crew, self.planner, self.rules, self.plan = crew, planner, rules, plan
+        self.members, self.emit, self.turn = members, emit, turn
+        # tasks at work, and those that wait for a person
+        self._running: set[str] = set()
+        self._stopped: set[str] = set()
+
+    async def run(self) -> None:
+        """Work on the tasks until all have ended, or a person has to decide.
+
+        Raises:
+            GroupFailed: none was done.
+        """
+        for task in self.plan.ready():
+            # a process has ended between an answer and this
+            await self._end_task(task)
+        async with anyio.create_task_group() as tasks:
+            await self._begin(tasks)
+        if not self.plan.branches:
+            await self._end()
+
+    async def _begin(self, tasks: TaskGroup) -> None:
+        """Begin the tasks that may, in the order of the plan; skip those that never may."""
+        while lost := next(self.plan.lost(), None):
+            await self._tell_end(lost, "skipped")
+        for task in list(self.plan.ready()):
+            if len(self._running) >= self.rules.at_once:
+                return
+            if task.id in self._running or task.id in self._stopped:
+                continue
+            self._running.add(task.id)
+            if task.id not in self.plan.members:
+                name = self.crew.name_of(task.agent_id)
+                await self.emit(TaskStarted(task.agent_id, name, self.planner.id, task.id))
+            tasks.start_soon(self._run, task, tasks)
+
+    async def _run(self, task: Task, tasks: TaskGroup) -> None:
+        branch = self.plan.members[task.id]
+        turn = self.turn(task.agent_id, self.planner.id, task.id)
+        await self.members.run(turn, branch, self.rules.timeout_seconds)
+        self._running.discard(task.id)
+        if not await self._end_task(task):
+            # the others go on until they have ended, or stop
+            self._stopped.add(task.id)
+        await self._begin(tasks)
+
+    async def _end_task(self, task: Task) -> bool:
+        """Record the end of a task that has an answer, or failed; whether it has ended."""
+        branch = self.plan.members.get(task.id)
+        if branch is None or (branch.answer is None and branch.failed is None):
+            return False
+        await self._tell_end(task, "done" if branch.failed is None else "failed")
+        return True
+
+    async def _tell_end(self, task: Task, status: TaskStatus) -> None:
+        name = self.crew.name_of(task.agent_id)
+        await self.emit(TaskEnded(task.agent_id, name, self.planner.id, task.id, status))
+
+    async def _end(self) -> None:
+        plan, planner = self.plan, self.planner
+        has_failed = bool(plan.with_status("failed", "skipped"))
+        if has_failed and plan.revision <= self.rules.replan:
+            outcomes = f"{plan.join(tuple(plan.tasks))}\n{REVIEW}"
+            await self.emit(PlanReviewed(planner.id, planner.name, plan.revision, outcomes))
+            return
+        ended = ended_plan(plan, planner)
+        await self.emit(ended)
+        if not ended.done:
+            text = f"no task of {planner.id}'s plan was done: {', '.join(ended.failed)} failed"
+            raise GroupFailed("model", text, "plan")
+
+
+def ended_plan(plan: PlanState, planner: Agent) -> PlanEnded:
+    """Return the end of a plan: what was done, and what its tasks have said."""
+    by_status: dict[TaskStatus, tuple[str, ...]] = {
+        status: tuple(id_ for id_ in plan.tasks if plan.statuses.get(id_) == status)
+        for status in ("done", "failed", "skipped")
+    }
+    done, failed, skipped = (by_status[key] for key in ("done", "failed", "skipped"))
+    joined = plan.join(tuple(plan.tasks)) if done else ""
+    return PlanEnded(planner.id, planner.name, plan.revision, done, failed, skipped, joined)
+
+
+def tasks_of(planned: Sequence[Mapping[str, Any]]) -> tuple[Task, ...]:
+    """Return the tasks of a plan that was checked."""
+    return tuple(
+        Task(one["id"], one["agent"], one["ask"], tuple(dict.fromkeys(one.get("needs") or ())))
+        for one in planned
+    )

@@ -1,0 +1,4 @@
+"""Plans of a run.
+
+`tasks` (what is planned), `plans` (how far it is), `envelopes` (its events as clients get them).
+"""
