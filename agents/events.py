@@ -22,8 +22,9 @@ class AgentStarted:
     # counts the model calls of the main loop; in a group, those of the member
     round: int
     model: str
-    # the task of a plan that it works on, if any
+    # the task of a plan that it works on, if any; the call of it as a tool
     task: str = ""
+    within: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +37,9 @@ class AgentDelta:
     text: str
     # it is of what the model thinks before it answers (`settings.show_thinking`)
     is_thinking: bool = False
-    # the task of a plan that it works on, if any
+    # the task of a plan that it works on, if any; the call of it as a tool
     task: str = ""
+    within: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +93,9 @@ class AgentResponded:
     is_sent_back: bool = False
     # of it: texts that vocabularies do not have
     unknown: tuple[UnknownValue, ...] = ()
-    # the task of a plan that it works on, if any
+    # the task of a plan that it works on, if any; the call of it as a tool
     task: str = ""
+    within: str = ""
 
     @property
     def typed_document(self) -> dict[str, Any]:
@@ -138,8 +141,11 @@ class ToolStarted:
     grant: str = ""
     # it changes nothing
     reads: bool = False
-    # the task of a plan that it works on, if any
+    # who makes it: an agent as a tool; "" where its handler does
+    runs_agent: str = ""
+    # the task of a plan that it works on, if any; the call of it as a tool
     task: str = ""
+    within: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,8 +160,9 @@ class Shown:
     call_id: str
     # the output, as JSON
     data: Any
-    # the task of a plan that it works on, if any
+    # the task of a plan that it works on, if any; the call of it as a tool
     task: str = ""
+    within: str = ""
 
     @property
     def document(self) -> dict[str, Any]:
@@ -172,8 +179,9 @@ class ToolReturned:
     agent: str
     group: str | None
     result: ToolResult
-    # the task of a plan that it works on, if any
+    # the task of a plan that it works on, if any; the call of it as a tool
     task: str = ""
+    within: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,8 +192,9 @@ class ToolAsked:
     agent: str
     group: str | None
     asked: QuestionRaised
-    # the task of a plan that it works on, if any
+    # the task of a plan that it works on, if any; the call of it as a tool
     task: str = ""
+    within: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,8 +214,9 @@ class ToolProgressed:
     agent: str
     group: str | None
     progressed: CallProgressed
-    # the task of a plan that it works on, if any
+    # the task of a plan that it works on, if any; the call of it as a tool
     task: str = ""
+    within: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,8 +226,9 @@ class ModelCalled:
     agent_id: str
     agent: str
     request: RequestEnded
-    # the task of a plan that it works on, if any
+    # the task of a plan that it works on, if any; the call of it as a tool
     task: str = ""
+    within: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,8 +244,9 @@ class Warned:
     retryable: bool = False
     # by which the turn of the agent has ended, if by one
     limit: LimitName | None = None
-    # the task of a plan that it works on, if any
+    # the task of a plan that it works on, if any; the call of it as a tool
     task: str = ""
+    within: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,8 +279,9 @@ class ContextShown:
     blocks: tuple[ShownBlock, ...]
     # how long its blocks took to load, all together
     load_seconds: float = 0.0
-    # the task of a plan that it works on, if any
+    # the task of a plan that it works on, if any; the call of it as a tool
     task: str = ""
+    within: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,8 +296,9 @@ class Compacted:
     text: str
     tokens_before: int
     tokens_after: int
-    # the task of a plan that it works on, if any
+    # the task of a plan that it works on, if any; the call of it as a tool
     task: str = ""
+    within: str = ""
 
 
 AgentEvent = (

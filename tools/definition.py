@@ -85,6 +85,8 @@ class Tool:
     is_direct: bool = False
     # by which its output is shown to people; None: by none
     component: Component | None = None
+    # who makes its calls; "" where it does itself
+    agent_id: str = ""
     # how long the result of a call that reads is used for the same call; None: not at all
     cache_seconds: float | None = None
     # for all users, not only the one that it was made for

@@ -75,12 +75,7 @@ class TypedOutput:
         return str(output.get(self.text_field) or "").strip()
 
     def answer_of(self, output: Mapping[str, Any]) -> str:
-        """Return an answer as a run has it: its words or, without a field for them, the JSON.
-
-        A plan is no answer.
-        """
-        if self.plan is not None:
-            return ""
+        """Return an answer as a run has it: its words or, without a field for them, the JSON."""
         if self.text_field is None:
             return json.dumps(output, ensure_ascii=False, separators=(",", ":"))
         return self.words_of(output)

@@ -46,8 +46,8 @@ class AnswerReader:
     context: Context
     # gets the code and the text of a warning
     warn: Callable[[str, str], Awaitable[None]]
-    # the task of a plan that it works on, if any
-    task: str = ""
+    # of the ids of its calls: two tasks of one agent have the same ids from their model
+    prefix: str = ""
     # of the turn
     standing: Standing = BEGINNING
 
@@ -141,8 +141,7 @@ class AnswerReader:
         }
         own = []
         for call in calls:
-            # two tasks of one agent have the same ids from their model
-            given = f"{self.task}.{call.id}" if self.task else call.id
+            given = f"{self.prefix}.{call.id}" if self.prefix else call.id
             id_, number = given, round
             while id_ in known or id_ in self.standing.known_calls:
                 id_, number = f"{given}-{number}", number + 1
@@ -176,5 +175,6 @@ def typed_fields(
         again = sent_back < typed.retries
         return {**found, "invalid": checked.problems, "is_sent_back": again}
     output = dict(checked.output)
-    words, answer = typed.words_of(output), typed.answer_of(output)
+    # a plan is no answer of the run
+    words, answer = typed.words_of(output), None if typed.plan else typed.answer_of(output)
     return {**found, "output": output, "words": words, "answer": answer}

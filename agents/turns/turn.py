@@ -98,8 +98,8 @@ class Turn:
     outputs: Mapping[str, Mapping[str, Any]]
     # results of earlier calls may be used: nothing was changed in the run
     may_cache: Callable[[], bool]
-    # the task of a plan that it works on, if any
-    task: str = ""
+    # of the ids of its calls
+    prefix: str = ""
 
     async def speak(
         self,
@@ -140,7 +140,7 @@ class Turn:
         except ModelError as error:
             await self.emit(AgentFailed(agent.id, agent.name, error.code))
             raise
-        reader = AnswerReader(agent, self.context, self._warn, self.task, standing)
+        reader = AnswerReader(agent, self.context, self._warn, self.prefix, standing)
         read = await reader.read(reply, round, history, may_call=choice is not NO_TOOLS)
         calls = read.calls
         if agent.kept is not None and read.is_right:

@@ -73,6 +73,7 @@ ErrorCode = Literal[
     # results that are kept
     "cache-effect",
     # models
+    "agent-tool-nested",
     "plan-output",
     "plan-worker",
     "body-key",

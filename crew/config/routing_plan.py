@@ -11,6 +11,7 @@ from crew.routing.outputs import OutputRoute
 from crew.routing.rules import PlanWay, Route, Routing, SourceKey
 from crew.routing.signals import Signal
 from crew.routing.steps import Group
+from tools.config import AgentTool
 
 # of an agent's behaviour in crew.yaml, what makes transitions
 BEHAVIOR_KEYS: Mapping[SourceKey, str] = {
@@ -44,10 +45,11 @@ def entry_point(files: CrewFiles) -> str:
 
 
 def workers_only(files: CrewFiles) -> frozenset[str]:
-    """Return the agents that work for one that plans, and that nothing else leads to."""
+    """Return the agents that speak on tasks or as tools, and that nothing else leads to."""
     crew, agents = files.crew, files.agents.values()
     assert crew is not None, "only crews that were read have a routing"
     workers = {name for one in agents if one.plan is not None for name in one.plan.workers}
+    workers |= {one.agent for one in files.tools.values() if isinstance(one, AgentTool)}
     if not workers:
         return frozenset()
     routing = crew.routing
@@ -82,6 +84,7 @@ def routing_of(files: CrewFiles, tools: Mapping[str, object]) -> Routing:
         if one.plan is not None
     }
     asks = {agent.id for agent in agents if has_approvals(files, agent.id, tools)}
+    asks |= {one.id for one in agents if not asks.isdisjoint(agents_as_tools(files, one.id))}
     asks |= {name for name, plan in plans.items() if not asks.isdisjoint(plan.workers)}
     outputs = {
         agent: make_routes(
@@ -111,6 +114,7 @@ def routing_of(files: CrewFiles, tools: Mapping[str, object]) -> Routing:
         complete=frozenset(agent for agent in outputs if _takes_all(files, agent, outputs[agent])),
         on_invalid={agent.id: agent.on_invalid for agent in agents if agent.on_invalid},
         plans=plans,
+        tools={name: found for name in listed if (found := agents_as_tools(files, name))},
         workers_only=workers_only(files) & listed,
     )
 
@@ -119,6 +123,13 @@ def _takes_all(files: CrewFiles, agent: str, routes: Sequence[OutputRoute]) -> b
     """Return whether some route takes every answer of an agent."""
     found = cover(files.outputs[agent], routes, files.vocabularies)
     return bool(routes) and found is not None and not found.gaps
+
+
+def agents_as_tools(files: CrewFiles, agent_id: str) -> tuple[str, ...]:
+    """Return the agents that an agent has as tools."""
+    agent = files.agents.get(agent_id)
+    named = [files.tools.get(name) for name in agent.tools] if agent is not None else []
+    return tuple(one.agent for one in named if isinstance(one, AgentTool))
 
 
 def has_approvals(files: CrewFiles, agent_id: str, tools: Mapping[str, object]) -> bool:

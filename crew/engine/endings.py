@@ -77,7 +77,7 @@ def cut_off(
     for branch in branches:
         for call in [one for one in branch.open_calls if one.id in branch.started_calls]:
             result, name = ToolResult.of(call, "error", text, 1), crew.name_of(branch.agent_id)
-            yield ToolReturned(branch.agent_id, name, group, result, branch.task)
+            yield ToolReturned(branch.agent_id, name, group, result, branch.task, branch.within)
 
 
 def cut_off_all(state: RunState, crew: Crew, why: str) -> Iterator[ToolReturned]:

@@ -15,9 +15,9 @@ from crew.engine.emitting import Emitter, Recorder
 from crew.engine.endings import cut_off_all, ended_exchange, ended_row
 from crew.engine.groups import GroupFailed, GroupRunner, group_answers
 from crew.engine.masking import MaskedEvents
-from crew.engine.members import as_answer, invalid_text, over_rounds, standing_of
+from crew.engine.members import Members, as_answer, invalid_text, over_rounds, standing_of
 from crew.engine.plans import Plans
-from crew.engine.questions import OpenQuestion, Overdue, Questions, act
+from crew.engine.questions import OpenQuestion, Overdue, Questions
 from crew.journal.branches import Branch
 from crew.journal.events import (
     SYSTEM,
@@ -77,9 +77,8 @@ class CrewExecutor:
         self._questions = Questions(crew, state, journal.outlets.store, row.owner, self._record)
         emit = Emitter(self._record, self._questions, stream=stream)
         self._told = MaskedEvents(crew.secrets, emit)
-        self._plans = Plans(
-            crew, state, self._questions, self._record, self._told, self._turn, stream=stream
-        )
+        self._members = Members(crew, state, self._questions, self._turn, stream=stream)
+        self._plans = Plans(crew, state, self._members, self._record, self._told)
 
     async def run(self) -> RunRow:
         """Go on until the run has ended or is paused; returns the row as it then is.
@@ -150,8 +149,8 @@ class CrewExecutor:
         elif main.calls:
             if self._questions.refuse_repeated(main):
                 return
-            if not await self._ask([main]) and (calls := await self._questions.calls_to_make(main)):
-                await act(self._turn(main.agent_id), calls)
+            if not await self._ask(state.branches):
+                await self._members.act(self._turn(main.agent_id), main)
         elif state.expired:
             self._follow(decide_unanswered(routing, main.agent_id))
         elif main.invalid:
@@ -188,18 +187,21 @@ class CrewExecutor:
         agent = self.crew.agents[main.agent_id]
         self._fail("model", "output", invalid_text(agent.name, main), agent=agent, retryable=True)
 
-    def _turn(self, agent_id: str, group: str | None = None, task: str = "") -> Turn:
-        """Return a turn of an agent: in a group, for a task of a plan, or by itself."""
-        row, state, stages = self.row, self.state, self._stages
+    def _turn(
+        self, agent_id: str, group: str | None = None, task: str = "", within: str = ""
+    ) -> Turn:
+        """Return a turn of an agent: in a group, for a task of a plan, as a tool, or by itself."""
+        row, state = self.row, self.state
         user = row.user_id or row.owner
         caller = CallOrigin(
             row.run_id, agent_id, user, group, row.owner, row.user_id, row.conversation_id
         )
         agent = self._plans.speaker(self.crew.agents[agent_id].with_model(state.query.model))
-        context = self._contexts.of(agent, group, task)
-        told = self._told.of_task(task) if task else self._told
+        context = self._contexts.of(agent, group, part := within or task)
+        told = self._told.of_part(task, within) if part else self._told
         may_cache = lambda: not state.has_acted  # noqa: E731 # looked at with each sequence
-        return Turn(agent, group, caller, told, stages, context, state.outputs, may_cache, task)
+        given = (told, self._stages, context, state.outputs, may_cache, part.replace("/", "."))
+        return Turn(agent, group, caller, *given)
 
     async def _run_group(self) -> None:
         state = self.state
@@ -208,9 +210,7 @@ class CrewExecutor:
         if await self._ask(state.branches if state.group is not None else []):
             return
         group = self.crew.routing.groups[state.main.agent_id]
-        runner = GroupRunner(
-            self.crew, group, state, self._questions, self._told, self._turn, stream=self.stream
-        )
+        runner = GroupRunner(self.crew, group, state, self._members, self._told)
         await runner.run()
 
     async def _ask(self, branches: Sequence[Branch]) -> bool:

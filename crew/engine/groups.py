@@ -5,11 +5,9 @@ from typing import Literal
 
 import anyio
 
-from agents.turns.turn import Turn
 from crew.crew import Crew
 from crew.engine.endings import cut_off
 from crew.engine.members import Members, as_answer
-from crew.engine.questions import Questions
 from crew.journal.branches import Branch, GroupState, join_answers
 from crew.journal.events import Event, ParallelEnded, ParallelStarted
 from crew.journal.state import RunState
@@ -37,11 +35,8 @@ class GroupRunner:
         crew: Crew,
         group: Group,
         state: RunState,
-        questions: Questions,
+        members: Members,
         emit: Callable[[Event], Awaitable[None]],
-        turn: Callable[[str, str, str], Turn],
-        *,
-        stream: bool,
     ) -> None:
         """Of a run.
 
@@ -49,14 +44,11 @@ class GroupRunner:
             crew: the run's.
             group: the one that was entered.
             state: of the run.
-            questions: what a person decides before calls are made.
+            members: runs each member.
             emit: gets the group's events.
-            turn: makes a turn of an agent in a group, without a task.
-            stream: emit text as it is written.
         """
-        self.crew, self.group, self.state, self.questions = crew, group, state, questions
-        self.emit, self.turn = emit, turn
-        self.members = Members(crew, state, questions, emit, stream=stream)
+        self.crew, self.group, self.state = crew, group, state
+        self.members, self.emit = members, emit
 
     async def run(self) -> None:
         """Start the group, or resume it, until its policy is met or a person has to decide.
@@ -91,8 +83,7 @@ class GroupRunner:
 
     async def _run_member(self, branch: Branch, group: anyio.CancelScope) -> None:
         """Run one member; an answer that decides where the group leads cancels the others."""
-        turn = self.turn(branch.agent_id, self.group.name, "")
-        await self.members.run(turn, branch, self.group.timeout_seconds)
+        await self.members.run(branch, self.group.name, self.group.timeout_seconds)
         if self._settles(branch):
             group.cancel()
 

@@ -42,13 +42,15 @@ class MaskedEvents:
         self._secrets, self._emit = secrets, emit
         # of each agent that is writing, of what it thinks and of its answer: the text, and its
         # newest piece
-        self._streams: dict[tuple[str, str, bool], tuple[MaskedStream, AgentDelta]] = {}
+        self._streams: dict[tuple[str, str, str, bool], tuple[MaskedStream, AgentDelta]] = {}
 
-    def of_task(self, task: str) -> EmitAgentEvent:
-        """Return what emits the events of an agent that works on a task of a plan."""
+    def of_part(self, task: str, within: str) -> EmitAgentEvent:
+        """Return what emits the events of an agent that works on a task, or as a tool."""
 
         async def emit(event: AgentEvent) -> None:
-            await self(event if isinstance(event, WITHOUT_TASK) else replace(event, task=task))
+            if not isinstance(event, WITHOUT_TASK):
+                event = replace(event, task=task, within=within)
+            await self(event)
 
         return emit
 
@@ -56,7 +58,7 @@ class MaskedEvents:
         """Emit an event."""
         match event:
             case AgentDelta():
-                key = event.agent_id, event.task, event.is_thinking
+                key = event.agent_id, event.task, event.within, event.is_thinking
                 known = self._streams.get(key)
                 stream = known[0] if known is not None else MaskedStream(self._secrets)
                 self._streams[key] = stream, event
@@ -65,7 +67,9 @@ class MaskedEvents:
             case ModelCalled():
                 # its text, if it wrote any, is whole
                 for is_thinking in (True, False):
-                    written = self._streams.pop((event.agent_id, event.task, is_thinking), None)
+                    written = self._streams.pop(
+                        (event.agent_id, event.task, event.within, is_thinking), None
+                    )
                     if written is not None and (text := written[0].rest()):
                         await self._emit(replace(written[1], text=text))
                 await self._emit(event)

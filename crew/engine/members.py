@@ -1,42 +1,56 @@
 """A member of a group, or a task of a plan: its turns until it has an answer."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+
+import anyio
 
 from agents.agent import Agent
 from agents.errors import ModelError
-from agents.events import Warned
+from agents.events import ToolReturned, ToolStarted, Warned
 from agents.limits import LimitName, Standing
 from agents.turns.turn import Turn
 from crew.crew import Crew
-from crew.engine.questions import Questions, act
+from crew.engine.questions import Questions, make_calls
 from crew.journal.branches import Branch
-from crew.journal.events import Event
 from crew.journal.state import RunState
 from crew.routing.rules import AgentAnswer
+from tools.calls import CallStatus, ToolCall, ToolResult
+from tools.config.agent import AGENT_SECONDS
+from tools.definition import Tool
+from tools.errors import ArgumentsError
 
 
 class Members:
-    """Runs members of a group, or tasks of a plan."""
+    """Runs members of a group, tasks of a plan, and agents as tools."""
 
     def __init__(
         self,
         crew: Crew,
         state: RunState,
         questions: Questions,
-        emit: Callable[[Event], Awaitable[None]],
+        turn: Callable[[str, str | None, str, str], Turn],
         *,
         stream: bool,
     ) -> None:
-        """Of a run; see GroupRunner."""
-        self.crew, self.state, self.questions = crew, state, questions
-        self.emit, self.stream = emit, stream
+        """Of a run.
 
-    async def run(self, turn: Turn, branch: Branch, seconds: float) -> None:
+        Args:
+            crew: the run's.
+            state: of the run.
+            questions: what a person decides before calls are made.
+            turn: makes a turn of an agent: in a group, for a task, within a call.
+            stream: emit text as it is written.
+        """
+        self.crew, self.state, self.questions = crew, state, questions
+        self.turn, self.stream = turn, stream
+
+    async def run(self, branch: Branch, group: str | None, seconds: float) -> None:
         """Run one until it has an answer, fails, or runs out of time.
 
         Before calls on which a person decides it stops, and does not end.
         """
+        turn = self.turn(branch.agent_id, group, branch.task, branch.within)
         timeout = self.crew.clock.timeout(seconds)
         try:
             async with timeout:
@@ -44,11 +58,56 @@ class Members:
                     if not await self._step(turn, branch):
                         break
         except TimeoutError:
-            where = f"the task {branch.task}" if branch.task else "the group"
-            text = f"{turn.agent.name} had no answer within {where}'s {seconds:g} s"
+            text = f"{turn.agent.name} had no answer within {_bound(branch)} {seconds:g} s"
             await self._fail(turn, "member_timeout", text)
         except ModelError as error:
             await self._fail(turn, "member_failed", str(error))
+
+    async def act(self, turn: Turn, branch: Branch) -> bool:
+        """Make the open calls of a branch as a person wants them; of agents as tools last.
+
+        Returns whether a person need not decide first: on one of them, or on a call of an agent
+        that works on one.
+        """
+        calls = await self.questions.calls_to_make(branch)
+        if calls is None:
+            return False
+        tools = turn.agent.tools
+        own = [one for one in calls if not _agent_of(tools, one.call)]
+        if own:
+            await make_calls(turn, own)
+        agents = [one.call for one in calls if _agent_of(tools, one.call)]
+        async with anyio.create_task_group() as working:
+            for call in agents:
+                working.start_soon(self._work, turn, branch, call, tools[call.tool])
+        return not any(branch.key_of(call.id) in self.state.inner for call in agents)
+
+    async def _work(self, turn: Turn, branch: Branch, call: ToolCall, tool: Tool) -> None:
+        """Let an agent work on a call; it goes on from its own last step."""
+        agent, clock, seconds = turn.agent, turn.agent.clock, tool.timeout_seconds or AGENT_SECONDS
+        started, key = clock.monotonic(), branch.key_of(call.id)
+        if call.id not in branch.started_calls or key not in self.state.inner:
+            error = call.argument_error
+            try:
+                checked = replace(call, arguments=tool.check(call.arguments))
+            except ArgumentsError as wrong:
+                error = str(wrong)
+            if error is not None:
+                await turn.emit(_returned(turn, ToolResult.of(call, "error", error)))
+                return
+            begun = ToolStarted(
+                agent.id, agent.name, turn.group, checked, seconds, once=False, reads=True
+            )
+            await turn.emit(replace(begun, runs_agent=tool.agent_id))
+        inner = self.state.inner[key]
+        await self.run(inner, turn.group, seconds)
+        if inner.answer is None and inner.failed is None:
+            return
+        status: CallStatus = "success" if inner.failed is None else "error"
+        name = self.crew.name_of(tool.agent_id)
+        output = inner.answer or "" if inner.failed is None else f"{name} has no answer"
+        result = ToolResult.of(call, status, output, 1, clock.monotonic() - started)
+        await turn.emit(_returned(turn, result))
 
     async def _step(self, turn: Turn, branch: Branch) -> bool:
         """Return a member's next step; whether it was taken, or a person has to decide first."""
@@ -56,11 +115,8 @@ class Members:
         if branch.calls:
             if self.questions.refuse_repeated(branch):
                 return True
-            calls = await self.questions.calls_to_make(branch)
-            if calls is None:
-                return False
-            await act(turn, calls)
-        elif branch.invalid:
+            return await self.act(turn, branch)
+        if branch.invalid:
             await self._fail(turn, "member_failed", invalid_text(turn.agent.name, branch))
         elif turn.agent.limits.is_over(branch.turn_rounds):
             await self._fail(turn, "member_failed", over_text(turn.agent), "max_rounds")
@@ -80,8 +136,23 @@ class Members:
     async def _fail(
         self, turn: Turn, code: str, message: str, limit: LimitName | None = None
     ) -> None:
-        agent, group, task = turn.agent, turn.group, turn.task
-        await self.emit(Warned(code, message, agent.id, agent.name, group, limit=limit, task=task))
+        agent = turn.agent
+        await turn.emit(Warned(code, message, agent.id, agent.name, turn.group, limit=limit))
+
+
+def _bound(branch: Branch) -> str:
+    if branch.within:
+        return "the call's"
+    return f"the task {branch.task}'s" if branch.task else "the group's"
+
+
+def _agent_of(tools: Mapping[str, Tool], call: ToolCall) -> str:
+    tool = tools.get(call.tool)
+    return tool.agent_id if tool is not None else ""
+
+
+def _returned(turn: Turn, result: ToolResult) -> ToolReturned:
+    return ToolReturned(turn.agent.id, turn.agent.name, turn.group, result)
 
 
 def as_answer(branch: Branch) -> AgentAnswer:
@@ -94,9 +165,9 @@ def as_answer(branch: Branch) -> AgentAnswer:
 
 def standing_of(state: RunState, branch: Branch) -> Standing:
     """Return how a turn stands before its next model call."""
-    found = state.found_tools.get((branch.agent_id, branch.task), ())
+    found = state.found_tools.get((branch.agent_id, branch.task or branch.within), ())
     standing = Standing(found, branch.sent_back, branch.turn_rounds, branch.failed_in_row)
-    if branch.task:
+    if branch.task or branch.within:
         return replace(standing, known_calls=state.task_calls)
     if state.plan is not None:
         return replace(standing, known_tasks=state.plan.known)
@@ -109,9 +180,11 @@ def over_text(agent: Agent) -> str:
 
 
 def over_rounds(crew: Crew, main: Branch) -> Warned | None:
-    """Return why a run makes no further model call; None: it may."""
+    """Return why a run makes no further model call, or begins no group or plan; None: it may."""
     limit, agent = crew.limits.max_rounds, crew.agents.get(main.agent_id)
-    if agent is not None and agent.limits.is_over(main.turn_rounds):
+    # an answer is the end of its turn
+    is_in_turn = agent is not None and main.answer is None
+    if is_in_turn and agent is not None and agent.limits.is_over(main.turn_rounds):
         text = over_text(agent)
         return Warned("max_rounds", text, agent.id, agent.name, limit="max_rounds")
     if main.rounds - main.speaking < limit:

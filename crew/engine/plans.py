@@ -9,11 +9,10 @@ from anyio.abc import TaskGroup
 
 from agents.agent import Agent
 from agents.outputs.plans import PlanRules
-from agents.turns.turn import Turn
 from crew.crew import Crew
+from crew.engine.endings import cut_off
 from crew.engine.groups import GroupFailed
 from crew.engine.members import Members
-from crew.engine.questions import Questions
 from crew.journal.branches import Branch
 from crew.journal.events import (
     Event,
@@ -45,26 +44,21 @@ class Plans:
         self,
         crew: Crew,
         state: RunState,
-        questions: Questions,
+        members: Members,
         record: Callable[[StoredEvent], None],
         emit: Callable[[Event], Awaitable[None]],
-        turn: Callable[[str, str, str], Turn],
-        *,
-        stream: bool,
     ) -> None:
         """Of a run.
 
         Args:
             crew: the run's.
             state: of the run.
-            questions: what a person decides before calls are made.
+            members: runs each task.
             record: records an event of the run.
-            emit: gets the events of tasks.
-            turn: makes a turn of an agent for a planner's task.
-            stream: emit text as it is written.
+            emit: gets the events of plans.
         """
-        self.crew, self.state, self.record, self.emit, self.turn = crew, state, record, emit, turn
-        self.members = Members(crew, state, questions, emit, stream=stream)
+        self.crew, self.state, self.members = crew, state, members
+        self.record, self.emit = record, emit
 
     def planned(self, main: Branch) -> Sequence[Mapping[str, Any]] | None:
         """Return the tasks that the agent has planned; None: its answer is no plan."""
@@ -75,14 +69,20 @@ class Plans:
         return tasks
 
     def take(self, tasks: Sequence[Mapping[str, Any]]) -> None:
-        """Begin to work on what an agent has planned; end its plan where that is nothing."""
+        """Begin to work on what an agent has planned; end its plan where that is nothing.
+
+        Raises:
+            GroupFailed: nothing of it was done.
+        """
         plan, agent = self.state.plan, self.crew.agents[self.state.main.agent_id]
         if tasks:
             revision = 1 if plan is None else plan.revision + 1
             self.record(Planned(agent.id, agent.name, revision, tasks_of(tasks)))
             return
         assert plan is not None, "the first plan has tasks"
-        self.record(ended_plan(plan, agent))
+        ended = ended_plan(plan, agent)
+        self.record(ended)
+        _require_done(ended)
 
     def after(self) -> NextStep | None:
         """Return where a plan leads that has ended; None: the planner itself goes on."""
@@ -109,7 +109,7 @@ class Plans:
         planner = self.crew.agents[plan.agent_id]
         assert planner.plan is not None, "it has planned"
         rules = planner.plan
-        runner = _PlanRunner(self.crew, planner, rules, plan, self.members, self.emit, self.turn)
+        runner = _PlanRunner(self.crew, planner, rules, plan, self.members, self.emit)
         await runner.run()
 
 
@@ -124,10 +124,9 @@ class _PlanRunner:
         plan: PlanState,
         members: Members,
         emit: Callable[[Event], Awaitable[None]],
-        turn: Callable[[str, str, str], Turn],
     ) -> None:
         self.crew, self.planner, self.rules, self.plan = crew, planner, rules, plan
-        self.members, self.emit, self.turn = members, emit, turn
+        self.members, self.emit = members, emit
         # tasks at work, and those that wait for a person
         self._running: set[str] = set()
         self._stopped: set[str] = set()
@@ -163,8 +162,7 @@ class _PlanRunner:
 
     async def _run(self, task: Task, tasks: TaskGroup) -> None:
         branch = self.plan.members[task.id]
-        turn = self.turn(task.agent_id, self.planner.id, task.id)
-        await self.members.run(turn, branch, self.rules.timeout_seconds)
+        await self.members.run(branch, self.planner.id, self.rules.timeout_seconds)
         self._running.discard(task.id)
         if not await self._end_task(task):
             # the others go on until they have ended, or stop
@@ -186,15 +184,25 @@ class _PlanRunner:
     async def _end(self) -> None:
         plan, planner = self.plan, self.planner
         has_failed = bool(plan.with_status("failed", "skipped"))
+        if plan.results:
+            # the calls of tasks that were late
+            late = [plan.members[id_] for id_ in plan.with_status("failed") if id_ in plan.members]
+            why = f"the task of {planner.id}'s plan has failed"
+            for result in cut_off(late, self.crew, planner.id, why):
+                await self.emit(result)
         if has_failed and plan.revision <= self.rules.replan:
             outcomes = f"{plan.join(tuple(plan.tasks))}\n{REVIEW}"
             await self.emit(PlanReviewed(planner.id, planner.name, plan.revision, outcomes))
             return
         ended = ended_plan(plan, planner)
         await self.emit(ended)
-        if not ended.done:
-            text = f"no task of {planner.id}'s plan was done: {', '.join(ended.failed)} failed"
-            raise GroupFailed("model", text, "plan")
+        _require_done(ended)
+
+
+def _require_done(ended: PlanEnded) -> None:
+    if not ended.done:
+        text = f"no task of {ended.agent_id}'s plan was done: {', '.join(ended.failed)} failed"
+        raise GroupFailed("model", text, "plan")
 
 
 def ended_plan(plan: PlanState, planner: Agent) -> PlanEnded:
@@ -204,8 +212,7 @@ def ended_plan(plan: PlanState, planner: Agent) -> PlanEnded:
         for status in ("done", "failed", "skipped")
     }
     done, failed, skipped = (by_status[key] for key in ("done", "failed", "skipped"))
-    joined = plan.join(tuple(plan.tasks)) if done else ""
-    return PlanEnded(planner.id, planner.name, plan.revision, done, failed, skipped, joined)
+    return PlanEnded(planner.id, planner.name, plan.revision, done, failed, skipped, plan.results)
 
 
 def tasks_of(planned: Sequence[Mapping[str, Any]]) -> tuple[Task, ...]:

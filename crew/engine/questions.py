@@ -223,9 +223,11 @@ class Questions:
 
     def _record_results(self, branch: Branch, results: Sequence[ToolResult]) -> None:
         agent, main = self.crew.agents[branch.agent_id], self.state.main
-        group = None if branch is main else main.agent_id
+        # of a group, or of a plan that is worked on
+        group = None if any(one is main for one in self.state.branches) else main.agent_id
         for result in results:
-            self.record(ToolReturned(agent.id, agent.name, group, result, branch.task))
+            returned = ToolReturned(agent.id, agent.name, group, result, branch.task, branch.within)
+            self.record(returned)
 
     async def _apply_grants(self, branch: Branch) -> None:
         """Approve the open calls of a branch that a person has approved for all runs."""
@@ -298,7 +300,7 @@ def repeated_text(tool: str, most: int) -> str:
     )
 
 
-async def act(turn: Turn, calls: Sequence[ApprovedCall]) -> None:
+async def make_calls(turn: Turn, calls: Sequence[ApprovedCall]) -> None:
     """Make calls as a person wants them."""
     replies = {one.call.id: one.reply for one in calls if one.reply is not None}
     await turn.act([one.call for one in calls], replies)

@@ -66,13 +66,19 @@ class Branch:
     # what is wrong with the last typed answer, when it is not sent back
     invalid: tuple[str, ...] = ()
     failed: str | None = None
-    # the task of a plan that it is, if any
+    # the task of a plan that it is, if any; the call of its agent as a tool: that of which agent,
+    # and its id
     task: str = ""
+    within: str = ""
 
     @property
     def open_calls(self) -> list[ToolCall]:
         """The calls without a result."""
         return [call for call in self.calls if call.id not in self.results]
+
+    def key_of(self, call_id: str) -> str:
+        """Return what names one of its calls in the whole run."""
+        return f"{self.agent_id}/{call_id}"
 
     def start(self, event: AgentStarted) -> None:
         """Begin an answer of the agent."""
@@ -121,7 +127,8 @@ class Branch:
         elif event.invalid:
             self.invalid = event.invalid
         elif not event.calls and not is_nothing:
-            self.answer, self.words = event.final_answer, event.words
+            # a plan is no answer
+            self.answer, self.words = event.final_answer or "", event.words
 
     def begin_turn(self) -> None:
         """Begin a turn of the agent: what bounds one counts anew."""

@@ -42,6 +42,7 @@ from crew.journal.events import (
     Unplayable,
     status_of,
 )
+from crew.journal.planned.parts import BranchEvent, branch_of, open_branches
 from crew.journal.planned.plans import PlanEvent, PlanState, apply_to_plan
 from crew.journal.query import Answer, Query
 from crew.journal.questions import Inquiry, Question, UnknownOutcome
@@ -68,6 +69,8 @@ class RunState:
     plan: PlanState | None = None
     # ids of the calls that plans before have made
     task_calls: set[str] = field(default_factory=set)
+    # agents that work as tools, by the calls of others that are open
+    inner: dict[str, Branch] = field(default_factory=dict)
     # the agent that started the group
     origin: str = ""
     status: RunStatus = "running"
@@ -129,10 +132,9 @@ class RunState:
                 self._resume(event)
             case RunRetried():
                 self._retry(event)
-            case Warned(code=code, group=str(), agent_id=str() as agent_id):
-                if code in MEMBER_CODES:
-                    self._branch(agent_id, event.group, event.task).failed = code
-                    self._end_question()
+            case Warned(code=code, agent_id=str() as agent_id) if code in MEMBER_CODES:
+                self._branch(event, agent_id).failed = code
+                self._end_question()
             case Warned() | Unplayable() | ContextShown() | Shown():
                 self._note(event)
             case Answered():
@@ -162,13 +164,8 @@ class RunState:
 
     @property
     def branches(self) -> list[Branch]:
-        """The branches that may go on now: the run's own, or the members' of a group."""
-        if self.plan is not None and self.plan.is_working:
-            return self.plan.branches
-        if self.group is None or self.group.ended:
-            return [self.main]
-        members = self.group.members.values()
-        return [branch for branch in members if branch.answer is None and branch.failed is None]
+        """The branches that may go on now: the run's own, members, tasks, agents as tools."""
+        return open_branches(self.main, self.group, self.plan, self.inner)
 
     @property
     def calls_tools(self) -> bool:
@@ -177,19 +174,13 @@ class RunState:
 
     def has_started(self, event: ToolStarted) -> bool:
         """Return whether this start was published already, before a crash."""
-        return event.call.id in self._branch(event.agent_id, event.group, event.task).started_calls
+        return event.call.id in self._branch(event, event.agent_id).started_calls
 
-    def _branch(self, agent_id: str, group: str | None, task: str) -> Branch:
-        if task and self.plan is not None:
-            return self.plan.members[task]
-        if group is None or self.group is None:
-            return self.main
-        return self.group.members[agent_id]
+    def _branch(self, event: BranchEvent | Warned, agent_id: str) -> Branch:
+        return branch_of(event, agent_id, self.main, self.group, self.plan, self.inner)
 
-    def _apply_to_branch(
-        self, event: AgentStarted | AgentResponded | ToolStarted | ToolReturned | Compacted
-    ) -> None:
-        branch = self._branch(event.agent_id, event.group, event.task)
+    def _apply_to_branch(self, event: BranchEvent) -> None:
+        branch = self._branch(event, event.agent_id)
         match event:
             case AgentStarted():
                 branch.start(event)
@@ -198,16 +189,20 @@ class RunState:
             case AgentResponded():
                 branch.respond(event)
                 self.usage += event.usage
+                if event.task or event.within:
+                    # what is said on a task, or as a tool, is for who has asked for it
+                    return
                 if event.output is not None:
                     self.outputs[event.agent_id] = event.output
-                if event.task:
-                    # what is said in a plan is for its planner
-                    return
                 self.visited.add(event.agent_id)
                 if (answer := event.final_answer) is not None:
                     self.last_answer, self.last_agent = answer, event.agent_id
             case ToolStarted(once=once, reads=reads):
                 branch.begin_call(event)
+                key = branch.key_of(event.call.id)
+                if event.runs_agent and key not in self.inner:
+                    ask = UserMessage(event.call.arguments["ask"])
+                    self.inner[key] = Branch(event.runs_agent, [ask], within=key)
                 self.has_acted = self.has_acted or not reads
                 if once:
                     self.question, self.decided, self.expired = None, None, False
@@ -216,7 +211,8 @@ class RunState:
                     call = next(one for one in branch.calls if one.id == event.result.call_id)
                     self.denials[call_key(call)] += 1
                 branch.add_result(event.result, self.limits)
-                if branch.has_direct_answer and not event.task:
+                self.inner.pop(branch.key_of(event.result.call_id), None)
+                if branch.has_direct_answer and not (event.task or event.within):
                     self.last_answer, self.last_agent = branch.answer or "", event.agent_id
                 self._find_tools(event)
                 self._end_question()
@@ -224,7 +220,8 @@ class RunState:
     def _find_tools(self, event: ToolReturned) -> None:
         """Show an agent the tools that it finds from its next answer on; the newest ones."""
         if event.result.tool == TOOL_SEARCH:
-            key, found = (event.agent_id, event.task), str(event.result.facts.get(FOUND, ""))
+            key = event.agent_id, event.task or event.within
+            found = str(event.result.facts.get(FOUND, ""))
             self.found_tools[key] = newest_found(self.found_tools.get(key, ()), found.split())
 
     def _pause(self, event: Paused) -> None:
@@ -267,6 +264,7 @@ class RunState:
             # after a person's answer limits and order start anew; a question that only a crash
             # has raised must not change where the run goes
             self.handoffs, self.visited, self.main.rounds = 0, set(), 0
+            self.visited |= {self.plan.agent_id} if self.plan is not None else set()
             for branch in self.branches:
                 branch.rounds = 0
         if isinstance(self.question, Inquiry):
@@ -277,8 +275,9 @@ class RunState:
                 branch.decide(self.question, event.answer)
         elif not event.expired:
             self.main.answer = None
-            # a decision on calls goes on with the turn, words begin another one
+            # a decision on calls goes on with the turn, words begin another one, and a new plan
             self.main.begin_turn()
+            self._forget_plan()
             self.main.history.append(UserMessage(event.answer.text))
 
     def _retry(self, event: RunRetried) -> None:
@@ -293,7 +292,7 @@ class RunState:
         self.main.begin_anew()
         if self.group is not None and self.group.has_failed:
             self.group.retry(self.main)
-        if self.plan is not None and not self.plan.with_status("done"):
+        if self.plan is not None and self.plan.has_failed:
             self.plan.retry()
 
     def _forget_decisions(self) -> None:
@@ -328,18 +327,19 @@ class RunState:
             self.origin = self.last_agent = event.decided_by
             self.last_answer = self.group.answers[event.decided_by]
         self.group = None
+        self._forget_plan()
+        self.main.agent_id = event.to
+
+    def _forget_plan(self) -> None:
         if self.plan is not None:
             self.task_calls |= self.plan.call_ids
             self.plan = None
-        self.main.agent_id = event.to
 
     def _apply_to_plan(self, event: PlanEvent) -> None:
         self.plan = apply_to_plan(self.plan, event, self.main, self.query.text)
-        match event:
-            case TaskEnded():
-                self._end_question()
-            case PlanEnded(joined=joined) if joined:
-                self.last_answer, self.last_agent = joined, event.agent_id
+        self._end_question()
+        if isinstance(event, PlanEnded | PlanReviewed) and (results := self.plan.results):
+            self.last_answer, self.last_agent = results, event.agent_id
 
     def _end_group(self, joined: str) -> None:
         self.main.history.append(CrewMessage(joined))

@@ -72,15 +72,22 @@ def to_run_event(event: Event, run_id: str, seq: int | None, timestamp: str) -> 
         metadata["seq"] = seq
     metadata["agent_id"] = envelope.agent_id
     metadata |= envelope.metadata
-    if task := getattr(event, "task", ""):
-        metadata["task"] = task
+    task, within = getattr(event, "task", ""), getattr(event, "within", "")
+    if task or within:
+        metadata |= _part(task, within)
     return _encoded(envelope.type, seq, envelope.agent, envelope.content, timestamp, metadata)
+
+
+def _part(task: str, within: str) -> dict[str, str]:
+    """Return of which part of a run an event is: a task of a plan, a call of an agent as a tool."""
+    call = within.partition("/")[2]
+    return {**({"task": task} if task else {}), **({"call": call} if call else {})}
 
 
 def _delta(event: AgentDelta, run_id: str, timestamp: str) -> RunEvent:
     """Return a piece of text, of which there are more than of all other events."""
     type_ = "agent_thinking" if event.is_thinking else "agent_delta"
-    who = event.agent_id, event.agent, event.group, event.task
+    who = event.agent_id, event.agent, event.group, event.task, event.within
     metadata, head, tail = _around(type_, run_id, *who)
     encoded = f'{head}{to_json(event.text).decode()},"timestamp":"{timestamp}",{tail}'
     return RunEvent(type_, None, event.agent, event.text, timestamp, {**metadata}, encoded)
@@ -88,14 +95,14 @@ def _delta(event: AgentDelta, run_id: str, timestamp: str) -> RunEvent:
 
 @lru_cache(maxsize=1000)
 def _around(
-    type_: str, run_id: str, agent_id: str, agent: str, group: str | None, task: str
+    type_: str, run_id: str, agent_id: str, agent: str, group: str | None, task: str, within: str
 ) -> tuple[Mapping[str, Any], str, str]:
     """Return what all pieces of an agent's text in a run have.
 
     Metadata, and the JSON around the text.
     """
     metadata = {"run_id": run_id, "agent_id": agent_id, "group": group}
-    metadata |= {"task": task} if task else {}
+    metadata |= _part(task, within)
     head = f'{{"type":"{type_}","agent":{to_json(agent).decode()},"content":'
     return metadata, head, f'"metadata":{to_json(metadata).decode()}}}'
 

@@ -12,8 +12,11 @@ from crew.routing.rules import NO_ANSWER, OrderRule, Routing, Rule, Transition
 from crew.routing.steps import Group
 
 END = "(end)"
+# of edges that are no handoffs
+NO_WAYS = frozenset({"member", "tool"})
 EdgeKind = Literal[
     "plan",
+    "tool",
     "signal",
     "output",
     "invalid",
@@ -65,7 +68,8 @@ class RoutingGraph:
         edges = tuple(dict.fromkeys(_edges(routing, found)))
         digraph: nx.DiGraph[str] = nx.DiGraph()
         digraph.add_nodes_from((*routing.agents, *routing.groups, END))
-        digraph.add_edges_from((edge.from_, edge.to) for edge in edges if edge.kind != "member")
+        ways = [edge for edge in edges if edge.kind not in NO_WAYS]
+        digraph.add_edges_from((edge.from_, edge.to) for edge in ways)
         return cls(
             routing,
             entry_point,
@@ -96,11 +100,13 @@ class RoutingGraph:
         return [edge for found in edges.values() for edge in found]
 
     def members_only(self) -> set[str]:
-        """Return agents that only speak as members of groups, or on tasks of a plan."""
+        """Return agents that only speak as members of groups, on tasks of a plan, or as tools."""
         groups = [g for g in self.routing.groups.values() if g.name in self.entered]
         members = {member for group in groups for member in group.agents}
         for agent, plan in self.routing.plans.items():
             members |= set(plan.workers) if agent in self.entered else set()
+        for agent, tools in self.routing.tools.items():
+            members |= set(tools) if agent in self.entered | members else set()
         return members - self.entered
 
     def traps(self) -> list[list[str]]:
@@ -137,7 +143,7 @@ class RoutingGraph:
         return sorted(out)
 
     def _order_only_pairs(self, graph: "nx.DiGraph[str]") -> list[tuple[str, str]]:
-        kept = {(e.from_, e.to) for e in self.edges if e.kind not in ("order", "member")}
+        kept = {(e.from_, e.to) for e in self.edges if e.kind not in ("order", *NO_WAYS)}
         return [pair for pair in graph.edges if pair not in kept]
 
 
@@ -164,6 +170,7 @@ def _edges(routing: Routing, found: Exploration) -> Iterator[Edge]:
             yield Edge(agent, target or END, "no_answer", "no answer")
         if agent in routing.plans:
             yield from (Edge(agent, one, "member") for one in routing.plans[agent].workers)
+        yield from (Edge(agent, one, "tool", "tool") for one in routing.tools.get(agent, ()))
         if agent in routing.on_invalid:
             yield Edge(agent, routing.on_invalid[agent], "invalid", "invalid")
         yield from _edges_of_rules(routing.rules[agent], agent, found, order)

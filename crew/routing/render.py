@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Collection, Sequence
 
-from crew.routing.graph import END, Edge, EdgeKind, RoutingGraph
+from crew.routing.graph import END, NO_WAYS, Edge, EdgeKind, RoutingGraph
 
 # what mermaid would take for markup or for the end of a text
 MERMAID_SPECIAL = frozenset('"#<>`\\')
@@ -18,7 +18,7 @@ def render_text(graph: RoutingGraph) -> str:
     unreachable, members_only = set(graph.unreachable()), graph.members_only()
     edges_of: dict[str, list[Edge]] = {}
     for edge in graph.drawn():
-        if edge.kind != "member":
+        if edge.kind not in NO_WAYS:
             edges_of.setdefault(edge.from_, []).append(edge)
     lines: list[str] = []
     for name in (*routing.agents, *routing.groups):
@@ -46,7 +46,7 @@ def _marks(graph: RoutingGraph, name: str, members_only: Collection[str]) -> lis
         "entry": name == graph.entry_point,
         "terminal": name in routing.terminal,
         "waits for a person": name in routing.pausing,
-        "only in a group": name in members_only,
+        "only for others": name in members_only,
     }
     return [mark for mark, holds in marks.items() if holds]
 

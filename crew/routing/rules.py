@@ -228,7 +228,9 @@ class Routing:
     on_invalid: Mapping[str, str] = field(default_factory=dict)
     # of agents that plan
     plans: Mapping[str, PlanWay] = field(default_factory=dict)
-    # agents that speak only for one that plans: they have no place in the order
+    # by agent: those that it has as tools
+    tools: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    # agents that speak only for others: on tasks, as tools. They have no place in the order
     workers_only: frozenset[str] = frozenset()
     # agents that may wait for a person's words
     pausing: frozenset[str] = field(init=False, repr=False, compare=False)

@@ -94,6 +94,8 @@ class RunStarter:
         crew = self.revisions.current
         if query.agent_id is not None and query.agent_id not in crew.agents:
             raise UnknownAgent(f"there is no agent {query.agent_id}")
+        if query.agent_id in crew.routing.workers_only:
+            raise UnknownAgent(f"no run begins with {query.agent_id}, which works for others")
         if query.model and query.model not in crew.config.settings.client_models:
             raise UnknownModel(f"settings.client_models does not name {query.model!r}")
         query = masked_query(query, crew.secrets)

@@ -23,7 +23,7 @@ export class Talk {
 
   clear() {
     this.node.replaceChildren();
-    this.lanes = null; // {by agent: its list}, of the group that is at work
+    this.lanes = null; // by agent or task: its list, of the group or plan that is at work
     this.written = new Map(); // by speaker: the text that is being written
     this.tasks = new Map(); // by task of a plan: how it stands
     this.calls = new Map(); // by call: its element, until it has its result
@@ -38,7 +38,7 @@ export class Talk {
   }
 
   add(data, ...children) {
-    const list = (data?.group && this.lanes?.[data.task ?? data.agent_id]) || this.node;
+    const list = (data?.group && this.lanes?.get(data.task ?? data.agent_id)) || this.node;
     const item = element("li", {}, ...children);
     list.append(item);
     return item;
@@ -157,9 +157,9 @@ export class Talk {
   }
 
   parallel_start(event, data) {
-    this.lanes = Object.fromEntries(data.agents.map((agent) => [agent, element("ol", { ariaLabel: agent })]));
+    this.lanes = new Map(data.agents.map((agent) => [agent, element("ol", { ariaLabel: agent })]));
     this.note(null, "way", `∥ ${event.content}: ${data.agents.join(", ")}`);
-    this.add(null, element("div", { className: "lanes" }, ...Object.values(this.lanes)));
+    this.add(null, element("div", { className: "lanes" }, ...this.lanes.values()));
   }
 
   parallel_end(event, data) {
@@ -170,12 +170,12 @@ export class Talk {
   // each task is a lane, with how it stands; of a revision, behind those before it
   plan(event, data) {
     this.note(null, "way", `⋔ ${visible(event.content)}`);
-    this.lanes ??= {};
+    this.lanes ??= new Map();
     const made = data.tasks.map((task) => {
       const state = element("small", { className: "state" }, ` ${t("waits")}`);
       const needs = task.needs.length ? element("small", {}, ` ← ${task.needs.join(", ")}`) : "";
       const list = element("ol", { ariaLabel: task.id });
-      this.lanes[task.id] = list;
+      this.lanes.set(task.id, list);
       this.tasks.set(task.id, state);
       const heading = element("header", {}, element("b", {}, `${task.id} · ${task.agent}`), needs, state);
       return element("section", { className: "task" }, heading, element("p", { className: "plain" }, visible(task.ask)), list);
@@ -184,17 +184,20 @@ export class Talk {
   }
 
   task_start(event, data) {
-    this.tasks.get(data.task).textContent = ` ${t("at work")}`;
+    // its plan may lie in a gap
+    const state = this.tasks.get(data.task);
+    if (state) state.textContent = ` ${t("at work")}`;
   }
 
   task_end(event, data) {
     const state = this.tasks.get(data.task);
+    if (!state) return;
     state.textContent = ` ${t(data.status)}`;
+    state.closest(".task").classList.remove("failed", "skipped");
     state.closest(".task").classList.add(data.status);
   }
 
   plan_end(event, data) {
-    this.lanes = null;
     const lost = [...data.failed, ...data.skipped];
     if (lost.length) this.note(null, "warning", `${visible(event.agent)}: ${lost.join(", ")} ✗`);
   }

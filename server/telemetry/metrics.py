@@ -37,7 +37,7 @@ from crew.journal.events import (
 )
 from crew.journal.planned.tasks import TaskStatus
 from crew.journal.records.conversations import ChoreKind
-from crew.routing.graph import END
+from crew.routing.graph import END, NO_WAYS
 from server.telemetry.series import CHORES, Series
 from tools.calls import CallStatus, ToolResult
 from tools.kinds.mcp.servers import ServerStatus
@@ -126,7 +126,7 @@ class Metrics(Series):
             for outcome in TOOL_OUTCOMES:
                 self.tool_calls.labels(tool, outcome)
         for edge in crew.graph.edges:
-            if edge.kind != "member" and edge.to != END:
+            if edge.kind not in NO_WAYS and edge.to != END:
                 self.handoffs.labels(edge.from_, edge.to, edge.kind)
 
     def _begin_agent(self, agent: Agent) -> None:

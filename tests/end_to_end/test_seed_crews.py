@@ -127,6 +127,18 @@ WAYS: dict[str, tuple[str, str, list[str], str, str]] = {
         "terminal",
         "Python and Rust are programming languages.",
     ),
+    "a query is rewritten by an agent": (
+        "langgraph-chatbot",
+        "rewrite this",
+        [
+            "supervisor → executor (output)",
+            "executor → reflect (default)",
+            "reflect → synthesize (output)",
+            "synthesize → writer (default)",
+        ],
+        "terminal",
+        "Python is a programming language.",
+    ),
     "so is what the crew is": (
         "langgraph-chatbot",
         "who are you",
@@ -260,6 +272,36 @@ async def test_a_workflow_has_its_own_arguments(tmp_path: Path):
     assert {str(one["arguments"]) for one in calls} == {"{'query': 'python'}", "{'query': 'rust'}"}
 
 
+async def test_an_agent_as_a_tool(tmp_path: Path):
+    """Its answer is the result; behind whatever event the process ends, it answers once."""
+    async with Runs(load_crew(copied("langgraph-chatbot", tmp_path)), MemoryStore()) as runs:
+        run = await runs.start(Query("rewrite this"))
+        answer = (await run.outcome()).answer
+        events = [json.loads(one.encoded) async for one in runs.stored(run.id)]
+        (spoke,) = [
+            one
+            for one in events
+            if one["metadata"]["agent_id"] == "rewriter" and one["type"] == "agent_response"
+        ]
+        (result,) = [
+            one["metadata"]
+            for one in events
+            if one["type"] == "tool_result" and one["metadata"]["tool"] == "query_rewriter"
+        ]
+        assert spoke["metadata"]["call"] == result["call_id"]
+        assert result["output"] == spoke["content"]
+        for event in events[:-1]:
+            other = await runs.fork(run.id, event["metadata"]["seq"])
+            assert (await runs.outcome(other)).answer == answer
+            after = [json.loads(one.encoded) async for one in runs.stored(other)]
+            spoken = [
+                one
+                for one in after
+                if one["type"] == "agent_response" and one["metadata"]["agent_id"] == "rewriter"
+            ]
+            assert len(spoken) == 1
+
+
 async def test_a_client_names_the_model_of_the_writer(tmp_path: Path):
     async with Runs(load_crew(copied("langgraph-chatbot", tmp_path)), MemoryStore()) as runs:
         models = []
@@ -290,8 +332,7 @@ async def test_a_chart_is_shown(tmp_path: Path):
     [
         ("healer", set()),
         ("supabase-flow", set()),
-        # the agents that speak as tools come later
-        ("langgraph-chatbot", {"loop", "unreachable"}),
+        ("langgraph-chatbot", {"loop"}),
     ],
 )
 def test_there_are_no_other_warnings(tmp_path: Path, name: str, codes: set[str]):

@@ -1,6 +1,6 @@
 """The seed systems as crews that others wrote, without what comes later.
 
-What comes later (memory, documents, agents as tools) is taken out of a copy, here alone; with it go
+What comes later (memory, documents) is taken out of a copy, here alone; with it go
 the queries that need it.
 """
 
@@ -37,24 +37,20 @@ def copied(name: str, folder: Path) -> Path:
     shutil.copytree(SEEDS / name, folder / name, ignore=shutil.ignore_patterns(".crew"))
     folder = folder / name
     read = {path: yaml.safe_load(path.read_text()) for path in folder.rglob("*.yaml")}
-    tools = read[folder / "tools.yaml"]["tools"]
-    later = [one for one, entry in tools.items() if entry["kind"] == "agent"]
     for path, data in read.items():
         with_known_blocks(data)
         if path.name == "crew.yaml":
             data = without(data, LATER_OF_CREWS)
         elif path.name == "tools.yaml":
-            kept = {
-                key: without(one, ("untrusted",)) for key, one in tools.items() if key not in later
-            }
-            data = {"tools": kept}
+            tools = {key: without(one, ("untrusted",)) for key, one in data["tools"].items()}
+            data = {"tools": tools}
         elif path.name == "script.yaml":
             rules = [one for one in data["rules"] if one.get("helper") not in LATER_HELPERS]
-            data = {"rules": [one for one in rules if not {*later} & {*str(one).split("'")}]}
+            data = {"rules": rules}
         else:
             data = without(data, LATER_OF_AGENTS)
             if "tools" in data:
-                data["tools"] = [one for one in data["tools"] if one not in (*later, *LATER_TOOLS)]
+                data["tools"] = [one for one in data["tools"] if one not in LATER_TOOLS]
         path.write_text(yaml.safe_dump(data, sort_keys=False, allow_unicode=True))
     return folder
 

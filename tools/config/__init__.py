@@ -1,13 +1,14 @@
 """The shape of tools.yaml.
 
 `common` (the keys of every kind), `approval` (when a person decides), `python`, `http`, `command`,
-`openapi`, `mcp`.
+`openapi`, `mcp`, `agent`.
 """
 
 from typing import Annotated
 
 from pydantic import Field
 
+from tools.config.agent import AgentTool
 from tools.config.command import CommandTool
 from tools.config.common import CommonTool
 from tools.config.http import HttpTool
@@ -19,7 +20,7 @@ from tools.schemas.yaml_shape import Name, Shape
 # an entry makes one tool, or several
 SingleTool = PythonTool | HttpTool | CommandTool
 SetOfTools = OpenApiTool | McpServer
-ToolConfig = SingleTool | SetOfTools
+ToolConfig = SingleTool | SetOfTools | AgentTool
 ToolConfigs = dict[Name, Annotated[ToolConfig, Field(discriminator="kind")]]
 
 
@@ -31,6 +32,7 @@ class ToolsFile(Shape):
 
 
 __all__ = [
+    "AgentTool",
     "CommandTool",
     "CommonTool",
     "HttpTool",

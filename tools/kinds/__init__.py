@@ -1,6 +1,6 @@
 """What runs a tool, and here the one place that knows all kinds.
 
-`python`, `http`, `command`, `openapi`, `mcp`.
+`python`, `http`, `command`, `openapi`, `mcp`, `agents`.
 """
 
 import hashlib
@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, assert_never
 
 from tools.config import (
+    AgentTool,
     CommandTool,
     HttpTool,
     McpServer,
@@ -23,6 +24,7 @@ from tools.config import (
 )
 from tools.definition import Reach, Tool
 from tools.errors import ToolDefinitionError
+from tools.kinds.agents import agent_tool
 from tools.kinds.command.marks import Marks
 from tools.kinds.command.tool import command_tool
 from tools.kinds.http.connections import Connections
@@ -71,6 +73,8 @@ class ToolMaker:
             ToolDefinitionError: none can be made of it.
         """
         match config:
+            case AgentTool():
+                return agent_tool(name, config)
             case OpenApiTool():
                 made = self._api_tools(name, config)
             case McpServer():

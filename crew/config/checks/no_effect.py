@@ -13,7 +13,7 @@ from crew.config.keys.crew_file import CrewConfig
 from crew.config.keys.models import client_models_of, models_of, primary_of
 from crew.config.loader import CrewFiles
 from crew.config.problems import Problem
-from tools.config import McpServer, PythonTool, ToolConfig
+from tools.config import CommonTool, McpServer, PythonTool, ToolConfig
 from tools.config.command import Confined
 from tools.toolbox import ToolSet
 
@@ -73,7 +73,7 @@ def _tool_keys(tool: ToolConfig, document: Document, path: YamlPath) -> Iterator
         for key in (ADDRESS_KEYS if is_program else PROGRAM_KEYS) & given:
             why = "the server is a program" if is_program else "the server is an address"
             yield _no_effect(document, (*path, key), why)
-    limits = tool.limits
+    limits = tool.limits if isinstance(tool, CommonTool) else None
     if limits is not None and limits.rate_per_second is None and "burst" in limits.model_fields_set:
         why = "rate_per_second is not given"
         yield _no_effect(document, (*path, "limits", "burst"), why)

@@ -123,6 +123,9 @@ class _Routes:
         for planner, plan in self.routing.plans.items():
             for worker in plan.workers:
                 self.groups_of.setdefault(worker, []).append(planner)
+        for agent, others in self.routing.tools.items():
+            for other in others:
+                self.groups_of.setdefault(other, []).append(agent)
 
     def agent(self, agent_id: str) -> Iterator[Problem]:
         """Yield what is wrong with one agent's rules."""

@@ -10,7 +10,7 @@ from crew.config.keys.crew_file import CrewConfig
 from crew.config.keys.models import models_of
 from crew.config.loader import CrewFiles
 from crew.config.problems import Problem
-from tools.config import McpServer
+from tools.config import AgentTool, McpServer
 
 TIMEOUT = "timeout_seconds"
 
@@ -61,7 +61,9 @@ def check_timeouts(files: CrewFiles, crew: CrewConfig) -> Iterator[Problem]:
     for name, tool in files.tools.items():
         of_tool, path = files.tool_files[name], ("tools", name)
         if tool.timeout_seconds is not None:
-            yield from calls.check(of_tool, (*path, TIMEOUT), tool.timeout_seconds)
+            # an agent as a tool has its own time
+            bound = run if isinstance(tool, AgentTool) else calls
+            yield from bound.check(of_tool, (*path, TIMEOUT), tool.timeout_seconds)
         if isinstance(tool, McpServer):
             for inner, own in tool.tools.items():
                 if own.timeout_seconds is not None:

@@ -8,7 +8,7 @@ from crew.config.checks.schemas import check_schema
 from crew.config.files.document import Document, YamlPath
 from crew.config.loader import CrewFiles
 from crew.config.problems import Problem
-from tools.config import CommandTool, HttpTool, McpServer, ToolConfig
+from tools.config import AgentTool, CommandTool, CommonTool, HttpTool, McpServer
 from tools.config.command import Confined
 from tools.config.common import OneTool
 from tools.config.http import Reached
@@ -32,6 +32,9 @@ def check_tools(files: CrewFiles, tools: Toolbox) -> Iterator[Problem]:
         made = [one] if one is not None else []
         made += sets[name].tools if name in sets else ()
         document, path = files.tool_files[name], ("tools", name)
+        if isinstance(tool, AgentTool):
+            # see `outputs.plans`
+            continue
         match tool:
             case HttpTool(url=str(url)) | McpServer(url=str(url)):
                 if (why := _refused(url, tool)) is not None:
@@ -59,7 +62,7 @@ def check_tools(files: CrewFiles, tools: Toolbox) -> Iterator[Problem]:
 
 
 def _check_kept(
-    document: Document, path: YamlPath, tool: ToolConfig, made: Sequence[Tool]
+    document: Document, path: YamlPath, tool: CommonTool, made: Sequence[Tool]
 ) -> Iterator[Problem]:
     """Yield results that are kept although their calls act."""
     if tool.cache_seconds is None:

@@ -21,16 +21,16 @@ class Contexts:
 
     def __init__(self, crew: Crew, state: RunState, store: RunStore) -> None:
         self.crew, self.state, self.store = crew, state, store
-        # by agent, group and task, with the handoffs before it
+        # by agent, group and part (a task, or a call), with the handoffs before it
         self._known: dict[tuple[str, str | None, str], tuple[int, Context]] = {}
 
-    def of(self, agent: Agent, group: str | None, task: str) -> Context:
+    def of(self, agent: Agent, group: str | None, part: str) -> Context:
         """Return the agent's context, in the segment that it is in now."""
-        handoffs, known = self._known.get((agent.id, group, task), (-1, None))
+        handoffs, known = self._known.get((agent.id, group, part), (-1, None))
         if known is None or handoffs != self.state.handoffs:
             # of the parts: with this object in it, neither would be freed before a full collection
             known = Context(partial(_load, self.crew, self.state, self.store, agent))
-            self._known[agent.id, group, task] = self.state.handoffs, known
+            self._known[agent.id, group, part] = self.state.handoffs, known
         return known
 
 

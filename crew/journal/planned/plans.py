@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from agents.messages import AgentMessage, CrewMessage, Message, UserMessage
+from agents.messages import AgentMessage, CompactedMessage, CrewMessage, Message, UserMessage
 from crew.journal.branches import Branch, join_answers, said_by
 from crew.journal.events import PlanEnded, Planned, PlanReviewed, TaskEnded, TaskStarted
 from crew.journal.planned.tasks import Task, TaskStatus
@@ -38,7 +38,10 @@ class PlanState:
         return [
             branch
             for id_, branch in self.members.items()
-            if id_ not in self.statuses and branch.answer is None and branch.failed is None
+            if id_ in self.newest
+            and id_ not in self.statuses
+            and branch.answer is None
+            and branch.failed is None
         ]
 
     @property
@@ -50,7 +53,18 @@ class PlanState:
     def call_ids(self) -> set[str]:
         """The ids of all calls that its tasks have made."""
         messages = [one for branch in self.members.values() for one in branch.history]
-        return {call.id for one in messages if isinstance(one, AgentMessage) for call in one.calls}
+        ids = {call.id for one in messages if isinstance(one, AgentMessage) for call in one.calls}
+        return ids.union(*(one.call_ids for one in messages if isinstance(one, CompactedMessage)))
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether nothing of it is done, and nothing is planned any more."""
+        return not self.is_reviewed and "done" not in self.statuses.values()
+
+    @property
+    def results(self) -> str:
+        """What its tasks have said; "" where none is done."""
+        return self.join(tuple(self.tasks)) if "done" in self.statuses.values() else ""
 
     def revise(self, tasks: tuple[Task, ...]) -> None:
         """Add the tasks of a plan, or of a revision of it."""
@@ -101,12 +115,13 @@ class PlanState:
     def join(self, ids: tuple[str, ...] | list[str]) -> str:
         """Join what tasks have said, headed by id and agent; failures are named; "" for none."""
         texts = {f"{id_} · {self.tasks[id_].agent_id}": self._outcome(id_) for id_ in ids}
-        return join_answers({name: text for name, text in texts.items() if text}) if texts else ""
+        return join_answers(texts) if texts else ""
 
     def _outcome(self, id_: str) -> str:
         match self.statuses.get(id_):
             case "done":
-                return said_by(self.members[id_]) or ""
+                # a typed answer without words is one, too
+                return said_by(self.members[id_]) or self.members[id_].answer or "(nothing)"
             case "failed":
                 return f"(failed: {self.members[id_].failed})"
             case _:
@@ -131,6 +146,7 @@ def apply_to_plan(plan: PlanState | None, event: PlanEvent, main: Branch, query:
             plan.revise(event.tasks)
             main.rounds += 1
             main.answer, main.output = None, None
+            main.begin_turn()
         case TaskStarted():
             plan.begin(event.task, query)
         case TaskEnded():
@@ -139,7 +155,7 @@ def apply_to_plan(plan: PlanState | None, event: PlanEvent, main: Branch, query:
             plan.is_reviewed = True
             main.history.append(CrewMessage(event.joined))
         case PlanEnded():
-            plan.ended = True
+            plan.ended, plan.is_reviewed = True, False
             main.answer, main.output = None, None
             main.begin_turn()
             if event.joined:

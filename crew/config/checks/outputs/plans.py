@@ -3,11 +3,13 @@
 from collections.abc import Iterator, Mapping
 
 from agents.config import AgentConfig, PlanConfig
-from crew.config.checks.references import known_agents
+from crew.config.checks.references import known_agents, unknown_name
 from crew.config.files.document import Document
 from crew.config.keys.crew_file import CrewConfig
 from crew.config.loader import CrewFiles
 from crew.config.problems import Problem
+from crew.config.routing_plan import agents_as_tools
+from tools.config import AgentTool
 
 # of an agent, what a plan stands in place of
 IN_PLACE_OF = ("output", "output_text", "cache")
@@ -34,6 +36,40 @@ def check_plans(
                 yield document.problem((key,), "plan-output", text, key=True)
         yield from _check_workers(files, crew, agent, agent.plan, document)
         yield from _check_tools(files, agent.plan, document, tools)
+    for group, config in crew.routing.parallel_groups.items():
+        for place, name in enumerate(config.agents):
+            if (one := files.agents.get(name)) is not None and one.plan is not None:
+                text = f"{name} plans; a member of a group cannot"
+                path = ("routing", "parallel_groups", group, "agents", place)
+                yield files.crew_document.problem(path, "plan-worker", text)
+    yield from _check_agent_tools(files, crew)
+
+
+def _check_agent_tools(files: CrewFiles, crew: CrewConfig) -> Iterator[Problem]:
+    """Yield agents as tools that are none, plan, or have agents as tools themselves."""
+    workers = {
+        name: one.id
+        for one in files.agents.values()
+        if one.plan is not None
+        for name in one.plan.workers
+    }
+    for name, tool in files.tools.items():
+        if not isinstance(tool, AgentTool):
+            continue
+        document, path = files.tool_files[name], ("tools", name, "agent")
+        known, agent = known_agents(files, crew), files.agents.get(tool.agent)
+        if tool.agent not in known:
+            yield unknown_name(document, path, "agent", tool.agent, known)
+        elif agent is not None and agent.plan is not None:
+            text = f"{tool.agent} plans; an agent as a tool has no plan"
+            yield document.problem(path, "agent-tool-nested", text)
+        elif nested := agents_as_tools(files, tool.agent):
+            text = f"{tool.agent} has agents as tools itself ({', '.join(nested)})"
+            yield document.problem(path, "agent-tool-nested", text)
+    for worker, planner in workers.items():
+        if nested := agents_as_tools(files, worker):
+            text = f"{worker} works for {planner}, and has agents as tools ({', '.join(nested)})"
+            yield files.agent_files[worker].problem(("tools",), "agent-tool-nested", text)
 
 
 def _check_workers(
