@@ -16,9 +16,9 @@ SystemRole = Literal["system", "user"]
 EmptyContent = Literal["null", "text", "none"]
 Thinking = Literal["send_back", "leave_out"]
 # of a request, what may be left out of it
-# (reasoning_effort: how much it thinks, whatever an API calls it; prompt_cache: what marks the
-# beginnings that it is to keep)
-Parameter = Literal["temperature", "top_p", "reasoning_effort", "prompt_cache"]
+# (reasoning_effort: how much it thinks, whatever an API calls it; reasoning_summary: that it says
+# what it thinks; prompt_cache: what marks the beginnings that it is to keep)
+Parameter = Literal["temperature", "top_p", "reasoning_summary", "reasoning_effort", "prompt_cache"]
 PARAMETERS: tuple[Parameter, ...] = get_args(Parameter)
 Origin = Literal["declared", "known", "learned"]
 
@@ -168,9 +168,11 @@ class QuirkTables:
     """The tables of all models that this process has called, in all revisions of a crew."""
 
     def __init__(self) -> None:
-        self._tables: dict[tuple[str, str, str, str], Table] = {}
+        self._tables: dict[tuple[str, str, str, str, str], Table] = {}
 
-    def of(self, provider: str, base_url: str, model: str, declared: Mapping[str, Any]) -> Table:
+    def of(
+        self, provider: str, base_url: str, model: str, declared: Mapping[str, Any], dialect: str
+    ) -> Table:
         """Find the table of a model; another declaration has another one.
 
         Args:
@@ -178,8 +180,9 @@ class QuirkTables:
             base_url: of the endpoint.
             model: as the endpoint names it.
             declared: of crew.yaml, as values of Quirks.
+            dialect: of its requests.
         """
-        key = (provider, base_url, model, repr(sorted(declared.items())))
+        key = (provider, base_url, model, repr(sorted(declared.items())), dialect)
         if key not in self._tables:
             self._tables[key] = Table.of(provider, base_url, declared)
         return self._tables[key]

@@ -43,7 +43,7 @@ EXIT_CODES = (
     "130 interrupted by Ctrl-C."
 )
 # one run of the full starter shows most events
-QUERIES = ("our web is slow", "check it", "find out", "audit")
+QUERIES = ("our web is slow", "check it", "find out", "explain", "audit")
 
 
 EVENT_TEXTS = {

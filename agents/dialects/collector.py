@@ -18,6 +18,8 @@ from agents.written.thoughts import AnswerStream, split_thoughts
 MAX_CHARACTERS = 8 * 2**20
 CUT_BY_LENGTH = frozenset({"length", "max_tokens", "MAX_TOKENS", "max_output_tokens"})
 HELD_BACK = frozenset({"content_filter", "SAFETY", "safety", "refusal"})
+# why a call that is not whole is not made
+CUT_IN_CALL = "the length was used up within a call: raise max_tokens"
 # the window was full before the answer was at its end
 WINDOW_FULL = "model_context_window_exceeded"
 

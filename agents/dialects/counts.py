@@ -1,5 +1,6 @@
 """What providers say of the tokens of an answer, in the terms of this runtime."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from agents.errors import ModelError
@@ -48,6 +49,14 @@ def _part(value: Any) -> int:
     """Return a count that may be anything: what is no number is none."""
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     return int(value) if is_number and -MAX_TOKENS <= value <= MAX_TOKENS else 0
+
+
+def count_in(document: Mapping[str, Any], key: str) -> int:
+    """Return a count of tokens; 0 for what is none."""
+    value = document.get(key)
+    if isinstance(value, str) and value.isdecimal() and len(value) < len(str(MAX_TOKENS)):
+        value = int(value)
+    return max(0, _part(value))
 
 
 def part_at(document: Any, *path: str) -> Any:

@@ -2,6 +2,6 @@
 
 `catalog` (a model by its configuration), `remote` (one behind an endpoint), `client` (an endpoint
 and what is known of it), `connections` (to it), `server_events` (the bytes of an answer),
-`lessons` (what a refusal teaches), `probe` (whether it can be used), `scripted` (answers from
-script.yaml).
+`lessons` (what a refusal teaches), `names` (of parameters in it), `probe` (whether it can be used),
+`scripted` (answers from script.yaml).
 """

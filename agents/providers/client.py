@@ -41,7 +41,7 @@ class Client:
             endpoint = self.endpoint
             declared = dict(endpoint.quirks)
             self.models[model] = self.tables.of(
-                endpoint.provider, endpoint.base_url, model, declared
+                endpoint.provider, endpoint.base_url, model, declared, endpoint.dialect
             )
         return self.models[model]
 

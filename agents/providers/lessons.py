@@ -5,7 +5,7 @@ It is recognised by words, since the same refusal comes with another status, and
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from http import HTTPStatus
 from typing import Any
@@ -13,6 +13,7 @@ from typing import Any
 from agents.dialects.chat.messages import THOUGHTS
 from agents.dialects.refusals import Refusal
 from agents.endpoint import DialectName
+from agents.providers.names import AS_NAME, ASIDE, COMMON, NAMES
 from agents.quirks import PARAMETERS, Parameter, Quirks
 
 # that something named is refused, and not only that its value is out of a range
@@ -80,23 +81,13 @@ TYPED_OUTPUT = re.compile(
 # Anthropic says "Invalid `signature` in `thinking` block", OpenAI "Encrypted content is not
 # supported with this model" and "could not be verified"
 NOT_BACK = re.compile(
-    r"signature[`'\"]? (?:in|of|for)\b|signatures?\b[^.\n]{0,60}(?:invalid|required|expected)"
-    r"|encrypted[_ ]content|reasoning item|thinking[`'\"]? blocks?\b[^.\n]{0,80}"
-    r"(?:cannot|can't|must|not)\b",
+    r"signature\b[^.\n]{0,60}\bthinking|\bthinking\b[^.\n]{0,60}\bsignature|encrypted[_ ]content"
+    r"|without its required (?:following|'reasoning') item|reasoning item"
+    r"|thinking[`'\"]? blocks?\b[^.\n]{0,80}(?:cannot|can't|must|not)\b",
     re.IGNORECASE,
 )
-# where a body has a parameter, in whatever dialect
-NAMES: Mapping[Parameter, tuple[str, ...]] = {
-    "temperature": ("temperature",),
-    "top_p": ("top_p",),
-    "reasoning_effort": ("reasoning_effort", "reasoning", "thinking", "output_config.effort"),
-    "prompt_cache": ("prompt_cache_key", "messages.content.cache_control"),
-}
-# how refusals name it besides
-ASIDE: Mapping[Parameter, tuple[str, ...]] = {
-    "reasoning_effort": ("effort",),
-    "prompt_cache": ("cache_control",),
-}
+# of a schema or a tool, and not of the request itself
+OF_A_SCHEMA = re.compile(r"\bschema\b|\bfunction ['\"`]|\btools?[.\[]", re.IGNORECASE)
 SCHEMAS = ("response_format", "text.format", "output_config.format")
 IN_WORDS = "does not take the form of its answer"
 # llama.cpp names the source of a chat template, and behind these words why it was left
@@ -150,6 +141,8 @@ def _max_tokens(quirks: Quirks, body: dict[str, Any], text: str) -> Lesson:
 
 
 def _sampling(quirks: Quirks, body: dict[str, Any], text: str) -> Lesson:
+    if OF_A_SCHEMA.search(text):
+        return None
     sent = [one for one in PARAMETERS if one not in quirks.leave_out and _is_sent(one, body)]
     named = [one for one in sent if any(_mentions(name, text) for name in _names_of(one, body))]
     if len(named) > 1 and re.search(
@@ -166,9 +159,9 @@ def _sampling(quirks: Quirks, body: dict[str, Any], text: str) -> Lesson:
 
 def _names_of(parameter: Parameter, body: dict[str, Any]) -> tuple[str, ...]:
     """Return what stands in a body for a parameter, and how refusals name it."""
-    return tuple(one for one in NAMES[parameter] if one.partition(".")[0] in body) + tuple(
-        ASIDE.get(parameter, ())
-    )
+    names = tuple(one for one in NAMES[parameter] if one.partition(".")[0] in body)
+    # of chat completions it has one name
+    return names if "reasoning_effort" in body else (*names, *ASIDE.get(parameter, ()))
 
 
 def _is_sent(parameter: Parameter, body: dict[str, Any]) -> bool:
@@ -202,6 +195,10 @@ def _tool_choice(quirks: Quirks, body: dict[str, Any], text: str) -> Lesson:
     # Groq refuses the answer of a model that calls a tool all the same, and says it in words
     if "tool_choice" not in body or not re.search(r"tool[_ ]choice", text, re.IGNORECASE):
         return None
+    # an API that its own provider made names what it refuses
+    is_own = "messages" not in body or "system" in body
+    if is_own and not _names_as_refused("tool_choice", text):
+        return None
     return replace(quirks, tool_choice=False), "does not take this tool_choice"
 
 
@@ -220,9 +217,19 @@ def _thoughts(quirks: Quirks, body: dict[str, Any], text: str) -> Lesson:
 
 def _signed_thoughts(quirks: Quirks, body: dict[str, Any], text: str) -> Lesson:
     """Learn that what was thought is not taken back, or not given encrypted."""
-    if quirks.thinking == "leave_out" or not NOT_BACK.search(text):
+    if quirks.thinking == "leave_out" or OF_A_SCHEMA.search(text) or not _has_thoughts(body):
+        return None
+    if not NOT_BACK.search(text):
         return None
     return replace(quirks, thinking="leave_out"), "does not take its thoughts back"
+
+
+def _has_thoughts(body: dict[str, Any]) -> bool:
+    """Return whether a request carries what a model thought, or asks for it."""
+    if "include" in body:
+        return True
+    blocks = [block for one in body.get("messages", ()) for block in one["content"]]
+    return any(block["type"] in ("thinking", "redacted_thinking") for block in blocks)
 
 
 def _system(quirks: Quirks, body: dict[str, Any], text: str) -> Lesson:
@@ -284,7 +291,10 @@ def _calls(quirks: Quirks, body: dict[str, Any], text: str) -> Lesson:
 
 
 def _mentions(key: str, text: str) -> bool:
-    return re.search(rf"(?<![\w-]){re.escape(key)}(?![\w-])", text) is not None
+    pattern = rf"(?<![\w-]){re.escape(key)}(?![\w-])"
+    if key in COMMON:
+        return re.search(AS_NAME.format(n=key), text, re.IGNORECASE) is not None
+    return re.search(pattern, text, re.IGNORECASE if " " in key else 0) is not None
 
 
 def _names_as_refused(key: str, text: str) -> bool:

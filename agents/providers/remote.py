@@ -101,8 +101,8 @@ class RemoteModel:
             body = dialect.build(outgoing)
             reader = dialect.reader(self.name, self.source, quirks)
             if dialect.stops_thinking(outgoing, body):
-                text = f"{self.name} does not think until the calls of another model are answered"
-                await emit(ModelNotice("thinking_off", text))
+                text = "does not think while it goes on with calls that did not begin with that"
+                await emit(ModelNotice("thinking_off", f"{self.name} {text}"))
             try:
                 await self._ask(body, reader, emit)
                 reply = await self._finish(reader, request, emit)
@@ -110,7 +110,11 @@ class RemoteModel:
                     await self._look_at_form(quirks, reply, emit)
                 return reply
             except Refusal as refusal:
-                found = None if reader.text else learn(dialect.name, quirks, body, refusal)
+                found = (
+                    None
+                    if reader.text or reader.thoughts_taken
+                    else learn(dialect.name, quirks, body, refusal)
+                )
                 if found is None or found[0] in tried:
                     raise self._model_error(refusal) from refusal
                 if not self.table.learn(quirks, found[0]):

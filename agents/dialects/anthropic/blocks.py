@@ -46,10 +46,17 @@ class Turns:
 
     @property
     def begins_thinking(self) -> bool:
-        """Whether the newest calls, if their results come now, began with thinking."""
-        if len(self.turns) < 2 or self.turns[-1]["content"][0]["type"] != "tool_result":
+        """Whether the calls that go on now began with thinking; true where none go on.
+
+        They are one turn of the model for the API, however many answers with results behind them.
+        """
+        place = len(self.turns) - 1
+        while place > 0 and self.turns[place]["content"][0]["type"] == "tool_result":
+            place -= 2
+        if place == len(self.turns) - 1:
             return True
-        return self.turns[-2]["content"][0]["type"] in THINKING
+        first = [block["type"] for block in self.turns[place + 1]["content"]]
+        return not THINKING.isdisjoint(first[: first.index("tool_use")])
 
 
 def make_turns(shown: Sequence[ShownMessage], source: str, *, sends_thinking: bool) -> Turns:

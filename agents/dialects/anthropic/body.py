@@ -133,7 +133,8 @@ def taken_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
     kind = schema.get("type")
     if isinstance(kind, list):
         # one that may be null
-        whole = {**schema, "type": kind[0]}
+        others = [one for one in kind if one != "null"]
+        whole = {**schema, "type": others[0]}
         if "enum" in whole:
             whole["enum"] = [one for one in whole["enum"] if one is not None]
         return {"anyOf": [taken_schema(whole), {"type": "null"}]}

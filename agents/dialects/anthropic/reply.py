@@ -3,12 +3,12 @@
 from typing import Any
 
 from agents.dialects.anthropic.blocks import BLOCKS, THINKING
-from agents.dialects.collector import Collector
-from agents.dialects.counts import counted_usage, part_at
+from agents.dialects.collector import CUT_BY_LENGTH, CUT_IN_CALL, Collector
+from agents.dialects.counts import count_in, counted_usage, part_at
 from agents.dialects.refusals import error_in, refusal_in
 from agents.dialects.surrogates import join_surrogates
 from agents.errors import ModelError
-from agents.model import ModelReply
+from agents.model import ModelReply, Usage
 from tools.text.texts import map_texts
 
 # of the pieces of a block: in which key of the piece the text of which key of the block is
@@ -29,6 +29,8 @@ class MessageReader(Collector):
         self.blocks: dict[int, dict[str, Any]] = {}
         self.pieces: dict[tuple[int, str], list[str]] = {}
         self.counts: dict[str, Any] = {}
+        # of the calls, those with arguments
+        self.started: set[int] = set()
 
     def read_whole(self, data: bytes) -> None:
         """Read an answer that came at once; raises Refusal or ModelError."""
@@ -37,12 +39,12 @@ class MessageReader(Collector):
             if (found := error_in(message)) is not None:
                 raise refusal_in(found)
             raise ModelError("unreadable", "the answer has no content")
-        self._take_message(message)
+        self.take_model(message.get("model"))
         for index, block in enumerate(message["content"]):
             if isinstance(block, dict):
                 self._begin(index, block)
-                if block.get("type") == "tool_use":
-                    self._take_call(index, json_arguments=block.get("input"))
+        self._take_end(message)
+        self._take_usage(message.get("usage"))
         self.finished = True
 
     def read_chunk(self, data: bytes) -> str:
@@ -50,7 +52,9 @@ class MessageReader(Collector):
         event, before = self._object(data), len(self.text)
         match event.get("type"):
             case "message_start":
-                self._take_message(_dict(event.get("message")))
+                message = _dict(event.get("message"))
+                self.take_model(message.get("model"))
+                self._take_usage(message.get("usage"))
             case "content_block_start":
                 self._begin(_index(event), _dict(event.get("content_block")))
             case "content_block_delta":
@@ -72,11 +76,6 @@ class MessageReader(Collector):
             raise refusal_in(document.get("error") or document)
         return document
 
-    def _take_message(self, message: dict[str, Any]) -> None:
-        self.take_model(message.get("model"))
-        self._take_end(message)
-        self._take_usage(message.get("usage"))
-
     def _take_end(self, end: dict[str, Any]) -> None:
         if reason := end.get("stop_reason"):
             self.finish_reason = str(reason)
@@ -88,14 +87,16 @@ class MessageReader(Collector):
     def _take_usage(self, usage: Any) -> None:
         if not isinstance(usage, dict):
             return
-        # those of the end of a stream leave out what has not changed
+        # the newest of a stream leave out what has not changed
         self.counts |= {key: value for key, value in usage.items() if value is not None}
+
+    def _counted(self) -> Usage:
         counts = self.counts
-        read = counts.get("cache_read_input_tokens") or 0
-        write = counts.get("cache_creation_input_tokens") or 0
-        self.usage = counted_usage(
-            (counts.get("input_tokens") or 0) + read + write,
-            counts.get("output_tokens"),
+        read = count_in(counts, "cache_read_input_tokens")
+        write = count_in(counts, "cache_creation_input_tokens")
+        return counted_usage(
+            count_in(counts, "input_tokens") + read + write,
+            count_in(counts, "output_tokens"),
             thinking=part_at(counts, "output_tokens_details", "thinking_tokens"),
             cache_read=read,
             cache_write=write,
@@ -103,6 +104,8 @@ class MessageReader(Collector):
 
     def _begin(self, index: int, block: dict[str, Any]) -> None:
         kind = block.get("type")
+        if not isinstance(kind, str):
+            return
         self.blocks[index] = block
         match kind:
             case "text" if isinstance(text := block.get("text"), str) and text:
@@ -126,7 +129,8 @@ class MessageReader(Collector):
         match target:
             case "text":
                 self.take_text(text)
-            case "partial_json":
+            case "partial_json" if self.blocks[index]["type"] == "tool_use":
+                self.started.add(index)
                 self._take_call(index, json_arguments=text)
                 return
             case "thinking":
@@ -142,6 +146,8 @@ class MessageReader(Collector):
 
     def reply(self) -> ModelReply:
         """Return the whole answer; raises ModelError where there is neither text nor call."""
+        self._end_calls()
+        self.usage = self._counted()
         thoughts, content = self.split_text()
         blocks = [self._whole(index) for index in sorted(self.blocks)]
         kinds = {one.get("type") for one in blocks}
@@ -150,6 +156,17 @@ class MessageReader(Collector):
         kept = {BLOCKS: [one for one in map(_kept, blocks) if one]} if has_thought else {}
         had_thoughts = has_thought or bool(thoughts)
         return self.make_reply(content, kept, had_thoughts=had_thoughts, is_signed=False)
+
+    def _end_calls(self) -> None:
+        """Take the arguments of calls that came with their beginning."""
+        calls = [index for index, one in self.blocks.items() if one["type"] == "tool_use"]
+        for index in calls:
+            if index not in self.started and (given := self.blocks[index].get("input")):
+                self._take_call(index, json_arguments=given)
+        last = max(self.blocks, default=-1)
+        is_open = last in calls and last not in self.started and not self.blocks[last].get("input")
+        if is_open and self.finish_reason in CUT_BY_LENGTH:
+            raise ModelError("empty", CUT_IN_CALL)
 
     def _whole(self, index: int) -> dict[str, Any]:
         """Return a block with all its pieces."""

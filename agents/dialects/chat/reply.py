@@ -19,6 +19,8 @@ from tools.text.texts import map_texts
 
 # sent back with each message; thoughts only with the calls that they led to
 KEPT_MESSAGE_KEYS = frozenset({"extra_content", *THOUGHTS})
+# of these, what is words for people
+SHOWN_THOUGHTS = frozenset({"reasoning_content", "reasoning"})
 # of a part of a list of thoughts: texts that go on in the next piece
 JOINED_KEYS = frozenset({"thinking", "text", "summary", "data"})
 
@@ -31,6 +33,8 @@ class ReplyReader(Collector):
         self.extra: dict[str, Any] = {}
         # of it, texts that come in pieces: there may be many, so they are joined once
         self.pieces: dict[str, list[str]] = {}
+        # which of SHOWN_THOUGHTS this server has
+        self.thoughts_key = ""
 
     def read_whole(self, data: bytes) -> None:
         """Read an answer that came at once: its JSON.
@@ -85,7 +89,7 @@ class ReplyReader(Collector):
         total = usage.get("total_tokens")
         if self.quirks.google and isinstance(total, int) and isinstance(prompt, int):
             # what it has thought is in the total alone
-            completion = max(total - prompt, 0)
+            completion = max(total - prompt, completion or 0)
         self.usage = counted_usage(
             prompt,
             completion,
@@ -141,8 +145,9 @@ class ReplyReader(Collector):
         """Keep what is to be sent back; pieces of a stream are joined."""
         self.count(len(str(value)))
         if isinstance(value, str):
-            self.take_thoughts(value)
             pieces = self.pieces.setdefault(key, [])
+            if key in SHOWN_THOUGHTS:
+                self._show_thoughts(key, value, whole=whole)
             if whole:
                 pieces.clear()
             pieces.append(value)
@@ -155,6 +160,16 @@ class ReplyReader(Collector):
                 _join_part(known, part)
         else:
             self.extra[key] = {**known, **value} if isinstance(value, dict) else value
+
+    def _show_thoughts(self, key: str, text: str, *, whole: bool) -> None:
+        """Take what the model thinks, of one key: some servers send the same under two."""
+        self.thoughts_key = self.thoughts_key or key
+        if key != self.thoughts_key:
+            return
+        # the whole message at the end of a stream repeats what came
+        known = "".join(self.thoughts) if whole else ""
+        if new := text.removeprefix(known):
+            self.take_thoughts(new)
 
     def reply(self) -> ModelReply:
         """Return the whole answer; raises ModelError where there is neither text nor call."""

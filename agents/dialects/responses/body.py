@@ -9,7 +9,6 @@ from typing import Any
 
 from agents.dialects.outgoing import Outgoing, with_words, write_calls
 from agents.dialects.responses.items import RESPONSES, make_items
-from agents.extras import ModelExtras
 from agents.limits import ToolChoice
 from agents.model import ToolDefinition
 
@@ -59,7 +58,7 @@ def responses_body(outgoing: Outgoing) -> dict[str, Any]:
         output = request.output
         schema = {"name": output.name[:MAX_NAME], "strict": True, "schema": output.schema}
         body["text"] = {"format": {"type": "json_schema", **schema}}
-    if outgoing.sends("reasoning_effort") and (reasoning := _reasoning(extras)):
+    if outgoing.sends("reasoning_effort") and (reasoning := _reasoning(outgoing)):
         body["reasoning"] = reasoning
     if request.temperature is not None and outgoing.sends("temperature"):
         body["temperature"] = request.temperature
@@ -75,10 +74,11 @@ def responses_body(outgoing: Outgoing) -> dict[str, Any]:
     return body
 
 
-def _reasoning(extras: ModelExtras) -> dict[str, Any]:
-    effort = extras.thinking
+def _reasoning(outgoing: Outgoing) -> dict[str, Any]:
+    effort = outgoing.extras.thinking
     out = {} if effort is None else {"effort": EFFORTS.get(effort, effort)}
-    return out | ({"summary": "auto"} if extras.shows_thinking else {})
+    shows = outgoing.extras.shows_thinking and outgoing.sends("reasoning_summary")
+    return out | ({"summary": "auto"} if shows else {})
 
 
 def _tool_form(tool: ToolDefinition) -> dict[str, Any]:

@@ -76,8 +76,12 @@ def _kept_items(message: ShownMessage, private: Private) -> list[Item] | None:
     if not isinstance(items, list):
         return None
     calls = [one for one in items if one["type"] == "function_call"]
-    if len(calls) != len(message.calls) or not (calls or message.content):
-        # calls that were not made have no results
+    has_words = any(one["type"] == "message" for one in items)
+    if len(calls) != len(message.calls) or has_words != bool(message.content):
+        # calls that were not made have no results, and words were changed or came otherwise
+        return None
+    if items[-1]["type"] == "reasoning":
+        # what was thought needs what it led to
         return None
     waiting: Iterator[ToolCall] = iter(message.calls)
     return [

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from agents.dialects.collector import Collector
-from agents.dialects.counts import counted_usage, part_at
+from agents.dialects.collector import CUT_IN_CALL, Collector
+from agents.dialects.counts import count_in, counted_usage, part_at
 from agents.dialects.refusals import error_in, refusal_in
 from agents.dialects.responses.items import ITEMS
 from agents.dialects.surrogates import join_surrogates
@@ -22,8 +22,9 @@ class ResponseReader(Collector):
         super().__init__(*given)
         # of a stream, those that are whole, by their places
         self.items: dict[int, dict[str, Any]] = {}
-        # messages of the answer that have begun
-        self.messages = 0
+        # of a stream, those that have begun; of these, the message that is being written
+        self.begun: set[int] = set()
+        self.writing: int | None = None
 
     def read_whole(self, data: bytes) -> None:
         """Read an answer that came at once; raises Refusal or ModelError."""
@@ -39,27 +40,30 @@ class ResponseReader(Collector):
         event, before = self._object(data), len(self.text)
         kind = event.get("type")
         match kind:
-            case "response.output_text.delta":
-                self._take_delta(event.get("delta"))
-            case "response.refusal.delta" if isinstance(delta := event.get("delta"), str):
-                self.take_refusal(delta)
+            case "response.output_text.delta" | "response.refusal.delta":
+                self._take_piece(event, is_refusal=kind == "response.refusal.delta")
             case "response.reasoning_summary_text.delta" | "response.reasoning_text.delta":
                 if isinstance(delta := event.get("delta"), str):
                     self.take_thoughts(delta)
             case "response.reasoning_summary_part.added" if self.thoughts:
                 self.take_thoughts(BETWEEN)
             case "response.output_item.added":
-                self._begin(event.get("item"))
+                self.begun.add(_index(event, len(self.begun)))
             case "response.output_item.done":
                 if isinstance(item := event.get("item"), dict):
-                    index = event.get("output_index")
-                    self.items[index if isinstance(index, int) else len(self.items)] = item
+                    self.items[_index(event, len(self.items))] = item
             case "response.completed" | "response.incomplete" | "response.failed":
                 response = event.get("response")
                 return self._end(response if isinstance(response, dict) else {})
             case "error":
                 raise refusal_in(event.get("error") or event)
         return self.stream.feed("".join(self.text[before:]))
+
+    def end_stream(self, *, is_done: bool) -> str:
+        """End a stream that has no last event of its own; its items may be whole."""
+        if not self.has_ended and is_done and self.begun and self.begun <= self.items.keys():
+            return self._end({}) + self.stream.rest()
+        return self.stream.rest()
 
     def _object(self, data: bytes) -> dict[str, Any]:
         document = self.decoded(data)
@@ -73,12 +77,18 @@ class ResponseReader(Collector):
         if isinstance(delta, str) and delta:
             self.take_text(delta)
 
-    def _begin(self, item: Any) -> None:
-        """Begin a message: a blank line parts it from one before it."""
-        if isinstance(item, dict) and item.get("type") == "message":
-            self.messages += 1
-            if self.messages > 1 and self.text:
-                self.take_text(BETWEEN)
+    def _take_piece(self, event: dict[str, Any], *, is_refusal: bool) -> None:
+        """Take a piece of a message; a blank line parts it from one before it."""
+        delta, index = event.get("delta"), _index(event, 0)
+        if not isinstance(delta, str) or not delta:
+            return
+        if self.writing is not None and index != self.writing:
+            self.take_text(BETWEEN)
+        self.writing = index
+        if is_refusal:
+            self.take_refusal(delta)
+        else:
+            self.take_text(delta)
 
     def _end(self, response: dict[str, Any]) -> str:
         """Take the whole answer at the end of a stream; return what is new of its text."""
@@ -91,43 +101,60 @@ class ResponseReader(Collector):
         self._take_response(response)
         self.has_ended = True
         whole = "".join(self.text)
-        if not whole and told:
-            self.take_text(told)
-            whole = told
-        return self.stream.feed(whole[len(told) :] if whole.startswith(told) else "")
+        if told and not whole.startswith(told):
+            # what was shown is the answer
+            self.text[:] = [told]
+            return ""
+        return self.stream.feed(whole[len(told) :])
 
     def _take_response(self, response: dict[str, Any]) -> None:
         if response.get("error"):
             raise refusal_in(response["error"])
-        if response.get("status") == "failed":
-            raise ModelError("unavailable", "the provider has failed, and says no reason")
+        status = response.get("status")
+        if status not in (None, "completed", "incomplete"):
+            raise ModelError("unavailable", f"the provider has not answered (status: {status})")
         self.take_model(response.get("model"))
         reason = part_at(response, "incomplete_details", "reason")
         self.finish_reason = str(reason or response.get("status") or "")
         self._take_usage(response.get("usage"))
-        output = [one for one in response["output"] if isinstance(one, dict) and "type" in one]
+        given = response.get("output")
+        if not isinstance(given, list):
+            raise ModelError("unreadable", "the answer has no output")
+        output = [
+            one for one in given if isinstance(one, dict) and isinstance(one.get("type"), str)
+        ]
         self.items = dict(enumerate(output))
-        self.messages = 0
+        shows = not self.thoughts
         for item in output:
             self.count(len("item"))
             match item["type"]:
                 case "message":
-                    self._begin(item)
+                    if self.text:
+                        self.take_text(BETWEEN)
                     self._take_message(item)
+                case "function_call" if item.get("status") == "incomplete":
+                    raise ModelError("empty", CUT_IN_CALL)
                 case "function_call":
                     function = {"name": item.get("name"), "arguments": item.get("arguments")}
                     piece = {"id": item.get("call_id"), "function": function}
                     self.count(self.calls.add(piece, whole=True))
                 case "reasoning":
                     self.count(len(str(item)))
+                    if shows:
+                        self._take_summary(item.get("summary"))
         self.finished = True
+
+    def _take_summary(self, summary: Any) -> None:
+        for part in summary if isinstance(summary, list) else ():
+            if isinstance(part, dict) and isinstance(text := part.get("text"), str):
+                self.take_thoughts(BETWEEN + text if self.thoughts else text)
 
     def _take_message(self, item: dict[str, Any]) -> None:
         content = item.get("content")
         if isinstance(content, str):
             self._take_delta(content)
             return
-        for part in content or ():
+        for part in content if isinstance(content, list) else ():
             if isinstance(part, dict):
                 self._take_delta(part.get("text"))
                 if isinstance(refusal := part.get("refusal"), str):
@@ -137,8 +164,8 @@ class ResponseReader(Collector):
         if not isinstance(usage, dict):
             return
         self.usage = counted_usage(
-            usage.get("input_tokens"),
-            usage.get("output_tokens"),
+            count_in(usage, "input_tokens"),
+            count_in(usage, "output_tokens"),
             thinking=part_at(usage, "output_tokens_details", "reasoning_tokens"),
             cache_read=part_at(usage, "input_tokens_details", "cached_tokens"),
             cache_write=part_at(usage, "input_tokens_details", "cache_write_tokens"),
@@ -154,3 +181,8 @@ class ResponseReader(Collector):
         kept = {ITEMS: map_texts(items, join_surrogates)} if is_whole and items else {}
         had_thoughts = bool(thoughts or thinking)
         return self.make_reply(content, kept, had_thoughts=had_thoughts, is_signed=False)
+
+
+def _index(event: dict[str, Any], otherwise: int) -> int:
+    index = event.get("output_index")
+    return index if isinstance(index, int) else otherwise

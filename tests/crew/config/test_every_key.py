@@ -169,6 +169,7 @@ async def transcripts(crew: Crew) -> list[Any]:
         ("check it", ""),
         ("audit", ""),
         ("find out", ""),
+        ("explain", ""),
         ("which host", "no"),
         ("hello", "nothing"),
     ):

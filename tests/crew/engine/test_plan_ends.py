@@ -44,12 +44,12 @@ async def test_a_retry_behind_a_plan(tmp_path: Path):
         before = await stored(runs, run.id)
         await (await runs.retry(run.id)).outcome()
         after = (await stored(runs, run.id))[len(before) :]
-    assert {one["type"] for one in after} == {"start", "error"}
+    assert {one["type"] for one in after}.isdisjoint({"task_start", "task_end", "plan_end"})
 
 
 async def test_an_approval_in_a_task_changes_no_order(tmp_path: Path):
     """Who has planned is not taken for one that has not spoken."""
-    rules = [
+    rules: list[dict[str, Any]] = [
         {"agent": "w", "after": "pay", "say": "{{result.pay}}"},
         {"agent": "w", "calls": [{"tool": "pay", "arguments": {"to": "bob"}}]},
         {"agent": "end", "say": "on"},

@@ -112,9 +112,16 @@ def _check_thinking(body: dict[str, Any]) -> None:
         "Thinking may not be enabled when tool_choice forces tool use."
     )
     messages = body["messages"]
-    if len(messages) > 1 and messages[-1]["content"][0]["type"] == "tool_result":
-        first = messages[-2]["content"][0]["type"]
-        assert "thinking" in first, "Expected `thinking` or `redacted_thinking`, but found another"
+    place = len(messages) - 1
+    while place > 0 and messages[place]["content"][0]["type"] == "tool_result":
+        place -= 2
+    if place < len(messages) - 1:
+        # all answers of a loop are one turn, which begins with thinking
+        kinds = [block["type"] for block in messages[place + 1]["content"]]
+        before = kinds[: kinds.index("tool_use")]
+        assert any("thinking" in one for one in before), (
+            "Expected `thinking` or `redacted_thinking`, but found another"
+        )
 
 
 def _check_schema(schema: dict[str, Any]) -> None:

@@ -1,0 +1,32 @@
+"""How bodies and refusals name the parameters of requests, in whatever dialect."""
+
+from collections.abc import Mapping
+
+from agents.quirks import Parameter
+
+# where a body has a parameter, in whatever dialect
+NAMES: Mapping[Parameter, tuple[str, ...]] = {
+    "temperature": ("temperature",),
+    "top_p": ("top_p",),
+    "reasoning_summary": ("reasoning.summary",),
+    "reasoning_effort": (
+        *("reasoning_effort", "reasoning", "thinking", "output_config.effort"),
+        "extra_body.google.thinking_config",
+    ),
+    "prompt_cache": ("prompt_cache_key", "messages.content.cache_control"),
+}
+# how refusals name it besides
+ASIDE: Mapping[Parameter, tuple[str, ...]] = {
+    "reasoning_summary": ("summary", "summaries"),
+    "reasoning_effort": ("effort", "thinking_budget", "thinking_config", "thinking budget"),
+    "prompt_cache": ("cache_control",),
+}
+# words of a language, too: only where they stand as the name of a parameter, or are what a model
+# has or has not
+COMMON = frozenset({"effort", "reasoning", "thinking", "summary", "summaries"})
+AS_NAME = (
+    r"[`'\"]{n}[`'\"]|\b{n}\.[a-z_]|(?:adaptive|extended|reasoning) {n}\b"
+    r"|\b{n} (?:parameters?|levels?|options?|budgets?|modes?|config\w*)\b"
+    r"|\b{n} (?:is|are) (?:not|no longer) (?:supported|available|allowed|enabled)"
+    r"|does(?: not|n't) support {n}\b"
+)
