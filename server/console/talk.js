@@ -193,8 +193,7 @@ export class Talk {
     const state = this.tasks.get(data.task);
     if (!state) return;
     state.textContent = ` ${t(data.status)}`;
-    state.closest(".task").classList.remove("failed", "skipped");
-    state.closest(".task").classList.add(data.status);
+    state.closest(".task").dataset.status = data.status;
   }
 
   plan_end(event, data) {

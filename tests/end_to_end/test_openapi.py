@@ -128,6 +128,7 @@ async def test_events_are_as_described(tmp_path: Path):
         ("pausing", "table"),
         ("intents", "is there any sencha?"),
         ("intents", "a riddle"),
+        ("intents", "compare sencha and coffee"),
     ):
         crew = load_crew(ROOT / "examples" / name)
         events += (await play(crew, query)).events

@@ -25,3 +25,17 @@ def test_a_typed_answer_is_a_table(browser: Browser, tmp_path: Path):
             'intent: must be one of stock, talk, not "riddle"'
         )
         expect(page.locator("table.output")).to_have_count(1)
+
+
+def test_a_plan_is_shown_by_its_tasks(browser: Browser, tmp_path: Path):
+    """Each in a lane, with what it needs and how it stands."""
+    with serving(copy_example("intents", tmp_path)) as server, opened_page(browser) as page:
+        begin(page, server, "compare sencha and coffee")
+        expect(page.locator(".chip")).to_have_text("completed")
+        tasks = page.locator("section.task")
+        expect(tasks).to_have_count(3)
+        expect(tasks.first.locator("> header")).to_have_text("tea · clerk done")
+        expect(tasks.last.locator("> header")).to_have_text("both · clerk ← tea, coffee done")
+        expect(tasks.last.locator(".speech")).to_contain_text("There is more tea.")
+        expect(page.locator(".talk")).to_contain_text("There is enough of both")
+        page.screenshot(path=tmp_path / "plan.png", full_page=True)
