@@ -64,6 +64,8 @@ class Agent:
     output: TypedOutput | None = None
     # it plans: its typed answers are tasks
     plan: PlanRules | None = None
+    # of its tools, those that are agents
+    agent_tools: frozenset[str] = frozenset()
     # None: each answer is asked for
     kept: KeptAnswers | None = None
     # the same agent with each model that a request may name

@@ -27,10 +27,6 @@ def _anthropic(key: str) -> dict[str, str]:
     return {"anthropic-version": ANTHROPIC_VERSION, **own}
 
 
-def _never(outgoing: Outgoing, body: Mapping[str, Any]) -> bool:
-    return False
-
-
 @dataclass(frozen=True, slots=True)
 class Dialect:
     """The form of requests and answers that a provider has."""
@@ -45,8 +41,8 @@ class Dialect:
     written: frozenset[str]
     # of a request with a key
     headers: Callable[[str], dict[str, str]] = _bearer
-    # a request does not think as it should: others have begun its calls
-    stops_thinking: Callable[[Outgoing, Mapping[str, Any]], bool] = _never
+    # whether a request does not think as it should: others have begun its calls; None: never
+    stops_thinking: Callable[[Outgoing, Mapping[str, Any]], bool] | None = None
 
 
 DIALECTS: Mapping[DialectName, Dialect] = {

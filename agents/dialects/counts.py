@@ -25,7 +25,7 @@ def counted_usage(
     Raises:
         ModelError: a sum is impossible. A part that is larger than its whole is cut to it.
     """
-    came_in, came_out = _whole(prompt), _whole(completion)
+    came_in, came_out = int(prompt or 0), int(completion or 0)
     if not (0 <= came_in <= MAX_TOKENS and 0 <= came_out <= MAX_TOKENS):
         tokens = str([came_in, came_out])[:100]
         raise ModelError("unreadable", f"the usage is impossible: {tokens}")
@@ -39,10 +39,6 @@ def counted_usage(
         cache_read_tokens=read,
         cache_write_tokens=min(max(0, _part(cache_write)), came_in - read),
     )
-
-
-def _whole(value: Any) -> int:
-    return int(value or 0)
 
 
 def _part(value: Any) -> int:

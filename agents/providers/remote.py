@@ -87,8 +87,11 @@ class RemoteModel:
 
     def _without_kept(self, request: ModelRequest) -> int:
         """Count the messages with which another endpoint wants something back."""
-        kept = [one.private for one in request.messages if one.private is not None]
-        return sum(one.source not in ("", self.source) for one in kept) if kept else 0
+        count = 0
+        for one in request.messages:
+            if one.private is not None and one.private.source not in ("", self.source):
+                count += 1
+        return count
 
     async def _answer(self, request: ModelRequest, emit: EmitModelEvent) -> ModelReply:
         """Ask; once more without each thing that the endpoint turns out not to take."""
@@ -100,13 +103,14 @@ class RemoteModel:
             outgoing = Outgoing(self.name, request, quirks, self.source, self.extras)
             body = dialect.build(outgoing)
             reader = dialect.reader(self.name, self.source, quirks)
-            if dialect.stops_thinking(outgoing, body):
+            if dialect.stops_thinking is not None and dialect.stops_thinking(outgoing, body):
                 text = "does not think while it goes on with calls that did not begin with that"
                 await emit(ModelNotice("thinking_off", f"{self.name} {text}"))
             try:
                 await self._ask(body, reader, emit)
                 reply = await self._finish(reader, request, emit)
-                if outgoing.has_schema and not (reader.has_refused or reply.calls):
+                is_typed = request.output is not None and outgoing.has_schema
+                if is_typed and not (reader.has_refused or reply.calls):
                     await self._look_at_form(quirks, reply, emit)
                 return reply
             except Refusal as refusal:

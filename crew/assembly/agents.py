@@ -155,6 +155,7 @@ class _Maker:
             limits=_turn_limits(config, settings),
             output=_typed_output(self.files, config, plan),
             plan=plan,
+            agent_tools=frozenset(one.name for one in own_tools.values() if one.agent_id),
             kept=_kept_answers(config, given),
         )
 

@@ -15,7 +15,14 @@ from crew.engine.emitting import Emitter, Recorder
 from crew.engine.endings import cut_off_all, ended_exchange, ended_row
 from crew.engine.groups import GroupFailed, GroupRunner, group_answers
 from crew.engine.masking import MaskedEvents
-from crew.engine.members import Members, as_answer, invalid_text, over_rounds, standing_of
+from crew.engine.members import (
+    Members,
+    as_answer,
+    invalid_text,
+    origin_of,
+    over_rounds,
+    standing_of,
+)
 from crew.engine.plans import Plans
 from crew.engine.questions import OpenQuestion, Overdue, Questions
 from crew.journal.branches import Branch
@@ -43,7 +50,6 @@ from crew.routing.decisions import (
 )
 from crew.routing.steps import Finish, Fork, Handoff, NextStep, Pause, Reason
 from tools.clock import rfc3339
-from tools.context import CallOrigin
 
 
 class CrewExecutor:
@@ -147,15 +153,14 @@ class CrewExecutor:
             if not await self._ask(state.plan.branches):
                 await self._plans.run(state.plan)
         elif main.calls:
-            if self._questions.refuse_repeated(main):
-                return
-            if not await self._ask(state.branches):
+            is_refused = self._questions.refuse_repeated(main)
+            if not is_refused and not await self._ask(state.branches):
                 await self._members.act(self._turn(main.agent_id), main)
         elif state.expired:
             self._follow(decide_unanswered(routing, main.agent_id))
         elif main.invalid:
             self._follow_invalid(main)
-        elif (then := self._plans.after()) is not None:
+        elif state.plan is not None and (then := self._plans.after(state.plan)) is not None:
             self._follow(then)
         elif main.answer is not None:
             self._follow_answer(main, main.answer)
@@ -191,12 +196,8 @@ class CrewExecutor:
         self, agent_id: str, group: str | None = None, task: str = "", within: str = ""
     ) -> Turn:
         """Return a turn of an agent: in a group, for a task of a plan, as a tool, or by itself."""
-        row, state = self.row, self.state
-        user = row.user_id or row.owner
-        caller = CallOrigin(
-            row.run_id, agent_id, user, group, row.owner, row.user_id, row.conversation_id
-        )
-        agent = self._plans.speaker(self.crew.agents[agent_id].with_model(state.query.model))
+        state, caller = self.state, origin_of(self.row, agent_id, group)
+        agent = self._plans.speaker(self.crew.agents[agent_id], state.query.model)
         context = self._contexts.of(agent, group, part := within or task)
         told = self._told.of_part(task, within) if part else self._told
         may_cache = lambda: not state.has_acted  # noqa: E731 # looked at with each sequence
@@ -205,9 +206,8 @@ class CrewExecutor:
 
     async def _run_group(self) -> None:
         state = self.state
-        if state.group is None and self._is_out_of_rounds():
-            return
-        if await self._ask(state.branches if state.group is not None else []):
+        branches = state.branches if state.group is not None else []
+        if (state.group is None and self._is_out_of_rounds()) or await self._ask(branches):
             return
         group = self.crew.routing.groups[state.main.agent_id]
         runner = GroupRunner(self.crew, group, state, self._members, self._told)

@@ -66,7 +66,7 @@ class MaskedEvents:
                     await self._emit(event if text == event.text else replace(event, text=text))
             case ModelCalled():
                 # its text, if it wrote any, is whole
-                for is_thinking in (True, False):
+                for is_thinking in (True, False) if self._streams else ():
                     written = self._streams.pop(
                         (event.agent_id, event.task, event.within, is_thinking), None
                     )
@@ -112,8 +112,6 @@ def _masked_extra(extra: dict[str, Any], secrets: Secrets) -> dict[str, Any]:
 
     What it takes only as it came is left out where it has one: changed it would be refused.
     """
-    if not extra:
-        return extra
     out: dict[str, Any] = {}
     for key, value in extra.items():
         masked = map_texts(value, secrets.mask)
@@ -127,7 +125,8 @@ def _masked(event: Event, secrets: Secrets) -> Event:
     match event:
         case AgentResponded():
             calls = tuple(_masked_call(call, secrets) for call in event.calls)
-            extra, model = _masked_extra(event.extra, secrets), mask(event.model)
+            extra = _masked_extra(event.extra, secrets) if event.extra else event.extra
+            model = mask(event.model)
             answer = _with(
                 event, content=mask(event.content), model=model, calls=calls, extra=extra
             )

@@ -1,6 +1,6 @@
 """A member of a group, or a task of a plan: its turns until it has an answer."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 
 import anyio
@@ -8,15 +8,17 @@ import anyio
 from agents.agent import Agent
 from agents.errors import ModelError
 from agents.events import ToolReturned, ToolStarted, Warned
-from agents.limits import LimitName, Standing
+from agents.limits import NO_LIMITS, LimitName, Standing
 from agents.turns.turn import Turn
 from crew.crew import Crew
 from crew.engine.questions import Questions, make_calls
 from crew.journal.branches import Branch
+from crew.journal.records.rows import RunRow
 from crew.journal.state import RunState
 from crew.routing.rules import AgentAnswer
 from tools.calls import CallStatus, ToolCall, ToolResult
 from tools.config.agent import AGENT_SECONDS
+from tools.context import CallOrigin
 from tools.definition import Tool
 from tools.errors import ArgumentsError
 
@@ -72,11 +74,13 @@ class Members:
         calls = await self.questions.calls_to_make(branch)
         if calls is None:
             return False
-        tools = turn.agent.tools
-        own = [one for one in calls if not _agent_of(tools, one.call)]
+        known, tools = turn.agent.agent_tools, turn.agent.tools
+        own = [one for one in calls if one.call.tool not in known] if known else calls
         if own:
             await make_calls(turn, own)
-        agents = [one.call for one in calls if _agent_of(tools, one.call)]
+        agents = [one.call for one in calls if one.call.tool in known] if known else []
+        if not agents:
+            return True
         async with anyio.create_task_group() as working:
             for call in agents:
                 working.start_soon(self._work, turn, branch, call, tools[call.tool])
@@ -146,11 +150,6 @@ def _bound(branch: Branch) -> str:
     return f"the task {branch.task}'s" if branch.task else "the group's"
 
 
-def _agent_of(tools: Mapping[str, Tool], call: ToolCall) -> str:
-    tool = tools.get(call.tool)
-    return tool.agent_id if tool is not None else ""
-
-
 def _returned(turn: Turn, result: ToolResult) -> ToolReturned:
     return ToolReturned(turn.agent.id, turn.agent.name, turn.group, result)
 
@@ -179,12 +178,20 @@ def over_text(agent: Agent) -> str:
     return f"{agent.name} has no answer after its max_rounds = {agent.limits.max_rounds}"
 
 
+def origin_of(row: RunRow, agent_id: str, group: str | None) -> CallOrigin:
+    """Return who makes the calls of an agent of a run."""
+    user = row.user_id or row.owner
+    return CallOrigin(
+        row.run_id, agent_id, user, group, row.owner, row.user_id, row.conversation_id
+    )
+
+
 def over_rounds(crew: Crew, main: Branch) -> Warned | None:
     """Return why a run makes no further model call, or begins no group or plan; None: it may."""
     limit, agent = crew.limits.max_rounds, crew.agents.get(main.agent_id)
     # an answer is the end of its turn
-    is_in_turn = agent is not None and main.answer is None
-    if is_in_turn and agent is not None and agent.limits.is_over(main.turn_rounds):
+    limits = agent.limits if agent is not None and main.answer is None else NO_LIMITS
+    if agent is not None and limits is not NO_LIMITS and limits.is_over(main.turn_rounds):
         text = over_text(agent)
         return Warned("max_rounds", text, agent.id, agent.name, limit="max_rounds")
     if main.rounds - main.speaking < limit:

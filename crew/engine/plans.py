@@ -84,18 +84,21 @@ class Plans:
         self.record(ended)
         _require_done(ended)
 
-    def after(self) -> NextStep | None:
+    def after(self, plan: PlanState) -> NextStep | None:
         """Return where a plan leads that has ended; None: the planner itself goes on."""
-        plan = self.state.plan
-        if plan is None or not plan.ended:
+        if not plan.ended:
             return None
         way = self.crew.routing.plans[plan.agent_id]
         if way.then is None:
             return None
         return decide(self.crew.routing, plan.agent_id, NO_ANSWER, self.state.visited)
 
-    def speaker(self, agent: Agent) -> Agent:
-        """Return an agent as it speaks now: one that has planned says words behind its plan."""
+    def speaker(self, agent: Agent, model: str) -> Agent:
+        """Return an agent as it speaks now, with the model that a request names.
+
+        One that has planned says words behind its plan.
+        """
+        agent = agent.with_model(model) if model else agent
         if agent.plan is None or self.state.plan is None or not self.state.plan.ended:
             return agent
         return replace(agent, output=None)

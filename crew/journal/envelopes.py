@@ -54,7 +54,9 @@ def usage_of(usage: Usage) -> dict[str, Any]:
         "total_tokens": usage.total_tokens,
         "input": usage.prompt_tokens,
         "output": usage.completion_tokens,
-        **dict(usage.parts),
+        "thinking": usage.thinking_tokens,
+        "cache_read": usage.cache_read_tokens,
+        "cache_write": usage.cache_write_tokens,
     }
     if usage.cost_usd:
         document["cost_usd"] = round(usage.cost_usd, 8)
@@ -191,8 +193,7 @@ def _handed_off(event: HandedOff) -> Envelope:
 def _parallel(event: ParallelStarted | ParallelEnded) -> Envelope:
     failed = event.failed if isinstance(event, ParallelEnded) else ()
     type_ = "parallel_end" if isinstance(event, ParallelEnded) else "parallel_start"
-    metadata = {"agents": event.agents, "failed": failed}
-    return Envelope(type_, SYSTEM, event.group, None, metadata)
+    return Envelope(type_, SYSTEM, event.group, None, {"agents": event.agents, "failed": failed})
 
 
 def _asked(one: PendingCall) -> dict[str, Any]:

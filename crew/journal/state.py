@@ -133,7 +133,7 @@ class RunState:
             case RunRetried():
                 self._retry(event)
             case Warned(code=code, agent_id=str() as agent_id) if code in MEMBER_CODES:
-                self._branch(event, agent_id).failed = code
+                branch_of(event, agent_id, self).failed = code
                 self._end_question()
             case Warned() | Unplayable() | ContextShown() | Shown():
                 self._note(event)
@@ -165,7 +165,7 @@ class RunState:
     @property
     def branches(self) -> list[Branch]:
         """The branches that may go on now: the run's own, members, tasks, agents as tools."""
-        return open_branches(self.main, self.group, self.plan, self.inner)
+        return open_branches(self)
 
     @property
     def calls_tools(self) -> bool:
@@ -174,13 +174,10 @@ class RunState:
 
     def has_started(self, event: ToolStarted) -> bool:
         """Return whether this start was published already, before a crash."""
-        return event.call.id in self._branch(event, event.agent_id).started_calls
-
-    def _branch(self, event: BranchEvent | Warned, agent_id: str) -> Branch:
-        return branch_of(event, agent_id, self.main, self.group, self.plan, self.inner)
+        return event.call.id in branch_of(event, event.agent_id, self).started_calls
 
     def _apply_to_branch(self, event: BranchEvent) -> None:
-        branch = self._branch(event, event.agent_id)
+        branch = branch_of(event, event.agent_id, self)
         match event:
             case AgentStarted():
                 branch.start(event)
@@ -199,10 +196,10 @@ class RunState:
                     self.last_answer, self.last_agent = answer, event.agent_id
             case ToolStarted(once=once, reads=reads):
                 branch.begin_call(event)
-                key = branch.key_of(event.call.id)
-                if event.runs_agent and key not in self.inner:
-                    ask = UserMessage(event.call.arguments["ask"])
-                    self.inner[key] = Branch(event.runs_agent, [ask], within=key)
+                if event.runs_agent:
+                    ask, key = event.call.arguments["ask"], branch.key_of(event.call.id)
+                    inner = Branch(event.runs_agent, [UserMessage(ask)], within=key)
+                    self.inner.setdefault(key, inner)
                 self.has_acted = self.has_acted or not reads
                 if once:
                     self.question, self.decided, self.expired = None, None, False
@@ -211,7 +208,8 @@ class RunState:
                     call = next(one for one in branch.calls if one.id == event.result.call_id)
                     self.denials[call_key(call)] += 1
                 branch.add_result(event.result, self.limits)
-                self.inner.pop(branch.key_of(event.result.call_id), None)
+                if self.inner:
+                    self.inner.pop(branch.key_of(event.result.call_id), None)
                 if branch.has_direct_answer and not (event.task or event.within):
                     self.last_answer, self.last_agent = branch.answer or "", event.agent_id
                 self._find_tools(event)

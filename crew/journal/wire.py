@@ -7,7 +7,18 @@ from typing import Any
 
 from pydantic_core import from_json, to_json
 
-from agents.events import AgentDelta
+from agents.events import (
+    AgentDelta,
+    AgentResponded,
+    AgentStarted,
+    Compacted,
+    ContextShown,
+    Shown,
+    ToolProgressed,
+    ToolReturned,
+    ToolStarted,
+    Warned,
+)
 from crew.journal.envelopes import ENVELOPES, usage_of
 from crew.journal.events import SYSTEM, Event, status_of
 from crew.journal.planned.envelopes import PLAN_ENVELOPES
@@ -15,6 +26,13 @@ from crew.journal.records.rows import Record, RunRow
 
 LAST_OF_SEGMENT = frozenset({"done", "error"})
 # of a run's result, what its last event has
+# events that may be of a task of a plan, or of an agent as a tool
+WITH_PARTS = frozenset(
+    {
+        *(AgentStarted, AgentResponded, ToolStarted, Shown, ToolProgressed, ToolReturned, Warned),
+        *(ContextShown, Compacted),
+    }
+)
 RESULT_KEYS = ("reason", "answer", "rounds", "handoffs", "usage", "duration_seconds")
 
 
@@ -72,9 +90,8 @@ def to_run_event(event: Event, run_id: str, seq: int | None, timestamp: str) -> 
         metadata["seq"] = seq
     metadata["agent_id"] = envelope.agent_id
     metadata |= envelope.metadata
-    task, within = getattr(event, "task", ""), getattr(event, "within", "")
-    if task or within:
-        metadata |= _part(task, within)
+    if type(event) in WITH_PARTS and (event.task or event.within):  # type: ignore[union-attr] # it has
+        metadata |= _part(event.task, event.within)  # type: ignore[union-attr] # both
     return _encoded(envelope.type, seq, envelope.agent, envelope.content, timestamp, metadata)
 
 

@@ -20,7 +20,7 @@ from agents.events import (
     Warned,
 )
 from agents.limits import LimitName
-from agents.model import RequestEnded
+from agents.model import RequestEnded, Usage
 from agents.stages import STAGES
 from crew.crew import Crew
 from crew.journal.events import (
@@ -273,11 +273,15 @@ class Metrics(Series):
         self.request_seconds.observe(request.duration_seconds)
         self.tokens.labels(model, "prompt").inc(usage.prompt_tokens)
         self.tokens.labels(model, "completion").inc(usage.completion_tokens)
+        if usage.thinking_tokens or usage.cache_read_tokens or usage.cache_write_tokens:
+            self._count_parts(model, usage)
+        if request.without_kept:
+            self.kept_dropped.labels(request.provider).inc(request.without_kept)
+
+    def _count_parts(self, model: str, usage: Usage) -> None:
         for type_, tokens in usage.parts:
             if tokens:
                 self.tokens.labels(model, type_).inc(tokens)
-        if request.without_kept:
-            self.kept_dropped.labels(request.provider).inc(request.without_kept)
 
     def _count_response(self, event: AgentResponded) -> None:
         self.turns.labels(event.agent_id, "success").inc()

@@ -52,7 +52,7 @@ def chat_body(outgoing: Outgoing) -> dict[str, Any]:
         form if one.private is None else _own_form(form, one.private, outgoing.source, quirks)
         for form, one in zip(forms, shown, strict=True)
     ]
-    if words := outgoing.words:
+    if (request.output is not None or not quirks.native_calls) and (words := outgoing.words):
         content = "\n\n".join([messages[0]["content"], *words])
         messages[0] = {**messages[0], "content": content}
     messages = _in_form(messages, quirks)
@@ -61,7 +61,7 @@ def chat_body(outgoing: Outgoing) -> dict[str, Any]:
         body["tools"] = [tool_form(tool) for tool in request.tools]
         if outgoing.sends_choice:
             body["tool_choice"] = _tool_choice(request.tool_choice)
-    if outgoing.has_schema and request.output is not None:
+    if request.output is not None and outgoing.has_schema:
         body["response_format"] = _response_format(request.output)
     if request.temperature is not None and outgoing.sends("temperature"):
         body["temperature"] = request.temperature

@@ -9,16 +9,19 @@ from typing import Any
 
 from agents.dialects.chat.messages import THOUGHTS
 from agents.dialects.collector import Collector
-from agents.dialects.counts import counted_usage, part_at
+from agents.dialects.counts import counted_usage
 from agents.dialects.refusals import error_in, refusal_in
 from agents.dialects.surrogates import join_surrogates
 from agents.errors import ModelError
 from agents.model import ModelReply
 from agents.quirks import Quirks
+from agents.written.thoughts import split_thoughts
 from tools.text.texts import map_texts
 
 # sent back with each message; thoughts only with the calls that they led to
 KEPT_MESSAGE_KEYS = frozenset({"extra_content", *THOUGHTS})
+# as DeepSeek, and gateways before Anthropic, have it
+OTHER_USAGE = frozenset({"prompt_cache_hit_tokens", "cache_creation_input_tokens"})
 # of these, what is words for people
 SHOWN_THOUGHTS = frozenset({"reasoning_content", "reasoning"})
 # of a part of a list of thoughts: texts that go on in the next piece
@@ -86,17 +89,22 @@ class ReplyReader(Collector):
 
     def _take_usage(self, usage: dict[str, Any]) -> None:
         prompt, completion = usage.get("prompt_tokens"), usage.get("completion_tokens")
-        total = usage.get("total_tokens")
-        if self.quirks.google and isinstance(total, int) and isinstance(prompt, int):
+        if self.quirks.google and isinstance(total := usage.get("total_tokens"), int):
             # what it has thought is in the total alone
-            completion = max(total - prompt, completion or 0)
+            completion = max(total - (prompt or 0), completion or 0)
+        into, out = usage.get("prompt_tokens_details"), usage.get("completion_tokens_details")
+        read: Any = 0
+        write: Any = 0
+        thinking: Any = 0
+        if isinstance(into, dict):
+            read = into.get("cached_tokens") or 0
+        if isinstance(out, dict):
+            thinking = out.get("reasoning_tokens") or 0
+        if not OTHER_USAGE.isdisjoint(usage):
+            read = read or usage.get("prompt_cache_hit_tokens")
+            write = usage.get("cache_creation_input_tokens")
         self.usage = counted_usage(
-            prompt,
-            completion,
-            thinking=part_at(usage, "completion_tokens_details", "reasoning_tokens"),
-            cache_read=part_at(usage, "prompt_tokens_details", "cached_tokens")
-            or usage.get("prompt_cache_hit_tokens"),
-            cache_write=usage.get("cache_creation_input_tokens"),
+            prompt, completion, thinking=thinking, cache_read=read, cache_write=write
         )
 
     def _take(self, choice: dict[str, Any], *, whole: bool) -> None:
@@ -173,15 +181,15 @@ class ReplyReader(Collector):
 
     def reply(self) -> ModelReply:
         """Return the whole answer; raises ModelError where there is neither text nor call."""
-        thoughts, content = self.split_text()
-        kept = self.extra
+        thoughts, content = split_thoughts(self.whole_text())
+        kept, calls = self.extra, self.calls.calls
         if self.pieces:
             kept = kept | {key: "".join(pieces) for key, pieces in self.pieces.items()}
-        had_thoughts = bool(thoughts or any(kept.get(key) for key in THOUGHTS))
-        calls = self.calls.calls
+        had_thoughts = bool(thoughts)
         if kept and not calls:
+            had_thoughts = had_thoughts or any(kept.get(key) for key in THOUGHTS)
             kept = {key: value for key, value in kept.items() if key not in THOUGHTS}
-        is_signed = any(call.extra for call in calls)
+        is_signed = bool(calls) and any(call.extra for call in calls)
         return self.make_reply(content, kept, had_thoughts=had_thoughts, is_signed=is_signed)
 
 

@@ -22,12 +22,12 @@ def _count(tasks: int) -> str:
 
 
 def _task_started(event: TaskStarted) -> Envelope:
-    content = f"Starting task {event.task}"
-    return Envelope("task_start", event.agent, content, event.agent_id, {"group": event.group})
+    content, metadata = f"Starting task {event.task}", {"group": event.group, "task": event.task}
+    return Envelope("task_start", event.agent, content, event.agent_id, metadata)
 
 
 def _task_ended(event: TaskEnded) -> Envelope:
-    metadata = {"group": event.group, "status": event.status}
+    metadata = {"group": event.group, "task": event.task, "status": event.status}
     content = f"Task {event.task} is {event.status}"
     return Envelope("task_end", event.agent, content, event.agent_id, metadata)
 

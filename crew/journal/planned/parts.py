@@ -1,6 +1,6 @@
 """The parts of a run: its own branch, members of a group, tasks of a plan, agents as tools."""
 
-from collections.abc import Mapping
+from typing import Protocol
 
 from agents.events import AgentResponded, AgentStarted, Compacted, ToolReturned, ToolStarted, Warned
 from crew.journal.branches import Branch, GroupState
@@ -9,21 +9,26 @@ from crew.journal.planned.plans import PlanState
 BranchEvent = AgentStarted | AgentResponded | ToolStarted | ToolReturned | Compacted
 
 
-def open_branches(
-    main: Branch, group: GroupState | None, plan: PlanState | None, inner: Mapping[str, Branch]
-) -> list[Branch]:
-    """Return the branches that may go on now.
+class Parts(Protocol):
+    """What a run is made of."""
 
-    Args:
-        main: the run's own.
-        group: that was entered.
-        plan: that was made.
-        inner: agents as tools, by the calls of other branches.
-    """
+    # its own branch
+    main: Branch
+    # that was entered
+    group: GroupState | None
+    # that was made
+    plan: PlanState | None
+    # agents as tools, by the calls of other branches
+    inner: dict[str, Branch]
+
+
+def open_branches(parts: Parts) -> list[Branch]:
+    """Return the branches that may go on now."""
+    group, plan, inner = parts.group, parts.plan, parts.inner
     if plan is not None and plan.is_working:
         out = plan.branches
     elif group is None or group.ended:
-        out = [main]
+        out = [parts.main]
     else:
         members = group.members.values()
         out = [branch for branch in members if branch.answer is None and branch.failed is None]
@@ -34,19 +39,12 @@ def open_branches(
     return [*out, *(one for one in working if one.answer is None and one.failed is None)]
 
 
-def branch_of(
-    event: BranchEvent | Warned,
-    agent_id: str,
-    main: Branch,
-    group: GroupState | None,
-    plan: PlanState | None,
-    inner: Mapping[str, Branch],
-) -> Branch:
-    """Return the branch that an event of an agent belongs to; see `open_branches`."""
+def branch_of(event: BranchEvent | Warned, agent_id: str, parts: Parts) -> Branch:
+    """Return the branch that an event of an agent belongs to."""
     if event.within:
-        return inner[event.within]
-    if event.task and plan is not None:
-        return plan.members[event.task]
-    if event.group is None or group is None:
-        return main
-    return group.members[agent_id]
+        return parts.inner[event.within]
+    if event.task and parts.plan is not None:
+        return parts.plan.members[event.task]
+    if event.group is None or parts.group is None:
+        return parts.main
+    return parts.group.members[agent_id]
