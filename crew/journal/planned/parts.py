@@ -9,7 +9,7 @@ from crew.journal.planned.plans import PlanState
 BranchEvent = AgentStarted | AgentResponded | ToolStarted | ToolReturned | Compacted
 
 
-class Parts(Protocol):
+class RunParts(Protocol):
     """What a run is made of."""
 
     # its own branch
@@ -22,7 +22,7 @@ class Parts(Protocol):
     inner: dict[str, Branch]
 
 
-def open_branches(parts: Parts) -> list[Branch]:
+def open_branches(parts: RunParts) -> list[Branch]:
     """Return the branches that may go on now."""
     group, plan, inner = parts.group, parts.plan, parts.inner
     if plan is not None and plan.is_working:
@@ -39,7 +39,7 @@ def open_branches(parts: Parts) -> list[Branch]:
     return [*out, *(one for one in working if one.answer is None and one.failed is None)]
 
 
-def branch_of(event: BranchEvent | Warned, agent_id: str, parts: Parts) -> Branch:
+def branch_of(event: BranchEvent | Warned, agent_id: str, parts: RunParts) -> Branch:
     """Return the branch that an event of an agent belongs to."""
     if event.within:
         return parts.inner[event.within]

@@ -19,7 +19,7 @@ CASES: dict[str, tuple[dict[str, Any], str, str, str]] = {
         {"rules": [LAST], "routing": {"signals": {"a": [{"signal": "[X]"}]}}},
         "output-signals",
         "a:",
-        "an enum field says where to go",
+        "an enum field of an output says where to go",
     ),
     "no such words": (
         {"rules": [LAST], "agents": {"a": {"output_text": "not"}}},
