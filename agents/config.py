@@ -123,6 +123,8 @@ class PlanConfig(Shape):
     """Of each task; `settings.parallel_timeout_seconds` unless given."""
     replan: Annotated[int, Field(ge=0, le=10)] = 1
     """How often it plans further tasks after some have failed."""
+    approve: bool = False
+    """A person approves each plan and each revision: the run pauses, question `plan`."""
     then: str | None = None
     """The agent or group that goes on with the results; else it speaks itself."""
 

@@ -22,6 +22,8 @@ class PlanRules:
     timeout_seconds: float
     # revisions after failures
     replan: int
+    # a person approves each of them
+    approve: bool = False
 
 
 def plan_schema(rules: PlanRules) -> Field:

@@ -204,6 +204,7 @@ def _plan_rules(files: CrewFiles, crew: CrewConfig, config: AgentConfig) -> Plan
         given.at_once,
         seconds,
         given.replan,
+        given.approve,
     )
 
 

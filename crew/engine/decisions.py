@@ -1,11 +1,12 @@
 """Whether a person's decision fits the question; pure."""
 
+import json
 from collections.abc import Sequence
 
 from crew.engine.approvals import Agents
 from crew.engine.form_questions import wrong_content
 from crew.journal.query import Answer, CallDecision
-from crew.journal.questions import Inquiry, PendingCall, Question
+from crew.journal.questions import Inquiry, PendingCall, PlanApproval, Question
 from crew.journal.records.grants import fits
 
 
@@ -22,6 +23,9 @@ def wrong_decision(answer: Answer, question: Question | None, agents: Agents) ->
     if answer.decision is None and not answer.decisions:
         if answer.result:
             return "a result goes with the decision done"
+        if isinstance(question, PlanApproval) and answer.text.strip() and question.words_left:
+            # it is planned anew by them
+            return None
         return None if question is None else _no_decision(question)
     if question is None:
         return "this pause asks for words, not for a decision"
@@ -78,6 +82,8 @@ def _unfit(one: CallDecision, asked: PendingCall, question: Question, agents: Ag
         return f"{about} cannot be remembered so: only an approval can, where the pause says so"
     if why := _wrong_patterns(one, asked):
         return why
+    if isinstance(question, PlanApproval):
+        return _wrong_plan(one, asked, question, agents)
     if isinstance(question, Inquiry) and question.current is not None:
         return wrong_content(one, question.current[1])
     if one.arguments is None:
@@ -85,6 +91,22 @@ def _unfit(one: CallDecision, asked: PendingCall, question: Question, agents: Ag
     if one.decision != "approve" or "edit" not in may:
         return f"the arguments of {about} cannot be changed: only with an approval that may edit"
     return _wrong_edit(one, asked, agents)
+
+
+def _wrong_plan(
+    one: CallDecision, asked: PendingCall, question: PlanApproval, agents: Agents
+) -> str | None:
+    """Return why a plan cannot be as a person has changed it: it is checked as a model's is."""
+    if one.arguments is None:
+        return None
+    agent = agents.get(asked.agent_id)
+    if one.decision != "approve":
+        return "a plan is changed by an approval"
+    if agent is None or agent.output is None:
+        return f"{asked.agent_id} does not plan any more"
+    given = json.dumps(one.arguments)
+    problems = agent.output.check(given, is_cut=False, known_tasks=question.known).problems
+    return f"the plan is not as it must be: {'; '.join(problems)}" if problems else None
 
 
 def _wrong_patterns(one: CallDecision, asked: PendingCall) -> str | None:

@@ -118,8 +118,7 @@ class CrewExecutor:
 
     def cancel(self, reason: CancelReason) -> None:
         """Record that the run was cancelled; its loop has stopped already."""
-        if self.state.status == "running":
-            state = self.state
+        if (state := self.state).status == "running":
             for result in cut_off_all(state, self.crew, f"the run was {reason}"):
                 self._record(result)
             self._finish(reason, state.main.agent_id, state.last_answer)
@@ -178,15 +177,16 @@ class CrewExecutor:
         if main.has_direct_answer:
             self._finish("direct", main.agent_id, answer)
         elif (tasks := self._plans.planned(main)) is None:
-            step = decide(self.crew.routing, main.agent_id, as_answer(main), self.state.visited)
-            self._follow(step)
+            where = self.crew.routing, main.agent_id, as_answer(main), self.state.visited
+            self._follow(decide(*where))
+        elif question := self._plans.question(tasks):
+            self._pause(self.crew.agents[main.agent_id], question, None)
         elif not tasks or not self._is_out_of_rounds():
-            self._plans.take(tasks)
+            self._plans.decide(tasks)
 
     def _follow_invalid(self, main: Branch) -> None:
         """Go where the files say that a wrong typed answer leads; else the run fails."""
-        step = decide_invalid(self.crew.routing, main.agent_id)
-        if step is not None:
+        if (step := decide_invalid(self.crew.routing, main.agent_id)) is not None:
             self._follow(step)
             return
         agent = self.crew.agents[main.agent_id]

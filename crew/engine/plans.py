@@ -2,18 +2,22 @@
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
+from hashlib import sha256
 from typing import Any
 
 import anyio
 from anyio.abc import TaskGroup
+from pydantic_core import to_json
 
 from agents.agent import Agent
 from agents.outputs.plans import PlanRules
+from agents.outputs.typed import schema_for_model
 from crew.crew import Crew
 from crew.engine.endings import cut_off
 from crew.engine.groups import GroupFailed
 from crew.engine.members import Members
 from crew.journal.branches import Branch
+from crew.journal.decided import decision_on
 from crew.journal.events import (
     Event,
     PlanEnded,
@@ -25,11 +29,17 @@ from crew.journal.events import (
 )
 from crew.journal.planned.plans import PlanState
 from crew.journal.planned.tasks import Task, TaskStatus
+from crew.journal.questions import PendingCall, PlanApproval
 from crew.journal.state import RunState
 from crew.routing.decisions import decide
 from crew.routing.rules import NO_ANSWER
 from crew.routing.steps import NextStep
+from tools.calls import ToolCall
 
+# a plan stands as a call of this name where a person decides on it
+PLAN = "plan"
+# how often a person may have it planned anew by words
+MAX_WORDS = 3
 # behind the results, where tasks have failed
 REVIEW = (
     "Some tasks have not been done. Plan further tasks, which may need the ones that are done; or "
@@ -76,17 +86,59 @@ class Plans:
         """
         plan, agent = self.state.plan, self.crew.agents[self.state.main.agent_id]
         if tasks:
-            revision = 1 if plan is None else plan.revision + 1
-            self.record(Planned(agent.id, agent.name, revision, tasks_of(tasks)))
+            self.record(Planned(agent.id, agent.name, self.next_revision, tasks_of(tasks)))
             return
         assert plan is not None, "the first plan has tasks"
         ended = ended_plan(plan, agent)
         self.record(ended)
         _require_done(ended)
 
+    @property
+    def next_revision(self) -> int:
+        """The number of what is planned next."""
+        return 1 if self.state.plan is None else self.state.plan.revision + 1
+
+    def question(self, tasks: Sequence[Mapping[str, Any]]) -> PlanApproval | None:
+        """Return the question to a person about a plan; None: there is none, or it was answered."""
+        state, agent = self.state, self.crew.agents[self.state.main.agent_id]
+        is_answered = isinstance(state.question, PlanApproval) and state.decided is not None
+        if (
+            not tasks
+            or agent.plan is None
+            or agent.output is None
+            or not agent.plan.approve
+            or is_answered
+        ):
+            return None
+        call = ToolCall(f"plan-{self.next_revision}", PLAN, {"tasks": list(tasks)})
+        digest = sha256(to_json(call.arguments)).hexdigest()
+        schema = schema_for_model(agent.output.schema)
+        asked = PendingCall(
+            agent.id, call, digest, source=PLAN, schema=schema, may=PlanApproval.usual
+        )
+        known = state.plan.known if state.plan is not None else {}
+        return PlanApproval((asked,), known, max(0, MAX_WORDS - state.plan_words))
+
+    def decide(self, tasks: Sequence[Mapping[str, Any]]) -> None:
+        """Begin to work on a plan as a person has approved it; end one that was denied."""
+        question, answer = self.state.question, self.state.decided
+        if not isinstance(question, PlanApproval) or answer is None:
+            self.take(tasks)
+            return
+        decided = decision_on(question.calls[0], question, answer)
+        if decided.decision == "approve":
+            changed = decided.arguments
+            self.take(tasks if changed is None else changed["tasks"])
+            return
+        agent = self.crew.agents[self.state.main.agent_id]
+        ended = ended_plan(self.state.plan or PlanState(agent.id), agent)
+        why = f": {decided.reason}" if decided.reason.strip() else ""
+        text = f"{ended.joined}A person has denied the plan{why}. Answer without workers."
+        self.record(replace(ended, joined=text, is_denied=True))
+
     def after(self, plan: PlanState) -> NextStep | None:
         """Return where a plan leads that has ended; None: the planner itself goes on."""
-        if not plan.ended:
+        if not plan.ended or (plan.is_denied and self.state.main.answer is None):
             return None
         way = self.crew.routing.plans[plan.agent_id]
         if way.then is None:

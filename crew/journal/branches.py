@@ -13,6 +13,7 @@ from agents.messages import (
     RepairMessage,
     ToolMessage,
     ToolOutput,
+    UserMessage,
     is_wrong,
 )
 from agents.outputs.typed import repair_text
@@ -134,6 +135,12 @@ class Branch:
         """Begin a turn of the agent: what bounds one counts anew."""
         self.turn_rounds, self.failed_in_row = 0, 0
         self.turn_calls = ()
+
+    def take_words(self, text: str) -> None:
+        """Begin another turn by a person's words; a decision on calls goes on with the turn."""
+        self.answer, self.output = None, None
+        self.begin_turn()
+        self.history.append(UserMessage(text))
 
     def begin_anew(self) -> None:
         """Let a typed answer that was wrong to the end be given anew."""

@@ -222,6 +222,8 @@ class PlanEnded:
     skipped: tuple[str, ...]
     # what the tasks have said, as the next agent is shown it; "" where none was done
     joined: str
+    # a person has denied it: the planner speaks without workers
+    is_denied: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -130,7 +130,27 @@ class Inquiry:
         )
 
 
-Question = Approval | UnknownOutcome | Inquiry
+@dataclass(frozen=True, slots=True)
+class PlanApproval:
+    """Why the run is paused: a plan needs a person's approval. It stands as one call."""
+
+    calls: tuple[PendingCall, ...]
+    # earlier tasks of the plan, and whether each is done
+    known: dict[str, bool] = field(default_factory=dict)
+    # how often words may still make the agent plan anew
+    words_left: int = 0
+    kind: Literal["plan"] = "plan"
+    usual: ClassVar[tuple[str, ...]] = ("approve", "deny", "edit")
+    made_by: ClassVar[Decision] = "approve"
+    refusal: ClassVar[Decision] = "deny"
+
+    @property
+    def involved(self) -> tuple[PendingCall, ...]:
+        """No call of a tool waits for the answer."""
+        return ()
+
+
+Question = Approval | UnknownOutcome | Inquiry | PlanApproval
 
 
 def question_text(question: Question) -> str:
@@ -141,6 +161,10 @@ def question_text(question: Question) -> str:
             return "\n".join(["approve?", *lines])
         case UnknownOutcome():
             return "\n".join(["had started when its process died; has it acted?", *lines])
+        case PlanApproval():
+            tasks = [task for one in question.calls for task in one.call.arguments["tasks"]]
+            shown = [f"{one['id']} ({one['agent']}): {one['ask']}" for one in tasks]
+            return "\n".join(["approve the plan?", *shown])
         case Inquiry(current=(_, form)):
             return "\n".join([form.message, *lines])
         case Inquiry():

@@ -45,7 +45,7 @@ from crew.journal.events import (
 from crew.journal.planned.parts import BranchEvent, branch_of, open_branches
 from crew.journal.planned.plans import PlanEvent, PlanState, apply_to_plan
 from crew.journal.query import Answer, Query
-from crew.journal.questions import Inquiry, Question, UnknownOutcome
+from crew.journal.questions import Inquiry, PlanApproval, Question, UnknownOutcome
 from crew.journal.said import Said, answered, asked
 from tools.limits.deadline import Limits
 from tools.search import FOUND, TOOL_SEARCH, newest_found
@@ -67,6 +67,8 @@ class RunState:
     group: GroupState | None = None
     # the plan that is worked on, or has ended
     plan: PlanState | None = None
+    # how often a person has had it planned anew by words
+    plan_words: int = 0
     # ids of the calls that plans before have made
     task_calls: set[str] = field(default_factory=set)
     # agents that work as tools, by the calls of others that are open
@@ -267,16 +269,17 @@ class RunState:
                 branch.rounds = 0
         if isinstance(self.question, Inquiry):
             self._fill_in(self.question, event)
+        elif isinstance(self.question, PlanApproval) and not event.answer.decides:
+            # it is planned anew by the person's words
+            self.question, self.plan_words = None, self.plan_words + 1
+            self.main.take_words(event.answer.text)
         elif self.question is not None:
             self.decided = event.answer
             for branch in self.branches:
                 branch.decide(self.question, event.answer)
         elif not event.expired:
-            self.main.answer = None
-            # a decision on calls goes on with the turn, words begin another one, and a new plan
-            self.main.begin_turn()
+            self.main.take_words(event.answer.text)
             self._forget_plan()
-            self.main.history.append(UserMessage(event.answer.text))
 
     def _retry(self, event: RunRetried) -> None:
         """Take the step that failed again, or let a copy go on."""
@@ -329,9 +332,8 @@ class RunState:
         self.main.agent_id = event.to
 
     def _forget_plan(self) -> None:
-        if self.plan is not None:
-            self.task_calls |= self.plan.call_ids
-            self.plan = None
+        self.task_calls |= self.plan.call_ids if self.plan is not None else set()
+        self.plan, self.plan_words = None, 0
 
     def _apply_to_plan(self, event: PlanEvent) -> None:
         self.plan = apply_to_plan(self.plan, event, self.main, self.query.text)

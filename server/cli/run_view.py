@@ -28,20 +28,22 @@ PROMPTS = {
     "form": 'fill it in as {"JSON": …}, yes if there is nothing to fill in, or no',
     "approval": "allow it? yes, or no and why",
     "unknown_outcome": "retry or skip",
+    "plan": 'work so? yes, no, what is to be planned otherwise, or tasks as {"JSON": …}',
 }
 ASKS = {
     "approval": "needs your approval",
     "form": "asks you something first",
     "unknown_outcome": "may have acted already",
+    "plan": "is a plan that needs your approval",
 }
 # what an answer must be, where its words decide nothing
 CLEAR = {
     "approval": "say yes, no, or why not (no, because …)",
     "form": 'fill it in as {"JSON": …}, or say yes or no',
     "unknown_outcome": "say retry or skip",
+    "plan": "say yes or no, or answer with other words",
 }
-# whose answer may be JSON
-FILLED = frozenset({"approval", "form"})
+FILLED = frozenset({"approval", "form", "plan"})
 # warnings after which an answer is written anew
 ASKED_AGAIN = frozenset({"model_retry", "model_backup"})
 
@@ -77,8 +79,7 @@ class RunView:
         if self.live.partial and event.type != "agent_delta":
             self._body(self.live.partial)
             self.live.partial = ""
-        task = data.get("task", "")
-        lane = f"{event.agent} {task}".rstrip()
+        lane = f"{event.agent} {data.get('task', '')}".rstrip()
         self.lane = lane if data.get("group") else ""
         match event.type:
             case "agent_start" | "agent_delta" | "agent_response":

@@ -20,7 +20,9 @@ export function askingCard(runId, waiting, told) {
     await post(`/runs/${runId}/resume`, { ...body, pause: waiting.seq, deltas: true });
     told();
   };
-  node.append(waiting.question ? decisionsOf(waiting, shown, send) : wordsOf(send));
+  if (waiting.question) node.append(decisionsOf(waiting, shown, send));
+  // by words a plan is made anew
+  if (!waiting.question || waiting.question === "plan") node.append(wordsOf(send));
   return node;
 }
 
@@ -74,7 +76,7 @@ class AskedCall {
   constructor(asked, { question, form }, pause) {
     Object.assign(this, { asked, pause });
     this.may = DECISIONS.filter((decision) => asked.may.includes(decision));
-    const head = element("h3", {}, visible(asked.tool), element("small", {}, ` ${t("effect")}: ${t(asked.effect)}`));
+    const head = element("h3", {}, visible(asked.tool), asked.effect ? element("small", {}, ` ${t("effect")}: ${t(asked.effect)}`) : "");
     this.node = element("div", { className: "asked" }, head);
     if (question === "unknown_outcome") {
       this.node.append(element("p", {}, t("It had started when its process ended: nobody knows whether it acted.")));

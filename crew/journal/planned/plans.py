@@ -26,6 +26,7 @@ class PlanState:
     # the planner is asked for further tasks
     is_reviewed: bool = False
     ended: bool = False
+    is_denied: bool = False
 
     @property
     def is_working(self) -> bool:
@@ -59,7 +60,8 @@ class PlanState:
     @property
     def has_failed(self) -> bool:
         """Whether nothing of it is done, and nothing is planned any more."""
-        return not self.is_reviewed and "done" not in self.statuses.values()
+        is_open = not (self.is_reviewed or self.is_denied)
+        return is_open and "done" not in self.statuses.values()
 
     @property
     def results(self) -> str:
@@ -155,7 +157,7 @@ def apply_to_plan(plan: PlanState | None, event: PlanEvent, main: Branch, query:
             plan.is_reviewed = True
             main.history.append(CrewMessage(event.joined))
         case PlanEnded():
-            plan.ended, plan.is_reviewed = True, False
+            plan.ended, plan.is_reviewed, plan.is_denied = True, False, event.is_denied
             main.answer, main.output = None, None
             main.begin_turn()
             if event.joined:

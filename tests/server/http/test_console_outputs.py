@@ -6,6 +6,7 @@ from playwright.sync_api import Browser, expect
 
 from tests.support.browser import NEEDS_CHROMIUM, begin, opened_page
 from tests.support.crews import copy_example
+from tests.support.planning import planning, task
 from tests.support.processes import serving
 
 pytestmark = NEEDS_CHROMIUM
@@ -39,3 +40,22 @@ def test_a_plan_is_shown_by_its_tasks(browser: Browser, tmp_path: Path):
         expect(tasks.last.locator(".speech")).to_contain_text("There is more tea.")
         expect(page.locator(".talk")).to_contain_text("There is enough of both")
         page.screenshot(path=tmp_path / "plan.png", full_page=True)
+
+
+def test_a_plan_is_approved_in_the_console(browser: Browser, tmp_path: Path):
+    """Planned anew by words first; then as a person has changed it."""
+    plan = {"approve": True}
+    folder = planning(tmp_path, [task("a")], [task("b")], plan=plan)
+    with serving(folder) as server, opened_page(browser) as page:
+        begin(page, server, "go")
+        card = page.locator(".asking")
+        expect(card.locator("pre")).to_contain_text('"id": "a"')
+        card.get_by_role("textbox", name="Your answer").fill("otherwise")
+        card.get_by_role("button", name="Answer").click()
+        expect(card.locator("pre")).to_contain_text('"id": "b"')
+        card.get_by_text("Change the arguments").click()
+        arguments = card.locator("textarea.arguments")
+        arguments.fill(arguments.input_value().replace('"b"', '"mine"'))
+        card.get_by_role("button", name="approve").click()
+        expect(page.locator(".chip")).to_have_text("completed")
+        expect(page.locator("section.task > header")).to_have_text("mine · w done")
