@@ -49,7 +49,7 @@ class Collector(ABC):
         self.has_refused = False
         # nothing comes behind what came
         self.has_ended = False
-        # what the model has thought, as far as it is told in words; and how much of it was taken
+        # what the model has thought, as far as it says so in words; and how much of it was taken
         self.thoughts: list[str] = []
         self.thoughts_taken = 0
 

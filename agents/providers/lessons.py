@@ -205,7 +205,7 @@ def _tool_choice(quirks: Quirks, body: dict[str, Any], text: str) -> Lesson:
 def _typed_output(quirks: Quirks, body: dict[str, Any], text: str) -> Lesson:
     if not _has_schema(body) or not TYPED_OUTPUT.search(text):
         return None
-    return replace(quirks, typed_output=False), f"{IN_WORDS}: its schema is told in words"
+    return replace(quirks, typed_output=False), f"{IN_WORDS}: its schema is given in words"
 
 
 def _thoughts(quirks: Quirks, body: dict[str, Any], text: str) -> Lesson:

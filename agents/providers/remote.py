@@ -135,7 +135,7 @@ class RemoteModel:
             return
         if self.table.learn(quirks, replace(quirks, typed_output=False)):
             text = f"{self.name} at {self.client.place} takes a schema and answers without it"
-            await emit(ModelNotice("output_in_words", f"{text}: it is told in words from now on"))
+            await emit(ModelNotice("output_in_words", f"{text}: it is given in words from now on"))
 
     async def _ask(self, body: dict[str, Any], reader: Collector, emit: EmitModelEvent) -> None:
         """Send a request and read its answer.

@@ -1,8 +1,11 @@
 """Whether a person's decision fits the question; pure."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
+from agents.outputs.answers import CheckedAnswer
+from agents.outputs.typed import TypedOutput
 from crew.engine.approvals import Agents
 from crew.engine.form_questions import wrong_content
 from crew.journal.query import Answer, CallDecision
@@ -104,9 +107,15 @@ def _wrong_plan(
         return "a plan is changed by an approval"
     if agent is None or agent.output is None:
         return f"{asked.agent_id} does not plan any more"
-    given = json.dumps(one.arguments)
-    problems = agent.output.check(given, is_cut=False, known_tasks=question.known).problems
+    problems = changed_plan(agent.output, question, one.arguments).problems
     return f"the plan is not as it must be: {'; '.join(problems)}" if problems else None
+
+
+def changed_plan(
+    output: TypedOutput, question: PlanApproval, changed: Mapping[str, Any]
+) -> CheckedAnswer:
+    """Read a plan as a person has changed it: as a model's is read."""
+    return output.check(json.dumps(changed), is_cut=False, known_tasks=question.known)
 
 
 def _wrong_patterns(one: CallDecision, asked: PendingCall) -> str | None:

@@ -8,6 +8,7 @@ from agents.events import ToolReturned
 from agents.messages import AgentMessage, Message, encode_messages, is_wrong
 from crew.crew import Crew
 from crew.journal.branches import Branch
+from crew.journal.planned.parts import leading_branches
 from crew.journal.questions import question_text
 from crew.journal.records.conversations import Exchange, owner_of
 from crew.journal.records.exchanges import ChoreRules, ExchangeEnd
@@ -61,14 +62,16 @@ def ended_row(
 
 
 def cut_off(
-    branches: Iterable[Branch], crew: Crew, group: str | None, why: str
+    branches: Iterable[Branch], state: RunState, crew: Crew, group: str | None, why: str
 ) -> Iterator[ToolReturned]:
     """Yield the results of calls that had started, and are cut off.
 
-    Others are no longer awaited.
+    Others are no longer awaited. What an agent as a tool had started comes before the result of
+    its own call, which ends it.
 
     Args:
-        branches: that do not go on.
+        branches: that do not go on; without agents as tools.
+        state: of the run.
         crew: of the run.
         group: that they are members of.
         why: what has cut them off.
@@ -76,6 +79,8 @@ def cut_off(
     text = f"cut off: {why}; whether it has acted is not known"
     for branch in branches:
         for call in [one for one in branch.open_calls if one.id in branch.started_calls]:
+            if (inner := state.inner.get(branch.key_of(call.id))) is not None:
+                yield from cut_off([inner], state, crew, group, why)
             result, name = ToolResult.of(call, "error", text, 1), crew.name_of(branch.agent_id)
             yield ToolReturned(branch.agent_id, name, group, result, branch.task, branch.within)
 
@@ -85,7 +90,7 @@ def cut_off_all(state: RunState, crew: Crew, why: str) -> Iterator[ToolReturned]
     group = state.group.name if state.group is not None and not state.group.ended else None
     if state.plan is not None and state.plan.is_working:
         group = state.plan.agent_id
-    return cut_off(state.branches, crew, group, why)
+    return cut_off(leading_branches(state), state, crew, group, why)
 
 
 def ended_exchange(row: RunRow, state: RunState, crew: Crew) -> ExchangeEnd | None:

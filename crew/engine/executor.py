@@ -180,7 +180,8 @@ class CrewExecutor:
             where = self.crew.routing, main.agent_id, as_answer(main), self.state.visited
             self._follow(decide(*where))
         elif question := self._plans.question(tasks):
-            self._pause(self.crew.agents[main.agent_id], question, None)
+            agent = self.crew.agents[main.agent_id]
+            self._pause(agent, question, self._questions.until(agent.id))
         elif not tasks or not self._is_out_of_rounds():
             self._plans.decide(tasks)
 
@@ -210,8 +211,7 @@ class CrewExecutor:
         if (state.group is None and self._is_out_of_rounds()) or await self._ask(branches):
             return
         group = self.crew.routing.groups[state.main.agent_id]
-        runner = GroupRunner(self.crew, group, state, self._members, self._told)
-        await runner.run()
+        await GroupRunner(self.crew, group, state, self._members, self._told).run()
 
     async def _ask(self, branches: Sequence[Branch]) -> bool:
         """Pause, or fail, if a person has to decide on calls first; return whether it did."""

@@ -100,7 +100,8 @@ class GroupRunner:
             raise GroupFailed("timeout" if late else "model", text)
         # the calls of members that were late, or are no longer awaited
         others = [branch for branch in group.members.values() if branch.answer is None]
-        for result in cut_off(others, self.crew, name, f"the group {name} has ended without it"):
+        why = f"the group {name} has ended without it"
+        for result in cut_off(others, self.state, self.crew, name, why):
             await self.emit(result)
         words = group.words
         joined = join_answers({a: words[a] for a in answers if a in words})

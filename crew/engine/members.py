@@ -11,6 +11,7 @@ from agents.events import ToolReturned, ToolStarted, Warned
 from agents.limits import NO_LIMITS, LimitName, Standing
 from agents.turns.turn import Turn
 from crew.crew import Crew
+from crew.engine.endings import cut_off
 from crew.engine.questions import Questions, make_calls
 from crew.journal.branches import Branch
 from crew.journal.records.rows import RunRow
@@ -64,6 +65,11 @@ class Members:
             await self._fail(turn, "member_timeout", text)
         except ModelError as error:
             await self._fail(turn, "member_failed", str(error))
+        if branch.within and branch.failed is not None:
+            # a member may go on when its group is retried, an agent as a tool never does
+            why = f"{turn.agent.name} has no answer"
+            for result in cut_off([branch], self.state, self.crew, turn.group, why):
+                await turn.emit(result)
 
     async def act(self, turn: Turn, branch: Branch) -> bool:
         """Make the open calls of a branch as a person wants them; of agents as tools last.

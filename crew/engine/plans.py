@@ -13,6 +13,7 @@ from agents.agent import Agent
 from agents.outputs.plans import PlanRules
 from agents.outputs.typed import schema_for_model
 from crew.crew import Crew
+from crew.engine.decisions import changed_plan
 from crew.engine.endings import cut_off
 from crew.engine.groups import GroupFailed
 from crew.engine.members import Members
@@ -122,15 +123,15 @@ class Plans:
     def decide(self, tasks: Sequence[Mapping[str, Any]]) -> None:
         """Begin to work on a plan as a person has approved it; end one that was denied."""
         question, answer = self.state.question, self.state.decided
+        agent = self.crew.agents[self.state.main.agent_id]
         if not isinstance(question, PlanApproval) or answer is None:
             self.take(tasks)
             return
         decided = decision_on(question.calls[0], question, answer)
         if decided.decision == "approve":
             changed = decided.arguments
-            self.take(tasks if changed is None else changed["tasks"])
+            self.take(tasks if changed is None else _changed(agent, question, changed))
             return
-        agent = self.crew.agents[self.state.main.agent_id]
         ended = ended_plan(self.state.plan or PlanState(agent.id), agent)
         why = f": {decided.reason}" if decided.reason.strip() else ""
         text = f"{ended.joined}A person has denied the plan{why}. Answer without workers."
@@ -203,7 +204,7 @@ class _PlanRunner:
     async def _begin(self, tasks: TaskGroup) -> None:
         """Begin the tasks that may, in the order of the plan; skip those that never may."""
         while lost := next(self.plan.lost(), None):
-            await self._tell_end(lost, "skipped")
+            await self._emit_end(lost, "skipped")
         for task in list(self.plan.ready()):
             if len(self._running) >= self.rules.at_once:
                 return
@@ -229,10 +230,10 @@ class _PlanRunner:
         branch = self.plan.members.get(task.id)
         if branch is None or (branch.answer is None and branch.failed is None):
             return False
-        await self._tell_end(task, "done" if branch.failed is None else "failed")
+        await self._emit_end(task, "done" if branch.failed is None else "failed")
         return True
 
-    async def _tell_end(self, task: Task, status: TaskStatus) -> None:
+    async def _emit_end(self, task: Task, status: TaskStatus) -> None:
         name = self.crew.name_of(task.agent_id)
         await self.emit(TaskEnded(task.agent_id, name, self.planner.id, task.id, status))
 
@@ -243,7 +244,7 @@ class _PlanRunner:
             # the calls of tasks that were late
             late = [plan.members[id_] for id_ in plan.with_status("failed") if id_ in plan.members]
             why = f"the task of {planner.id}'s plan has failed"
-            for result in cut_off(late, self.crew, planner.id, why):
+            for result in cut_off(late, self.members.state, self.crew, planner.id, why):
                 await self.emit(result)
         if has_failed and plan.revision <= self.rules.replan:
             outcomes = f"{plan.join(tuple(plan.tasks))}\n{REVIEW}"
@@ -252,6 +253,23 @@ class _PlanRunner:
         ended = ended_plan(plan, planner)
         await self.emit(ended)
         _require_done(ended)
+
+
+def _changed(
+    agent: Agent, question: PlanApproval, changed: Mapping[str, Any]
+) -> Sequence[Mapping[str, Any]]:
+    """Return the tasks of a plan as a person has changed it, read as a model's are.
+
+    Raises:
+        GroupFailed: by the files as they are now it is wrong.
+    """
+    assert agent.output is not None, "it plans"
+    checked = changed_plan(agent.output, question, changed)
+    if checked.output is None:
+        text = f"the plan is not as it must be: {'; '.join(checked.problems)}"
+        raise GroupFailed("model", text, "plan")
+    tasks: Sequence[Mapping[str, Any]] = checked.output["tasks"]
+    return tasks
 
 
 def _require_done(ended: PlanEnded) -> None:

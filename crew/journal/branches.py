@@ -81,6 +81,11 @@ class Branch:
         """Return what names one of its calls in the whole run."""
         return f"{self.agent_id}/{call_id}"
 
+    def inner_of(self, event: ToolStarted) -> "Branch":
+        """Return the branch of an agent as a tool, at the start of its call."""
+        ask, key = event.call.arguments["ask"], self.key_of(event.call.id)
+        return Branch(event.runs_agent, [UserMessage(ask)], within=key)
+
     def start(self, event: AgentStarted) -> None:
         """Begin an answer of the agent."""
         self.speaking, self.rounds = True, event.round

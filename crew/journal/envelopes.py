@@ -31,7 +31,7 @@ from crew.journal.events import (
     Unplayable,
 )
 from crew.journal.query import CallDecision
-from crew.journal.questions import Inquiry, PendingCall
+from crew.journal.questions import Inquiry, PendingCall, PlanApproval
 from tools.calls import ToolCall
 from tools.forms import Form
 
@@ -244,12 +244,12 @@ def _paused(event: Paused) -> Envelope:
     metadata: dict[str, Any] = {"paused_agent_id": event.agent_id}
     if event.until is not None:
         metadata["answer_until"] = event.until
-    if event.question is not None:
-        metadata["question"] = event.question.kind
-        asked = event.question.calls
-        metadata["calls"] = [_asked(one) for one in asked]
-        if isinstance(event.question, Inquiry) and event.question.current is not None:
-            metadata["form"] = _form(*event.question.current)
+    if (question := event.question) is not None:
+        metadata |= {"question": question.kind, "calls": [_asked(one) for one in question.calls]}
+        if isinstance(question, Inquiry) and question.current is not None:
+            metadata["form"] = _form(*question.current)
+        if isinstance(question, PlanApproval):
+            metadata["words_left"] = question.words_left
     content = f"[PAUSE:{event.agent_id}] Waiting for user input"
     return Envelope("pause", event.agent, content, event.agent_id, metadata)
 

@@ -199,9 +199,8 @@ class RunState:
             case ToolStarted(once=once, reads=reads):
                 branch.begin_call(event)
                 if event.runs_agent:
-                    ask, key = event.call.arguments["ask"], branch.key_of(event.call.id)
-                    inner = Branch(event.runs_agent, [UserMessage(ask)], within=key)
-                    self.inner.setdefault(key, inner)
+                    inner = branch.inner_of(event)
+                    self.inner.setdefault(inner.within, inner)
                 self.has_acted = self.has_acted or not reads
                 if once:
                     self.question, self.decided, self.expired = None, None, False
@@ -243,11 +242,10 @@ class RunState:
             self.question, self.decided, self.expired = None, None, False
 
     def _start(self, event: RunStarted) -> None:
-        query = event.query
-        self.query, self.request_id, self.deltas = query, event.request_id, query.deltas
-        self.conversation = event.conversation
-        history = [given.as_message(event.agent_id, event.agent) for given in query.history]
-        self.main = Branch(event.agent_id, [*history, UserMessage(query.text)])
+        self.query, self.deltas = event.query, event.query.deltas
+        self.request_id, self.conversation = event.request_id, event.conversation
+        history = [one.as_message(event.agent_id, event.agent) for one in self.query.history]
+        self.main = Branch(event.agent_id, [*history, UserMessage(self.query.text)])
 
     def _resume(self, event: RunResumed) -> None:
         """Apply an answer: to calls, which stay open; else it is the person's next message."""
@@ -263,12 +261,15 @@ class RunState:
         if not event.expired and not isinstance(self.question, UnknownOutcome):
             # after a person's answer limits and order start anew; a question that only a crash
             # has raised must not change where the run goes
-            self.handoffs, self.visited, self.main.rounds = 0, set(), 0
-            self.visited |= {self.plan.agent_id} if self.plan is not None else set()
+            self.handoffs, self.main.rounds = 0, 0
+            has_planned = self.plan is not None or isinstance(self.question, PlanApproval)
+            self.visited = {self.main.agent_id} if has_planned else set()
             for branch in self.branches:
                 branch.rounds = 0
         if isinstance(self.question, Inquiry):
             self._fill_in(self.question, event)
+        elif isinstance(self.question, PlanApproval) and event.expired:
+            self.question = None
         elif isinstance(self.question, PlanApproval) and not event.answer.decides:
             # it is planned anew by the person's words
             self.question, self.plan_words = None, self.plan_words + 1
@@ -309,8 +310,7 @@ class RunState:
 
     def _fill_in(self, question: Inquiry, event: RunResumed) -> None:
         """Fill in the current form; when all are, the calls are to be made with that."""
-        content = content_of(question, event.answer, expired=event.expired)
-        filled = question.answered(content)
+        filled = question.answered(content_of(question, event.answer, expired=event.expired))
         # the next one is asked, if there is one
         self.question, self.expired = filled if filled.current is not None else None, False
         if self.question is None:

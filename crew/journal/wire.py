@@ -25,7 +25,6 @@ from crew.journal.planned.envelopes import PLAN_ENVELOPES
 from crew.journal.records.rows import Record, RunRow
 
 LAST_OF_SEGMENT = frozenset({"done", "error"})
-# of a run's result, what its last event has
 # events that may be of a task of a plan, or of an agent as a tool
 WITH_PARTS = frozenset(
     {
@@ -33,6 +32,7 @@ WITH_PARTS = frozenset(
         *(ContextShown, Compacted),
     }
 )
+# of a run's result, what its last event has
 RESULT_KEYS = ("reason", "answer", "rounds", "handoffs", "usage", "duration_seconds")
 
 

@@ -31,6 +31,8 @@ def answer_commands(
         return [f"{base} {_call(call, 'approve={…}')}", f"{base} --decision deny"]
     may = [one for one in DECISIONS if all(one in call.get("may", ()) for call in calls)]
     commands = [f"{base} --decision {one}" for one in may]
+    if question == "plan":
+        commands.append(f'{base} "what is to be planned otherwise"')
     if len(calls) > 1:
         each = [_call(call, _first_of(call)) for call in calls]
         commands.append(" ".join([base, *each]))

@@ -21,6 +21,7 @@ from server.cli.commands.audit import record, user_name
 from server.cli.output import Output
 from server.cli.run_view import RunView
 from server.cli.stored import find_run
+from server.cli.words import decision_in
 from tools.handlers.threads import call_in_thread
 from tools.text.texts import visible
 
@@ -172,19 +173,31 @@ async def _ask_for_answer(output: Output) -> Answer | None:
         decided = await _ask_for_decision(output, call, prompt)
         if decided is None:
             return None
+        if isinstance(decided, str):
+            return Answer(decided)
         decisions.append(decided)
     return Answer(decisions=tuple(decisions))
 
 
 async def _ask_for_decision(
     output: Output, call: Mapping[str, Any], prompt: str
-) -> CallDecision | None:
+) -> CallDecision | str | None:
+    """Return what a person decides, or words by which a plan is made anew; None: neither."""
     while (text := await _ask(output, prompt)) is not None:
+        if _is_words(output.view, text):
+            return text
         try:
             return output.view.decide(text, call)
         except ValueError as error:
             output.console.print(f"  {visible(str(error))}", markup=False)
     return None
+
+
+def _is_words(view: RunView, text: str) -> bool:
+    """Return whether a line has a plan made anew: it decides nothing."""
+    word = text.strip()
+    is_other = not word.startswith("{") and decision_in(word, view.question) is None
+    return view.question == "plan" and is_other
 
 
 async def _ask(output: Output, prompt: str) -> str | None:
@@ -244,7 +257,7 @@ async def _with_decisions(runs: Runs, run_id: str, answer: Answer) -> Answer:
     view = RunView(Console(quiet=True))
     async for event in runs.stored(run_id):
         view.show(event)
-    if not view.calls:
+    if not view.calls or _is_words(view, answer.text):
         return answer
     try:
         decisions = tuple(view.decide(answer.text, call) for call in view.calls)

@@ -41,7 +41,6 @@ CLEAR = {
     "approval": "say yes, no, or why not (no, because …)",
     "form": 'fill it in as {"JSON": …}, or say yes or no',
     "unknown_outcome": "say retry or skip",
-    "plan": "say yes or no, or answer with other words",
 }
 FILLED = frozenset({"approval", "form", "plan"})
 # warnings after which an answer is written anew

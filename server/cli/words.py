@@ -35,7 +35,7 @@ def decision_in(text: str, question: str) -> tuple[Decision, str] | None:
 
     Args:
         text: the person's line.
-        question: what kind the pause asks: approval, form or unknown_outcome.
+        question: what kind the pause asks: approval, form, plan or unknown_outcome.
     """
     words = _plain(text)
     if question == "unknown_outcome":

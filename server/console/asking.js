@@ -21,8 +21,8 @@ export function askingCard(runId, waiting, told) {
     told();
   };
   if (waiting.question) node.append(decisionsOf(waiting, shown, send));
-  // by words a plan is made anew
-  if (!waiting.question || waiting.question === "plan") node.append(wordsOf(send));
+  // by words a plan is made anew, a few times
+  if (!waiting.question || waiting.words_left) node.append(wordsOf(send));
   return node;
 }
 

@@ -22,16 +22,20 @@ class RunParts(Protocol):
     inner: dict[str, Branch]
 
 
+def leading_branches(parts: RunParts) -> list[Branch]:
+    """Return the branches that may go on now, without agents as tools."""
+    group, plan = parts.group, parts.plan
+    if plan is not None and plan.is_working:
+        return plan.branches
+    if group is None or group.ended:
+        return [parts.main]
+    members = group.members.values()
+    return [branch for branch in members if branch.answer is None and branch.failed is None]
+
+
 def open_branches(parts: RunParts) -> list[Branch]:
     """Return the branches that may go on now."""
-    group, plan, inner = parts.group, parts.plan, parts.inner
-    if plan is not None and plan.is_working:
-        out = plan.branches
-    elif group is None or group.ended:
-        out = [parts.main]
-    else:
-        members = group.members.values()
-        out = [branch for branch in members if branch.answer is None and branch.failed is None]
+    out, inner = leading_branches(parts), parts.inner
     if not inner:
         return out
     keys = [branch.key_of(call.id) for branch in out for call in branch.open_calls]

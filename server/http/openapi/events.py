@@ -134,6 +134,8 @@ class PauseMetadata(Metadata):
     calls: NotRequired[list[AskedCall]]
     # where a tool asks before it goes on
     form: NotRequired[FormDocument]
+    # of a plan: how often words may still have it made anew
+    words_left: NotRequired[int]
     answer_until: NotRequired[Time]
 
 

@@ -188,6 +188,90 @@ async def test_its_time_is_its_own(tmp_path: Path):
     assert "H has no answer" in str(played.row.answer)
 
 
+SLOW = {"kind": "python", "function": "acts.py:wait", "effect": "once"}
+WAITING: list[dict[str, Any]] = [
+    {"agent": "a", "after": "helper", "say": "done"},
+    {"agent": "a", "calls": ASKS},
+    {"agent": "h", "calls": ["wait"]},
+]
+AROUND: list[dict[str, Any]] = [
+    {"agent": "start", "say": "[G]"},
+    {"agent": "b", "say": "[Q]", "delay_seconds": 0.3},
+    {"agent": "end", "say": "end"},
+]
+
+
+def waiting(folder: Path, *, in_group: bool = False, **more: Any) -> Path:
+    """The helper's call acts once, and has no end of its own."""
+    tools, agents = {"wait": SLOW, **more.pop("tools", {})}, {}
+    if in_group:
+        more = {"routing": GROUP, "entry_point": "start", **more}
+        agents = {"start": {}, "b": {}, "end": {"is_terminal": True}}
+    rules = [*WAITING, *(AROUND if in_group else [])]
+    return helping(folder, rules, {"tools": ["wait"]}, tools, agents, **more)
+
+
+GROUP: dict[str, Any] = {
+    "signals": {
+        "start": [{"signal": "[G]", "target": "g"}],
+        "b": [{"signal": "[Q]", "target": "end"}],
+    },
+    "parallel_groups": {"g": {"agents": ["a", "b"], "next_agent": "end"}},
+}
+
+
+async def until_called(runs: Runs, run_id: str, tool: str) -> None:
+    async for event in runs.follow(run_id):
+        if event is not None and event.type == "tool_start" and event.metadata["tool"] == tool:
+            return
+
+
+def results(events: list[dict[str, Any]]) -> list[tuple[str, str]]:
+    """What is known of each call, in order; each that has started has one result."""
+    starts = [one["metadata"]["call_id"] for one in events if one["type"] == "tool_start"]
+    found = [one["metadata"] for one in events if one["type"] == "tool_result"]
+    assert sorted(starts) == sorted(one["call_id"] for one in found)
+    return [(one["tool"], one["output"]) for one in found]
+
+
+CANCELLED = "cut off: the run was cancelled; whether it has acted is not known"
+
+
+@pytest.mark.parametrize("in_group", [False, True])
+async def test_it_is_cut_off_by_the_end_of_a_run(tmp_path: Path, in_group: bool):
+    """Its own calls first: a copy of the run can be made of what is stored."""
+    async with Runs(load_crew(waiting(tmp_path, in_group=in_group)), MemoryStore()) as runs:
+        run = await runs.start(Query("go"))
+        await until_called(runs, run.id, "wait")
+        await runs.cancel(run.id)
+        assert (await run.outcome()).reason == "cancelled"
+        events = [json.loads(one.encoded) async for one in runs.stored(run.id)]
+        assert results(events) == [("wait", CANCELLED), ("helper", CANCELLED)]
+        other = await runs.fork(run.id, events[-2]["metadata"]["seq"])
+        assert (await runs.outcome(other)).status == "completed"
+
+
+async def test_it_is_cut_off_by_its_time(tmp_path: Path):
+    short = {"helper": {**HELPER, "timeout_seconds": 0.2}}
+    played = await play(load_crew(waiting(tmp_path, tools=short)), "go")
+    (own, said), (call, output) = results(played.events)
+    assert (own, call, output) == ("wait", "helper", "H has no answer")
+    assert said == "cut off: H has no answer; whether it has acted is not known"
+    assert played.row.answer == "done"
+
+
+async def test_it_is_cut_off_by_the_end_of_a_group(tmp_path: Path):
+    """Another member has led on, or its own time is over."""
+    group = GROUP["parallel_groups"]["g"]
+    for n, keys in enumerate(({"wait_for_all": False}, {"timeout_seconds": 1})):
+        routing = GROUP | {"parallel_groups": {"g": group | keys}}
+        folder = waiting(tmp_path / str(n), in_group=True, routing=routing)
+        played = await play(load_crew(folder), "go")
+        ended = "cut off: the group g has ended without it; whether it has acted is not known"
+        assert results(played.events) == [("wait", ended), ("helper", ended)]
+        assert played.row.answer == "end"
+
+
 async def test_wrong_arguments_are_an_error(tmp_path: Path):
     rules = [RULES[0], {"agent": "a", "calls": [{"tool": "helper", "arguments": {}}]}]
     played = await play(load_crew(helping(tmp_path, [*rules, *RULES[2:]])), "go")

@@ -10,6 +10,7 @@ from crew import Answer, MemoryStore, Query, Runs, load_crew
 from crew.journal.query import CallDecision
 from crew.journal.records.rows import RunRow
 from crew.runs.errors import WrongDecision
+from tests.support.crews import write_crew
 from tests.support.planning import FAILING, WORK, failing, planning, task
 
 ASKS = {"approve": True}
@@ -62,6 +63,57 @@ async def test_it_can_be_changed(tmp_path: Path):
     assert [one["id"] for one in plan["tasks"]] == ["b", "c"]
 
 
+async def test_a_change_is_read_as_a_model_s_plan_is(tmp_path: Path):
+    """Case and spaces of a worker's name are no mistake in either."""
+    async with Runs(load_crew(planning(tmp_path, [task("a")], plan=ASKS)), MemoryStore()) as runs:
+        run = await runs.start(Query("go"))
+        await run.outcome()
+        changed = {"tasks": [task("b", agent=" W ")]}
+        assert (await decide(runs, run.id, "approve", arguments=changed)).answer == "all is done"
+        (plan,) = [one["metadata"] for one in await stored(runs, run.id) if one["type"] == "plan"]
+    assert [one["agent"] for one in plan["tasks"]] == ["w"]
+
+
+@pytest.mark.parametrize("approve", [False, True])
+async def test_an_approval_changes_no_way(tmp_path: Path, approve: bool):
+    """The planner has spoken, also where it stands last in the order."""
+    agents: dict[str, Any] = {
+        "w": {},
+        "mid": {},
+        "p": {"plan": {"workers": ["w"], "then": "mid", "approve": approve}},
+        "end": {"is_terminal": True},
+    }
+    said = [{"agent": one, "say": f"{one} speaks"} for one in ("w", "mid", "end")]
+    rules = [{"agent": "p", "say": {"tasks": [task("a")]}}, *said]
+    folder = write_crew(tmp_path, agents, rules, entry_point="p")
+    async with Runs(load_crew(folder), MemoryStore()) as runs:
+        run = await runs.start(Query("go"))
+        row = await run.outcome()
+        assert row.status == ("paused" if approve else "completed")
+        if approve:
+            row = await decide(runs, run.id, "approve")
+        events = await stored(runs, run.id)
+    assert row.answer == "end speaks"
+    spoke = [one["metadata"]["agent_id"] for one in events if one["type"] == "agent_response"]
+    assert spoke == ["p", "w", "mid", "end"]
+
+
+@pytest.mark.parametrize("on_timeout", ["end", None])
+async def test_nobody_approves_it_in_time(tmp_path: Path, on_timeout: str | None):
+    """The pause ends as the planner's do; a later planner is asked about, too."""
+    rule = {"wait_timeout_seconds": 60, **({"on_wait_timeout": on_timeout} if on_timeout else {})}
+    folder = planning(tmp_path, [task("a")], plan=ASKS, routing={"agent_behaviors": {"p": rule}})
+    async with Runs(load_crew(folder), MemoryStore()) as runs:
+        run = await runs.start(Query("go"))
+        row = await run.outcome()
+        assert (row.status, row.paused_until is not None) == ("paused", True)
+        await runs.expire(row)
+        row = await runs.outcome(run.id)
+        events = await stored(runs, run.id)
+    assert (row.status, row.reason) == ("completed", "terminal" if on_timeout else "no_answer")
+    assert not any(one["type"] == "plan" for one in events)
+
+
 async def test_words_have_it_planned_anew(tmp_path: Path):
     """Three times; then a decision is wanted."""
     plans = [[task(name)] for name in ("a", "b", "c", "d")]
@@ -72,6 +124,8 @@ async def test_words_have_it_planned_anew(tmp_path: Path):
             row = await (await runs.resume(run.id, Answer("not so"))).outcome()
             assert row.status == "paused"
             assert (await asked(runs, run.id))["arguments"]["tasks"][0]["id"] == name
+        (*_, pause) = [one for one in await stored(runs, run.id) if one["type"] == "pause"]
+        assert pause["metadata"]["words_left"] == 0
         with pytest.raises(WrongDecision):
             await runs.resume(run.id, Answer("not so, either"))
         assert (await decide(runs, run.id, "approve")).answer == "all is done"

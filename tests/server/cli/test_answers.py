@@ -7,6 +7,7 @@ import pytest
 
 from tests.server.cli.test_run import crew
 from tests.support.crews import write_crew
+from tests.support.planning import planning, task
 
 
 @pytest.mark.parametrize(
@@ -54,6 +55,18 @@ def test_words_that_decide_nothing_leave_a_call_open(tmp_path: Path, words: str)
     assert answered.returncode == 2
     assert "say yes, no, or why not" in answered.stderr
     assert "paused" in crew("runs", folder).stdout
+
+
+def test_words_have_a_plan_made_anew(tmp_path: Path):
+    """Other than those of a call; clear words decide."""
+    folder = planning(tmp_path, [task("a")], [task("b")], plan={"approve": True})
+    paused = crew("run", folder, "go")
+    assert "is a plan that needs your approval" in paused.stdout
+    assert '"what is to be planned otherwise"' in paused.stderr
+    anew = crew("run", folder, "do b instead", "--answer", "last")
+    assert (anew.returncode, '"id": "b"' in anew.stdout) == (3, True), anew
+    done = crew("run", folder, "yes", "--answer", "last")
+    assert (done.returncode, "all is done" in done.stdout) == (0, True), done
 
 
 def test_a_late_answer_does_not_act(tmp_path: Path):
