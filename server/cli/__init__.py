@@ -1,9 +1,8 @@
 """What an operator types.
 
 `main` (the command), `commands` (each of them), `opening` (from the command line to a crew), `play`
-(a run in the terminal), `output` and `run_view` (its events), `live` (who is at work), `words`
-(what a person's words decide), `stored` (runs that are kept), `remote` (a server's), `hints`
-(how a pause is answered), `validate`, `explain`, `sarif`, `json_schema`, `leaks` (`crew
-leakcheck`), `starting` (what a new crew begins with), `imports` (files of other programs), `exits`
-(how a command ends).
+(a run in the terminal), `view` (its events), `words` (what a person's words decide), `stored` (runs
+that are kept), `remote` (a server's), `hints` (how a pause is answered), `validate`, `explain`,
+`sarif`, `json_schema`, `leaks` (`crew leakcheck`), `starting` (what a new crew begins with),
+`imports` (files of other programs), `exits` (how a command ends).
 """

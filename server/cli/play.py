@@ -18,9 +18,9 @@ from crew.runs.run import Run
 from crew.runs.runs import Runs
 from crew.runs.upkeep.maintenance import apply_cancellations, recover_left
 from server.cli.commands.audit import record, user_name
-from server.cli.output import Output
-from server.cli.run_view import RunView
 from server.cli.stored import find_run
+from server.cli.view.output import Output
+from server.cli.view.run_view import RunView
 from server.cli.words import decision_in
 from tools.handlers.threads import call_in_thread
 from tools.text.texts import visible

@@ -14,8 +14,8 @@ from rich.console import Console
 from crew.journal.events import RunStatus
 from crew.journal.wire import RunEvent
 from server.cli.exits import Exit, fail
-from server.cli.output import Output
 from server.cli.stored import print_listed, print_waiting
+from server.cli.view.output import Output
 from server.settings import LOOPBACK
 from tools.text.server_words import MAX_WORDS, words_of
 from tools.text.texts import visible_json

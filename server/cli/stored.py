@@ -17,8 +17,8 @@ from crew.journal.wire import RunEvent
 from crew.runs.errors import UnknownRun
 from crew.runs.streams.live import LiveRuns
 from crew.runs.streams.reader import RunReader
-from server.cli.output import Output
-from server.cli.run_view import RunView
+from server.cli.view.output import Output
+from server.cli.view.run_view import RunView
 from tools.clock import SYSTEM_CLOCK
 from tools.text.texts import visible, visible_json
 

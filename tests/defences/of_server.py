@@ -159,7 +159,7 @@ MUTANTS = (
     ),
     own(
         "JSON that commands the terminal",
-        "server/cli/output.py",
+        "server/cli/view/output.py",
         "print(visible_json(event.encoded), flush=True)",
         "print(event.encoded, flush=True)",
         "server/cli/test_hostile_crew.py",

@@ -26,11 +26,11 @@ from server.cli.commands.conversations import User, checked_id
 from server.cli.exits import HERE, Exit, Folder, exit_code_of, fail, say_none
 from server.cli.hints import answer_commands
 from server.cli.opening import Provider, load, open_runs, open_to_look
-from server.cli.output import Output
 from server.cli.play import Resume, Retry, cancel_run, play
 from server.cli.remote import Remote, Server, list_remote_runs, show_remote_run
-from server.cli.run_view import parse_arguments
 from server.cli.stored import list_runs, show_run
+from server.cli.view.output import Output
+from server.cli.view.run_view import parse_arguments
 from tools.approval import Remember
 
 NO_RUN = "no run yet; crew run DIR QUESTION starts one"

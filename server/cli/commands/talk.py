@@ -16,8 +16,8 @@ from crew.runs.runs import Runs
 from server.cli.commands.conversations import User, checked_id
 from server.cli.exits import HERE, Exit, Folder, exit_code_of, fail
 from server.cli.opening import Provider, load, open_runs
-from server.cli.output import Output
 from server.cli.play import play_in
+from server.cli.view.output import Output
 from tools.handlers.threads import call_in_thread
 from tools.text.texts import visible
 

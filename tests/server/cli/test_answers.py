@@ -61,10 +61,10 @@ def test_words_have_a_plan_made_anew(tmp_path: Path):
     """Other than those of a call; clear words decide."""
     folder = planning(tmp_path, [task("a")], [task("b")], plan={"approve": True})
     paused = crew("run", folder, "go")
-    assert "is a plan that needs your approval" in paused.stdout
+    assert "the plan needs your approval\n    a (w): work" in paused.stdout
     assert '"what is to be planned otherwise"' in paused.stderr
     anew = crew("run", folder, "do b instead", "--answer", "last")
-    assert (anew.returncode, '"id": "b"' in anew.stdout) == (3, True), anew
+    assert (anew.returncode, "    b (w): work" in anew.stdout) == (3, True), anew
     done = crew("run", folder, "yes", "--answer", "last")
     assert (done.returncode, "all is done" in done.stdout) == (0, True), done
 

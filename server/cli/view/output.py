@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from rich.console import Console
 
 from crew.journal.wire import RunEvent
-from server.cli.run_view import RunView
+from server.cli.view.run_view import RunView
 from tools.text.texts import visible_json
 
 

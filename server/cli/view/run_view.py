@@ -11,10 +11,10 @@ from rich.markup import escape
 from rich.padding import Padding
 from rich.text import Text
 
-from crew.journal.call_text import call_text
 from crew.journal.query import CallDecision
 from crew.journal.wire import RunEvent
-from server.cli.live import LiveLines, plan_lines
+from server.cli.view.lines import asked_lines, plan_lines
+from server.cli.view.live import LiveLines
 from server.cli.words import decision_in
 from tools.text.texts import map_texts, visible
 
@@ -29,12 +29,6 @@ PROMPTS = {
     "approval": "allow it? yes, or no and why",
     "unknown_outcome": "retry or skip",
     "plan": 'work so? yes, no, what is to be planned otherwise, or tasks as {"JSON": …}',
-}
-ASKS = {
-    "approval": "needs your approval",
-    "form": "asks you something first",
-    "unknown_outcome": "may have acted already",
-    "plan": "is a plan that needs your approval",
 }
 # what an answer must be, where its words decide nothing
 CLEAR = {
@@ -263,16 +257,10 @@ class RunView:
 
     def _show_pause(self, data: Mapping[str, Any]) -> None:
         self.question = data.get("question") or ""
-        asks = ASKS.get(self.question, "")
         self.calls = data.get("calls", [])
         for call in self.calls:
-            known_by = f" [dim]({escape(call['call_id'])})[/]" if len(self.calls) > 1 else ""
-            head, *lines = call_text(call["tool"], call["arguments"]).split("\n")
-            self._print(f"  [bold yellow]? {escape(head)} {asks}[/]{known_by}")
-            for line in lines:
-                self._print(f"    [yellow]{escape(line)}[/]")
-            if call.get("where"):
-                self._print(f"    [dim]{escape(call['where'])}[/]")
+            for line in asked_lines(self.question, call, is_one=len(self.calls) == 1):
+                self._print(line)
         if form := data.get("form"):
             self._show_form(form)
 

@@ -1,20 +1,18 @@
 """The last lines of a terminal while a run is at work: who does what, and for how long."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from time import monotonic
 from typing import Any
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
-from rich.markup import escape
 from rich.spinner import Spinner
 from rich.text import Text
 
 from crew.journal.state import MEMBER_CODES
 from crew.journal.wire import RunEvent
 
-MARKS = {"done": "[green]✓", "failed": "[red]✗", "skipped": "[yellow]–"}
 REFRESHES_PER_SECOND = 8
 
 
@@ -105,16 +103,3 @@ def _call(data: Mapping[str, Any]) -> tuple[str, str]:
 
 def _who(data: Mapping[str, Any]) -> str:
     return f"{data['agent_id']} {data.get('task', '')}"
-
-
-def plan_lines(event: RunEvent) -> Iterator[str]:
-    """Yield the lines of a `plan` or `task_end` event, as markup."""
-    data = event.metadata
-    if event.type == "task_end":
-        yield f"  {MARKS[data['status']]} {escape(event.content)}[/]"
-        return
-    yield f"  [bold]⋔ {escape(event.content)}[/]"
-    for one in data["tasks"]:
-        needs = f" [dim]← {escape(', '.join(one['needs']))}[/]" if one["needs"] else ""
-        name = escape(f"{one['id']} ({one['agent']})")
-        yield f"    {name}: {escape(one['ask'])}{needs}"

@@ -1,0 +1,54 @@
+"""The lines of plans and questions in a terminal, as markup."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from rich.markup import escape
+
+from crew.journal.call_text import call_text
+from crew.journal.wire import RunEvent
+
+MARKS = {"done": "[green]✓", "failed": "[red]✗", "skipped": "[yellow]–"}
+ASKS = {
+    "approval": "needs your approval",
+    "form": "asks you something first",
+    "unknown_outcome": "may have acted already",
+}
+
+
+def plan_lines(event: RunEvent) -> Iterator[str]:
+    """Yield the lines of a `plan` or `task_end` event, as markup."""
+    data = event.metadata
+    if event.type == "task_end":
+        yield f"  {MARKS[data['status']]} {escape(event.content)}[/]"
+        return
+    yield f"  [bold]⋔ {escape(event.content)}[/]"
+    yield from _task_lines(data["tasks"])
+
+
+def asked_lines(question: str, call: Mapping[str, Any], *, is_one: bool) -> Iterator[str]:
+    """Yield the lines of what a pause asks about a call, as markup.
+
+    Args:
+        question: the pause's.
+        call: as the event has it.
+        is_one: it asks about no other.
+    """
+    if question == "plan":
+        yield "  [bold yellow]? the plan needs your approval[/]"
+        yield from _task_lines(call["arguments"]["tasks"])
+        return
+    known_by = "" if is_one else f" [dim]({escape(call['call_id'])})[/]"
+    head, *lines = call_text(call["tool"], call["arguments"]).split("\n")
+    yield f"  [bold yellow]? {escape(head)} {ASKS.get(question, '')}[/]{known_by}"
+    for line in lines:
+        yield f"    [yellow]{escape(line)}[/]"
+    if call.get("where"):
+        yield f"    [dim]{escape(call['where'])}[/]"
+
+
+def _task_lines(tasks: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    for one in tasks:
+        needs = f" [dim]← {escape(', '.join(one['needs']))}[/]" if one["needs"] else ""
+        name = escape(f"{one['id']} ({one['agent']})")
+        yield f"    {name}: {escape(one['ask'])}{needs}"
