@@ -1,20 +1,13 @@
 // The routing graph of a crew; the ways that a run has taken are lit.
 
-import { element, shape } from "./page.js";
 import { get } from "./api.js";
+import { drawingOf, frame, layoutOf } from "./drawing.js";
+import { element } from "./page.js";
 import { t } from "./words.js";
-import dagre from "./vendor/dagre.esm.js";
 
 // a larger one would show nothing
 const MAX_NODES = 150;
 const END = "(end)";
-const HEIGHT = 34;
-const PADDING = 12;
-const LETTER = 8;
-// what a page has beside it; a wider graph is drawn from left to right
-const ROOM = 600;
-// a drawing is made smaller down to this, so that its letters can be read; then it is scrolled
-const SMALLEST = 0.9;
 
 export class Graph {
   constructor() {
@@ -63,12 +56,9 @@ export class Graph {
       return;
     }
     const layout = this.laidOut(names, edges);
-    const { viewBox, width, height } = frame(layout);
-    const drawing = shape("svg", { role: "img", "aria-label": t("Route"), viewBox, width, height }, arrows());
-    drawing.style.minWidth = `${width * SMALLEST}px`;
-    drawing.append(...layout.edges().map(({ v, w }) => this.edge(edges.get(`${v}→${w}`), layout.edge(v, w).points)));
-    drawing.append(...[...names].map(([id, name]) => this.box(id, name, layout.node(id))));
-    this.node.replaceChildren(drawing);
+    const boxes = new Map([...names].map(([id, name]) => [id, { name, ...this.box(id) }]));
+    const ways = new Map([...edges].map(([way, edge]) => [way, this.way(edge)]));
+    this.node.replaceChildren(drawingOf(t("Route"), layout, boxes, ways));
     this.follow(layout);
   }
 
@@ -87,11 +77,8 @@ export class Graph {
   laidOut(names, edges) {
     const key = [...names.keys(), ...edges.keys()].join();
     if (key === this.key) return this.layout;
-    // one agent with many ways is wide from top to bottom, and narrow from left to right
-    const down = laidOut("TB", names, edges);
-    const layout = frame(down).width <= ROOM ? down : narrower(down, laidOut("LR", names, edges));
-    Object.assign(this, { key, layout });
-    return layout;
+    Object.assign(this, { key, layout: layoutOf(names, edges.values()) });
+    return this.layout;
   }
 
   // what the crew has now, and what a run of an older revision has shown
@@ -111,51 +98,14 @@ export class Graph {
     return { names, edges };
   }
 
-  edge({ from, to, labels }, points) {
+  way({ from, to, labels }) {
     const data = this.taken.get(`${from}→${to}`);
-    const line = points.map(({ x, y }, place) => `${place ? "L" : "M"}${x.toFixed(1)} ${y.toFixed(1)}`).join(" ");
-    const path = shape("path", { d: line, class: data ? "way taken" : "way", "marker-end": `url(#${data ? "lit" : "dim"})` });
     const why = data?.why ? [t(data.why), data.signal, data.source].filter(Boolean).join(" · ") : labels.join(", ");
-    path.append(shape("title", {}, why));
-    return path;
+    return { why, isLit: Boolean(data) };
   }
 
-  box(id, name, { x, y, width, height }) {
-    const kinds = ["node", this.visited.has(id) && "visited", this.speaking.has(id) && "speaking", id === END && "end"];
-    const box = shape("rect", { x: x - width / 2, y: y - height / 2, width, height, rx: id in this.crew.groups ? 2 : 8 });
-    const text = shape("text", { x, y: y + 5, "text-anchor": "middle" }, name);
-    return shape("g", { class: kinds.filter(Boolean).join(" ") }, shape("title", {}, id), box, text);
+  box(id) {
+    const kinds = [this.visited.has(id) && "visited", this.speaking.has(id) && "speaking", id === END && "end"];
+    return { kinds, rx: id in this.crew.groups ? 2 : 8 };
   }
-}
-
-function laidOut(rankdir, names, edges) {
-  const layout = new dagre.graphlib.Graph({ multigraph: true });
-  layout.setGraph({ rankdir, nodesep: rankdir === "TB" ? 24 : 12, ranksep: 36 });
-  layout.setDefaultEdgeLabel(() => ({}));
-  for (const [id, name] of names) {
-    layout.setNode(id, { width: name.length * LETTER + 2 * PADDING, height: HEIGHT });
-  }
-  for (const edge of edges.values()) layout.setEdge(edge.from, edge.to);
-  dagre.layout(layout);
-  return layout;
-}
-
-const narrower = (one, other) => (frame(one).width <= frame(other).width ? one : other);
-
-// what all boxes and ways take; dagre's own figure leaves out ways at the edge
-function frame(layout) {
-  const boxes = layout.nodes().map((id) => layout.node(id));
-  const points = layout.edges().flatMap((edge) => layout.edge(edge).points);
-  const xs = [...boxes.flatMap(({ x, width }) => [x - width / 2, x + width / 2]), ...points.map(({ x }) => x)];
-  const ys = [...boxes.flatMap(({ y }) => [y - HEIGHT / 2, y + HEIGHT / 2]), ...points.map(({ y }) => y)];
-  const [left, top] = [Math.min(...xs) - 4, Math.min(...ys) - 4];
-  const [width, height] = [Math.max(...xs) - left + 4, Math.max(...ys) - top + 4];
-  return { viewBox: `${left} ${top} ${width} ${height}`, left, top, width, height };
-}
-
-function arrows() {
-  const arrow = (id) =>
-    shape("marker", { id, viewBox: "0 0 10 10", refX: 9, refY: 5, markerWidth: 7, markerHeight: 7, orient: "auto" },
-      shape("path", { d: "M0 0L10 5L0 10z", class: id }));
-  return shape("defs", {}, arrow("dim"), arrow("lit"));
 }

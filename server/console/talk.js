@@ -3,6 +3,7 @@
 import { askingCard } from "./asking.js";
 import { markdown } from "./markdown.js";
 import { button, clock, element, json, link, seconds, visible } from "./page.js";
+import { PlanGraph } from "./plan.js";
 import { t } from "./words.js";
 
 // warnings by which a member of a group has failed, and by which a model is asked once more
@@ -25,7 +26,7 @@ export class Talk {
     this.node.replaceChildren();
     this.lanes = null; // by agent or task: its list, of the group or plan that is at work
     this.written = new Map(); // by speaker: the text that is being written
-    this.tasks = new Map(); // by task of a plan: how it stands
+    this.tasks = new Map(); // by task of a plan: its lane, its graph, how it stands
     this.calls = new Map(); // by call: its element, until it has its result
     this.tools = new Map(); // by call that was asked about: its tool
     this.add(null, speech(t("You"), this.query, "mine"));
@@ -171,29 +172,38 @@ export class Talk {
   plan(event, data) {
     this.note(null, "way", `⋔ ${visible(event.content)}`);
     this.lanes ??= new Map();
+    const graph = new PlanGraph(data.tasks, (id) => this.tasks.get(id)?.status);
+    // without needs there is nothing to see beside the tasks themselves
+    if (graph.edges.size) this.add(null, graph.node);
     const made = data.tasks.map((task) => {
       const state = element("small", { className: "state" }, ` ${t("waits")}`);
       const needs = task.needs.length ? element("small", {}, ` ← ${task.needs.join(", ")}`) : "";
       const list = element("ol", { ariaLabel: task.id });
       this.lanes.set(task.id, list);
-      this.tasks.set(task.id, state);
       const heading = element("header", {}, element("b", {}, `${task.id} · ${task.agent}`), needs, state);
-      return element("section", { className: "task" }, heading, element("p", { className: "plain" }, visible(task.ask)), list);
+      const node = element("section", { className: "task" }, heading, element("p", { className: "plain" }, visible(task.ask)), list);
+      this.tasks.set(task.id, { node, state, graph });
+      return node;
     });
     this.add(null, element("div", { className: "lanes" }, ...made));
   }
 
   task_start(event, data) {
-    // its plan may lie in a gap
-    const state = this.tasks.get(data.task);
-    if (state) state.textContent = ` ${t("at work")}`;
+    this.mark(data.task, "at work");
   }
 
   task_end(event, data) {
-    const state = this.tasks.get(data.task);
-    if (!state) return;
-    state.textContent = ` ${t(data.status)}`;
-    state.closest(".task").dataset.status = data.status;
+    this.mark(data.task, data.status);
+  }
+
+  mark(id, status) {
+    const task = this.tasks.get(id);
+    // its plan may lie in a gap
+    if (!task) return;
+    task.status = status;
+    task.state.textContent = ` ${t(status)}`;
+    task.node.dataset.status = status;
+    task.graph.mark(id, status);
   }
 
   plan_end(event, data) {

@@ -11,7 +11,7 @@ const VIETNAMESE = {
   "It had started when its process ended: nobody knows whether it acted.": "Tiến trình dừng khi lệnh đã bắt đầu: không rõ lệnh đã có tác dụng chưa.",
   waits: "đã chờ", "answer within": "cần trả lời trong", effect: "tác dụng", Cancel: "Huỷ", "Run again": "Chạy lại",
   "Retry from the failed step": "Làm lại từ bước lỗi", "Copy as JSON": "Chép JSON", "Copy as curl": "Chép lệnh curl", Copied: "Đã chép",
-  "Raw events": "Sự kiện thô", Route: "Đường đi", Timeline: "Dòng thời gian", Conversation: "Hội thoại", "all statuses": "mọi trạng thái",
+  "Raw events": "Sự kiện thô", Route: "Đường đi", Plan: "Kế hoạch", Timeline: "Dòng thời gian", Conversation: "Hội thoại", "all statuses": "mọi trạng thái",
   "all agents": "mọi tác tử", "Search in questions": "Tìm trong câu hỏi", since: "từ", Agents: "Tác tử", Tools: "Công cụ", Limits: "Giới hạn",
   Providers: "Nhà cung cấp", answers: "trả lời được", "does not answer": "không trả lời", loaded: "đã nạp", Warnings: "Cảnh báo",
   "Tell me when a run waits": "Báo khi có lượt chạy chờ", "A run waits for you": "Một lượt chạy đang chờ bạn", left: "còn lại", attempts: "lần thử",

@@ -33,6 +33,11 @@ def test_a_plan_is_shown_by_its_tasks(browser: Browser, tmp_path: Path):
     with serving(copy_example("intents", tmp_path)) as server, opened_page(browser) as page:
         begin(page, server, "compare sencha and coffee")
         expect(page.locator(".chip")).to_have_text("completed")
+        graph = page.get_by_role("figure", name="Plan")
+        expect(graph.locator(".node.visited text")).to_have_text(
+            ["tea · clerk", "coffee · clerk", "both · clerk"]
+        )
+        expect(graph.locator(".way.taken")).to_have_count(2)
         tasks = page.locator("section.task")
         expect(tasks).to_have_count(3)
         expect(tasks.first.locator("> header")).to_have_text("tea · clerk done")
