@@ -14,7 +14,10 @@ from crew.journal.wire import events_lost, gap, ping
 from server.http.app import PAGES, _routes
 from server.http.openapi.document import openapi_document
 from server.http.openapi.events import METADATA
+from tests.crew.engine.test_agent_tools import helping
 from tests.support.crews import ROOT, crew_of, long_winded, play, write_crew
+from tests.support.model_server import chunks, model_server
+from tests.support.planning import failing, planning, task
 from tests.support.processes import BIN, clean_environment, client, serving
 
 pytestmark = pytest.mark.timeout(600)
@@ -56,7 +59,7 @@ def test_schemathesis(tmp_path: Path):
                 break
         log = server.log.read_text()
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "Operations:       28 selected / 28 total" in done.stdout
+    assert "Operations:       30 selected / 30 total" in done.stdout
     assert " 200 in " in log
     assert " 429 in " not in log
     assert '"level":"error"' not in log
@@ -119,6 +122,9 @@ def count(context: ToolContext) -> str:
 """
 
 
+THOUGHTS = chunks({"reasoning_content": "I look"}, {"content": "done"})
+
+
 async def test_events_are_as_described(tmp_path: Path):
     """Of all types: the examples, failures, pauses with calls, and what is not stored."""
     events: list[dict[str, Any]] = []
@@ -154,8 +160,8 @@ async def test_events_are_as_described(tmp_path: Path):
     )
     (folder / "pay.py").write_text('def pay() -> str:\n    """Pay."""\n    return ""\n')
     events += (await play(load_crew(folder), "x", Answer(decision="deny"))).events
-    failing = crew_of(tmp_path / "failing", {"a": {}}, [{"fail": "refused"}])
-    async with Runs(failing, MemoryStore()) as runs:
+    refused = crew_of(tmp_path / "failing", {"a": {}}, [{"fail": "refused"}])
+    async with Runs(refused, MemoryStore()) as runs:
         run = await runs.start(Query("x"))
         row = await run.outcome()
         events += [json.loads(one.encoded) async for one in runs.stored(run.id)]
@@ -164,6 +170,21 @@ async def test_events_are_as_described(tmp_path: Path):
         run = await runs.start(Query("x", deltas=True))
         events += [json.loads(one.encoded) async for one in runs.follow(run.id) if one is not None]
     events += (await play(load_crew(long_winded(tmp_path / "long", 8, 900)), "go")).events
+    plans = planning(tmp_path / "plans", failing(task("a"), task("x")), plan={"approve": True})
+    events += (await play(load_crew(plans), "go", Answer(decision="approve"))).events
+    events += (await play(load_crew(helping(tmp_path / "helping")), "go")).events
+    async with model_server(lambda body: THOUGHTS) as model:
+        folder = write_crew(
+            tmp_path / "thinking",
+            {"a": {"provider": "gw", "model": "m-1", "is_terminal": True}},
+            providers={"gw": {"base_url": model.url}},
+            settings={"show_thinking": True},
+        )
+        async with Runs(load_crew(folder), MemoryStore()) as runs:
+            run = await runs.start(Query("x", deltas=True))
+            events += [
+                json.loads(one.encoded) async for one in runs.follow(run.id) if one is not None
+            ]
     made = (gap(row, 1, 2), ping("r", row.started_at), events_lost("r", 2, row.started_at))
     events += [json.loads(one.encoded) for one in made]
     check = checker()

@@ -80,6 +80,7 @@ def test_the_crew_is_described_with_its_ways(server: ServerProcess):
     }
     assert labels == {
         ("talker", "invalid"): "invalid",
+        ("planner", "output"): "intent = stock, products has ≥ 2",
         ("clerk", "output"): "intent = stock, products has ≥ 1",
         ("talker", "output"): "any output",
     }

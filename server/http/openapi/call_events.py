@@ -16,6 +16,8 @@ class Metadata(TypedDict):
     agent_id: str | None
     # of a plan
     task: NotRequired[str]
+    # of an agent as a tool
+    call: NotRequired[str]
 
 
 class CallDocument(TypedDict):
@@ -123,3 +125,4 @@ class ToolProgressMetadata(TypedDict):
     message: str
     group: str | None
     task: NotRequired[str]
+    call: NotRequired[str]

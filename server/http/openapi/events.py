@@ -219,6 +219,7 @@ class ContextMetadata(Metadata):
 
     group: str | None
     task: NotRequired[str]
+    call: NotRequired[str]
     window_tokens: int
     # of the request; estimated
     tokens: int
@@ -252,6 +253,7 @@ class DeltaMetadata(TypedDict):
     agent_id: str
     group: str | None
     task: NotRequired[str]
+    call: NotRequired[str]
 
 
 class PingMetadata(TypedDict):
