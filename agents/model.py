@@ -76,6 +76,15 @@ class ToolDefinition:
     form: Any = field(default=None, init=False, repr=False)
     dialect: str = field(default="", init=False, repr=False)
 
+    def form_in(
+        self, dialect: str, make: Callable[["ToolDefinition"], dict[str, Any]]
+    ) -> dict[str, Any]:
+        """Return its form in a dialect, which is made once."""
+        if self.dialect != dialect:
+            self.form, self.dialect = make(self), dialect
+        form: dict[str, Any] = self.form
+        return form
+
 
 @dataclass(frozen=True, slots=True)
 class Usage:

@@ -7,6 +7,7 @@ from typing import Any
 from pydantic_core import from_json
 
 from agents.dialects.partial_calls import PartialCalls
+from agents.dialects.refusals import refusal_in
 from agents.dialects.surrogates import join_surrogates
 from agents.errors import ModelError
 from agents.messages import SOURCE_KEY
@@ -61,6 +62,20 @@ class Collector(ABC):
             # three times as slow, but it takes halves of surrogate pairs
             self.calls.has_halves = True
             return json.loads(data)
+
+    def document(self, data: bytes) -> dict[str, Any]:
+        """Decode an answer, or an event of one.
+
+        Raises:
+            Refusal: it is an error.
+            ModelError: it is no JSON object.
+        """
+        found = self.decoded(data)
+        if not isinstance(found, dict):
+            raise ModelError("unreadable", "the answer is unreadable: it is no JSON object")
+        if found.get("error") or found.get("type") == "error":
+            raise refusal_in(found.get("error") or found)
+        return found
 
     def take_model(self, name: Any) -> None:
         """Take the name of the model that answers."""

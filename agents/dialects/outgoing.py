@@ -1,19 +1,27 @@
 """What every dialect is given to make the body of a request."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from pydantic_core import to_json
 
 from agents.extras import NO_EXTRAS, ModelExtras
 from agents.limits import AUTO, NO_TOOLS
 from agents.model import ERROR_MARK, ModelRequest, ShownMessage
+from agents.outputs.typed import OutputFormat
 from agents.quirks import Quirks
 from tools.calls import CallStatus
 from tools.handlers.output import format_results
 
 # begins a conversation that would begin with the model's own words, and ends one that would end so
 GOES_ON = "(The conversation goes on.)"
+# the result of a call that has none
+NO_RESULT = f"{ERROR_MARK}the call was not made"
+# of thinking, what OpenAI calls otherwise
+EFFORTS: Mapping[str, str] = {"max": "xhigh"}
+# of a schema, and of a key of caches: OpenAI takes no longer one
+MAX_NAME = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +67,24 @@ class Outgoing:
             out.append(request.output.words)
         return out
 
+    @property
+    def sampling(self) -> dict[str, float]:
+        """What is sent of temperature and top_p."""
+        request, out = self.request, {}
+        if request.temperature is not None and self.sends("temperature"):
+            out["temperature"] = request.temperature
+        if request.top_p is not None and self.sends("top_p"):
+            out["top_p"] = request.top_p
+        return out
+
     def sends(self, parameter: str) -> bool:
         """Return whether a parameter is sent where it is given."""
         return parameter not in self.quirks.leave_out
+
+
+def strict_schema(output: OutputFormat) -> dict[str, Any]:
+    """Return the schema of a typed answer as OpenAI wants it."""
+    return {"name": output.name[:MAX_NAME], "strict": True, "schema": output.schema}
 
 
 def write_calls(shown: Sequence[ShownMessage]) -> list[ShownMessage]:

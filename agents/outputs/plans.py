@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
 from agents.outputs.schema import Field, parse_schema
@@ -79,16 +80,9 @@ def problems_of_plan(tasks: Sequence[Mapping[str, Any]], known: Mapping[str, boo
 
 def _cycle(needs: Mapping[str, Sequence[str]]) -> list[str]:
     """Return tasks that need each other in a circle; none where there is none."""
-    open_ = dict(needs)
-    while open_:
-        ready = [id_ for id_, others in open_.items() if not any(one in open_ for one in others)]
-        if not ready:
-            break
-        for id_ in ready:
-            del open_[id_]
-    if not open_:
-        return []
-    path = [next(iter(open_))]
-    while path[-1] not in path[:-1]:
-        path.append(next(one for one in open_[path[-1]] if one in open_))
-    return path[path.index(path[-1]) :]
+    try:
+        TopologicalSorter(needs).prepare()
+    except CycleError as error:
+        # each is needed by the next one
+        return list(reversed(error.args[1]))
+    return []

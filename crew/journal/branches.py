@@ -21,6 +21,7 @@ from crew.journal.decided import ApprovedCall, decision_on, is_made
 from crew.journal.query import Answer
 from crew.journal.questions import Approval, Inquiry, PendingCall, Question
 from tools.calls import ToolCall, ToolResult
+from tools.config.agent import ASK
 from tools.forms import FormReply
 from tools.handlers.output import truncate_outputs
 from tools.limits.deadline import Limits
@@ -83,7 +84,7 @@ class Branch:
 
     def inner_of(self, event: ToolStarted) -> "Branch":
         """Return the branch of an agent as a tool, at the start of its call."""
-        ask, key = event.call.arguments["ask"], self.key_of(event.call.id)
+        ask, key = event.call.arguments[ASK], self.key_of(event.call.id)
         return Branch(event.runs_agent, [UserMessage(ask)], within=key)
 
     def start(self, event: AgentStarted) -> None:

@@ -25,6 +25,7 @@ from crew.journal.planned.envelopes import PLAN_ENVELOPES
 from crew.journal.records.rows import Record, RunRow
 
 LAST_OF_SEGMENT = frozenset({"done", "error"})
+MAKERS = {**ENVELOPES, **PLAN_ENVELOPES}
 # events that may be of a task of a plan, or of an agent as a tool
 WITH_PARTS = frozenset(
     {
@@ -81,7 +82,7 @@ def to_run_event(event: Event, run_id: str, seq: int | None, timestamp: str) -> 
     """Return an event as clients get it; None for one that they do not."""
     if isinstance(event, AgentDelta):
         return _delta(event, run_id, timestamp)
-    make = ENVELOPES.get(type(event)) or PLAN_ENVELOPES.get(type(event))
+    make = MAKERS.get(type(event))
     if make is None:
         return None
     envelope = make(event)
@@ -90,8 +91,11 @@ def to_run_event(event: Event, run_id: str, seq: int | None, timestamp: str) -> 
         metadata["seq"] = seq
     metadata["agent_id"] = envelope.agent_id
     metadata |= envelope.metadata
-    if type(event) in WITH_PARTS and (event.task or event.within):  # type: ignore[union-attr] # it has
-        metadata |= _part(event.task, event.within)  # type: ignore[union-attr] # both
+    if type(event) in WITH_PARTS:
+        # looked at by its type, which is twice as fast as `isinstance`
+        parted: Any = event
+        if parted.task or parted.within:
+            metadata |= _part(parted.task, parted.within)
     return _encoded(envelope.type, seq, envelope.agent, envelope.content, timestamp, metadata)
 
 

@@ -7,6 +7,8 @@ from pydantic import Field
 from tools.schemas.yaml_shape import Name, Shape
 
 AGENT_SECONDS = 60.0
+# its one argument
+ASK = "ask"
 
 
 class AgentTool(Shape):

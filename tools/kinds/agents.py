@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tools.config.agent import AgentTool
+from tools.config.agent import ASK, AgentTool
 from tools.context import ToolContext
 from tools.definition import Reach, Tool
 from tools.errors import PermanentError
@@ -10,7 +10,6 @@ from tools.schemas.schema import JsonSchema
 
 # of an ask
 MAX_CHARS = 20_000
-ASK = "ask"
 PARAMETERS: dict[str, Any] = {
     "type": "object",
     "properties": {

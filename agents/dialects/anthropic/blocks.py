@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from agents.dialects.call_ids import fit_id
-from agents.dialects.outgoing import GOES_ON
+from agents.dialects.outgoing import GOES_ON, NO_RESULT
 from agents.model import ERROR_MARK, Private, ShownMessage
 from tools.calls import ToolCall
 
@@ -17,8 +17,6 @@ ANTHROPIC = "anthropic"
 # of what is kept of a message: its blocks, those of thinking as they came
 BLOCKS = "blocks"
 THINKING = frozenset({"thinking", "redacted_thinking"})
-# the result of a call that has none
-NO_RESULT = f"{ERROR_MARK}the call was not made"
 
 Block = dict[str, Any]
 

@@ -52,7 +52,7 @@ def anthropic_body(outgoing: Outgoing) -> dict[str, Any]:
     if system:
         body["system"] = [{"type": "text", "text": text} for text in system]
     if outgoing.shows_tools:
-        body["tools"] = [_tool_form(tool) for tool in request.tools]
+        body["tools"] = [tool.form_in(ANTHROPIC, _tool_form) for tool in request.tools]
         if outgoing.sends_choice:
             body["tool_choice"] = _tool_choice(request.tool_choice)
     if outgoing.sends("reasoning_effort"):
@@ -60,10 +60,7 @@ def anthropic_body(outgoing: Outgoing) -> dict[str, Any]:
     if outgoing.has_schema and request.output is not None:
         form = {"type": "json_schema", "schema": taken_schema(request.output.schema)}
         body["output_config"] = {**body.get("output_config", {}), "format": form}
-    if request.temperature is not None and outgoing.sends("temperature"):
-        body["temperature"] = request.temperature
-    if request.top_p is not None and outgoing.sends("top_p"):
-        body["top_p"] = request.top_p
+    body |= outgoing.sampling
     if extras.prompt_cache != "off" and outgoing.sends("prompt_cache"):
         _mark(body, turns.ended_at, extras)
     body |= extras.body
@@ -78,17 +75,7 @@ def stops_thinking(outgoing: Outgoing, body: Mapping[str, Any]) -> bool:
 
 
 def _tool_form(tool: ToolDefinition) -> dict[str, Any]:
-    if tool.dialect != ANTHROPIC:
-        tool.form, tool.dialect = (
-            {
-                "name": tool.name,
-                "description": tool.description,
-                "input_schema": tool.parameters,
-            },
-            ANTHROPIC,
-        )
-    form: dict[str, Any] = tool.form
-    return form
+    return {"name": tool.name, "description": tool.description, "input_schema": tool.parameters}
 
 
 def _tool_choice(choice: ToolChoice) -> dict[str, Any]:

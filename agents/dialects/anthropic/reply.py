@@ -34,7 +34,7 @@ class MessageReader(Collector):
 
     def read_whole(self, data: bytes) -> None:
         """Read an answer that came at once; raises Refusal or ModelError."""
-        message = self._object(data)
+        message = self.document(data)
         if not isinstance(message.get("content"), list):
             if (found := error_in(message)) is not None:
                 raise refusal_in(found)
@@ -49,7 +49,7 @@ class MessageReader(Collector):
 
     def read_chunk(self, data: bytes) -> str:
         """Read an event; return what of its text is meant for others; raises Refusal."""
-        event, before = self._object(data), len(self.text)
+        event, before = self.document(data), len(self.text)
         match event.get("type"):
             case "message_start":
                 message = _dict(event.get("message"))
@@ -64,17 +64,7 @@ class MessageReader(Collector):
                 self._take_usage(event.get("usage"))
             case "message_stop":
                 self.finished = self.has_ended = True
-            case "error":
-                raise refusal_in(event.get("error") or event)
         return self.stream.feed("".join(self.text[before:]))
-
-    def _object(self, data: bytes) -> dict[str, Any]:
-        document = self.decoded(data)
-        if not isinstance(document, dict):
-            raise ModelError("unreadable", "the answer is unreadable: it is no JSON object")
-        if document.get("type") == "error" or document.get("error"):
-            raise refusal_in(document.get("error") or document)
-        return document
 
     def _take_end(self, end: dict[str, Any]) -> None:
         if reason := end.get("stop_reason"):

@@ -4,15 +4,14 @@ Messages are shown the same way to all models. What one endpoint wants otherwise
 nowhere else.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from agents.dialects.chat.messages import CHAT, THOUGHTS, WireMessage, message_form, tool_form
-from agents.dialects.outgoing import GOES_ON, Outgoing, write_calls
+from agents.dialects.outgoing import EFFORTS, GOES_ON, Outgoing, strict_schema, write_calls
 from agents.extras import ModelExtras
 from agents.limits import ToolChoice
 from agents.model import Private, ShownMessage
-from agents.outputs.typed import OutputFormat
 from agents.quirks import Quirks
 
 # the keys that are written here; a configuration adds others
@@ -32,10 +31,6 @@ WRITTEN = frozenset(
         "stream_options",
     }
 )
-# of thinking, what chat completions call otherwise
-EFFORTS: Mapping[str, str] = {"max": "xhigh"}
-# of a schema: OpenAI takes no longer one
-MAX_NAME = 64
 # what Google documents for a call that another model has made, so that nothing of it is signed
 UNSIGNED = {"google": {"thought_signature": "skip_thought_signature_validator"}}
 
@@ -58,15 +53,13 @@ def chat_body(outgoing: Outgoing) -> dict[str, Any]:
     messages = _in_form(messages, quirks)
     body: dict[str, Any] = {"model": outgoing.model, "messages": messages}
     if outgoing.shows_tools:
-        body["tools"] = [tool_form(tool) for tool in request.tools]
+        body["tools"] = [tool.form_in(CHAT, tool_form) for tool in request.tools]
         if outgoing.sends_choice:
             body["tool_choice"] = _tool_choice(request.tool_choice)
     if request.output is not None and outgoing.has_schema:
-        body["response_format"] = _response_format(request.output)
-    if request.temperature is not None and outgoing.sends("temperature"):
-        body["temperature"] = request.temperature
-    if request.top_p is not None and outgoing.sends("top_p"):
-        body["top_p"] = request.top_p
+        schema = strict_schema(request.output)
+        body["response_format"] = {"type": "json_schema", "json_schema": schema}
+    body |= outgoing.sampling
     if request.max_tokens is not None and quirks.max_tokens_key != "none":
         body[quirks.max_tokens_key] = request.max_tokens
     if (extras.thinking or extras.thinking_tokens) and outgoing.sends("reasoning_effort"):
@@ -93,11 +86,6 @@ def _tool_choice(choice: ToolChoice) -> Any:
     if choice.mode == "tool":
         return {"type": "function", "function": {"name": choice.tool}}
     return choice.mode
-
-
-def _response_format(output: OutputFormat) -> dict[str, Any]:
-    schema = {"name": output.name[:MAX_NAME], "strict": True, "schema": output.schema}
-    return {"type": "json_schema", "json_schema": schema}
 
 
 def _own_form(form: WireMessage, private: Private, source: str, quirks: Quirks) -> WireMessage:

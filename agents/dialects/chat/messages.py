@@ -35,13 +35,10 @@ def message_form(message: ShownMessage) -> WireMessage:
 
 
 def tool_form(tool: ToolDefinition) -> dict[str, Any]:
-    """Return the form of a tool; the tool keeps it."""
-    if tool.dialect != CHAT:
-        function = {
-            "name": tool.name,
-            "description": tool.description,
-            "parameters": tool.parameters,
-        }
-        tool.form, tool.dialect = {"type": "function", "function": function}, CHAT
-    form: dict[str, Any] = tool.form
-    return form
+    """Make the form of a tool."""
+    function = {
+        "name": tool.name,
+        "description": tool.description,
+        "parameters": tool.parameters,
+    }
+    return {"type": "function", "function": function}

@@ -15,7 +15,6 @@ from agents.dialects.surrogates import join_surrogates
 from agents.errors import ModelError
 from agents.model import ModelReply
 from agents.quirks import Quirks
-from agents.written.thoughts import split_thoughts
 from tools.text.texts import map_texts
 
 # sent back with each message; thoughts only with the calls that they led to
@@ -181,7 +180,7 @@ class ReplyReader(Collector):
 
     def reply(self) -> ModelReply:
         """Return the whole answer; raises ModelError where there is neither text nor call."""
-        thoughts, content = split_thoughts(self.whole_text())
+        thoughts, content = self.split_text()
         kept, calls = self.extra, self.calls.calls
         if self.pieces:
             kept = kept | {key: "".join(pieces) for key, pieces in self.pieces.items()}

@@ -4,10 +4,16 @@ Nothing is stored there: what a model has thought comes back encrypted, and goes
 request. Source: https://platform.openai.com/docs/api-reference/responses
 """
 
-from collections.abc import Mapping
 from typing import Any
 
-from agents.dialects.outgoing import Outgoing, with_words, write_calls
+from agents.dialects.outgoing import (
+    EFFORTS,
+    MAX_NAME,
+    Outgoing,
+    strict_schema,
+    with_words,
+    write_calls,
+)
 from agents.dialects.responses.items import RESPONSES, make_items
 from agents.limits import ToolChoice
 from agents.model import ToolDefinition
@@ -34,10 +40,6 @@ WRITTEN = frozenset(
         "background",
     }
 )
-# of thinking, what this API calls otherwise
-EFFORTS: Mapping[str, str] = {"max": "xhigh"}
-# of a schema, and of a key of caches
-MAX_NAME = 64
 
 
 def responses_body(outgoing: Outgoing) -> dict[str, Any]:
@@ -51,19 +53,14 @@ def responses_body(outgoing: Outgoing) -> dict[str, Any]:
     if sends_thinking:
         body["include"] = ["reasoning.encrypted_content"]
     if outgoing.shows_tools:
-        body["tools"] = [_tool_form(tool) for tool in request.tools]
+        body["tools"] = [tool.form_in(RESPONSES, _tool_form) for tool in request.tools]
         if outgoing.sends_choice:
             body["tool_choice"] = _tool_choice(request.tool_choice)
     if outgoing.has_schema and request.output is not None:
-        output = request.output
-        schema = {"name": output.name[:MAX_NAME], "strict": True, "schema": output.schema}
-        body["text"] = {"format": {"type": "json_schema", **schema}}
+        body["text"] = {"format": {"type": "json_schema", **strict_schema(request.output)}}
     if outgoing.sends("reasoning_effort") and (reasoning := _reasoning(outgoing)):
         body["reasoning"] = reasoning
-    if request.temperature is not None and outgoing.sends("temperature"):
-        body["temperature"] = request.temperature
-    if request.top_p is not None and outgoing.sends("top_p"):
-        body["top_p"] = request.top_p
+    body |= outgoing.sampling
     if request.max_tokens is not None:
         body["max_output_tokens"] = request.max_tokens
     if extras.cache_key and extras.prompt_cache != "off" and outgoing.sends("prompt_cache"):
@@ -82,19 +79,13 @@ def _reasoning(outgoing: Outgoing) -> dict[str, Any]:
 
 
 def _tool_form(tool: ToolDefinition) -> dict[str, Any]:
-    if tool.dialect != RESPONSES:
-        tool.form, tool.dialect = (
-            {
-                "type": "function",
-                "name": tool.name,
-                "description": tool.description,
-                "parameters": tool.parameters,
-                "strict": False,
-            },
-            RESPONSES,
-        )
-    form: dict[str, Any] = tool.form
-    return form
+    return {
+        "type": "function",
+        "name": tool.name,
+        "description": tool.description,
+        "parameters": tool.parameters,
+        "strict": False,
+    }
 
 
 def _tool_choice(choice: ToolChoice) -> Any:

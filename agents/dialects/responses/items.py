@@ -6,15 +6,14 @@ from typing import Any
 from pydantic_core import to_json
 
 from agents.dialects.call_ids import fit_id
-from agents.model import ERROR_MARK, Private, ShownMessage
+from agents.dialects.outgoing import NO_RESULT
+from agents.model import Private, ShownMessage
 from tools.calls import ToolCall
 
 # the name of the dialect
 RESPONSES = "responses"
 # of what is kept of a message: the items of its answer as they came, in order
 ITEMS = "items"
-# the result of a call that has none
-NO_RESULT = f"{ERROR_MARK}the call was not made"
 
 Item = dict[str, Any]
 

@@ -28,7 +28,7 @@ class ResponseReader(Collector):
 
     def read_whole(self, data: bytes) -> None:
         """Read an answer that came at once; raises Refusal or ModelError."""
-        document = self._object(data)
+        document = self.document(data)
         if not isinstance(document.get("output"), list):
             if (found := error_in(document)) is not None:
                 raise refusal_in(found)
@@ -37,7 +37,7 @@ class ResponseReader(Collector):
 
     def read_chunk(self, data: bytes) -> str:
         """Read an event; return what of its text is meant for others; raises Refusal."""
-        event, before = self._object(data), len(self.text)
+        event, before = self.document(data), len(self.text)
         kind = event.get("type")
         match kind:
             case "response.output_text.delta" | "response.refusal.delta":
@@ -55,8 +55,6 @@ class ResponseReader(Collector):
             case "response.completed" | "response.incomplete" | "response.failed":
                 response = event.get("response")
                 return self._end(response if isinstance(response, dict) else {})
-            case "error":
-                raise refusal_in(event.get("error") or event)
         return self.stream.feed("".join(self.text[before:]))
 
     def end_stream(self, *, is_done: bool) -> str:
@@ -64,14 +62,6 @@ class ResponseReader(Collector):
         if not self.has_ended and is_done and self.begun and self.begun <= self.items.keys():
             return self._end({}) + self.stream.rest()
         return self.stream.rest()
-
-    def _object(self, data: bytes) -> dict[str, Any]:
-        document = self.decoded(data)
-        if not isinstance(document, dict):
-            raise ModelError("unreadable", "the answer is unreadable: it is no JSON object")
-        if document.get("error"):
-            raise refusal_in(document["error"])
-        return document
 
     def _take_delta(self, delta: Any) -> None:
         if isinstance(delta, str) and delta:

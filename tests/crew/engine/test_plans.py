@@ -140,6 +140,14 @@ async def test_a_wrong_plan_is_sent_back(tmp_path: Path, case: str):
     assert said in first["invalid"][0]
 
 
+async def test_a_plan_has_no_more_tasks_than_it_may(tmp_path: Path):
+    two, one = [task("a"), task("b")], [task("a")]
+    played = await play(load_crew(planning(tmp_path, two, one, plan={"max_tasks": 1})), "go")
+    first, second = (one["metadata"] for one in played.of("agent_response")[:2])
+    assert "tasks" in first["invalid"][0]
+    assert "invalid" not in second
+
+
 async def test_a_revision_that_repeats_a_task_is_sent_back(tmp_path: Path):
     again = failing(task("a"), task("x"))
     folder = planning(tmp_path, again, again, [task("b", "x")], [task("c")], rules=FAILING)
