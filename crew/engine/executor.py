@@ -7,7 +7,6 @@ from agents.agent import Agent
 from agents.errors import ModelError
 from agents.events import Warned
 from agents.stages import Stages
-from agents.turns.turn import Turn
 from crew.crew import Crew
 from crew.engine.context.contexts import Contexts
 from crew.engine.crashes import crash
@@ -19,12 +18,12 @@ from crew.engine.members import (
     Members,
     as_answer,
     invalid_text,
-    origin_of,
     over_rounds,
     standing_of,
 )
 from crew.engine.plans import Plans
 from crew.engine.questions import OpenQuestion, Overdue, Questions
+from crew.engine.turns import AgentTurns
 from crew.journal.branches import Branch
 from crew.journal.events import (
     SYSTEM,
@@ -78,12 +77,13 @@ class CrewExecutor:
         self.crew, self.state, self.journal, self.row = crew, state, journal, row
         self.stream, self.claims = stream, claims
         self._stages = Stages(crew.clock, state.stages)
-        self._contexts = Contexts(crew, state, journal.outlets.store)
         self._record = Recorder(journal, state)
         self._questions = Questions(crew, state, journal.outlets.store, row.owner, self._record)
         emit = Emitter(self._record, self._questions, stream=stream)
         self._told = MaskedEvents(crew.secrets, emit)
-        self._members = Members(crew, state, self._questions, self._turn, stream=stream)
+        contexts = Contexts(crew, state, journal.outlets.store)
+        self._turns = AgentTurns(crew, row, state, contexts, self._told, self._stages)
+        self._members = Members(crew, state, self._questions, self._turns, stream=stream)
         self._plans = Plans(crew, state, self._members, self._record, self._told)
 
     async def run(self) -> RunRow:
@@ -154,7 +154,7 @@ class CrewExecutor:
         elif main.calls:
             is_refused = self._questions.refuse_repeated(main)
             if not is_refused and not await self._ask(state.branches):
-                await self._members.act(self._turn(main.agent_id), main)
+                await self._members.act(self._turns.of(main.agent_id), main)
         elif state.expired:
             self._follow(decide_unanswered(routing, main.agent_id))
         elif main.invalid:
@@ -164,7 +164,7 @@ class CrewExecutor:
         elif main.answer is not None:
             self._follow_answer(main, main.answer)
         elif not self._is_out_of_rounds():
-            await self._turn(main.agent_id).speak(
+            await self._turns.of(main.agent_id).speak(
                 main.history,
                 round=main.rounds + (not main.speaking),
                 announce=not main.speaking,
@@ -192,18 +192,6 @@ class CrewExecutor:
             return
         agent = self.crew.agents[main.agent_id]
         self._fail("model", "output", invalid_text(agent.name, main), agent=agent, retryable=True)
-
-    def _turn(
-        self, agent_id: str, group: str | None = None, task: str = "", within: str = ""
-    ) -> Turn:
-        """Return a turn of an agent: in a group, for a task of a plan, as a tool, or by itself."""
-        state, caller = self.state, origin_of(self.row, agent_id, group)
-        agent = self._plans.speaker(self.crew.agents[agent_id], state.query.model)
-        context = self._contexts.of(agent, group, part := within or task)
-        told = self._told.of_part(task, within) if part else self._told
-        may_cache = lambda: not state.has_acted  # noqa: E731 # looked at with each sequence
-        given = (told, self._stages, context, state.outputs, may_cache, part.replace("/", "."))
-        return Turn(agent, group, caller, *given)
 
     async def _run_group(self) -> None:
         state = self.state

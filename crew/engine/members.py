@@ -1,6 +1,5 @@
 """A member of a group, or a task of a plan: its turns until it has an answer."""
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import anyio
@@ -13,13 +12,12 @@ from agents.turns.turn import Turn
 from crew.crew import Crew
 from crew.engine.endings import cut_off
 from crew.engine.questions import Questions, make_calls
+from crew.engine.turns import AgentTurns
 from crew.journal.branches import Branch
-from crew.journal.records.rows import RunRow
 from crew.journal.state import RunState
 from crew.routing.rules import AgentAnswer
 from tools.calls import CallStatus, ToolCall, ToolResult
 from tools.config.agent import AGENT_SECONDS
-from tools.context import CallOrigin
 from tools.definition import Tool
 from tools.errors import ArgumentsError
 
@@ -32,7 +30,7 @@ class Members:
         crew: Crew,
         state: RunState,
         questions: Questions,
-        turn: Callable[[str, str | None, str, str], Turn],
+        turns: AgentTurns,
         *,
         stream: bool,
     ) -> None:
@@ -42,18 +40,18 @@ class Members:
             crew: the run's.
             state: of the run.
             questions: what a person decides before calls are made.
-            turn: makes a turn of an agent: in a group, for a task, within a call.
+            turns: of its agents.
             stream: emit text as it is written.
         """
         self.crew, self.state, self.questions = crew, state, questions
-        self.turn, self.stream = turn, stream
+        self.turns, self.stream = turns, stream
 
     async def run(self, branch: Branch, group: str | None, seconds: float) -> None:
         """Run one until it has an answer, fails, or runs out of time.
 
         Before calls on which a person decides it stops, and does not end.
         """
-        turn = self.turn(branch.agent_id, group, branch.task, branch.within)
+        turn = self.turns.of(branch.agent_id, group, branch.task, branch.within)
         timeout = self.crew.clock.timeout(seconds)
         try:
             async with timeout:
@@ -182,14 +180,6 @@ def standing_of(state: RunState, branch: Branch) -> Standing:
 def over_text(agent: Agent) -> str:
     """Return why an agent makes no further model call in its turn."""
     return f"{agent.name} has no answer after its max_rounds = {agent.limits.max_rounds}"
-
-
-def origin_of(row: RunRow, agent_id: str, group: str | None) -> CallOrigin:
-    """Return who makes the calls of an agent of a run."""
-    user = row.user_id or row.owner
-    return CallOrigin(
-        row.run_id, agent_id, user, group, row.owner, row.user_id, row.conversation_id
-    )
 
 
 def over_rounds(crew: Crew, main: Branch) -> Warned | None:

@@ -146,16 +146,6 @@ class Plans:
             return None
         return decide(self.crew.routing, plan.agent_id, NO_ANSWER, self.state.visited)
 
-    def speaker(self, agent: Agent, model: str) -> Agent:
-        """Return an agent as it speaks now, with the model that a request names.
-
-        One that has planned says words behind its plan.
-        """
-        agent = agent.with_model(model) if model else agent
-        if agent.plan is None or self.state.plan is None or not self.state.plan.ended:
-            return agent
-        return replace(agent, output=None)
-
     async def run(self, plan: PlanState) -> None:
         """Work on the tasks of a plan until all have ended, or a person has to decide.
 

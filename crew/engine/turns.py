@@ -1,0 +1,74 @@
+"""The turns of one run's agents."""
+
+from dataclasses import replace
+
+from agents.agent import Agent
+from agents.stages import Stages
+from agents.turns.turn import Turn
+from crew.crew import Crew
+from crew.engine.context.contexts import Contexts
+from crew.engine.masking import MaskedEvents
+from crew.journal.records.rows import RunRow
+from crew.journal.state import RunState
+from tools.context import CallOrigin
+
+
+class AgentTurns:
+    """Makes the turns of one run's agents.
+
+    The loop has it, and it does not have the loop: else what a run has in memory would not be freed
+    at its end, but by a collection of the whole process.
+    """
+
+    def __init__(
+        self,
+        crew: Crew,
+        row: RunRow,
+        state: RunState,
+        contexts: Contexts,
+        emit: MaskedEvents,
+        stages: Stages,
+    ) -> None:
+        """Of a run.
+
+        Args:
+            crew: the run's.
+            row: of the run: who makes its calls.
+            state: of the run.
+            contexts: what its agents are shown.
+            emit: gets the events of turns.
+            stages: of the run; gets the time of turns.
+        """
+        self.crew, self.row, self.state = crew, row, state
+        self.contexts, self.emit, self.stages = contexts, emit, stages
+
+    def of(self, agent_id: str, group: str | None = None, task: str = "", within: str = "") -> Turn:
+        """Return a turn of an agent: in a group, for a task of a plan, as a tool, or by itself."""
+        state, row, part = self.state, self.row, within or task
+        agent, user = self._speaker(self.crew.agents[agent_id]), row.user_id or row.owner
+        caller = CallOrigin(
+            row.run_id, agent_id, user, group, row.owner, row.user_id, row.conversation_id
+        )
+        return Turn(
+            agent,
+            group,
+            caller,
+            self.emit.of_part(task, within) if part else self.emit,
+            self.stages,
+            self.contexts.of(agent, group, part),
+            state.outputs,
+            # looked at with each sequence
+            lambda: not state.has_acted,
+            part.replace("/", "."),
+        )
+
+    def _speaker(self, agent: Agent) -> Agent:
+        """Return an agent as it speaks now, with the model that the request names.
+
+        One that has planned says words behind its plan.
+        """
+        plan, model = self.state.plan, self.state.query.model
+        agent = agent.with_model(model) if model else agent
+        if agent.plan is None or plan is None or not plan.ended:
+            return agent
+        return replace(agent, output=None)
