@@ -111,12 +111,32 @@ def crew_of(
     return load_crew(write_crew(folder, agents, rules, **crew), tools=given)
 
 
-def long_winded(folder: Path, turns: int, window_tokens: int, compact: str = "inline") -> Path:
-    """Write a crew whose agent says and does so much in one run that it does not fit its window."""
+def long_winded(
+    folder: Path,
+    turns: int,
+    window_tokens: int,
+    compact: str = "inline",
+    *,
+    first: Mapping[str, Any] | None = None,
+    rules: Sequence[Any] = (),
+    tools: Mapping[str, Any] | None = None,
+) -> Path:
+    """Write a crew whose agent says and does so much in one run that it does not fit its window.
+
+    Args:
+        folder: where to.
+        turns: of that agent, `a`.
+        window_tokens: of the crew.
+        compact: of the block `summary`.
+        first: other agents, which come first in the list.
+        rules: of those agents.
+        tools: of tools.yaml.
+    """
     said = "The disk of the database was nearly full at noon, and nobody noticed anything. " * 8
     calls = ["GetSystemInfo"]
-    rules: list[dict[str, Any]] = [
+    script: list[Any] = [
         {"helper": "summary", "say": json.dumps({"summary": "Much was looked at."})},
+        *rules,
         {"seen": f"turn {turns}: ", "say": "done"},
         *(
             # the newest one is always shown, whatever is left out
@@ -128,6 +148,7 @@ def long_winded(folder: Path, turns: int, window_tokens: int, compact: str = "in
     blocks = [{"kind": "summary", "compact": compact, "max_tokens": 50}]
     blocks.append({"kind": "history", "keep_results": 1, "min_tokens": 100})
     context = {"window_tokens": window_tokens, "answer_tokens": 50, "blocks": blocks}
-    agents = {"a": {"tools": ["GetSystemInfo"], "is_terminal": True}}
+    agents = {**(first or {}), "a": {"tools": ["GetSystemInfo"], "is_terminal": True}}
     settings = {"max_rounds": turns + 2, "max_tool_output_chars": 200}
-    return write_crew(folder, agents, rules, context=context, conversations={}, settings=settings)
+    more: dict[str, Any] = {"context": context, "conversations": {}, "settings": settings}
+    return write_crew(folder, agents, script, tools, **more)
