@@ -115,6 +115,8 @@ class Usage:
         )
 
     def __add__(self, other: "Usage") -> "Usage":
+        if self is NO_USAGE:
+            return other
         return Usage(
             self.prompt_tokens + other.prompt_tokens,
             self.completion_tokens + other.completion_tokens,
@@ -124,6 +126,10 @@ class Usage:
             self.cache_read_tokens + other.cache_read_tokens,
             self.cache_write_tokens + other.cache_write_tokens,
         )
+
+
+# to begin with
+NO_USAGE = Usage()
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +164,7 @@ class ModelReply:
 
     content: str
     calls: tuple[ToolCall, ...] = ()
-    usage: Usage = Usage()
+    usage: Usage = NO_USAGE
     model: str = ""
     extra: dict[str, Any] = field(default_factory=dict)
     # whether the model has native calls, as far as it has shown
@@ -194,7 +200,7 @@ class RequestEnded:
     # "success", "cancelled" or the code of the ModelError
     outcome: str
     duration_seconds: float
-    usage: Usage = Usage()
+    usage: Usage = NO_USAGE
     # messages that went without what another endpoint wants back with them
     without_kept: int = 0
 

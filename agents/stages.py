@@ -18,6 +18,8 @@ class Stages:
         self.clock = clock
         self._seconds = {stage: seconds.get(stage, 0.0) for stage in STAGES}
         self._open = dict.fromkeys(STAGES, 0)
+        # how many are open, of all stages
+        self._count = 0
         self._since = 0.0
 
     def during(self, stage: Stage) -> "During":
@@ -33,12 +35,14 @@ class Stages:
     def change(self, stage: Stage, by: int) -> None:
         """Count so many more, or fewer, who do what belongs to a stage from now on."""
         now = self.clock.monotonic()
-        for first in STAGES:
-            if self._open[first]:
-                self._seconds[first] += now - self._since
-                break
+        if self._count:
+            for first in STAGES:
+                if self._open[first]:
+                    self._seconds[first] += now - self._since
+                    break
         self._since = now
         self._open[stage] += by
+        self._count += by
 
 
 class During:

@@ -11,7 +11,7 @@ from agents.dialects.refusals import refusal_in
 from agents.dialects.surrogates import join_surrogates
 from agents.errors import ModelError
 from agents.messages import SOURCE_KEY
-from agents.model import ModelReply, Usage
+from agents.model import NO_USAGE, ModelReply
 from agents.quirks import Quirks
 from agents.written.thoughts import AnswerStream, split_thoughts
 
@@ -40,7 +40,7 @@ class Collector(ABC):
         self.text: list[str] = []
         self.stream = AnswerStream()
         self.calls = PartialCalls()
-        self.usage = Usage()
+        self.usage = NO_USAGE
         # of all that is kept of the answer
         self.characters = 0
         self.finish_reason = ""

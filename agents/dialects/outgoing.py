@@ -7,7 +7,7 @@ from typing import Any
 from pydantic_core import to_json
 
 from agents.extras import NO_EXTRAS, ModelExtras
-from agents.limits import AUTO, NO_TOOLS
+from agents.limits import AUTO
 from agents.model import ERROR_MARK, ModelRequest, ShownMessage
 from agents.outputs.typed import OutputFormat
 from agents.quirks import Quirks
@@ -41,7 +41,7 @@ class Outgoing:
     def shows_tools(self) -> bool:
         """Whether the tools are sent, and calls by the API's own means."""
         # a server that does not take `none` is shown no tools
-        may_be_sent = self.request.tool_choice != NO_TOOLS or self.quirks.tool_choice
+        may_be_sent = self.request.tool_choice.mode != "none" or self.quirks.tool_choice
         return bool(self.request.tools) and may_be_sent and self.quirks.native_calls
 
     @property
@@ -61,7 +61,7 @@ class Outgoing:
     def words(self) -> list[str]:
         """What the prompt says besides: how to call tools in text, how to answer."""
         request, out = self.request, []
-        if request.tools and not self.quirks.native_calls and request.tool_choice != NO_TOOLS:
+        if request.tools and not self.quirks.native_calls and request.tool_choice.mode != "none":
             out.append(request.text_call_hint)
         if request.output is not None and not self.has_schema:
             out.append(request.output.words)

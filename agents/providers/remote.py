@@ -19,6 +19,7 @@ from agents.dialects.surrogates import join_surrogates
 from agents.errors import ModelError
 from agents.extras import NO_EXTRAS, ModelExtras
 from agents.model import (
+    NO_USAGE,
     EmitModelEvent,
     ModelNotice,
     ModelReply,
@@ -65,7 +66,7 @@ class RemoteModel:
     async def reply(self, request: ModelRequest, emit: EmitModelEvent) -> ModelReply:
         """Answer a request, or raise ModelError; emits `RequestEnded` either way."""
         endpoint, clock = self.client.endpoint, self.client.clock
-        started, outcome, usage = clock.monotonic(), "cancelled", Usage()
+        started, outcome, usage = clock.monotonic(), "cancelled", NO_USAGE
         try:
             # the client's own timeout is one of each read, which a slow trickle never reaches
             with clock.hold():

@@ -17,6 +17,7 @@ from agents.helper import PREFIX
 from agents.messages import ToolOutput
 from agents.model import (
     ERROR_MARK,
+    NO_USAGE,
     EmitModelEvent,
     ModelReply,
     ModelRequest,
@@ -240,7 +241,7 @@ class Scripted:
 
     async def reply(self, request: ModelRequest, emit: EmitModelEvent) -> ModelReply:
         """Answer by the first rule that fits, or raise ModelError: the rule's, or "no_rule"."""
-        started, outcome, usage = self.clock.monotonic(), "cancelled", Usage()
+        started, outcome, usage = self.clock.monotonic(), "cancelled", NO_USAGE
         try:
             reply = await self._reply(request, emit)
             outcome, usage = "success", reply.usage

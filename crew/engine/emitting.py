@@ -1,18 +1,8 @@
 """How the events of a run are recorded: which of them are waited for."""
 
-from agents.events import (
-    AgentDelta,
-    AgentFailed,
-    AgentStarted,
-    ModelCalled,
-    ToolAsked,
-    ToolProgressed,
-    ToolRetried,
-    ToolReturned,
-    ToolStarted,
-)
+from agents.events import AgentStarted, ToolAsked, ToolReturned, ToolStarted
 from crew.engine.questions import Questions
-from crew.journal.events import Event, StoredEvent
+from crew.journal.events import EphemeralEvent, Event, StoredEvent
 from crew.journal.records.rows import RunRow
 from crew.journal.state import RunState
 from crew.journal.writer import Journal
@@ -55,10 +45,10 @@ class Emitter:
         again.
         """
         journal = self._record.journal
-        # first what comes most often
+        if isinstance(event, EphemeralEvent):
+            journal.publish_ephemeral(event)
+            return
         match event:
-            case AgentDelta() | AgentFailed() | ModelCalled() | ToolRetried() | ToolProgressed():
-                journal.publish_ephemeral(event)
             case ToolAsked():
                 self._questions.add_question(event)
             case ToolStarted(once=False) if self._record.state.has_started(event):

@@ -21,7 +21,7 @@ from crew.engine.members import (
     over_rounds,
     standing_of,
 )
-from crew.engine.plans import Plans
+from crew.engine.plans import Plans, planned_tasks
 from crew.engine.questions import OpenQuestion, Overdue, Questions
 from crew.engine.turns import AgentTurns
 from crew.journal.branches import Branch
@@ -83,8 +83,6 @@ class CrewExecutor:
         self._told = MaskedEvents(crew.secrets, emit)
         contexts = Contexts(crew, state, journal.outlets.store)
         self._turns = AgentTurns(crew, row, state, contexts, self._told, self._stages)
-        self._members = Members(crew, state, self._questions, self._turns, stream=stream)
-        self._plans = Plans(crew, state, self._members, self._record, self._told)
 
     async def run(self) -> RunRow:
         """Go on until the run has ended or is paused; returns the row as it then is.
@@ -139,6 +137,16 @@ class CrewExecutor:
             speaker = self.crew.agents.get((self.state.branches or [self.state.main])[0].agent_id)
             self._fail("crashed", "crashed", text, agent=speaker)
 
+    # most runs have neither groups nor plans: what works on them is made where it is needed
+
+    @property
+    def _members(self) -> Members:
+        return Members(self.crew, self.state, self._questions, self._turns, stream=self.stream)
+
+    @property
+    def _plans(self) -> Plans:
+        return Plans(self.crew, self.state, self._members, self._record, self._told)
+
     async def _step(self) -> None:
         """Take the next step, which follows from the state alone."""
         state, main, routing = self.state, self.state.main, self.crew.routing
@@ -176,7 +184,7 @@ class CrewExecutor:
         """Go where an answer leads; a plan begins."""
         if main.has_direct_answer:
             self._finish("direct", main.agent_id, answer)
-        elif (tasks := self._plans.planned(main)) is None:
+        elif (tasks := planned_tasks(self.crew, main)) is None:
             where = self.crew.routing, main.agent_id, as_answer(main), self.state.visited
             self._follow(decide(*where))
         elif question := self._plans.question(tasks):

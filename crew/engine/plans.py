@@ -71,14 +71,6 @@ class Plans:
         self.crew, self.state, self.members = crew, state, members
         self.record, self.emit = record, emit
 
-    def planned(self, main: Branch) -> Sequence[Mapping[str, Any]] | None:
-        """Return the tasks that the agent has planned; None: its answer is no plan."""
-        agent = self.crew.agents.get(main.agent_id)
-        if main.answer is None or main.output is None or agent is None or agent.plan is None:
-            return None
-        tasks: Sequence[Mapping[str, Any]] = main.output["tasks"]
-        return tasks
-
     def take(self, tasks: Sequence[Mapping[str, Any]]) -> None:
         """Begin to work on what an agent has planned; end its plan where that is nothing.
 
@@ -243,6 +235,17 @@ class _PlanRunner:
         ended = ended_plan(plan, planner)
         await self.emit(ended)
         _require_done(ended)
+
+
+def planned_tasks(crew: Crew, main: Branch) -> Sequence[Mapping[str, Any]] | None:
+    """Return the tasks that an agent's answer has planned; None: it is no plan."""
+    if main.output is None or main.answer is None:
+        return None
+    agent = crew.agents.get(main.agent_id)
+    if agent is None or agent.plan is None:
+        return None
+    tasks: Sequence[Mapping[str, Any]] = main.output["tasks"]
+    return tasks
 
 
 def _changed(

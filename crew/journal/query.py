@@ -93,6 +93,10 @@ class Query:
     model: str = ""
 
 
+# of a run that has not started
+NO_QUERY = Query("")
+
+
 @dataclass(frozen=True, slots=True)
 class Source:
     """What has started a run."""

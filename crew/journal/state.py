@@ -15,7 +15,7 @@ from agents.events import (
     Warned,
 )
 from agents.messages import CrewMessage, UserMessage
-from agents.model import Usage
+from agents.model import NO_USAGE, Usage
 from crew.journal.branches import Branch, GroupState
 from crew.journal.call_text import call_key
 from crew.journal.decided import content_of, remembered_by
@@ -44,7 +44,7 @@ from crew.journal.events import (
 )
 from crew.journal.planned.parts import BranchEvent, branch_of, open_branches
 from crew.journal.planned.plans import PlanEvent, PlanState, apply_to_plan
-from crew.journal.query import Answer, Query
+from crew.journal.query import NO_QUERY, Answer, Query
 from crew.journal.questions import Inquiry, PlanApproval, Question, UnknownOutcome
 from crew.journal.said import Said, answered, asked
 from tools.limits.deadline import Limits
@@ -76,7 +76,7 @@ class RunState:
     # the agent that started the group
     origin: str = ""
     status: RunStatus = "running"
-    query: Query = field(default_factory=lambda: Query(""))
+    query: Query = NO_QUERY
     conversation: InConversation = NO_CONVERSATION
     request_id: str = ""
     # publish text as it is written
@@ -84,7 +84,7 @@ class RunState:
     handoffs: int = 0
     # agents that answered since the last answer of a person
     visited: set[str] = field(default_factory=set)
-    usage: Usage = field(default_factory=Usage)
+    usage: Usage = NO_USAGE
     # until the newest event that was replayed
     active_seconds: float = 0.0
     # how much of that was used up when the run was retried: its time counts anew from there
@@ -125,11 +125,17 @@ class RunState:
         """Go on by one event."""
         self.seq += 1
         self.unplayable_until = event.until if isinstance(event, Unplayable) else None
-        match event:
+        match event:  # first what comes most often
             case AgentStarted() | AgentResponded() | ToolStarted() | ToolReturned() | Compacted():
                 self._apply_to_branch(event)
             case RunStarted():
                 self._start(event)
+            case RunDone() | RunFailed():
+                self.status = status_of(event.reason)
+                self.active_seconds = event.duration_seconds
+                self.stages = event.stages if isinstance(event, RunDone) else self.stages
+            case HandedOff():
+                self._hand_off(event)
             case RunResumed():
                 self._resume(event)
             case RunRetried():
@@ -141,8 +147,6 @@ class RunState:
                 self._note(event)
             case Answered():
                 self.untold = None
-            case HandedOff():
-                self._hand_off(event)
             case ParallelStarted(group=name, agents=agents):
                 self.main.rounds += 1
                 members = {agent: Branch(agent, list(self.main.history)) for agent in agents}
@@ -153,10 +157,6 @@ class RunState:
                 self._apply_to_plan(event)
             case Paused():
                 self._pause(event)
-            case RunDone() | RunFailed():
-                self.status = status_of(event.reason)
-                self.active_seconds = event.duration_seconds
-                self.stages = event.stages if isinstance(event, RunDone) else self.stages
 
     def _note(self, event: StoredEvent) -> None:
         """Note what changes nothing of where the run goes."""

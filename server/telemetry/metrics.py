@@ -13,10 +13,12 @@ from agents.errors import ModelErrorCode
 from agents.events import (
     AgentFailed,
     AgentResponded,
+    AgentStarted,
     ContextShown,
     ModelCalled,
     ToolRetried,
     ToolReturned,
+    ToolStarted,
     Warned,
 )
 from agents.limits import LimitName
@@ -27,7 +29,6 @@ from crew.journal.events import (
     Answered,
     Event,
     HandedOff,
-    InConversation,
     PlanEnded,
     RunDone,
     RunFailed,
@@ -157,24 +158,25 @@ class Metrics(Series):
     def __call__(self, run_id: str, event: Event) -> None:
         """Count an event."""
         match event:
-            case RunDone(reason="paused"):
-                pass
-            case RunDone() | RunFailed():
-                self.runs.labels(self.crew.name, status_of(event.reason)).inc()
-                self.run_seconds.observe(event.duration_seconds)
-                self._count_stages(event)
-            case RunStarted(conversation=InConversation(exchange=1)):
-                self.conversations.inc()
-            case ContextShown():
-                self._count_context(event)
-            case AgentResponded():
-                self._count_response(event)
-            case AgentFailed():
-                self.turns.labels(event.agent_id, "error").inc()
+            # first what comes most often
             case ModelCalled(request=request):
                 self._count_request(request)
+            case AgentResponded():
+                self._count_response(event)
             case ToolReturned():
                 self._count_result(event)
+            case RunDone() | RunFailed():
+                self._count_end(event)
+            case RunStarted():
+                self._count_start(event)
+            case AgentStarted() | ToolStarted():
+                pass
+            case HandedOff():
+                self.handoffs.labels(event.from_, event.to, event.why).inc()
+            case ContextShown():
+                self._count_context(event)
+            case AgentFailed():
+                self.turns.labels(event.agent_id, "error").inc()
             case TaskEnded() | PlanEnded():
                 self._count_plan(event)
             case Answered(decided=decided):
@@ -184,8 +186,6 @@ class Metrics(Series):
                 self.tool_retries.labels(self._tool(retried.call.tool)).inc()
             case Warned(limit=str() as limit, agent_id=str() as agent_id):
                 self.turn_limits.labels(agent_id, limit).inc()
-            case HandedOff():
-                self.handoffs.labels(event.from_, event.to, event.why).inc()
 
     def set_breakers(
         self, open_by_tool: Mapping[str, bool], open_by_provider: Mapping[str, bool]
@@ -229,7 +229,15 @@ class Metrics(Series):
         self.stalls.labels(self._tool(tool)).inc()
         self.stall_seconds.labels(self._tool(tool)).inc(seconds)
 
-    def _count_stages(self, event: RunDone | RunFailed) -> None:
+    def _count_start(self, event: RunStarted) -> None:
+        if event.conversation.exchange == 1:
+            self.conversations.inc()
+
+    def _count_end(self, event: RunDone | RunFailed) -> None:
+        if event.reason == "paused":
+            return
+        self.runs.labels(self.crew.name, status_of(event.reason)).inc()
+        self.run_seconds.observe(event.duration_seconds)
         if isinstance(event, RunDone):
             for stage, seconds in event.all_stages.items():
                 self.stage_seconds.labels(stage).observe(seconds)

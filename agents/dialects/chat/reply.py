@@ -9,7 +9,7 @@ from typing import Any
 
 from agents.dialects.chat.messages import THOUGHTS
 from agents.dialects.collector import Collector
-from agents.dialects.counts import counted_usage
+from agents.dialects.counts import counted_usage, part_at
 from agents.dialects.refusals import error_in, refusal_in
 from agents.dialects.surrogates import join_surrogates
 from agents.errors import ModelError
@@ -19,8 +19,13 @@ from tools.text.texts import map_texts
 
 # sent back with each message; thoughts only with the calls that they led to
 KEPT_MESSAGE_KEYS = frozenset({"extra_content", *THOUGHTS})
-# as DeepSeek, and gateways before Anthropic, have it
-OTHER_USAGE = frozenset({"prompt_cache_hit_tokens", "cache_creation_input_tokens"})
+# what says more of the tokens: OpenAI's two; DeepSeek's; of gateways before Anthropic
+PARTS_OF_USAGE = frozenset(
+    {
+        *("prompt_tokens_details", "completion_tokens_details"),
+        *("prompt_cache_hit_tokens", "cache_creation_input_tokens"),
+    }
+)
 # of these, what is words for people
 SHOWN_THOUGHTS = frozenset({"reasoning_content", "reasoning"})
 # of a part of a list of thoughts: texts that go on in the next piece
@@ -91,19 +96,16 @@ class ReplyReader(Collector):
         if self.quirks.google and isinstance(total := usage.get("total_tokens"), int):
             # what it has thought is in the total alone
             completion = max(total - (prompt or 0), completion or 0)
-        into, out = usage.get("prompt_tokens_details"), usage.get("completion_tokens_details")
-        read: Any = 0
-        write: Any = 0
-        thinking: Any = 0
-        if isinstance(into, dict):
-            read = into.get("cached_tokens") or 0
-        if isinstance(out, dict):
-            thinking = out.get("reasoning_tokens") or 0
-        if not OTHER_USAGE.isdisjoint(usage):
-            read = read or usage.get("prompt_cache_hit_tokens")
-            write = usage.get("cache_creation_input_tokens")
+        if PARTS_OF_USAGE.isdisjoint(usage):
+            self.usage = counted_usage(prompt, completion)
+            return
+        read = part_at(usage, "prompt_tokens_details", "cached_tokens")
         self.usage = counted_usage(
-            prompt, completion, thinking=thinking, cache_read=read, cache_write=write
+            prompt,
+            completion,
+            thinking=part_at(usage, "completion_tokens_details", "reasoning_tokens"),
+            cache_read=read or usage.get("prompt_cache_hit_tokens"),
+            cache_write=usage.get("cache_creation_input_tokens"),
         )
 
     def _take(self, choice: dict[str, Any], *, whole: bool) -> None:

@@ -1,10 +1,10 @@
 """What stores are given and give back: rows of runs, events to write, and how a write ended."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
-from agents.model import Usage
+from agents.model import NO_USAGE, Usage
 from crew.journal.events import CancelReason, RunStatus
 from crew.journal.query import DEFAULT_PRIORITY, SourceKind
 from crew.journal.records.audit import AuditEntry
@@ -42,7 +42,7 @@ class RunRow:
     paused_agent_id: str | None = None
     rounds: int = 0
     handoffs: int = 0
-    usage: Usage = field(default_factory=Usage)
+    usage: Usage = NO_USAGE
     duration_seconds: float = 0.0
     ended_at: str | None = None
     # when a pause is over even without an answer

@@ -77,6 +77,29 @@ async def test_what_a_model_answers(tmp_path: Path, field: str):
     assert result.row.status == "completed"
 
 
+async def test_what_a_provider_takes_only_as_it_came(tmp_path: Path):
+    """With a secret in it, it does not go back: changed it would be refused. Plain texts do."""
+    body = completion("x", [("ping", {})])
+    message = body["choices"][0]["message"]
+    message["reasoning_details"] = [{"type": "reasoning.text", "text": WORDS, "signature": "s"}]
+    message["reasoning_content"] = WORDS
+    whole = completion("x", [("ping", {})])
+    signed = [{"type": "reasoning.text", "text": "nothing", "signature": "s"}]
+    whole["choices"][0]["message"]["reasoning_details"] = signed
+
+    def ping() -> str:
+        """Ping."""
+        return ""
+
+    answers = [http(200, body), http(200, whole), http(200, completion("done"))]
+    async with model_server(answers) as server:
+        await play(crew_at(tmp_path, server.url, tool(ping)), "go")
+    masked, kept = [one for one in server.asked[2]["messages"] if one["role"] == "assistant"]
+    assert "reasoning_details" not in masked
+    assert masked["reasoning_content"] == "it is ***, I say"
+    assert kept["reasoning_details"] == signed
+
+
 async def test_what_a_model_is_told_wrong(tmp_path: Path):
     """A run that fails, and the warning before it."""
     body = completion("x", [("ping", {})] * 65)
