@@ -8,6 +8,7 @@ from typing import Any
 
 from tools.errors import PermanentError
 from tools.forms import FormReply
+from tools.memory import Memory
 
 # progress that is told, of one call
 MAX_PROGRESS = 200
@@ -35,6 +36,8 @@ class CallOrigin:
     # the person alone, and the conversation of the run; "" where there is none
     user_id: str = ""
     conversation_id: str = ""
+    # what it remembers; None: the crew has no memory
+    memory: Memory | None = None
 
     @property
     def keeper(self) -> str:
@@ -71,6 +74,7 @@ class ToolContext:
         group: in which the agent speaks, if it does.
         facts: what became of the call beside its output.
         reply: a person's answers to the tool's forms (`FormsNeeded`).
+        memory: what the crew remembers; None where it has no memory.
     """
 
     def __init__(
@@ -87,6 +91,7 @@ class ToolContext:
         monotonic: Callable[[], float] = time.monotonic,
         find_secret: FindSecret = find_no_secret,
         reply: FormReply | None = None,
+        memory: Memory | None = None,
     ) -> None:
         """Of a call of which no attempt has begun.
 
@@ -102,10 +107,11 @@ class ToolContext:
             monotonic: the clock of its deadlines.
             find_secret: what `secret` asks.
             reply: see above.
+            memory: see above.
         """
         self.call_id, self.run_id, self.agent_id, self.user = call_id, run_id, agent_id, user
         self.group, self.reply, self.owner = group, reply, owner
-        self.user_id, self.conversation_id = user_id, conversation_id
+        self.user_id, self.conversation_id, self.memory = user_id, conversation_id, memory
         self.facts: Facts = {}
         self._monotonic, self._find_secret = monotonic, find_secret
         self._ends_at = float("inf")

@@ -196,14 +196,11 @@ class _Call:
         self.clock, self.emit = sequence.clock, sequence.emit
         caller = sequence.caller
         self.context = ToolContext(
-            call.id,
-            caller.run_id,
-            caller.agent_id,
-            caller.user,
-            caller.group,
+            *(call.id, caller.run_id, caller.agent_id, caller.user, caller.group),
             owner=caller.owner,
             user_id=caller.user_id,
             conversation_id=caller.conversation_id,
+            memory=caller.memory,
             monotonic=self.clock.monotonic,
             find_secret=sequence.find_secret,
             reply=sequence.replies.get(call.id),

@@ -28,6 +28,8 @@ class LoadedBlock:
     versions: tuple[int, ...] = ()
     load_millis: float = 0.0
     is_late: bool = False
+    # of what is kept, what may stand there no more and is not shown
+    problems: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +46,12 @@ class Loaded:
     history_is_late: bool = False
     # the run is in a conversation
     is_conversation: bool = False
+
+    @property
+    def late(self) -> list[str]:
+        """The kinds of what was not loaded in time."""
+        found = [one.kind for one in (*self.before, *self.beside) if one.is_late]
+        return [*found, "history"] if self.history_is_late else found
 
 
 NOTHING = Loaded()

@@ -8,6 +8,15 @@ ANSWER_TOKENS = 1024
 
 
 @dataclass(frozen=True, slots=True)
+class CoreBlock:
+    """Blocks of core memory."""
+
+    # in this order
+    names: tuple[str, ...] = ()
+    max_tokens: int = 1000
+
+
+@dataclass(frozen=True, slots=True)
 class SummaryBlock:
     """What older exchanges come to."""
 
@@ -54,6 +63,8 @@ class ContextPlan:
     # of its model
     tokenizer: Tokenizer = ESTIMATE
     history: HistoryBlock = HistoryBlock()
+    # None: it is shown none
+    core: CoreBlock | None = None
     # None: it is shown none
     summary: SummaryBlock | None = None
     # None: it is shown none

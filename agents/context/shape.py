@@ -30,6 +30,17 @@ class TextBlockConfig(Shape):
         return self
 
 
+class CoreBlockConfig(Shape):
+    """Blocks of core memory."""
+
+    kind: Literal["core"]
+    """What it is."""
+    names: list[str] = []
+    """These blocks of `memory.core`; all unless given."""
+    max_tokens: Tokens = 1000
+    """More are cut, the last blocks first."""
+
+
 class SummaryBlockConfig(Shape):
     """What the conversation's older exchanges come to, kept up to date by helper `summary`."""
 
@@ -78,7 +89,9 @@ def _as_kind(value: Any) -> Any:
     return {"kind": value} if isinstance(value, str) else value
 
 
-BlockConfig = TextBlockConfig | SummaryBlockConfig | HistoryBlockConfig | OutputsBlockConfig
+BlockConfig = (
+    TextBlockConfig | CoreBlockConfig | SummaryBlockConfig | HistoryBlockConfig | OutputsBlockConfig
+)
 Block = Annotated[
     Annotated[BlockConfig, Field(discriminator="kind")],
     BeforeValidator(_as_kind, json_schema_input_type=str | BlockConfig),
@@ -97,13 +110,14 @@ class ContextConfig(Shape):
     blocks: Annotated[list[Block], Field(min_length=1)] | None = None
     """In this order: a kind's name, or `{kind, …}`.
 
-    `[summary, history]` with `conversations`, else `[history]`, unless given.
+    `[summary, history]` with `conversations`, else `[history]`, unless given; with `memory.core`
+    behind `core`.
     """
 
     @model_validator(mode="after")
     def _require_each_once(self) -> Self:
         kinds = [block.kind for block in self.blocks or ()]
-        for kind in ("summary", "history", "outputs"):
+        for kind in ("core", "summary", "history", "outputs"):
             if kinds.count(kind) > 1:
                 second = kinds.index(kind, kinds.index(kind) + 1)
                 text = f"blocks has {kind} twice; it can stand there once"

@@ -255,11 +255,11 @@ class Turn:
             return
         if not self.context.is_news(prepared.fitted.left_out):
             return
-        late = [one.kind for one in (*loaded.before, *loaded.beside) if one.is_late]
-        late += ["history"] * loaded.history_is_late
-        if late:
+        if late := loaded.late:
             limit = f"context.load_timeout_millis = {agent.context.load_timeout_seconds * 1000:g}"
             await self._warn("context_late", f"{', '.join(late)} took longer than {limit}")
+        for problem in (one for block in loaded.before for one in block.problems):
+            await self._warn("core_invalid", f"not shown, since the files have changed: {problem}")
         window, blocks = agent.context.window_tokens, count_blocks(agent, prepared)
         tokens = prepared.tokens
         shown = ContextShown(agent.id, agent.name, self.group, window, tokens, blocks, seconds)

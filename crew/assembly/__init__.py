@@ -1,6 +1,6 @@
 """Configuration -> live objects; the only bridge between the two.
 
 Modules: `given` (what a program gives beside the files), `tools`, `description` (a tool that
-describes the crew), `models`, `tokenizers`, `prompts`, `contexts` (what models are shown),
-`helpers` (models beside the runs), `limits` (of runs), `agents`.
+describes the crew), `models`, `tokenizers`, `prompts`, `contexts` (what models are shown), `memory`
+(what is remembered), `helpers` (models beside the runs), `limits` (of runs), `agents`.
 """

@@ -7,6 +7,7 @@ from agents.context.blocks import cut_to
 from agents.context.plan import (
     ANSWER_TOKENS,
     ContextPlan,
+    CoreBlock,
     HistoryBlock,
     OutputsBlock,
     SummaryBlock,
@@ -14,6 +15,7 @@ from agents.context.plan import (
 from agents.context.shape import (
     BlockConfig,
     ContextConfig,
+    CoreBlockConfig,
     HistoryBlockConfig,
     OutputsBlockConfig,
     SummaryBlockConfig,
@@ -39,15 +41,18 @@ def make_context(
         tokenizer: of its model.
     """
     given = crew.context_of(config)
-    is_told, keeps = given is not None, crew.conversations is not None
+    is_told = given is not None
+    keeps = crew.conversations is not None or bool(crew.memory.core)
     given = given or ContextConfig()
-    history, summary, outputs = HistoryBlock(), None, None
+    history, core, summary, outputs = HistoryBlock(), None, None, None
     texts: list[tuple[str, str]] = []
     for block in _blocks(given, crew):
         match block:
             case TextBlockConfig(file=file, text=text, max_tokens=most):
                 whole = files.get(file, "") if file is not None else text or ""
                 texts.append((file or "", cut_to(whole.strip(), most, tokenizer)))
+            case CoreBlockConfig(names=names, max_tokens=most):
+                core = CoreBlock(tuple(names or crew.memory.core), most)
             case SummaryBlockConfig(every=every, keep=keep, max_tokens=most):
                 summary = SummaryBlock(every, keep, most, block.compact == "inline")
             case OutputsBlockConfig(of=of, max_tokens=most):
@@ -63,10 +68,11 @@ def make_context(
         load_timeout_seconds=given.load_timeout_millis / 1000,
         tokenizer=tokenizer,
         history=history,
+        core=core,
         summary=summary,
         outputs=outputs,
         texts=tuple((name, tokenizer.count(text)) for name, text in texts),
-        is_told=is_told,
+        is_told=is_told or core is not None,
     )
     return plan, tuple(text for _, text in texts)
 
@@ -74,10 +80,12 @@ def make_context(
 def _blocks(given: ContextConfig, crew: CrewConfig) -> list[BlockConfig]:
     if given.blocks is not None:
         return given.blocks
-    history = HistoryBlockConfig(kind="history")
-    if crew.conversations is None:
-        return [history]
-    return [SummaryBlockConfig(kind="summary"), history]
+    blocks: list[BlockConfig] = [HistoryBlockConfig(kind="history")]
+    if crew.conversations is not None:
+        blocks.insert(0, SummaryBlockConfig(kind="summary"))
+    if crew.memory.core:
+        blocks.insert(0, CoreBlockConfig(kind="core"))
+    return blocks
 
 
 def _window(given: ContextConfig, config: AgentConfig, crew: CrewConfig) -> tuple[int, str]:
@@ -101,12 +109,15 @@ def over_window(
     crew = files.crew
     assert crew is not None, "only of a crew that can be read"
     given = crew.context_of(config)
-    if given is None and crew.conversations is None:
+    if given is None and crew.conversations is None and not crew.memory.core:
         return
     context = given or ContextConfig()
     parts = {"prompt": prompt_tokens, "tools": tools_tokens}
     for block in _blocks(context, crew):
         match block:
+            case CoreBlockConfig(names=names, max_tokens=most):
+                blocks = (crew.memory.core[one] for one in names or crew.memory.core)
+                parts["core"] = min(most, sum(one.max_tokens for one in blocks))
             case SummaryBlockConfig(max_tokens=most):
                 parts["summary"] = most
             case OutputsBlockConfig(max_tokens=most):
@@ -130,5 +141,6 @@ def over_window(
 
 
 def _place_in_crew(crew: CrewConfig) -> YamlPath:
-    key = "context" if crew.context is not None else "conversations"
-    return (key,)
+    if crew.context is not None:
+        return ("context",)
+    return ("conversations" if crew.conversations is not None else "memory",)

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from itertools import accumulate, islice
 
 from crew.backends.memory_conversations import MemoryChores, MemoryConversations
+from crew.backends.memory_core import MemoryCore
 from crew.backends.memory_logs import (
     MemoryAudit,
     MemoryGrants,
@@ -69,7 +70,10 @@ class MemoryStore:
         self.outbox = MemoryOutbox()
         self.schedules = MemorySchedules()
         self.chores = MemoryChores()
-        self.conversations = MemoryConversations(self.chores, self._forget_runs, self._is_open)
+        self.core = MemoryCore()
+        self.conversations = MemoryConversations(
+            self.chores, self.core, self._forget_runs, self._is_open
+        )
 
     async def append(self, write: Write) -> AppendResult:
         """See RunLog."""

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
+from crew.backends.memory_core import MemoryCore
 from crew.journal.records.conversations import (
     KEPT_SUMMARIES,
     Chore,
@@ -14,6 +15,7 @@ from crew.journal.records.conversations import (
     Summary,
     TitledBy,
 )
+from crew.journal.records.core import conversation_owner
 from crew.journal.records.exchanges import (
     Began,
     ExchangeEnd,
@@ -93,6 +95,7 @@ class MemoryConversations:
     def __init__(
         self,
         chores: MemoryChores,
+        core: MemoryCore,
         forget_runs: Callable[[Place], None],
         is_open: Callable[[str], bool],
     ) -> None:
@@ -100,10 +103,12 @@ class MemoryConversations:
 
         Args:
             chores: of the conversations.
+            core: of the conversations, and of others.
             forget_runs: deletes the runs of a conversation.
             is_open: whether a run is there and has not ended.
         """
-        self._chores, self._forget_runs, self._is_open = chores, forget_runs, is_open
+        self._chores, self._core = chores, core
+        self._forget_runs, self._is_open = forget_runs, is_open
         self._known: dict[Place, Conversation] = {}
         self._exchanges: dict[Place, dict[int, Exchange]] = {}
         self._summaries: dict[Place, list[Summary]] = {}
@@ -145,6 +150,7 @@ class MemoryConversations:
         exchanges[given.number] = result.exchange
         for chore in result.chores:
             self._chores.insert(chore)
+        self._core.fill(ended)
         return next_run
 
     async def create(self, conversation: Conversation) -> bool:
@@ -286,6 +292,7 @@ class MemoryConversations:
         for kept in (self._known, self._exchanges, self._summaries, self._queues):
             kept.pop(place, None)
         self._chores.delete(place)
+        self._core.delete(conversation_owner(*place))
         self._forget_runs(place)
         return "deleted"
 

@@ -23,6 +23,7 @@ from crew.config.files.environment import (
 from crew.config.files.sources import CREW_FILE, TOOLS_FILE, Sources
 from crew.config.files.yaml_reader import read, read_text
 from crew.config.keys.crew_file import CrewConfig
+from crew.config.memory import parse_core
 from crew.config.outputs import parse_outputs, read_vocabularies
 from crew.config.problems import Problem
 from tools.config import OpenApiTool, ToolConfig, ToolsFile
@@ -62,6 +63,8 @@ class CrewFiles:
     # the schemas of typed answers by agent, and the vocabularies; those that are right
     outputs: dict[str, Field] = field(default_factory=dict)
     vocabularies: dict[str, Vocabulary] = field(default_factory=dict)
+    # the schemas of blocks of core memory, by their names; those that are right
+    core: dict[str, Field] = field(default_factory=dict)
     # the tools of MCP servers that mcp.lock.json has, by their entries
     locked: Locked = field(default_factory=dict)
     # gets what is read from the environment
@@ -317,6 +320,8 @@ def _read_outputs(files: CrewFiles) -> None:
     contents = files.sources.files
     words, problems, wrong = read_vocabularies(files.crew, files.crew_document, contents)
     files.vocabularies = words
+    files.problems += problems
+    files.core, problems = parse_core(files.crew, files.crew_document)
     files.problems += problems
     files.documents.update(wrong)
 

@@ -70,6 +70,13 @@ ErrorCode = Literal[
     "when-text",
     "vocabulary",
     "alias-twice",
+    # memory
+    "memory-block",
+    "memory-from",
+    "memory-schema",
+    "memory-start",
+    "memory-tool",
+    "memory-write",
     # results that are kept
     "cache-effect",
     # models

@@ -11,6 +11,7 @@ from crew.journal.branches import Branch
 from crew.journal.planned.parts import leading_branches
 from crew.journal.questions import question_text
 from crew.journal.records.conversations import Exchange, owner_of
+from crew.journal.records.core import CoreFill
 from crew.journal.records.exchanges import ChoreRules, ExchangeEnd
 from crew.journal.records.rows import RunRow
 from crew.journal.said import Said
@@ -117,7 +118,22 @@ def ended_exchange(row: RunRow, state: RunState, crew: Crew) -> ExchangeEnd | No
         transcript=transcript,
     )
     owner = owner_of(row.user_id)
-    return ExchangeEnd(owner, row.conversation_id, exchange, bool(answer), chore_rules(crew))
+    fills = tuple(_fills(state, crew))
+    return ExchangeEnd(owner, row.conversation_id, exchange, bool(answer), chore_rules(crew), fills)
+
+
+def _fills(state: RunState, crew: Crew) -> Iterator[CoreFill]:
+    """Yield what typed answers of the run add to blocks of core memory."""
+    for rule in crew.core.values():
+        if rule.fill is None or rule.fill.agent_id not in state.outputs:
+            continue
+        given = state.outputs[rule.fill.agent_id].get(rule.fill.field)
+        texts = given if isinstance(given, list) else [given]
+        lines = tuple(
+            " ".join(one.split()) for one in texts if isinstance(one, str) and one.strip()
+        )
+        if lines:
+            yield CoreFill(rule.name, lines, rule.fill.most, rule.max_tokens, rule.fill.agent_id)
 
 
 def _parts(said: Sequence[Said], answer: str) -> tuple[Said, ...]:

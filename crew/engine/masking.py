@@ -13,7 +13,6 @@ from agents.events import (
     AgentFailed,
     AgentResponded,
     Compacted,
-    EmitAgentEvent,
     ModelCalled,
     Shown,
     ToolAsked,
@@ -25,6 +24,7 @@ from agents.events import (
 from agents.messages import SIGNED_KEYS
 from crew.journal.events import Event
 from crew.journal.query import Answer, Query
+from crew.journal.remembered.events import MemoryChanged, MemoryRefused
 from tools.calls import ToolCall, ToolResult
 from tools.text.secrets import MaskedStream, Secrets
 from tools.text.texts import map_texts
@@ -32,6 +32,9 @@ from tools.text.texts import map_texts
 Emit = Callable[[Event], Awaitable[None]]
 # what listeners alone are interested in
 WITHOUT_TASK = (AgentFailed, ToolRetried)
+# all that an agent's turn emits
+TurnEvent = AgentEvent | MemoryChanged | MemoryRefused
+EmitTurnEvent = Callable[[TurnEvent], Awaitable[None]]
 Masked = TypeVar("Masked", Query, AgentResponded, ToolResult)
 
 
@@ -44,10 +47,10 @@ class MaskedEvents:
         # newest piece
         self._streams: dict[tuple[str, str, str, bool], tuple[MaskedStream, AgentDelta]] = {}
 
-    def of_part(self, task: str, within: str) -> EmitAgentEvent:
+    def of_part(self, task: str, within: str) -> EmitTurnEvent:
         """Return what emits the events of an agent that works on a task, or as a tool."""
 
-        async def emit(event: AgentEvent) -> None:
+        async def emit(event: TurnEvent) -> None:
             if not isinstance(event, WITHOUT_TASK):
                 event = replace(event, task=task, within=within)
             await self(event)

@@ -8,6 +8,7 @@ from agents.turns.turn import Turn
 from crew.crew import Crew
 from crew.engine.context.contexts import Contexts
 from crew.engine.masking import MaskedEvents
+from crew.engine.memory import RunMemory
 from crew.journal.records.rows import RunRow
 from crew.journal.state import RunState
 from tools.context import CallOrigin
@@ -46,14 +47,19 @@ class AgentTurns:
         """Return a turn of an agent: in a group, for a task of a plan, as a tool, or by itself."""
         state, row, part = self.state, self.row, within or task
         agent, user = self._speaker(self.crew.agents[agent_id]), row.user_id or row.owner
+        emit = self.emit.of_part(task, within) if part else self.emit
+        memory = None
+        if self.crew.core:
+            memory = RunMemory(self.crew, state, self.contexts.store, emit, agent, group)
         caller = CallOrigin(
-            row.run_id, agent_id, user, group, row.owner, row.user_id, row.conversation_id
+            *(row.run_id, agent_id, user, group, row.owner, row.user_id, row.conversation_id),
+            memory,
         )
         return Turn(
             agent,
             group,
             caller,
-            self.emit.of_part(task, within) if part else self.emit,
+            emit,
             self.stages,
             self.contexts.of(agent, group, part),
             state.outputs,

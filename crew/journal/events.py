@@ -30,6 +30,7 @@ from agents.model import Usage
 from crew.journal.planned.tasks import Task, TaskStatus
 from crew.journal.query import Answer, Decision, Query
 from crew.journal.questions import Question
+from crew.journal.remembered.events import MemoryChanged, MemoryRefused
 
 DoneReason = Literal[
     "terminal",
@@ -310,12 +311,15 @@ StoredEvent = (
     | Paused
     | ContextShown
     | Compacted
+    | MemoryChanged
     | Warned
     | Unplayable
     | RunDone
     | RunFailed
 )
-EphemeralEvent = AgentDelta | AgentFailed | ModelCalled | ToolRetried | ToolProgressed
+EphemeralEvent = (
+    AgentDelta | AgentFailed | ModelCalled | ToolRetried | ToolProgressed | MemoryRefused
+)
 Event = StoredEvent | EphemeralEvent | ToolAsked
 
 STORED_TYPES: dict[str, type[Any]] = {kind.__name__: kind for kind in get_args(StoredEvent)}

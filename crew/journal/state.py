@@ -46,6 +46,7 @@ from crew.journal.planned.parts import BranchEvent, branch_of, open_branches
 from crew.journal.planned.plans import PlanEvent, PlanState, apply_to_plan
 from crew.journal.query import NO_QUERY, Answer, Query
 from crew.journal.questions import Inquiry, PlanApproval, Question, UnknownOutcome
+from crew.journal.remembered.events import MemoryChanged
 from crew.journal.said import Said, answered, asked
 from tools.limits.deadline import Limits
 from tools.search import FOUND, TOOL_SEARCH, newest_found
@@ -85,8 +86,7 @@ class RunState:
     # agents that answered since the last answer of a person
     visited: set[str] = field(default_factory=set)
     usage: Usage = NO_USAGE
-    # until the newest event that was replayed
-    active_seconds: float = 0.0
+    active_seconds: float = 0.0  # until the newest event that was replayed
     # how much of that was used up when the run was retried: its time counts anew from there
     retried_at_seconds: float = 0.0
     question: Question | None = None
@@ -143,7 +143,7 @@ class RunState:
             case Warned(code=code, agent_id=str() as agent_id) if code in MEMBER_CODES:
                 branch_of(event, agent_id, self).failed = code
                 self._end_question()
-            case Warned() | Unplayable() | ContextShown() | Shown():
+            case Warned() | Unplayable() | ContextShown() | Shown() | MemoryChanged():
                 self._note(event)
             case Answered():
                 self.untold = None

@@ -12,6 +12,7 @@ from typing import Protocol
 from crew.journal.events import CancelReason, RunStatus
 from crew.journal.records.audit import AuditLog
 from crew.journal.records.conversations import ChoreLog, ConversationLog
+from crew.journal.records.core import CoreLog
 from crew.journal.records.grants import GrantLog
 from crew.journal.records.listing import ALL_RUNS, RunFilter
 from crew.journal.records.notices import Outbox
@@ -259,6 +260,11 @@ class RunStore(RunLog, Cancellations, RevisionStore, Purging, Cluster, StoreHeal
     @property
     def conversations(self) -> ConversationLog:
         """Threads of runs."""
+        ...
+
+    @property
+    def core(self) -> CoreLog:
+        """Core memory."""
         ...
 
     @property

@@ -23,14 +23,16 @@ from crew.journal.envelopes import ENVELOPES, usage_of
 from crew.journal.events import SYSTEM, Event, status_of
 from crew.journal.planned.envelopes import PLAN_ENVELOPES
 from crew.journal.records.rows import Record, RunRow
+from crew.journal.remembered.envelopes import MEMORY_ENVELOPES
+from crew.journal.remembered.events import MemoryChanged
 
 LAST_OF_SEGMENT = frozenset({"done", "error"})
-MAKERS = {**ENVELOPES, **PLAN_ENVELOPES}
+MAKERS = {**ENVELOPES, **PLAN_ENVELOPES, **MEMORY_ENVELOPES}
 # events that may be of a task of a plan, or of an agent as a tool
 WITH_PARTS = frozenset(
     {
         *(AgentStarted, AgentResponded, ToolStarted, Shown, ToolProgressed, ToolReturned, Warned),
-        *(ContextShown, Compacted),
+        *(ContextShown, Compacted, MemoryChanged),
     }
 )
 # of a run's result, what its last event has

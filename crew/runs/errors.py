@@ -22,6 +22,9 @@ CrewError
 ├── ConversationAsks the conversation's run waits for a decision on calls
 ├── ConversationFull it has as many exchanges as it may
 ├── ConversationMoved  another run was given this run's number; it is tried again
+├── UnknownBlock     the crew has no such block of core memory, or it needs a user
+├── BlockRefused     people may not change the block, or it does not take the value
+├── StaleVersion     another change came first; `version` is the present one
 ├── TooManyQueued    as many runs wait for the one at work as may
 └── Draining         this process takes no new runs
 """
@@ -209,6 +212,26 @@ def conversation_refusal(refused: Refused, start: ExchangeStart) -> CrewError:
             )
         case _:
             return ConversationMoved("another run of the conversation was first")
+
+
+class UnknownBlock(CrewError):
+    """There is no such block of core memory."""
+
+
+class BlockRefused(CrewError):
+    """A block of core memory is not changed by people, or does not take the value."""
+
+    def __init__(self, text: str, *, is_readonly: bool = False) -> None:
+        super().__init__(text)
+        self.is_readonly = is_readonly
+
+
+class StaleVersion(CrewError):
+    """A block of core memory has another version than the one that was to be changed."""
+
+    def __init__(self, block: str, version: int) -> None:
+        super().__init__(f"the version of {block} is {version} now: read it, and change that one")
+        self.version = version
 
 
 class RunEnded(CrewError):

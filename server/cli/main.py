@@ -63,6 +63,10 @@ COMMANDS = {
         "commands.conversations",
         "List the conversations of a crew, or show, export or delete one.",
     ),
+    "memory": (
+        "commands.conversations",
+        "Show what a crew remembers of a user: each block of core memory, and who changed it last.",
+    ),
     "tools": (
         "commands.tools",
         "What the crew's tools may do: `crew tools DIR`; and entries for new ones.",

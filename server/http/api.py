@@ -8,17 +8,12 @@ from server.http.bodies import (
     NO_TIME,
     TIME,
     AnswerBody,
-    ChangeBody,
-    ConversationBody,
     ForkBody,
-    ForkConversationBody,
     QueryBody,
     StartBody,
     TicketBody,
 )
-from server.http.callers.rights import Endpoint
 from server.http.endpoints import (
-    conversations,
     crew,
     grants,
     health,
@@ -28,15 +23,8 @@ from server.http.endpoints import (
     runs,
     tickets,
 )
-from server.http.endpoints.conversations import CURSOR
+from server.http.endpoints.remembered import REMEMBERED
 from server.http.openapi import answers
-from server.http.openapi.conversations import (
-    BegunConversation,
-    ChangedConversation,
-    ConversationAnswer,
-    ConversationsAnswer,
-    ExportAnswer,
-)
 from server.http.openapi.parameters import (
     AFTER,
     EVENT_PARAMETERS,
@@ -46,48 +34,26 @@ from server.http.openapi.parameters import (
     LIMIT,
     STREAM_PARAMETERS,
     TEXT,
-    USER,
-    Parameter,
     query_parameter,
 )
-from server.http.operations import JSON, MARKDOWN, PLAIN, SSE, Answers, ApiOperation
-from server.tokens import Scope
+from server.http.operations import (
+    API,
+    BODY,
+    JSON,
+    PLAIN,
+    SSE,
+    Answers,
+    ApiOperation,
+    get_operation,
+    post_operation,
+)
 
-API = "/api/crew"
 RUN = f"{API}/runs/{{run_id}}"
-CONVERSATIONS = f"{API}/conversations"
-CONVERSATION = f"{CONVERSATIONS}/{{conversation_id}}"
 # of a body, and of what starts or answers a run
-BODY = (413, 415)
 STARTS = (409, *BODY, 422, 503)
 STREAM: Answers = {200: (SSE, None), 204: None}
 KEYED = (KEY,)
 MOMENT: dict[str, Any] = {"pattern": f"^{TIME}$", "wrong": NO_TIME}
-
-
-def _get(
-    path: str,
-    scope: Scope | None,
-    endpoint: Endpoint,
-    answer: Any,
-    problems: tuple[int, ...] = (),
-    *parameters: Parameter,
-) -> ApiOperation:
-    return ApiOperation("get", path, scope, endpoint, {200: (JSON, answer)}, problems, parameters)
-
-
-def _post(
-    path: str,
-    scope: Scope,
-    endpoint: Endpoint,
-    status: int,
-    answer: Any,
-    problems: tuple[int, ...],
-    body: Any = None,
-    **more: Any,
-) -> ApiOperation:
-    answered = {status: (JSON, answer)}
-    return ApiOperation("post", path, scope, endpoint, answered, problems, body=body, **more)
 
 
 OPERATIONS = (
@@ -112,7 +78,7 @@ OPERATIONS = (
         QueryBody,
         checks_scope=True,
     ),
-    _post(
+    post_operation(
         f"{API}/run",
         "run",
         runs.run_to_end,
@@ -123,7 +89,7 @@ OPERATIONS = (
         parameters=KEYED,
         checks_scope=True,
     ),
-    _get(
+    get_operation(
         API,
         "read",
         crew.show_crew,
@@ -131,10 +97,12 @@ OPERATIONS = (
         (),
         query_parameter("prompts", "With the system prompts.", **FLAG),
     ),
-    _get(f"{API}/tools", "read", crew.show_tools, answers.ToolsAnswer),
-    _get(f"{API}/models", "read", crew.show_models, answers.ClientModelsAnswer),
-    _post(f"{API}/reload", "admin", crew.reload, 200, answers.ReloadAnswer, (*BODY, 422, 503)),
-    _post(
+    get_operation(f"{API}/tools", "read", crew.show_tools, answers.ToolsAnswer),
+    get_operation(f"{API}/models", "read", crew.show_models, answers.ClientModelsAnswer),
+    post_operation(
+        f"{API}/reload", "admin", crew.reload, 200, answers.ReloadAnswer, (*BODY, 422, 503)
+    ),
+    post_operation(
         f"{API}/tickets",
         "read",
         tickets.make,
@@ -144,7 +112,7 @@ OPERATIONS = (
         TicketBody,
         checks_scope=True,
     ),
-    _post(
+    post_operation(
         f"{API}/runs",
         "run",
         runs.start_run,
@@ -155,7 +123,7 @@ OPERATIONS = (
         parameters=KEYED,
         checks_scope=True,
     ),
-    _get(
+    get_operation(
         f"{API}/runs",
         "read",
         lists.list_runs,
@@ -175,7 +143,7 @@ OPERATIONS = (
         query_parameter("limit", "So many at most.", **LIMIT),
         AFTER,
     ),
-    _get(
+    get_operation(
         f"{API}/inbox",
         "read",
         lists.list_inbox,
@@ -184,11 +152,11 @@ OPERATIONS = (
         query_parameter("limit", "So many at most.", **INBOX_LIMIT),
         AFTER,
     ),
-    _get(RUN, "read", runs.show_run, answers.RunAnswer, (404, 503)),
+    get_operation(RUN, "read", runs.show_run, answers.RunAnswer, (404, 503)),
     ApiOperation(
         "get", f"{RUN}/events", "read", runs.events, STREAM, (404, 405, 503), EVENT_PARAMETERS
     ),
-    _post(
+    post_operation(
         f"{RUN}/resume",
         "answer",
         runs.resume_run,
@@ -198,13 +166,13 @@ OPERATIONS = (
         AnswerBody,
         parameters=KEYED,
     ),
-    _post(
+    post_operation(
         f"{RUN}/cancel", "run", runs.cancel_run, 202, answers.AddressAnswer, (404, 409, *BODY, 503)
     ),
-    _post(
+    post_operation(
         f"{RUN}/retry", "run", runs.retry_run, 202, answers.AddressAnswer, (404, 409, *BODY, 503)
     ),
-    _post(
+    post_operation(
         f"{RUN}/fork",
         "run",
         runs.fork_run,
@@ -214,85 +182,7 @@ OPERATIONS = (
         ForkBody,
         parameters=KEYED,
     ),
-    _get(
-        CONVERSATIONS,
-        "read",
-        conversations.list_conversations,
-        ConversationsAnswer,
-        (404, 503),
-        USER,
-        query_parameter("q", "Only those with it in their title or a query.", **TEXT),
-        query_parameter("limit", "So many at most.", **LIMIT),
-        query_parameter(
-            "after",
-            "The `next` of the page before.",
-            pattern=f"^{CURSOR}$",
-            wrong="is no `next` of a page",
-        ),
-    ),
-    _post(
-        CONVERSATIONS,
-        "run",
-        conversations.create_conversation,
-        201,
-        BegunConversation,
-        (404, *BODY, 503),
-        ConversationBody,
-    ),
-    _get(
-        CONVERSATION,
-        "read",
-        conversations.show_conversation,
-        ConversationAnswer,
-        (404, 503),
-        USER,
-        query_parameter("limit", "So many exchanges at most.", **LIMIT),
-        query_parameter(
-            "after",
-            "The number of the last exchange that is known.",
-            type="integer",
-            minimum=0,
-            maximum=999_999_999,
-            default=0,
-            wrong="is the number of an exchange",
-        ),
-    ),
-    ApiOperation(
-        "patch",
-        CONVERSATION,
-        "run",
-        conversations.change_conversation,
-        {200: (JSON, ChangedConversation)},
-        (404, *BODY, 503),
-        body=ChangeBody,
-    ),
-    ApiOperation(
-        "delete",
-        CONVERSATION,
-        "run",
-        conversations.delete_conversation,
-        {204: None},
-        (404, 409, 503),
-        (USER, query_parameter("cancel", "End its run first.", **FLAG)),
-    ),
-    _post(
-        f"{CONVERSATION}/fork",
-        "run",
-        conversations.fork_conversation,
-        201,
-        BegunConversation,
-        (404, 409, *BODY, 503),
-        ForkConversationBody,
-    ),
-    ApiOperation(
-        "get",
-        f"{CONVERSATION}/export",
-        "read",
-        conversations.export_conversation,
-        {200: (MARKDOWN, ExportAnswer)},
-        (404, 503),
-        (USER, query_parameter("format", "Of the text.", enum=["json", "md"], default="json")),
-    ),
+    *REMEMBERED,
     ApiOperation(
         "post",
         f"{API}/hooks/{{name}}",
@@ -302,7 +192,7 @@ OPERATIONS = (
         (404, *BODY, 422, 503),
         body=dict[str, Any],
     ),
-    _get(f"{API}/grants", "answer", grants.list_grants, answers.GrantsAnswer, (503,)),
+    get_operation(f"{API}/grants", "answer", grants.list_grants, answers.GrantsAnswer, (503,)),
     ApiOperation(
         "delete",
         f"{API}/grants/{{grant_id}}",
@@ -311,7 +201,7 @@ OPERATIONS = (
         {204: None},
         (404, 503),
     ),
-    _get("/health", None, health.health, answers.HealthAnswer),
+    get_operation("/health", None, health.health, answers.HealthAnswer),
     ApiOperation(
         "get",
         "/ready",
@@ -332,7 +222,7 @@ OPERATIONS = (
             ),
         ),
     ),
-    _get("/openapi.json", "read", openapi.show_document, dict[str, Any]),
+    get_operation("/openapi.json", "read", openapi.show_document, dict[str, Any]),
 )
 # a worker has these alone
 WORKER_OPERATIONS = tuple(

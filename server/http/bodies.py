@@ -173,6 +173,13 @@ class ForkConversationBody(Body):
     """Whose it is; the token's owner unless given."""
 
 
+class CoreBody(Body):
+    """What a block of core memory is to hold."""
+
+    value: str | dict[str, Any]
+    """All of it: a text or, where the block has a schema, its fields."""
+
+
 class TicketBody(Body):
     """What a ticket is for."""
 

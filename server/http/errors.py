@@ -13,6 +13,7 @@ from crew.config.errors import ConfigurationError, LostConfiguration
 from crew.config.report import problems_document
 from crew.journal.errors import StoreError, StoreUnavailable
 from crew.runs.errors import (
+    BlockRefused,
     ChangedCall,
     ConversationAsks,
     ConversationBusy,
@@ -25,10 +26,12 @@ from crew.runs.errors import (
     NotPaused,
     NotRetryable,
     RunEnded,
+    StaleVersion,
     TooManyQueued,
     TooManyWait,
     TooMuchStored,
     UnknownAgent,
+    UnknownBlock,
     UnknownConversation,
     UnknownModel,
     UnknownRun,
@@ -52,6 +55,7 @@ TITLES = {
     405: "Method not allowed",
     408: "Request timeout",
     409: "Conflict",
+    412: "Precondition failed",
     413: "Too large",
     414: "URI too long",
     415: "Unsupported media type",
@@ -197,6 +201,19 @@ async def _answer_queued(request: Request, error: Exception) -> Response:
     return ProblemResponse(HttpProblem(429, str(error), headers=RETRY_AFTER))
 
 
+async def _answer_refused_block(request: Request, error: Exception) -> Response:
+    assert isinstance(error, BlockRefused), "registered for it"
+    text = str(error)
+    if error.is_readonly:
+        return ProblemResponse(HttpProblem(403, text))
+    return ProblemResponse(HttpProblem(422, f"value: {text}", [("value", text)]))
+
+
+async def _answer_stale(request: Request, error: Exception) -> Response:
+    assert isinstance(error, StaleVersion), "registered for it"
+    return ProblemResponse(HttpProblem(412, str(error), more={"version": error.version}))
+
+
 def _count_refusal(request: Request, reason: str) -> None:
     services_of(request).metrics.conversation_refusals.labels(reason).inc()
 
@@ -234,6 +251,9 @@ EXCEPTION_HANDLERS: Mapping[Any, Callable[[Request, Exception], Awaitable[Respon
     ConversationAsks: _answer_asks,
     ConversationFull: _answer_full,
     TooManyQueued: _answer_queued,
+    UnknownBlock: _with_status(404),
+    BlockRefused: _answer_refused_block,
+    StaleVersion: _answer_stale,
     HTTPException: _answer_http_error,
     Exception: _answer_mistake,
 }

@@ -13,6 +13,10 @@ from server.tokens import Scope
 
 JSON, SSE, PLAIN = "application/json", "text/event-stream", "text/plain"
 MARKDOWN = "text/markdown"
+# where all addresses of crews begin
+API = "/api/crew"
+# the problems of a body
+BODY = (413, 415)
 # by status: the media type and the shape of its JSON; None: nothing
 Answers = Mapping[int, tuple[str, Any] | None]
 
@@ -36,9 +40,41 @@ class ApiOperation:
     checks_scope: bool = False
 
     @property
+    def address(self) -> str:
+        """Its path, as the document has it: a part that may have slashes is one as any other."""
+        return self.path.replace(":path}", "}")
+
+    @property
     def in_query(self) -> dict[str, Parameter]:
         """The parameters that its query string may have, by their names."""
         return {one.name: one for one in self.parameters if one.place == "query"}
+
+
+def get_operation(
+    path: str,
+    scope: Scope | None,
+    endpoint: Endpoint,
+    answer: Any,
+    problems: tuple[int, ...] = (),
+    *parameters: Parameter,
+) -> ApiOperation:
+    """Return an operation that reads."""
+    return ApiOperation("get", path, scope, endpoint, {200: (JSON, answer)}, problems, parameters)
+
+
+def post_operation(
+    path: str,
+    scope: Scope,
+    endpoint: Endpoint,
+    status: int,
+    answer: Any,
+    problems: tuple[int, ...],
+    body: Any = None,
+    **more: Any,
+) -> ApiOperation:
+    """Return an operation that acts."""
+    answered = {status: (JSON, answer)}
+    return ApiOperation("post", path, scope, endpoint, answered, problems, body=body, **more)
 
 
 def routes_of(operations: Sequence[ApiOperation]) -> list[Route]:

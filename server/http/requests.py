@@ -51,6 +51,8 @@ class ForkRequest:
 
 
 RunRequest = StartRequest | ResumeRequest
+# parameters beside a body
+NONE: frozenset[str] = frozenset()
 
 
 async def parse_run_request(
@@ -164,9 +166,18 @@ def _answer(body: QueryBody | AnswerBody, caller: Caller) -> Answer:
     )
 
 
-async def parse_body(request: Request, settings: CrewSettings, kind: type[B]) -> B:
-    """Parse a body of this kind; raises HttpProblem with every problem."""
-    return _check(kind, await read_json(request, settings))
+async def parse_body(
+    request: Request, settings: CrewSettings, kind: type[B], parameters: frozenset[str] = NONE
+) -> B:
+    """Parse a body of this kind; raises HttpProblem with every problem.
+
+    Args:
+        request: has the body.
+        settings: bound it.
+        kind: of the body.
+        parameters: that the query string may have beside it.
+    """
+    return _check(kind, await read_json(request, settings, parameters))
 
 
 async def parse_answer(request: Request, settings: CrewSettings, caller: Caller) -> Answer:
@@ -182,9 +193,11 @@ def _require_answer(body: QueryBody | AnswerBody) -> None:
         raise bad_request([("query", "is missing")])
 
 
-async def read_json(request: Request, settings: CrewSettings) -> Any:
-    """Read the JSON object in a body of at most `max_request_body_size_kb`, with no parameters."""
-    parse_parameters(request, frozenset())
+async def read_json(
+    request: Request, settings: CrewSettings, parameters: frozenset[str] = NONE
+) -> Any:
+    """Read the JSON object in a body of at most `max_request_body_size_kb`."""
+    parse_parameters(request, parameters)
     kind = request.headers.get("content-type", "application/json").partition(";")[0]
     if kind.strip().lower() != "application/json":
         raise HttpProblem(415, f"Content-Type: send application/json, not {kind}")
@@ -208,7 +221,7 @@ async def read_json(request: Request, settings: CrewSettings) -> Any:
 
 async def require_no_body(request: Request, settings: CrewSettings, what: str) -> None:
     """Refuse parameters, and a body with anything in it; `what` takes none."""
-    parse_parameters(request, frozenset())
+    parse_parameters(request, NONE)
     if request.headers.get("content-length", "0") == "0":
         return
     if await read_json(request, settings):

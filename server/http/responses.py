@@ -8,6 +8,7 @@ from starlette.responses import Response
 
 from crew.journal.envelopes import usage_of
 from crew.journal.records.conversations import Conversation, Exchange, Summary
+from crew.journal.records.core import CoreVersion
 from crew.journal.records.rows import RunRow
 from crew.journal.said import Said
 from crew.journal.wire import RunEvent, result_of
@@ -161,4 +162,18 @@ def export_document(
         **describe_conversation(conversation),
         "exchanges": [describe_exchange(one) for one in exchanges],
         "summary": describe_summary(summary) if summary is not None else None,
+    }
+
+
+def describe_block(one: CoreVersion) -> dict[str, Any]:
+    """Return a block of core memory; before its first change its version is 0."""
+    return {
+        "block": one.block,
+        "value": one.value,
+        "version": one.version,
+        "changed_at": one.changed_at or None,
+        "by": one.by if one.version else None,
+        "who": one.who or None,
+        "run": one.run_id or None,
+        "quote": one.quote or None,
     }

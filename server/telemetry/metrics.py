@@ -4,12 +4,10 @@ Labels come from the configuration only.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, get_args
+from typing import Any
 
 from prometheus_client import Gauge
 
-from agents.agent import Agent
-from agents.errors import ModelErrorCode
 from agents.events import (
     AgentFailed,
     AgentResponded,
@@ -21,9 +19,7 @@ from agents.events import (
     ToolStarted,
     Warned,
 )
-from agents.limits import LimitName
 from agents.model import RequestEnded, Usage
-from agents.stages import STAGES
 from crew.crew import Crew
 from crew.journal.events import (
     Answered,
@@ -36,22 +32,16 @@ from crew.journal.events import (
     TaskEnded,
     status_of,
 )
-from crew.journal.planned.tasks import TaskStatus
 from crew.journal.records.conversations import ChoreKind
-from crew.routing.graph import END, NO_WAYS
+from crew.journal.records.core import ChangedBy
+from crew.journal.remembered.events import MemoryChanged, MemoryRefused
 from server.telemetry.series import CHORES, Series
-from tools.calls import CallStatus, ToolResult
+from server.telemetry.zeros import begin_at_zero
+from tools.calls import ToolResult
 from tools.kinds.mcp.servers import ServerStatus
 
 # a model may call a tool, or be one, that the configuration does not name
 OTHER = "other"
-RUN_OUTCOMES = ("completed", "failed", "cancelled")
-NOTICE_OUTCOMES = ("sent", "failed", "given_up")
-TURN_LIMITS = (*get_args(LimitName), "same_calls")
-PLAN_OUTCOMES = ("done", "partial", "failed")
-OUTPUT_OUTCOMES = ("valid", "repaired", "invalid")
-SCHEDULE_OUTCOMES = ("started", "skipped", "missed")
-TOOL_OUTCOMES = (*get_args(CallStatus), "refused")
 
 
 class Metrics(Series):
@@ -95,65 +85,16 @@ class Metrics(Series):
         self.reload.set(0)
 
     def adopt(self, crew: Crew) -> None:
-        """Count for this crew from now on; all its series begin at zero, so none is missing."""
+        """Count for this crew from now on."""
         self.crew = crew
         self.reload.set(1)
         for agent in crew.agents.values():
             kept = [one.name for one in agent.tools.values() if one.cache_seconds is not None]
             self.keeping |= {("tool", name) for name in kept}
             self.keeping |= {("answer", agent.id)} if agent.kept is not None else set()
-        for kind, _ in self.keeping:
-            for result in ("hit", "miss"):
-                self.cache.labels(kind, result)
         self.tools |= {name for agent in crew.agents.values() for name in agent.tools}
         self.models |= {agent.id: agent.model.name for agent in crew.agents.values()}
-        for outcome in RUN_OUTCOMES:
-            self.runs.labels(crew.name, outcome)
-        for stage in (*STAGES, "other"):
-            self.stage_seconds.labels(stage)
-        for channel in crew.config.notify:
-            for outcome in NOTICE_OUTCOMES:
-                self.notices.labels(channel, outcome)
-        for schedule in crew.config.schedules:
-            for outcome in SCHEDULE_OUTCOMES:
-                self.schedules.labels(schedule, outcome)
-        for agent in crew.agents.values():
-            self._begin_agent(agent)
-        for tool in (*self.tools, OTHER):
-            self.tool_seconds.labels(tool)
-            self.tool_retries.labels(tool)
-            self.stalls.labels(tool)
-            self.stall_seconds.labels(tool)
-            for outcome in TOOL_OUTCOMES:
-                self.tool_calls.labels(tool, outcome)
-        for edge in crew.graph.edges:
-            if edge.kind not in NO_WAYS and edge.to != END:
-                self.handoffs.labels(edge.from_, edge.to, edge.kind)
-
-    def _begin_agent(self, agent: Agent) -> None:
-        self.turn_seconds.labels(agent.id)
-        for outcome in ("success", "error"):
-            self.turns.labels(agent.id, outcome)
-        for provider, model in agent.model.endpoints:
-            for outcome in ("success", "cancelled", *get_args(ModelErrorCode)):
-                self.requests.labels(provider, model, outcome)
-            self.overflows.labels(model)
-            for type_ in ("prompt", "completion"):
-                self.tokens.labels(model, type_)
-        self.cost.labels(agent.id, agent.model.name)
-        for limit in TURN_LIMITS:
-            self.turn_limits.labels(agent.id, limit)
-        if agent.plan is not None:
-            for outcome in PLAN_OUTCOMES:
-                self.plans.labels(agent.id, outcome)
-            for worker in agent.plan.workers:
-                for status in get_args(TaskStatus):
-                    self.plan_tasks.labels(worker, status)
-        if agent.output is not None:
-            for outcome in OUTPUT_OUTCOMES:
-                self.outputs.labels(agent.id, outcome)
-            for vocabulary in agent.output.vocabularies:
-                self.output_unknown.labels(vocabulary)
+        begin_at_zero(self, crew, (*self.tools, OTHER), {kind for kind, _ in self.keeping})
 
     def __call__(self, run_id: str, event: Event) -> None:
         """Count an event."""
@@ -179,9 +120,10 @@ class Metrics(Series):
                 self.turns.labels(event.agent_id, "error").inc()
             case TaskEnded() | PlanEnded():
                 self._count_plan(event)
-            case Answered(decided=decided):
-                for tool, decision in decided:
-                    self.approvals.labels(self._tool(tool), decision).inc()
+            case Answered():
+                self._count_decisions(event)
+            case MemoryChanged() | MemoryRefused():
+                self._count_memory(event)
             case ToolRetried(retried=retried):
                 self.tool_retries.labels(self._tool(retried.call.tool)).inc()
             case Warned(limit=str() as limit, agent_id=str() as agent_id):
@@ -215,6 +157,10 @@ class Metrics(Series):
             # one that is described anew begins to count anew
             self.mcp_restarts.labels(name).inc(max(0, more))
             self.mcp_counted[name] = status.restarts
+
+    def count_memory(self, op: str, by: ChangedBy) -> None:
+        """Count a change of memory that no run has made."""
+        self.memory_changes.labels(op, by).inc()
 
     def count_notice(self, channel: str, outcome: str) -> None:
         """Count a notice to a channel, sent or not."""
@@ -265,6 +211,16 @@ class Metrics(Series):
         """Set how many wait now."""
         for kind in CHORES:
             self.chores_waiting.labels(kind).set(waiting.get(kind, 0))
+
+    def _count_decisions(self, event: Answered) -> None:
+        for tool, decision in event.decided:
+            self.approvals.labels(self._tool(tool), decision).inc()
+
+    def _count_memory(self, event: MemoryChanged | MemoryRefused) -> None:
+        if isinstance(event, MemoryRefused):
+            self.memory_refused.labels(event.reason).inc()
+        else:
+            self.count_memory(event.op, "agent")
 
     def _count_plan(self, event: TaskEnded | PlanEnded) -> None:
         if isinstance(event, TaskEnded):

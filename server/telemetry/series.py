@@ -231,6 +231,14 @@ class Series:
             "agent",
             "limit",
         )
+        self.memory_changes = counter(
+            "crew_memory_changes", "Changes of what the crew remembers.", "op", "by"
+        )
+        self.memory_refused = counter(
+            "crew_memory_refused",
+            "What was not changed: quote (it proves nothing), owner, writer, value.",
+            "reason",
+        )
         self.pauses = Gauge("crew_pauses_open", "Runs that wait for a person.", registry=registry)
         self.resumes = counter(
             "crew_stream_resumes", "Streams that came back with Last-Event-ID.", "result"

@@ -15,6 +15,7 @@ from server.http.app import PAGES, _routes
 from server.http.openapi.document import openapi_document
 from server.http.openapi.events import METADATA
 from tests.crew.engine.test_agent_tools import helping
+from tests.crew.memory.test_core_runs import EDITING, remembering
 from tests.support.crews import ROOT, crew_of, long_winded, play, write_crew
 from tests.support.model_server import chunks, model_server
 from tests.support.planning import failing, planning, task
@@ -37,6 +38,7 @@ def test_schemathesis(tmp_path: Path):
         [{"say": "x"}],
         settings={"show_prompts": True},
         conversations={"title_after": 0},
+        memory={"core": {"notes": {"description": "what is known"}}},
     )
     settings = {"CREW_API_TOKENS": TOKEN, "CREW_TRUSTED_PROXIES": "127.0.0.1"}
     with serving(folder, **settings) as server:
@@ -59,7 +61,7 @@ def test_schemathesis(tmp_path: Path):
                 break
         log = server.log.read_text()
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "Operations:       30 selected / 30 total" in done.stdout
+    assert "Operations:       32 selected / 32 total" in done.stdout
     assert " 200 in " in log
     assert " 429 in " not in log
     assert '"level":"error"' not in log
@@ -70,7 +72,7 @@ def test_every_address_is_described():
     paths = openapi_document()["paths"]
     described = {(method.upper(), path) for path, item in paths.items() for method in item}
     served = {
-        (method, route.path)
+        (method, route.path.replace(":path}", "}"))
         for route in _routes()
         if isinstance(route, Route)
         for method in route.methods or ()
@@ -173,6 +175,8 @@ async def test_events_are_as_described(tmp_path: Path):
     plans = planning(tmp_path / "plans", failing(task("a"), task("x")), plan={"approve": True})
     events += (await play(load_crew(plans), "go", Answer(decision="approve"))).events
     events += (await play(load_crew(helping(tmp_path / "helping")), "go")).events
+    asked = Query("I like high risks", user_id="ann")
+    events += (await play(remembering(tmp_path / "memory", EDITING), query=asked)).events
     async with model_server(lambda body: THOUGHTS) as model:
         folder = write_crew(
             tmp_path / "thinking",

@@ -1,6 +1,6 @@
 """The seed systems as crews that others wrote, without what comes later.
 
-What comes later (memory, documents) is taken out of a copy, here alone; with it go
+What comes later (recall, documents) is taken out of a copy, here alone; with it go
 the queries that need it.
 """
 
@@ -13,9 +13,10 @@ import yaml
 from tests.support.crews import SHARED_CREWS, Played
 
 SEEDS = SHARED_CREWS / "seeds"
-LATER_OF_CREWS = ("memory", "documents")
+LATER_OF_CREWS = ("documents",)
+LATER_OF_MEMORY = ("recall",)
 LATER_OF_AGENTS = ("documents",)
-LATER_BLOCKS = ("core", "recall", "documents")
+LATER_BLOCKS = ("recall", "documents")
 LATER_HELPERS = ("learn", "describe")
 LATER_TOOLS = ("Recall",)
 
@@ -41,6 +42,7 @@ def copied(name: str, folder: Path) -> Path:
         with_known_blocks(data)
         if path.name == "crew.yaml":
             data = without(data, LATER_OF_CREWS)
+            data["memory"] = without(data.get("memory") or {}, LATER_OF_MEMORY)
         elif path.name == "tools.yaml":
             tools = {key: without(one, ("untrusted",)) for key, one in data["tools"].items()}
             data = {"tools": tools}

@@ -7,6 +7,8 @@ from typing import Any, Literal
 from pydantic import TypeAdapter
 
 from crew.backends.sql.chores import insert_chores
+from crew.backends.sql.core import fill_core
+from crew.backends.sql.deletion import delete_with_all
 from crew.backends.sql.statements import sql
 from crew.backends.sql.transactions import SqlDatabase, Steps
 from crew.journal.records.conversations import (
@@ -82,24 +84,6 @@ ORDER BY version DESC LIMIT 1
 """)  # noqa: S608 # ours
 ADD_SUMMARY = sql("INSERT INTO crew_summaries VALUES ($1, $2, $3, $4)")
 OLD_SUMMARIES = sql(f"DELETE FROM crew_summaries WHERE {OF} AND version <= $3")  # noqa: S608 # ours
-RUNS = sql(
-    "SELECT run_id FROM crew_runs WHERE conversation_owner = $1 AND conversation_id = $2 FOR UPDATE"
-)
-DELETE_OF_RUNS = [
-    sql(f"DELETE FROM crew_{table} WHERE run_id = ANY($1)")  # noqa: S608 # ours
-    for table in ("events", "idempotency_records", "runs")
-] + [
-    # an id begins with the run's
-    sql(
-        "DELETE FROM crew_notices WHERE split_part(id, ':', 1) = ANY($1)",
-        "DELETE FROM notices WHERE id IN (SELECT notices.id FROM json_each(?1) AS run"
-        " JOIN notices ON notices.id >= run.value || ':' AND notices.id < run.value || ';')",
-    )
-]
-DELETE = [
-    sql(f"DELETE FROM crew_{table} WHERE {OF}")  # noqa: S608 # ours
-    for table in ("exchanges", "summaries", "conversation_queue", "conversations")
-] + [sql("DELETE FROM crew_chores WHERE owner = $1 AND key = $2")]
 OLD = sql("""
 SELECT owner, conversation_id FROM crew_conversations WHERE used_at < $1 AND busy IS NULL LIMIT $2
 """)
@@ -147,6 +131,7 @@ def end_exchange(ended: ExchangeEnd) -> Steps[str | None]:
     yield SET, _columns(result.conversation)
     yield SET_EXCHANGE, _exchange_columns(place, result.exchange)
     yield from insert_chores(result.chores)
+    yield from fill_core(ended)
     return next_run
 
 
@@ -341,10 +326,5 @@ def _delete(
         return "none"
     if known.busy is not None or is_used(known, unused_since):
         return "busy"
-    found = yield RUNS, place
-    runs = [run_id for (run_id,) in found]
-    for statement in DELETE_OF_RUNS:
-        yield statement, (runs,)
-    for statement in DELETE:
-        yield statement, place
+    yield from delete_with_all(place)
     return "deleted"

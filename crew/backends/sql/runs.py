@@ -8,6 +8,7 @@ from pydantic import TypeAdapter
 from crew.backends.sql.audit import SqlAudit
 from crew.backends.sql.chores import SqlChores
 from crew.backends.sql.conversations import SqlConversations
+from crew.backends.sql.core import SqlCore
 from crew.backends.sql.grants import SqlGrants
 from crew.backends.sql.listing import has_status, select_rows
 from crew.backends.sql.outbox import SqlOutbox
@@ -63,6 +64,7 @@ class SqlRuns:
         self.database = database
         self.audit = SqlAudit(database)
         self.conversations = SqlConversations(database)
+        self.core = SqlCore(database)
         self.chores = SqlChores(database)
         self.grants = SqlGrants(database)
         self.outbox = SqlOutbox(database)

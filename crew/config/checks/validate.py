@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 
 from crew.config.checks.agents import check_agents
-from crew.config.checks.conversations import check_conversations
 from crew.config.checks.models import check_models
 from crew.config.checks.no_effect import find_no_effect
 from crew.config.checks.outputs.fields import check_outputs
@@ -11,6 +10,8 @@ from crew.config.checks.outputs.plans import check_plans
 from crew.config.checks.outputs.ways import check_output_use
 from crew.config.checks.prompts import check_prompts
 from crew.config.checks.references import check_references
+from crew.config.checks.remembered.conversations import check_conversations
+from crew.config.checks.remembered.memory import check_memory
 from crew.config.checks.routing import check_graph, check_routes, is_routing_whole
 from crew.config.checks.script import check_script
 from crew.config.checks.signals import check_groups, check_signals
@@ -49,6 +50,7 @@ def validate_files(files: CrewFiles, tools: Toolbox) -> list[Problem]:
         *check_tools(files, tools),
         *check_timeouts(files, crew),
         *check_conversations(files, crew),
+        *check_memory(files, crew),
         *check_outputs(files, crew),
         *check_plans(files, crew, known_tools),
     ]

@@ -9,6 +9,7 @@ from agents.context.shape import ContextConfig
 from agents.endpoint import ProviderConfig
 from crew.config.keys.conversations import ConversationsConfig, HelpersConfig
 from crew.config.keys.hooks import HookConfig
+from crew.config.keys.memory import MemoryConfig
 from crew.config.keys.models import NamedModelConfig
 from crew.config.keys.notify import ChannelConfigs
 from crew.config.keys.outputs import OutputRouteConfig, VocabularyConfig
@@ -276,6 +277,8 @@ class CrewConfig(Shape):
     """Lets runs be exchanges of conversations; `{}` for the defaults."""
     context: ContextConfig | None = None
     """What models are shown; an agent's file may have its own instead."""
+    memory: MemoryConfig = MemoryConfig()
+    """What it remembers beside its conversations."""
     helpers: HelpersConfig = HelpersConfig()
     """Models that name and summarise conversations."""
 

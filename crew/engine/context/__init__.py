@@ -1,5 +1,6 @@
 """What agents are shown beside a run's own messages.
 
 `contexts` (each agent's, from all sources), `sources` (what a source is, and its time),
-`conversation` (the exchanges and their summary), `outputs` (typed answers of other agents).
+`core` (memory), `conversation` (the exchanges and their summary), `outputs` (typed answers of other
+agents).
 """

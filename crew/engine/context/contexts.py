@@ -7,13 +7,14 @@ from agents.agent import Agent
 from agents.context.loaded import NOTHING, Context, Loaded
 from crew.crew import Crew
 from crew.engine.context.conversation import ConversationSource
+from crew.engine.context.core import CoreSource
 from crew.engine.context.outputs import OutputsSource
 from crew.engine.context.sources import ContextSource, Look
 from crew.journal.state import RunState
 from crew.journal.store import RunStore
 
 # their blocks stand in this order
-SOURCES: tuple[ContextSource, ...] = (ConversationSource(), OutputsSource())
+SOURCES: tuple[ContextSource, ...] = (CoreSource(), ConversationSource(), OutputsSource())
 
 
 class Contexts:
@@ -39,7 +40,9 @@ async def _load(crew: Crew, state: RunState, store: RunStore, agent: Agent) -> L
     wanted = [source for source in SOURCES if source.has_any(state.query, plan)]
     if not wanted:
         return NOTHING
-    look = Look(agent.id, state.query, state.outputs, store, plan, crew.clock, crew.silent)
+    look = Look(
+        agent.id, state.query, state.outputs, store, plan, crew.clock, crew.silent, crew.core
+    )
     loaded = await asyncio.gather(*(source.load(look) for source in wanted))
     return Loaded(
         tuple(block for one in loaded for block in one.before),

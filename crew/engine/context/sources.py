@@ -8,10 +8,12 @@ from agents.context.plan import ContextPlan
 from crew.journal.errors import StoreError
 from crew.journal.query import Query
 from crew.journal.store import RunStore
+from crew.memory.core import CoreRule
 from tools.clock import Clock
 
 T = TypeVar("T")
 Outputs = Mapping[str, Mapping[str, Any]]
+NO_CORE: Mapping[str, CoreRule] = {}
 
 
 class Look:
@@ -26,6 +28,7 @@ class Look:
         plan: ContextPlan,
         clock: Clock,
         silent: Container[str] = (),
+        core: Mapping[str, CoreRule] = NO_CORE,
     ) -> None:
         """Begin to look.
 
@@ -37,8 +40,9 @@ class Look:
             plan: how much of what is wanted.
             clock: of the time.
             silent: agents the typed answers of which are for no other agent.
+            core: the blocks of core memory, by their names.
         """
-        self.silent = silent
+        self.silent, self.core = silent, core
         self.agent_id, self.query, self.outputs = agent_id, query, outputs
         self.store, self.plan, self.clock = store, plan, clock
         self._started = clock.monotonic()

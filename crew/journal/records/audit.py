@@ -13,6 +13,7 @@ AuditAction = Literal[
     "delete",
     "reload",
     "revoke",
+    "memory",
     "refused",
     "wrong_token",
 ]

@@ -16,6 +16,7 @@ from crew.journal.records.conversations import (
     Summary,
     TitledBy,
 )
+from crew.journal.records.core import CoreFill
 
 # runs that may wait for the one that is at work
 MAX_WAITING = 10
@@ -60,6 +61,8 @@ class ExchangeEnd:
     # it has an answer that models are shown
     is_shown: bool
     rules: ChoreRules
+    # what comes to blocks of core memory
+    core: tuple[CoreFill, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

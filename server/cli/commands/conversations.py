@@ -1,4 +1,4 @@
-"""Conversations: `crew conversations`."""
+"""Conversations and memory: `crew conversations`, `crew memory`."""
 
 import asyncio
 from collections.abc import Mapping
@@ -8,14 +8,19 @@ from typing import Annotated, Any
 import typer
 from pydantic_core import to_json
 
+from crew.backends.memory import MemoryStore
+from crew.crew import Crew
 from crew.journal.query import id_error, user_id_error
 from crew.journal.records.conversations import Conversation, Exchange, owner_of
+from crew.journal.records.core import CoreVersion
 from crew.journal.store import RunStore
+from crew.memory.core import CoreRule, block_text
 from crew.runs.conversations.conversations import all_exchanges, as_markdown
+from crew.runs.conversations.core_memory import CoreMemory
 from server.cli.commands.audit import record
 from server.cli.exits import HERE, Exit, Folder, fail, say_none
-from server.cli.opening import open_to_look
-from server.http.responses import describe_listed_conversation, export_document
+from server.cli.opening import load, open_to_look
+from server.http.responses import describe_block, describe_listed_conversation, export_document
 from tools.text.texts import visible, visible_json
 
 FORMATS = ("json", "md")
@@ -165,3 +170,51 @@ def _line(one: Conversation, *, as_document: bool) -> str:
         return visible_json(to_json(describe_listed_conversation(one)).decode())
     count = f"{one.exchanges} exchange{'s' * (one.exchanges != 1)}"
     return visible(f"{one.conversation_id}  {one.used_at}  {count:>14}  {one.title}")
+
+
+def memory(
+    folder: Folder = HERE,
+    user_id: User = "",
+    conversation_id: Annotated[
+        str | None,
+        typer.Option(
+            "--conversation",
+            metavar="ID",
+            help="With the blocks of this conversation.",
+            show_default="none",
+            callback=checked_id,
+        ),
+    ] = None,
+    as_document: Annotated[
+        bool, typer.Option("--json", help="Print JSON, one block a line.")
+    ] = False,
+) -> None:
+    """Show what a crew remembers of a user: each block of core memory, and who changed it last.
+
+    Example: [bold]crew memory examples/assistant --user ann[/]
+    """
+    crew = load(folder, None, asks=False)
+    store = open_to_look(folder) or MemoryStore()
+    blocks = asyncio.run(_blocks(store, crew, user_id, conversation_id or ""))
+    if not blocks:
+        why = "no block of a user; name one with --user" if crew.core else "no memory.core"
+        say_none(f"crew.yaml has {why}", as_document=as_document)
+    for rule, version in blocks:
+        if as_document:
+            print(visible_json(to_json(describe_block(version)).decode()))
+            continue
+        by = f", by {version.by} {version.who}".rstrip() if version.version else ""
+        print(visible(f"{rule.name}: {rule.description} (version {version.version}{by})"))
+        for line in block_text(rule, version.value).split("\n"):
+            print(visible(f"  {line}"))
+
+
+async def _blocks(
+    store: RunStore, crew: Crew, user_id: str, conversation_id: str
+) -> list[tuple[CoreRule, CoreVersion]]:
+    place = user_id, conversation_id
+    core = CoreMemory(store, lambda: crew)
+    try:
+        return [(one, await core.get(one.name, *place)) for one in core.blocks(*place)]
+    finally:
+        await store.aclose()

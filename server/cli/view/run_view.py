@@ -79,9 +79,8 @@ class RunView:
                 self._show_agent(event)
             case "tool_start" | "tool_progress" | "tool_result":
                 self._show_tool(event)
-            case "show":
-                component, tool = escape(data["component"]), escape(data["tool"])
-                self._print(f"  [bold]▦ {component}[/] [dim]({tool})[/]")
+            case "show" | "memory":
+                self._show_in_short(event)
             case "handoff":
                 self._show_handoff(event)
             case "parallel_start" | "parallel_end":
@@ -242,6 +241,14 @@ class RunView:
         if len(lines) > MAX_LINES:
             shown.append(f"… {len(lines) - MAX_LINES} more lines")
         self._indented(Text("\n".join(shown), style="dim"), 4)
+
+    def _show_in_short(self, event: RunEvent) -> None:
+        data = event.metadata
+        if event.type == "show":
+            what, how = f"▦ {data['component']}", data["tool"]
+        else:
+            what, how = f"✎ {data['block']}", f"memory {data['op']}"
+        self._print(f"  [bold]{escape(what)}[/] [dim]({escape(how)})[/]")
 
     def _show_handoff(self, event: RunEvent) -> None:
         data = event.metadata

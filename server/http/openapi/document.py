@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from pydantic import TypeAdapter
 
-from crew.journal.query import ID
+from crew.journal.query import ID, MAX_USER_ID
 from server.http.api import OPERATIONS
 from server.http.errors import TITLES
 from server.http.openapi.answers import ProblemAnswer
@@ -19,7 +19,10 @@ PROBLEM = "application/problem+json"
 GUARDED = (400, 401, 403, 421, 429)
 # of the parts of a path: an id unless it is said
 NAME = re.compile(r"\{(\w+)\}")
-PATH_PATTERNS = {"grant_id": "^[A-Za-z0-9]{1,64}$"}
+PATH_PATTERNS = {
+    "grant_id": "^[A-Za-z0-9]{1,64}$",
+    "user": f"^[^\\u0000-\\u001f]{{1,{MAX_USER_ID}}}$",
+}
 REF = "#/components/schemas/{model}"
 EVENT_KEY = "RunEvent"
 EVENT_SCHEMA = {
@@ -41,10 +44,10 @@ def openapi_document() -> dict[str, Any]:
     shapes: dict[str, Any] = {"problem": ProblemAnswer, "event": RunEventDocument}
     for one in OPERATIONS:
         if one.body is not None:
-            shapes[f"{one.method} {one.path}"] = one.body
+            shapes[f"{one.method} {one.address}"] = one.body
         for status, answer in one.answers.items():
             if answer is not None and answer[1] is not None:
-                shapes[f"{one.method} {one.path} {status}"] = answer[1]
+                shapes[f"{one.method} {one.address} {status}"] = answer[1]
     mode: Literal["validation"] = "validation"
     inputs = [(key, mode, TypeAdapter(shape)) for key, shape in shapes.items()]
     found, definitions = TypeAdapter.json_schemas(inputs, ref_template=REF)
@@ -54,7 +57,7 @@ def openapi_document() -> dict[str, Any]:
             _without_defaults(schema)
     paths: dict[str, Any] = {}
     for one in OPERATIONS:
-        paths.setdefault(one.path, {})[one.method] = _operation(one, schemas)
+        paths.setdefault(one.address, {})[one.method] = _operation(one, schemas)
     return {
         "openapi": "3.1.0",
         "info": {
@@ -82,7 +85,7 @@ def _without_defaults(schema: dict[str, Any]) -> None:
 
 
 def _operation(one: ApiOperation, schemas: dict[str, Any]) -> dict[str, Any]:
-    key = f"{one.method} {one.path}"
+    key = f"{one.method} {one.address}"
     responses: dict[str, Any] = {}
     for status, answer in one.answers.items():
         responses[str(status)] = {"description": "Nothing more comes."}
@@ -93,10 +96,10 @@ def _operation(one: ApiOperation, schemas: dict[str, Any]) -> dict[str, Any]:
         schema = {"application/problem+json": {"schema": schemas["problem"]}}
         responses.setdefault(str(status), {"description": TITLES[status], "content": schema})
     document: dict[str, Any] = {
-        "operationId": "_".join([one.method, *re.findall(r"\w+", one.path)]),
+        "operationId": "_".join([one.method, *re.findall(r"\w+", one.address)]),
         "responses": responses,
         "parameters": [
-            *map(_path_parameter, NAME.findall(one.path)),
+            *map(_path_parameter, NAME.findall(one.address)),
             *(parameter.document for parameter in one.parameters),
         ],
         "security": [{"token": []}] if one.scope is not None else [],

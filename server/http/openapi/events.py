@@ -262,6 +262,24 @@ class PingMetadata(TypedDict):
     run_id: str
 
 
+class MemoryMetadata(TypedDict):
+    """An agent has changed what the crew remembers."""
+
+    run_id: str
+    seq: int
+    agent_id: str
+    group: str | None
+    op: Literal["edited"]
+    # of core memory
+    block: str
+    version: int
+    # of items; none of a block
+    ids: list[str]
+    by: Literal["agent"]
+    task: NotRequired[str]
+    call: NotRequired[str]
+
+
 def _event(type_: str, metadata: Any) -> Any:
     name = "".join(part.title() for part in type_.split("_")) + "Event"
     fields = {
@@ -295,6 +313,7 @@ METADATA: dict[str, Any] = {
     "answered": AnsweredMetadata,
     "context": ContextMetadata,
     "compacted": CompactedMetadata,
+    "memory": MemoryMetadata,
     "warning": WarningMetadata,
     "error": ErrorMetadata,
     "done": DoneMetadata,

@@ -95,6 +95,7 @@ def _way_without(graph: RoutingGraph, giver: str, reader: str) -> list[str] | No
 def _check_unread(files: CrewFiles, crew: CrewConfig, graph: RoutingGraph) -> Iterator[Problem]:
     """Yield typed answers that nothing reads: no rule, prompt, block, person or program."""
     read = {name for name, routes in crew.routing.outputs.items() if routes}
+    read |= {one.from_.agent for one in crew.memory.core.values() if one.from_ is not None}
     for agent in files.agents.values():
         texts = (agent.system_prompt, agent.backstory)
         named = [parse_output_name(one) for text in texts for one in variables(text)]

@@ -26,7 +26,7 @@ def _check_helpers(files: CrewFiles, crew: CrewConfig) -> Iterator[Problem]:
         if given.model_fields_set:
             yield _no_effect(document, ("helpers",), "there are no conversations")
         return
-    contexts = [context for _, _, context in _contexts(files, crew)]
+    contexts = [context for _, _, context in contexts_of(files, crew)]
     summarises = any(_with_place(context)[1] is not None for context in contexts)
     if given.title is not None and crew.conversations.title_after == 0:
         yield _no_effect(document, ("helpers", "title"), "conversations.title_after is 0")
@@ -36,7 +36,7 @@ def _check_helpers(files: CrewFiles, crew: CrewConfig) -> Iterator[Problem]:
 
 def _check_contexts(files: CrewFiles, crew: CrewConfig) -> Iterator[Problem]:
     first: SummaryBlockConfig | None = None
-    for document, path, context in _contexts(files, crew):
+    for document, path, context in contexts_of(files, crew):
         place, block = _with_place(context)
         blocks = context.blocks or [] if context is not None else []
         if crew.conversations is None:
@@ -62,7 +62,7 @@ def _check_contexts(files: CrewFiles, crew: CrewConfig) -> Iterator[Problem]:
             yield document.problem(where, "bad-value", text)
 
 
-def _contexts(
+def contexts_of(
     files: CrewFiles, crew: CrewConfig
 ) -> Iterator[tuple[Document, YamlPath, ContextConfig | None]]:
     """Yield each context that counts, with its place: the crew's once, and each agent's."""

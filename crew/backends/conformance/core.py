@@ -1,0 +1,69 @@
+"""Core memory: checks of what every store promises."""
+
+import asyncio
+from dataclasses import replace
+
+from crew.backends.conformance.conversations import begin_conversation, continue_run, ended, start
+from crew.backends.conformance.samples import DAY
+from crew.journal.records.core import KEPT_VERSIONS, CoreFill, CoreVersion
+from crew.journal.store import RunStore
+
+AT, ANN, EVE = DAY.format(1), "user:ann", "user:eve"
+# of the conversation that is begun here
+CONVERSATION = "conversation:ann:c1"
+
+
+def sample(number: int, owner: str = ANN, block: str = "profile") -> CoreVersion:
+    """Return a version of a block."""
+    value = {"number": number, "text": "bán"}
+    return CoreVersion(owner, block, number, value, AT, "person", "ann", "r1", "I said so", "k")
+
+
+async def core_is_kept_in_versions(store: RunStore) -> None:
+    """Check that versions follow each other, the newest are kept, and owners do not meet."""
+    core = store.core
+    assert await core.newest([ANN]) == []
+    assert await core.versions(ANN, "profile") == []
+    assert not await core.add(sample(2))
+    assert await core.add(sample(1))
+    assert not await core.add(sample(1))
+    assert not await core.add(sample(3))
+    for owner, block in ((EVE, "profile"), (ANN, "other"), ("crew", "profile")):
+        assert await core.add(sample(1, owner, block))
+    for number in range(2, KEPT_VERSIONS + 4):
+        assert await core.add(sample(number))
+    kept = await core.versions(ANN, "profile")
+    assert kept == [sample(number) for number in range(KEPT_VERSIONS + 3, 3, -1)], kept
+    newest = {(one.owner, one.block): one.version for one in await core.newest([ANN, "crew"])}
+    found = {(ANN, "profile"): KEPT_VERSIONS + 3, (ANN, "other"): 1, ("crew", "profile"): 1}
+    assert newest == found, newest
+    assert await core.newest([]) == []
+
+
+async def of_two_writers_one_adds_a_version(store: RunStore) -> None:
+    """Check that the other finds it there."""
+    texts = [replace(sample(1), value=f"by {number}") for number in range(8)]
+    added = await asyncio.gather(*(store.core.add(one) for one in texts))
+    assert added.count(True) == 1, added
+    (kept,) = await store.core.newest([ANN])
+    assert kept == texts[added.index(True)], kept
+
+
+async def exchanges_fill_core(store: RunStore) -> None:
+    """Check that the newest texts come first, each once; and that they go with the conversation."""
+    assert await store.core.add(sample(1))
+    for number, texts in enumerate((("b", "a"), ("b", "a"), ("c", "a"), ()), 1):
+        run_id = f"r{number}"
+        fill = CoreFill("shares", texts, 3, 100, "x")
+        await begin_conversation(store, run_id, start(run_id, number))
+        await continue_run(store, run_id, replace(ended(run_id, number), core=(fill,)))
+    kept = await store.core.versions(CONVERSATION, "shares")
+    found = [(one.version, one.value, one.by, one.who, one.run_id) for one in kept]
+    wanted = [(2, "c\na\nb", "output", "x", "r3"), (1, "b\na", "output", "x", "r1")]
+    assert found == wanted, found
+    assert await store.conversations.delete(ANN, "c1") == "deleted"
+    assert await store.core.newest([CONVERSATION]) == []
+    assert len(await store.core.newest([ANN])) == 1
+
+
+CHECKS = (core_is_kept_in_versions, of_two_writers_one_adds_a_version, exchanges_fill_core)

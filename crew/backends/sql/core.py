@@ -1,0 +1,87 @@
+"""Core memory, in the database of a store."""
+
+from collections.abc import Sequence
+
+from pydantic import TypeAdapter
+
+from crew.backends.sql.statements import sql
+from crew.backends.sql.transactions import SqlDatabase, Steps
+from crew.journal.records.core import (
+    KEPT_VERSIONS,
+    CoreFill,
+    CoreVersion,
+    conversation_owner,
+    filled,
+)
+from crew.journal.records.exchanges import ExchangeEnd
+
+VERSION: TypeAdapter[CoreVersion] = TypeAdapter(CoreVersion)
+NEWEST = sql("""
+SELECT document FROM crew_core AS one WHERE owner = ANY($1) AND version = (
+    SELECT max(version) FROM crew_core AS other
+    WHERE other.owner = one.owner AND other.block = one.block
+)
+ORDER BY owner, block
+""")
+VERSIONS = sql(
+    "SELECT document FROM crew_core WHERE owner = $1 AND block = $2 ORDER BY version DESC"
+)
+# of two that add the same version, one finds it there
+ADD = sql("""
+INSERT INTO crew_core SELECT $1, $2, $3::int, $4 WHERE $3::int = 1 + (
+    SELECT coalesce(max(version), 0) FROM crew_core WHERE owner = $1 AND block = $2
+)
+ON CONFLICT DO NOTHING RETURNING 1
+""")
+OLD = sql("DELETE FROM crew_core WHERE owner = $1 AND block = $2 AND version <= $3")
+DELETE = sql("DELETE FROM crew_core WHERE owner = $1")
+
+
+def delete_core(owner: str) -> Steps[None]:
+    """Delete all that belongs to an owner."""
+    yield DELETE, (owner,)
+
+
+def fill_core(ended: ExchangeEnd) -> Steps[None]:
+    """Write what the end of an exchange adds, within its transaction."""
+    owner = conversation_owner(ended.owner, ended.conversation_id)
+    for fill in ended.core:
+        yield from _fill(owner, fill, ended)
+
+
+def _fill(owner: str, fill: CoreFill, ended: ExchangeEnd) -> Steps[None]:
+    found = yield VERSIONS, (owner, fill.block)
+    known = VERSION.validate_json(found[0][0]) if found else None
+    exchange = ended.exchange
+    version = filled(known, fill, owner, exchange.run_id, exchange.ended_at)
+    if version is not None:
+        yield from _add(version)
+
+
+def _add(one: CoreVersion) -> Steps[bool]:
+    place, document = (one.owner, one.block), VERSION.dump_json(one).decode()
+    if not (yield ADD, (*place, one.version, document)):
+        return False
+    yield OLD, (*place, one.version - KEPT_VERSIONS)
+    return True
+
+
+class SqlCore:
+    """See CoreLog."""
+
+    def __init__(self, database: SqlDatabase) -> None:
+        self._database = database
+
+    async def newest(self, owners: Sequence[str]) -> list[CoreVersion]:
+        """See CoreLog."""
+        found = await self._database.fetch(NEWEST, list(owners), brief=True)
+        return [VERSION.validate_json(document) for (document,) in found]
+
+    async def versions(self, owner: str, block: str) -> list[CoreVersion]:
+        """See CoreLog."""
+        found = await self._database.fetch(VERSIONS, owner, block)
+        return [VERSION.validate_json(document) for (document,) in found]
+
+    async def add(self, version: CoreVersion) -> bool:
+        """See CoreLog."""
+        return await self._database.transact(lambda: _add(version))

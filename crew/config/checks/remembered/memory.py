@@ -1,0 +1,112 @@
+"""Memory: blocks that no agent is shown or may change, and words that would reach other users."""
+
+from collections.abc import Iterator
+
+from agents.context.shape import CoreBlockConfig
+from crew.config.checks.remembered.conversations import contexts_of
+from crew.config.files.document import YamlPath
+from crew.config.files.sources import CREW_FILE
+from crew.config.keys.crew_file import CrewConfig
+from crew.config.keys.memory import CoreMemoryConfig
+from crew.config.loader import CrewFiles
+from crew.config.memory import CORE, core_rule
+from crew.config.problems import Problem
+from crew.memory.core import CoreError, checked
+from tools.builtin.memory import EDIT_CORE
+from tools.text.suggest import nearest
+
+
+def check_memory(files: CrewFiles, crew: CrewConfig) -> Iterator[Problem]:
+    """Yield the problems of `memory`, and of what agents are shown and do of it."""
+    for name, config in crew.memory.core.items():
+        yield from _check_block(files, crew, name, config)
+    yield from _check_contexts(files, crew)
+    can_write = any("agent" in one.writers for one in crew.memory.core.values())
+    for agent_id, agent in files.agents.items():
+        if EDIT_CORE in agent.tools and not can_write and files.is_whole(CREW_FILE, "memory"):
+            document = files.agent_files[agent_id]
+            text = f"{EDIT_CORE} needs a block of memory.core that agents may write"
+            place = ("tools", agent.tools.index(EDIT_CORE))
+            yield document.problem(place, "memory-tool", text)
+
+
+def _check_block(
+    files: CrewFiles, crew: CrewConfig, name: str, config: CoreMemoryConfig
+) -> Iterator[Problem]:
+    document, path = files.crew_document, (*CORE, name)
+    if config.scope == "conversation" and crew.conversations is None:
+        text = "scope: conversation has no effect: there are no conversations"
+        yield document.problem((*path, "scope"), "ignored-key", text, key=True)
+    schema = files.core.get(name)
+    is_free = schema is None or any(
+        (one.items or one).kind == "string" and not (one.items or one).enum
+        for one in schema.properties.values()
+    )
+    is_readable = config.schema_ is None or schema is not None
+    others = sorted(config.writers - {"person"})
+    if config.scope == "crew" and others and is_free and is_readable:
+        text = (
+            "what agents write here reaches all users, so it must have no words of one: give it a "
+            "schema of enum, boolean and number fields, or write: [people]"
+        )
+        key = "write" if config.write is not None else "scope"
+        yield document.problem((*path, key), "memory-write", text, key=True)
+    if config.start and is_readable:
+        try:
+            checked(core_rule(name, config, schema), config.start)
+        except CoreError as error:
+            yield document.problem((*path, "start"), "memory-start", str(error))
+    if config.from_ is not None:
+        yield from _check_from(files, config, path)
+
+
+def _check_from(files: CrewFiles, config: CoreMemoryConfig, path: YamlPath) -> Iterator[Problem]:
+    document, given = files.crew_document, config.from_
+    assert given is not None, "looked at by the caller"
+    agent = files.agents.get(given.agent)
+    if agent is None:
+        if given.agent not in files.agent_files:
+            near = nearest(given.agent, files.agents)
+            text = f"there is no agent {given.agent!r}"
+            yield document.problem((*path, "from", "agent"), "memory-from", text, suggestion=near)
+        return
+    schema = files.outputs.get(given.agent)
+    if schema is None:
+        if agent.output is None:
+            text = f"{given.agent} has no output that could fill it"
+            yield document.problem((*path, "from", "agent"), "memory-from", text)
+        return
+    field = schema.properties.get(given.field)
+    if field is None:
+        near = nearest(given.field, schema.properties)
+        text = f"the output of {given.agent} has no field {given.field!r}"
+        yield document.problem((*path, "from", "field"), "memory-from", text, suggestion=near)
+    elif (field.items or field).kind != "string":
+        text = f"{given.field} is no text and no list of texts"
+        yield document.problem((*path, "from", "field"), "memory-from", text)
+
+
+def _check_contexts(files: CrewFiles, crew: CrewConfig) -> Iterator[Problem]:
+    shown: set[str] = set()
+    for document, _, context in contexts_of(files, crew):
+        if context is None or context.blocks is None:
+            shown |= set(crew.memory.core)
+            continue
+        for place, block in enumerate(context.blocks):
+            if not isinstance(block, CoreBlockConfig):
+                continue
+            path: YamlPath = ("context", "blocks", place)
+            shown |= set(block.names or crew.memory.core)
+            if not crew.memory.core and files.is_whole(CREW_FILE, "memory"):
+                text = "there is no memory.core, so nothing would stand here"
+                yield document.problem(path, "memory-block", text)
+            for number, name in enumerate(block.names):
+                if crew.memory.core and name not in crew.memory.core:
+                    near = nearest(name, crew.memory.core)
+                    text = f"memory.core has no block {name!r}"
+                    where = (*path, "names", number)
+                    yield document.problem(where, "memory-block", text, suggestion=near)
+    for name in crew.memory.core:
+        if name not in shown:
+            text = f"{name} has no effect: no agent is shown it; add core to context.blocks"
+            yield files.crew_document.problem((*CORE, name), "ignored-key", text, key=True)

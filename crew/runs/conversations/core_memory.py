@@ -1,0 +1,90 @@
+"""Core memory as people and programs handle it: read, and changed in versions."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from crew.crew import Crew
+from crew.journal.records.core import CoreVersion, owner_in
+from crew.journal.store import RunStore
+from crew.memory.core import CoreError, CoreRule, checked, value_of
+from crew.runs.errors import BlockRefused, StaleVersion, UnknownBlock
+from tools.clock import rfc3339
+from tools.text.texts import map_texts
+
+
+class CoreMemory:
+    """The blocks of a crew, in its store."""
+
+    def __init__(self, store: RunStore, crew: Callable[[], Crew]) -> None:
+        """Of a store; `crew`: returns the newest, which says what blocks there are."""
+        self.store, self._crew = store, crew
+
+    def blocks(self, user_id: str, conversation_id: str = "") -> list[CoreRule]:
+        """Return the blocks that a user, and a conversation if one is named, has."""
+        rules = self._crew().core.values()
+        return [one for one in rules if owner_in(one.scope, user_id, conversation_id) is not None]
+
+    async def get(self, block: str, user_id: str, conversation_id: str = "") -> CoreVersion:
+        """Return a block as it is now; before its first change, version 0.
+
+        Raises:
+            UnknownBlock: there is none.
+        """
+        rule, owner = self._find(block, user_id, conversation_id)
+        newest = next(iter(await self.store.core.versions(owner, block)), None)
+        value, _ = value_of(rule, newest)
+        if newest is None:
+            return CoreVersion(owner, block, 0, value, "", "person", "")
+        return replace(newest, value=value)
+
+    async def put(
+        self,
+        block: str,
+        value: object,
+        expected: int | None,
+        who: str,
+        user_id: str,
+        conversation_id: str = "",
+    ) -> CoreVersion:
+        """Change a block, and return it as it is then.
+
+        Args:
+            block: its name.
+            value: all of it: a text, or its fields.
+            expected: the version that is changed; None: whichever is there.
+            who: the name of the caller.
+            user_id: of the user.
+            conversation_id: of a block of a conversation.
+
+        Raises:
+            UnknownBlock: there is none.
+            BlockRefused: people may not change it, or it does not take the value.
+            StaleVersion: another change came first.
+        """
+        rule, owner = self._find(block, user_id, conversation_id)
+        if "person" not in rule.writers:
+            raise BlockRefused(f"{block} is not changed by people", is_readonly=True)
+        crew = self._crew()
+        try:
+            kept = map_texts(checked(rule, value), crew.secrets.mask)
+        except CoreError as error:
+            raise BlockRefused(str(error)) from error
+        newest = next(iter(await self.store.core.versions(owner, block)), None)
+        number = newest.version if newest is not None else 0
+        if expected is not None and expected != number:
+            raise StaleVersion(block, number)
+        at = rfc3339(self.store.now())
+        version = CoreVersion(owner, block, number + 1, kept, at, "person", who)
+        if not await self.store.core.add(version):
+            raise StaleVersion(block, number + 1)
+        return version
+
+    def _find(self, block: str, user_id: str, conversation_id: str) -> tuple[CoreRule, str]:
+        rule = self._crew().core.get(block)
+        if rule is None:
+            raise UnknownBlock(f"there is no block {block!r} of core memory")
+        owner = owner_in(rule.scope, user_id, conversation_id)
+        if owner is None:
+            needs = "conversation_id" if rule.scope == "conversation" else "a user"
+            raise UnknownBlock(f"{block} belongs to a {rule.scope}: it needs {needs}")
+        return rule, owner

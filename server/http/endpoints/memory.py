@@ -1,0 +1,76 @@
+"""What is remembered of a person: core memory, read and corrected."""
+
+import re
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from crew.journal.query import user_id_error
+from crew.journal.records.core import CoreVersion
+from crew.runs.errors import UnknownBlock
+from server.http.bodies import CoreBody
+from server.http.callers.rights import ID, caller_of
+from server.http.errors import HttpProblem, bad_request
+from server.http.parameters import parse_parameters
+from server.http.requests import parse_body
+from server.http.responses import JsonResponse, describe_block
+from server.http.services import services_of
+
+# of a header If-Match: the version that is changed, or any
+VERSION = re.compile(r'(?:W/)?"?([0-9]{1,9})"?')
+
+
+async def show_core(request: Request) -> Response:
+    """Answer GET /api/crew/users/{user}/core/{block}: the block as it is now.
+
+    Takes `conversation_id`, for a block of a conversation. Its version is in `ETag`, too.
+    """
+    user_id, block, conversation_id = _place(request)
+    core = services_of(request).runs.core
+    return _described(await core.get(block, user_id, conversation_id))
+
+
+async def change_core(request: Request) -> Response:
+    """Answer PUT /api/crew/users/{user}/core/{block}: the block with this value. Takes a CoreBody.
+
+    `If-Match` names the version that is changed (0 before the first change): 412 with the present
+    one where it is another, or where there is no such header.
+    """
+    services = services_of(request)
+    user_id, block, conversation_id = _place(request)
+    core = services.runs.core
+    known = await core.get(block, user_id, conversation_id)
+    if known.owner == "crew" and "admin" not in caller_of(request).scopes:
+        raise HttpProblem(403, f"{block} is the crew's: to change it needs the scope 'admin'")
+    beside = frozenset({"conversation_id"})
+    body = await parse_body(request, services.settings, CoreBody, beside)
+    given = request.headers.get("If-Match", "").strip()
+    found = VERSION.fullmatch(given)
+    if found is None and given != "*":
+        text = f"If-Match names the version that is changed; it is {known.version} now"
+        raise HttpProblem(412, text, more={"version": known.version})
+    expected = int(found[1]) if found is not None else None
+    who = caller_of(request).owner
+    made = await core.put(block, body.value, expected, who, user_id, conversation_id)
+    services.metrics.count_memory("edited", "person")
+    await services.auditor.record(request, "memory", detail=f"core {block}, version {made.version}")
+    return _described(made)
+
+
+def _place(request: Request) -> tuple[str, str, str]:
+    """Return the user, the block and the conversation of a request; raises HttpProblem."""
+    given = parse_parameters(request)
+    user_id, caller = request.path_params["user"], caller_of(request)
+    if (error := user_id_error(user_id)) is not None:
+        raise bad_request([("user", error)])
+    if user_id != caller.owner and not {"act_as", "admin"} & set(caller.scopes):
+        text = "this token is for another user; it needs the scope 'act_as' or 'admin'"
+        raise HttpProblem(403, f"user: {text}", [("user", text)])
+    block = request.path_params["block"]
+    if ID.fullmatch(block) is None:
+        raise UnknownBlock("there is no such block of core memory")
+    return user_id, block, given.get("conversation_id", "")
+
+
+def _described(one: CoreVersion) -> Response:
+    return JsonResponse(describe_block(one), headers={"ETag": f'"{one.version}"'})

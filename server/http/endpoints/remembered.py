@@ -1,0 +1,144 @@
+"""The operations on what is remembered: conversations, and core memory."""
+
+from crew.journal.query import ID
+from server.http.bodies import ChangeBody, ConversationBody, CoreBody, ForkConversationBody
+from server.http.endpoints import conversations, memory
+from server.http.endpoints.conversations import CURSOR
+from server.http.openapi.conversations import (
+    BegunConversation,
+    ChangedConversation,
+    ConversationAnswer,
+    ConversationsAnswer,
+    ExportAnswer,
+)
+from server.http.openapi.memory import CoreAnswer
+from server.http.openapi.parameters import (
+    FLAG,
+    LIMIT,
+    TEXT,
+    USER,
+    header_parameter,
+    query_parameter,
+)
+from server.http.operations import (
+    API,
+    BODY,
+    JSON,
+    MARKDOWN,
+    ApiOperation,
+    get_operation,
+    post_operation,
+)
+
+CONVERSATIONS = f"{API}/conversations"
+CONVERSATION = f"{CONVERSATIONS}/{{conversation_id}}"
+CORE_BLOCK = f"{API}/users/{{user:path}}/core/{{block}}"
+OF_CONVERSATION = query_parameter(
+    "conversation_id",
+    "Of a block that belongs to a conversation.",
+    pattern=ID,
+    wrong="is no id of a conversation",
+)
+
+REMEMBERED = (
+    get_operation(
+        CONVERSATIONS,
+        "read",
+        conversations.list_conversations,
+        ConversationsAnswer,
+        (404, 503),
+        USER,
+        query_parameter("q", "Only those with it in their title or a query.", **TEXT),
+        query_parameter("limit", "So many at most.", **LIMIT),
+        query_parameter(
+            "after",
+            "The `next` of the page before.",
+            pattern=f"^{CURSOR}$",
+            wrong="is no `next` of a page",
+        ),
+    ),
+    post_operation(
+        CONVERSATIONS,
+        "run",
+        conversations.create_conversation,
+        201,
+        BegunConversation,
+        (404, *BODY, 503),
+        ConversationBody,
+    ),
+    get_operation(
+        CONVERSATION,
+        "read",
+        conversations.show_conversation,
+        ConversationAnswer,
+        (404, 503),
+        USER,
+        query_parameter("limit", "So many exchanges at most.", **LIMIT),
+        query_parameter(
+            "after",
+            "The number of the last exchange that is known.",
+            type="integer",
+            minimum=0,
+            maximum=999_999_999,
+            default=0,
+            wrong="is the number of an exchange",
+        ),
+    ),
+    ApiOperation(
+        "patch",
+        CONVERSATION,
+        "run",
+        conversations.change_conversation,
+        {200: (JSON, ChangedConversation)},
+        (404, *BODY, 503),
+        body=ChangeBody,
+    ),
+    ApiOperation(
+        "delete",
+        CONVERSATION,
+        "run",
+        conversations.delete_conversation,
+        {204: None},
+        (404, 409, 503),
+        (USER, query_parameter("cancel", "End its run first.", **FLAG)),
+    ),
+    post_operation(
+        f"{CONVERSATION}/fork",
+        "run",
+        conversations.fork_conversation,
+        201,
+        BegunConversation,
+        (404, 409, *BODY, 503),
+        ForkConversationBody,
+    ),
+    ApiOperation(
+        "get",
+        f"{CONVERSATION}/export",
+        "read",
+        conversations.export_conversation,
+        {200: (MARKDOWN, ExportAnswer)},
+        (404, 503),
+        (USER, query_parameter("format", "Of the text.", enum=["json", "md"], default="json")),
+    ),
+    get_operation(
+        CORE_BLOCK,
+        "read",
+        memory.show_core,
+        CoreAnswer,
+        (404, 503),
+        OF_CONVERSATION,
+    ),
+    ApiOperation(
+        "put",
+        CORE_BLOCK,
+        "run",
+        memory.change_core,
+        {200: (JSON, CoreAnswer)},
+        (404, 412, *BODY, 422, 503),
+        (
+            OF_CONVERSATION,
+            header_parameter("If-Match", "The version that is changed, or `*` for any."),
+        ),
+        CoreBody,
+    ),
+)

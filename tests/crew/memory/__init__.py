@@ -1,0 +1,1 @@
+"""Memory: what is remembered beside conversations."""
