@@ -32,7 +32,7 @@ KEYS = frozenset(
     key
     for kind in (CrewConfig, AgentConfig)
     for _, model in places(kind, "")
-    for key in model.model_fields
+    for key in model.fields_by_key()
 )
 WORD_AND_COLON = re.compile(r"(\w+):\s")
 # characters of a line in which such a value is looked for

@@ -19,7 +19,7 @@ def inside(kind: Any, part: str | int, value: Any = None) -> Any:
     """Return the type of what is in a value of a type."""
     model = find_shape(kind, value)
     if model is not None and _item_of(kind, part) is None:
-        field = model.model_fields.get(str(part))
+        field = model.fields_by_key().get(str(part))
         return field.annotation if field else None
     return _item_of(kind, part)
 
@@ -80,8 +80,7 @@ def fields_at(
     model = find_shape(*_at(kind, path, data))
     if model is None:
         return [], frozenset(), {}
-    known = [field.alias or name for name, field in model.model_fields.items()]
-    return known, model.ignored, model.synonyms
+    return list(model.fields_by_key()), model.ignored, model.synonyms
 
 
 def placed_elsewhere(kind: type[Shape], path: YamlPath, data: Any) -> str | None:
@@ -91,7 +90,7 @@ def placed_elsewhere(kind: type[Shape], path: YamlPath, data: Any) -> str | None
     """
     key = str(path[-1])
     below = _below(kind, path[:-1], data)
-    found = [place for place, model in places(kind, "") if key in model.model_fields]
+    found = [place for place, model in places(kind, "") if key in model.fields_by_key()]
     near = [place for place in found if place and place in below]
     if near:
         return f"under {near[0].rpartition('.')[2]}"
@@ -99,7 +98,7 @@ def placed_elsewhere(kind: type[Shape], path: YamlPath, data: Any) -> str | None
         return f"under {found[0]}" if found[0] else "at the top of the file"
     other = OTHER_FILE.get(kind)
     for place, model in places(other, ""):
-        if other is not None and key in model.model_fields:
+        if other is not None and key in model.fields_by_key():
             return f"in {FILES[other]}, under {place}" if place else f"in {FILES[other]}"
     return None
 
@@ -108,7 +107,7 @@ def _below(kind: Any, path: YamlPath, data: Any) -> list[str]:
     """Return the shapes directly in the mapping at a path, as dotted paths from the top."""
     dotted = ".".join(str(part) for part in path)
     model = find_shape(*_at(kind, path, data))
-    names = model.model_fields if model is not None else ()
+    names = model.fields_by_key() if model is not None else ()
     return [f"{dotted}.{name}" if dotted else name for name in names]
 
 
@@ -116,7 +115,7 @@ def places(kind: Any, dotted: str) -> Iterator[tuple[str, type[Shape]]]:
     """Yield every shape in a type, with its dotted path from the top."""
     for model in find_shapes(kind):
         yield dotted, model
-        for name, field in model.model_fields.items():
+        for name, field in model.fields_by_key().items():
             place = f"{dotted}.{name}" if dotted else name
             annotation = field.annotation
             if typing.get_origin(annotation) is dict:

@@ -62,7 +62,7 @@ def _all_shapes(kind: Any) -> Iterator[type[Shape]]:
     """Yield a shape and the shapes of its fields, at any depth."""
     for model in find_shapes(kind):
         yield model
-        for name in model.model_fields:
+        for name in model.fields_by_key():
             yield from _all_shapes(inside(model, name))
     # of a list, of a mapping
     for place in (0, ""):
@@ -96,7 +96,7 @@ def _values(data: Any, kind: Any) -> Iterator[tuple[type[Shape], str, Any]]:
     model = find_shape(kind, data)
     if isinstance(data, dict):
         for key, value in data.items():
-            if model is not None and (key in model.model_fields or key in _aliases(model)):
+            if model is not None and key in model.fields_by_key():
                 yield model, key, resolve(value)
             yield from _values(value, inside(kind, key, data))
     elif isinstance(data, list):

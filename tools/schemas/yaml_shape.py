@@ -14,6 +14,7 @@ from pydantic import (
     JsonValue,
     model_validator,
 )
+from pydantic.fields import FieldInfo
 from pydantic_core import PydanticCustomError
 
 from tools.schemas.described import Described
@@ -135,13 +136,19 @@ class Shape(Described):
     # mappings whose names others have made: one that begins with `x-` is a name there
     foreign: ClassVar[frozenset[str]] = frozenset()
 
+    @classmethod
+    def fields_by_key(cls) -> dict[str, FieldInfo]:
+        """Return the fields by their keys: Python reserves the names of some."""
+        return {field.alias or name: field for name, field in cls.model_fields.items()}
+
     @model_validator(mode="before")
     @classmethod
     def _drop_absent(cls, data: Any) -> Any:
         if not isinstance(data, dict):
             return data
         given = {key: value for key, value in data.items() if cls._is_read(key)}
-        for key, field in cls.model_fields.items():
+        for name, field in cls.model_fields.items():
+            key = field.alias if field.alias in given else name
             value = given.get(key)
             if value is None and key in given and not _is_nullable(field.annotation):
                 del given[key]
