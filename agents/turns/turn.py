@@ -259,7 +259,7 @@ class Turn:
             limit = f"context.load_timeout_millis = {agent.context.load_timeout_seconds * 1000:g}"
             await self._warn("context_late", f"{', '.join(late)} took longer than {limit}")
         for problem in (one for block in loaded.before for one in block.problems):
-            await self._warn("core_invalid", f"not shown, since the files have changed: {problem}")
+            await self._warn("core_left_out", f"of core memory is not shown: {problem}")
         window, blocks = agent.context.window_tokens, count_blocks(agent, prepared)
         tokens = prepared.tokens
         shown = ContextShown(agent.id, agent.name, self.group, window, tokens, blocks, seconds)

@@ -70,7 +70,7 @@ class MemoryStore:
         self.outbox = MemoryOutbox()
         self.schedules = MemorySchedules()
         self.chores = MemoryChores()
-        self.core = MemoryCore()
+        self.core = MemoryCore(lambda place: self.conversations.has(place))
         self.conversations = MemoryConversations(
             self.chores, self.core, self._forget_runs, self._is_open
         )

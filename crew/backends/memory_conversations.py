@@ -161,6 +161,10 @@ class MemoryConversations:
             self._known[place] = conversation
         return is_new
 
+    def has(self, place: Place) -> bool:
+        """Return whether there is one of this owner and id."""
+        return place in self._known
+
     async def get(self, owner: str, conversation_id: str) -> Conversation | None:
         """See ConversationLog."""
         return self._known.get((owner, conversation_id))

@@ -1,15 +1,23 @@
 """Core memory of a store that ends with its process."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from crew.journal.records.core import KEPT_VERSIONS, CoreVersion, conversation_owner, filled
+from crew.journal.records.core import (
+    KEPT_VERSIONS,
+    CoreVersion,
+    conversation_of,
+    conversation_owner,
+    filled,
+)
 from crew.journal.records.exchanges import ExchangeEnd
 
 
 class MemoryCore:
     """See CoreLog."""
 
-    def __init__(self) -> None:
+    def __init__(self, has_conversation: Callable[[tuple[str, str]], bool]) -> None:
+        """Of a store; `has_conversation`: whether there is one of an owner and an id."""
+        self._has_conversation = has_conversation
         # by owner and block, oldest first
         self._versions: dict[tuple[str, str], list[CoreVersion]] = {}
 
@@ -41,6 +49,9 @@ class MemoryCore:
         return self._keep(version)
 
     def _keep(self, version: CoreVersion) -> bool:
+        conversation = conversation_of(version.owner)
+        if conversation is not None and not self._has_conversation(conversation):
+            return False
         place = (version.owner, version.block)
         kept = self._versions.setdefault(place, [])
         if version.version != (kept[-1].version + 1 if kept else 1):

@@ -1,5 +1,6 @@
 """Core memory, as the files describe it: its blocks, and the schemas of their fields."""
 
+import re
 from collections.abc import Iterator
 
 from agents.outputs.schema import Field, SchemaError, parse_schema
@@ -10,6 +11,7 @@ from crew.config.problems import Problem
 from crew.memory.core import CoreRule, FillRule
 
 CORE: YamlPath = ("memory", "core")
+NAME = re.compile(r"[\w-]+")
 
 
 def parse_core(crew: CrewConfig, document: Document) -> tuple[dict[str, Field], list[Problem]]:
@@ -44,6 +46,9 @@ def _problems_of_memory(schema: Field, document: Document, path: YamlPath) -> It
         yield document.problem((*path, "required"), "memory-schema", text, key=True)
     for name, field in schema.properties.items():
         place = (*path, "properties", name)
+        if NAME.fullmatch(name) is None:
+            text = "the name of a field is letters, digits, _ and -, since each stands on a line"
+            yield document.problem(place, "memory-schema", text, key=True)
         inner = field.items if field.items is not None else field
         if inner.kind in ("object", "array"):
             text = "a field of memory is a text, a number, true or false, or a list of these"
@@ -56,9 +61,9 @@ def _problems_of_memory(schema: Field, document: Document, path: YamlPath) -> It
 def core_rule(name: str, config: CoreMemoryConfig, schema: Field | None) -> CoreRule:
     """Make the rule of a block; `schema`: of its fields, None for a text."""
     given, start = config.from_, config.start
-    if not start and schema is not None:
+    if not start:
         # a block with fields begins without any
-        start = {}
+        start = "" if schema is None else {}
     return CoreRule(
         name,
         config.scope,

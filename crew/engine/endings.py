@@ -9,6 +9,7 @@ from agents.messages import AgentMessage, Message, encode_messages, is_wrong
 from crew.crew import Crew
 from crew.journal.branches import Branch
 from crew.journal.planned.parts import leading_branches
+from crew.journal.query import text_error
 from crew.journal.questions import question_text
 from crew.journal.records.conversations import Exchange, owner_of
 from crew.journal.records.core import CoreFill
@@ -129,9 +130,8 @@ def _fills(state: RunState, crew: Crew) -> Iterator[CoreFill]:
             continue
         given = state.outputs[rule.fill.agent_id].get(rule.fill.field)
         texts = given if isinstance(given, list) else [given]
-        lines = tuple(
-            " ".join(one.split()) for one in texts if isinstance(one, str) and one.strip()
-        )
+        words = (one for one in texts if isinstance(one, str) and text_error(one) is None)
+        lines = tuple(filter(None, (" ".join(one.split()) for one in words)))
         if lines:
             yield CoreFill(rule.name, lines, rule.fill.most, rule.max_tokens, rule.fill.agent_id)
 

@@ -31,7 +31,7 @@ from tools.text.texts import map_texts
 
 Emit = Callable[[Event], Awaitable[None]]
 # what listeners alone are interested in
-WITHOUT_TASK = (AgentFailed, ToolRetried)
+WITHOUT_TASK = (AgentFailed, ToolRetried, MemoryRefused)
 # all that an agent's turn emits
 TurnEvent = AgentEvent | MemoryChanged | MemoryRefused
 EmitTurnEvent = Callable[[TurnEvent], Awaitable[None]]
@@ -80,13 +80,13 @@ class MaskedEvents:
                 await self._emit(_masked(event, self._secrets))
 
 
-def _masked_data(data: Any, secrets: Secrets) -> Any:
+def masked_data(data: Any, secrets: Secrets) -> Any:
     """Return JSON without secrets, which may be numbers, too."""
     match data:
         case dict():
-            return {secrets.mask_cut(key): _masked_data(one, secrets) for key, one in data.items()}
+            return {secrets.mask_cut(key): masked_data(one, secrets) for key, one in data.items()}
         case list():
-            return [_masked_data(one, secrets) for one in data]
+            return [masked_data(one, secrets) for one in data]
         case str():
             return secrets.mask_cut(data)
         case int() | float() if not isinstance(data, bool):
@@ -136,7 +136,7 @@ def _masked(event: Event, secrets: Secrets) -> Event:
             is_typed = event.words is not None or event.invalid
             return _masked_output(answer, secrets) if is_typed else answer
         case Shown():
-            return replace(event, data=_masked_data(event.data, secrets))
+            return replace(event, data=masked_data(event.data, secrets))
         case ToolReturned(result=result):
             masked_result = _with(result, output=secrets.mask_cut(result.output))
             if result.failed:

@@ -170,8 +170,9 @@ def standing_of(state: RunState, branch: Branch) -> Standing:
     """Return how a turn stands before its next model call."""
     found = state.found_tools.get((branch.agent_id, branch.task or branch.within), ())
     standing = Standing(found, branch.sent_back, branch.turn_rounds, branch.failed_in_row)
-    if branch.task or branch.within:
-        return replace(standing, known_calls=state.task_calls)
+    if branch is not state.main:
+        # in a group or a plan again, it has a history of its own
+        return replace(standing, known_calls=state.part_calls)
     if state.plan is not None:
         return replace(standing, known_tasks=state.plan.known)
     return standing

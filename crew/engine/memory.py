@@ -1,23 +1,25 @@
 """What an agent of a run changes in memory by its tools."""
 
 from collections.abc import Sequence
+from typing import get_args
 
 from agents.agent import Agent
 from crew.crew import Crew
-from crew.engine.masking import EmitTurnEvent
+from crew.engine.masking import EmitTurnEvent, masked_data
 from crew.journal.errors import StoreError
+from crew.journal.query import Decision
 from crew.journal.records.core import CoreValue, CoreVersion, owner_in
 from crew.journal.remembered.events import MemoryChanged, MemoryRefused, Refusal
 from crew.journal.said import proves
 from crew.journal.state import RunState
 from crew.journal.store import RunStore
-from crew.memory.core import CoreError, CoreRule, block_text, edited, value_of
+from crew.memory.core import CoreError, CoreRule, block_text, checked, edited, value_of
 from tools.clock import rfc3339
 from tools.errors import PermanentError, TemporaryError
-from tools.text.texts import map_texts
 
 # another one may change the same block at the same time
 MAX_TRIES = 10
+DECISIONS = frozenset(get_args(Decision))
 
 
 class RunMemory:
@@ -73,16 +75,17 @@ class RunMemory:
     async def _edit(
         self, rule: CoreRule, owner: str, edits: Sequence[tuple[str, str]], quote: str, key: str
     ) -> str:
-        mask = self.crew.secrets.mask
+        secrets = self.crew.secrets
         for _ in range(MAX_TRIES):
             versions = await self.store.core.versions(owner, rule.name)
             made = next((one for one in versions if one.key == key), None)
             if made is not None:
-                # before the process ended that made the call
+                # before the process ended that made the call; its event may be lost
+                await self._tell(made)
                 return _answer(rule, value_of(rule, made)[0])
             newest = versions[0] if versions else None
             value, _ = value_of(rule, newest)
-            changed: CoreValue = map_texts(edited(rule, value, edits), mask)
+            changed = checked(rule, masked_data(edited(rule, value, edits), secrets))
             if changed == value:
                 return f"Nothing has changed. {_answer(rule, value)}"
             number = newest.version + 1 if newest is not None else 1
@@ -95,18 +98,22 @@ class RunMemory:
                 "agent",
                 self.agent.id,
                 self.state.run_id,
-                mask(quote),
+                secrets.mask(quote),
                 key,
             )
             if await self.store.core.add(version):
-                who = self.agent.id, self.agent.name, self.group
-                await self.emit(MemoryChanged(*who, "edited", rule.name, number))
+                await self._tell(version)
                 return _answer(rule, changed)
         raise TemporaryError(f"others are changing {rule.name}")
 
+    async def _tell(self, version: CoreVersion) -> None:
+        who = self.agent.id, self.agent.name, self.group
+        await self.emit(MemoryChanged(*who, "edited", version.block, version.version))
+
     def _words_of_person(self) -> list[str]:
         answers = [one.text for one in self.state.said if not one.agent_id]
-        return [self.state.query.text, *answers]
+        # a decision by a button is not in words
+        return [self.state.query.text, *(one for one in answers if one not in DECISIONS)]
 
     async def _refuse(self, reason: Refusal, text: str) -> PermanentError:
         await self.emit(MemoryRefused(self.agent.id, reason))

@@ -42,7 +42,7 @@ from crew.journal.events import (
     Unplayable,
     status_of,
 )
-from crew.journal.planned.parts import BranchEvent, branch_of, open_branches
+from crew.journal.planned.parts import BranchEvent, branch_of, calls_of, open_branches
 from crew.journal.planned.plans import PlanEvent, PlanState, apply_to_plan
 from crew.journal.query import NO_QUERY, Answer, Query
 from crew.journal.questions import Inquiry, PlanApproval, Question, UnknownOutcome
@@ -70,8 +70,8 @@ class RunState:
     plan: PlanState | None = None
     # how often a person has had it planned anew by words
     plan_words: int = 0
-    # ids of the calls that plans before have made
-    task_calls: set[str] = field(default_factory=set)
+    # ids of the calls that groups and plans before have made
+    part_calls: set[str] = field(default_factory=set)
     # agents that work as tools, by the calls of others that are open
     inner: dict[str, Branch] = field(default_factory=dict)
     # the agent that started the group
@@ -327,12 +327,12 @@ class RunState:
         elif event.decided_by is not None:
             self.origin = self.last_agent = event.decided_by
             self.last_answer = self.group.answers[event.decided_by]
-        self.group = None
         self._forget_plan()
+        self.group = None
         self.main.agent_id = event.to
 
     def _forget_plan(self) -> None:
-        self.task_calls |= self.plan.call_ids if self.plan is not None else set()
+        self.part_calls |= calls_of(self.plan, self.group)
         self.plan, self.plan_words = None, 0
 
     def _apply_to_plan(self, event: PlanEvent) -> None:

@@ -6,14 +6,16 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from agents.outputs.answers import check_answer
-from agents.outputs.schema import Field
-from agents.tokenizing.tokens import ESTIMATE, Tokenizer
+from agents.outputs.answers import check_answer, texts_of
+from agents.outputs.schema import KINDS, Field
+from agents.tokenizing.tokens import ESTIMATE
 from crew.journal.query import text_error
 from crew.journal.records.core import ChangedBy, CoreValue, CoreVersion, Scope
 
 # of one call
 MAX_EDITS = 20
+# of the name of a field, in messages
+MAX_NAME = 60
 # of a field without a value
 ABSENT = "null"
 
@@ -47,7 +49,21 @@ class CoreRule:
     # who may change it
     writers: frozenset[ChangedBy]
     fill: FillRule | None = None
-    tokenizer: Tokenizer = ESTIMATE
+
+    @property
+    def heading(self) -> str:
+        """What it holds, with what each of its fields may have."""
+        if self.schema is None:
+            return self.description
+        fields = [_described(name, one) for name, one in self.schema.properties.items()]
+        return f"{self.description} ({'; '.join(fields)})"
+
+
+def _described(name: str, field: Field) -> str:
+    inner = field.items or field
+    known = ", ".join(str(one) for one in inner.enum)
+    words = [one for one in (known or KINDS[field.kind], field.description) if one]
+    return f"{name}: {', '.join(words)}"
 
 
 def value_of(rule: CoreRule, version: CoreVersion | None) -> tuple[CoreValue, list[str]]:
@@ -81,7 +97,8 @@ def block_text(rule: CoreRule, value: CoreValue) -> str:
 
 def _shown(field: Field, value: Any) -> str:
     """Return a value in its line: a text as it stands, unless it would be read as another one."""
-    is_plain = isinstance(value, str) and value.isprintable() and _value(field, value) == value
+    is_plain = isinstance(value, str) and value.isprintable() and value == value.strip()
+    is_plain = is_plain and _value(field, value) == value
     return value if is_plain else json.dumps(value, ensure_ascii=False)
 
 
@@ -104,12 +121,14 @@ def edited(rule: CoreRule, value: CoreValue, edits: Sequence[tuple[str, str]]) -
         at = _only_place(text, old)
         places.append((at, at + len(old), new))
     places.sort()
+    if not text and len(edits) > 1:
+        raise CoreError("the block is empty: make one edit")
     for (_, end, _), (begin, _, _) in pairwise(places):
         if begin < end:
             raise CoreError("two edits replace the same words; make one of them")
     for begin, end, new in reversed(places):
         text = f"{text[:begin]}{new}{text[end:]}"
-    return checked(rule, text.strip() if rule.schema is None else _fields(rule.schema, text))
+    return checked(rule, text if rule.schema is None else _fields(rule.schema, text))
 
 
 def _only_place(text: str, old: str) -> int:
@@ -143,7 +162,7 @@ def _value(field: Field | None, given: str) -> Any:
         return None
     try:
         value = json.loads(given)
-    except ValueError:
+    except (ValueError, RecursionError):
         return given
     is_text = field is not None and field.kind == "string"
     return given if is_text and not isinstance(value, str) else value
@@ -154,9 +173,7 @@ def checked(rule: CoreRule, value: object) -> CoreValue:
     if rule.schema is None:
         if not isinstance(value, str):
             raise CoreError("the block is a text")
-        kept: CoreValue = value
-        if (error := text_error(value)) is not None:
-            raise CoreError(f"it {error}")
+        kept: CoreValue = value.strip()
     else:
         if not isinstance(value, Mapping):
             names = ", ".join(rule.schema.properties)
@@ -164,8 +181,12 @@ def checked(rule: CoreRule, value: object) -> CoreValue:
         kept, problems = _checked(rule.schema, dict(value))
         if problems:
             raise CoreError("; ".join(problems))
+    values = [kept] if isinstance(kept, str) else kept.values()
+    for one in (text for value in values for text in texts_of(value)):
+        if (error := text_error(one)) is not None:
+            raise CoreError(f"it {error}")
     text = block_text(rule, kept)
-    tokens = rule.tokenizer.count(text)
+    tokens = ESTIMATE.count(text)
     if tokens > rule.max_tokens:
         more = tokens - rule.max_tokens
         raise CoreError(
@@ -180,7 +201,7 @@ def _checked(schema: Field, value: dict[str, Any]) -> tuple[dict[str, Any], list
     given = {name: one for name, one in value.items() if one is not None}
     names = ", ".join(schema.properties)
     others = given.keys() - schema.properties.keys()
-    unknown = [f"there is no field {name}; known: {names}" for name in others]
+    unknown = [f"there is no field {name[:MAX_NAME]}; known: {names}" for name in others]
     if unknown or not given:
         return {}, sorted(unknown)
     found = check_answer(json.dumps(given), schema, {})

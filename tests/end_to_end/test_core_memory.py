@@ -160,6 +160,12 @@ def test_any_id_of_a_user(server: ServerProcess):
 def test_a_block_of_a_conversation(server: ServerProcess):
     """The same id of another user's conversation is another one."""
     with client(server) as http:
+        none = call(http, "PUT", "ann", "topic", "ann", "bonds", "0", conversation_id="c")
+        assert none.status_code == 404
+        for user in ("ann", "eve"):
+            headers = {"Authorization": f"Bearer {TOKENS[user]}"}
+            begun = {"query": "hello", "conversation_id": "c"}
+            assert http.post("/api/crew/run", json=begun, headers=headers).status_code == 200
         mine = call(http, "PUT", "ann", "topic", "ann", "bonds", "0", conversation_id="c")
         assert mine.status_code == 200, mine.text
         other = call(http, "GET", "eve", "topic", "eve", conversation_id="c")

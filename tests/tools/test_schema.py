@@ -202,5 +202,5 @@ def test_hosts_and_services_are_no_options():
 
 def test_the_built_in_tools_are_those_of_the_contract():
     """No more, no less; none runs a shell command."""
-    named = {*READINGS, "PingHost", "CheckNetworkStatus"}
+    named = {*READINGS, "PingHost", "CheckNetworkStatus", "EditCore"}
     assert set(BUILTIN_TOOLS) == named

@@ -64,6 +64,9 @@ async def exchanges_fill_core(store: RunStore) -> None:
     assert await store.conversations.delete(ANN, "c1") == "deleted"
     assert await store.core.newest([CONVERSATION]) == []
     assert len(await store.core.newest([ANN])) == 1
+    # one that is deleted gets none any more
+    assert not await store.core.add(sample(1, CONVERSATION))
+    assert await store.core.newest([CONVERSATION]) == []
 
 
 CHECKS = (core_is_kept_in_versions, of_two_writers_one_adds_a_version, exchanges_fill_core)

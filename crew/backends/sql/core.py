@@ -10,6 +10,7 @@ from crew.journal.records.core import (
     KEPT_VERSIONS,
     CoreFill,
     CoreVersion,
+    conversation_of,
     conversation_owner,
     filled,
 )
@@ -26,6 +27,10 @@ ORDER BY owner, block
 VERSIONS = sql(
     "SELECT document FROM crew_core WHERE owner = $1 AND block = $2 ORDER BY version DESC"
 )
+# others wait with a deletion until the transaction's end
+CONVERSATION = sql("""
+SELECT 1 FROM crew_conversations WHERE owner = $1 AND conversation_id = $2 FOR UPDATE
+""")
 # of two that add the same version, one finds it there
 ADD = sql("""
 INSERT INTO crew_core SELECT $1, $2, $3::int, $4 WHERE $3::int = 1 + (
@@ -50,15 +55,20 @@ def fill_core(ended: ExchangeEnd) -> Steps[None]:
 
 
 def _fill(owner: str, fill: CoreFill, ended: ExchangeEnd) -> Steps[None]:
-    found = yield VERSIONS, (owner, fill.block)
-    known = VERSION.validate_json(found[0][0]) if found else None
-    exchange = ended.exchange
-    version = filled(known, fill, owner, exchange.run_id, exchange.ended_at)
-    if version is not None:
-        yield from _add(version)
+    exchange, is_done = ended.exchange, False
+    while not is_done:
+        # a person may change it at the same time
+        found = yield VERSIONS, (owner, fill.block)
+        known = VERSION.validate_json(found[0][0]) if found else None
+        version = filled(known, fill, owner, exchange.run_id, exchange.ended_at)
+        is_done = version is None or (yield from _add(version))
 
 
 def _add(one: CoreVersion) -> Steps[bool]:
+    conversation = conversation_of(one.owner)
+    if conversation is not None and not (yield CONVERSATION, conversation):
+        # it was deleted meanwhile
+        return False
     place, document = (one.owner, one.block), VERSION.dump_json(one).decode()
     if not (yield ADD, (*place, one.version, document)):
         return False

@@ -56,6 +56,8 @@ class CoreMemoryConfig(Shape):
             return self
         if self.schema_ is not None:
             raise between_keys("a block with from is a text; remove schema", "schema")
+        if self.start:
+            raise between_keys("a block with from begins empty; remove start", "start")
         if self.scope != "conversation":
             text = "a block with from is filled from turn to turn: write scope: conversation"
             raise between_keys(text, "scope" if "scope" in self.model_fields_set else "from")

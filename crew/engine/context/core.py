@@ -3,6 +3,7 @@
 from agents.context.blocks import cut_to
 from agents.context.loaded import Loaded, LoadedBlock
 from agents.context.plan import ContextPlan
+from agents.marks import quote_member_marks
 from crew.engine.context.sources import Look
 from crew.journal.query import Query
 from crew.journal.records.core import owner_in
@@ -32,20 +33,24 @@ class CoreSource:
         if found is None:
             return Loaded((LoadedBlock("core", load_millis=look.millis, is_late=True),))
         newest = {(one.owner, one.block): one for one in found}
-        texts: list[str] = []
-        versions: list[int] = []
+        shown: list[tuple[str, str, int]] = []
         problems: list[str] = []
+        left = block.max_tokens
         for rule, owner in owned:
             version = newest.get((owner, rule.name))
             value, wrong = value_of(rule, version)
-            texts.append(_shown(rule, block_text(rule, value)))
-            versions.append(version.version if version is not None else 0)
             problems += [f"{rule.name}: {one}" for one in wrong]
+            text = cut_to(_shown(rule, block_text(rule, value)), left, look.plan.tokenizer)
+            left -= look.plan.tokenizer.count(text)
+            if left <= 0 and shown:
+                problems.append(f"{rule.name}: there is no room within context's max_tokens")
+                break
+            shown.append((rule.name, text, version.version if version is not None else 0))
         loaded = LoadedBlock(
             "core",
-            cut_to("\n\n".join(texts), block.max_tokens, look.plan.tokenizer),
-            tuple(rule.name for rule, _ in owned),
-            tuple(versions),
+            "\n\n".join(text for _, text, _ in shown),
+            tuple(name for name, _, _ in shown),
+            tuple(number for _, _, number in shown),
             look.millis,
             problems=tuple(problems),
         )
@@ -53,4 +58,5 @@ class CoreSource:
 
 
 def _shown(rule: CoreRule, text: str) -> str:
-    return f"[{rule.name}] {rule.description}:\n{text}"
+    """Return a block with its name; no line of its text can pass for the name of another one."""
+    return f"[{rule.name}]\n{rule.heading}:\n{quote_member_marks(text)}"

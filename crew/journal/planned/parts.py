@@ -3,6 +3,7 @@
 from typing import Protocol
 
 from agents.events import AgentResponded, AgentStarted, Compacted, ToolReturned, ToolStarted, Warned
+from agents.messages import AgentMessage, CompactedMessage
 from crew.journal.branches import Branch, GroupState
 from crew.journal.planned.plans import PlanState
 
@@ -20,6 +21,14 @@ class RunParts(Protocol):
     plan: PlanState | None
     # agents as tools, by the calls of other branches
     inner: dict[str, Branch]
+
+
+def calls_of(plan: PlanState | None, group: GroupState | None) -> set[str]:
+    """Return the ids of all calls that tasks of a plan, or members of a group, have made."""
+    parts = [part.members.values() for part in (plan, group) if part is not None]
+    messages = [one for part in parts for branch in part for one in branch.history]
+    ids = {call.id for one in messages if isinstance(one, AgentMessage) for call in one.calls}
+    return ids.union(*(one.call_ids for one in messages if isinstance(one, CompactedMessage)))
 
 
 def leading_branches(parts: RunParts) -> list[Branch]:

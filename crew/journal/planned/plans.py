@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from agents.messages import AgentMessage, CompactedMessage, CrewMessage, Message, UserMessage
+from agents.messages import CrewMessage, Message, UserMessage
 from crew.journal.branches import Branch, join_answers, said_by
 from crew.journal.events import PlanEnded, Planned, PlanReviewed, TaskEnded, TaskStarted
 from crew.journal.planned.tasks import Task, TaskStatus
@@ -49,13 +49,6 @@ class PlanState:
     def known(self) -> dict[str, bool]:
         """Each task, and whether it is done."""
         return {id_: self.statuses.get(id_) == "done" for id_ in self.tasks}
-
-    @property
-    def call_ids(self) -> set[str]:
-        """The ids of all calls that its tasks have made."""
-        messages = [one for branch in self.members.values() for one in branch.history]
-        ids = {call.id for one in messages if isinstance(one, AgentMessage) for call in one.calls}
-        return ids.union(*(one.call_ids for one in messages if isinstance(one, CompactedMessage)))
 
     @property
     def has_failed(self) -> bool:

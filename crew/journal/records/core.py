@@ -36,6 +36,15 @@ def conversation_owner(owner: str, conversation_id: str) -> str:
     return f"conversation:{user_id}:{conversation_id}"
 
 
+def conversation_of(owner: str) -> tuple[str, str] | None:
+    """Return the owner and the id of the conversation that something belongs to."""
+    kind, _, rest = owner.partition(":")
+    if kind != "conversation":
+        return None
+    user_id, _, conversation_id = rest.rpartition(":")
+    return owner_of(user_id), conversation_id
+
+
 @dataclass(frozen=True, slots=True)
 class CoreVersion:
     """A block as it was from one change to the next."""
@@ -108,5 +117,8 @@ class CoreLog(Protocol):
         ...
 
     async def add(self, version: CoreVersion) -> bool:
-        """Keep the next version of a block; False: there is one of its number already."""
+        """Keep the next version of a block.
+
+        False: there is one of its number already, or its conversation does not exist.
+        """
         ...

@@ -30,5 +30,3 @@ class MemoryRefused:
 
     agent_id: str
     reason: Refusal
-    task: str = ""
-    within: str = ""

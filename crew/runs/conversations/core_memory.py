@@ -4,12 +4,12 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from crew.crew import Crew
-from crew.journal.records.core import CoreVersion, owner_in
+from crew.engine.masking import masked_data
+from crew.journal.records.core import CoreVersion, conversation_of, owner_in
 from crew.journal.store import RunStore
 from crew.memory.core import CoreError, CoreRule, checked, value_of
-from crew.runs.errors import BlockRefused, StaleVersion, UnknownBlock
+from crew.runs.errors import BlockRefused, StaleVersion, UnknownBlock, UnknownConversation
 from tools.clock import rfc3339
-from tools.text.texts import map_texts
 
 
 class CoreMemory:
@@ -29,8 +29,10 @@ class CoreMemory:
 
         Raises:
             UnknownBlock: there is none.
+            UnknownConversation: nor a conversation that it could belong to.
         """
         rule, owner = self._find(block, user_id, conversation_id)
+        await self._require_conversation(owner)
         newest = next(iter(await self.store.core.versions(owner, block)), None)
         value, _ = value_of(rule, newest)
         if newest is None:
@@ -58,26 +60,38 @@ class CoreMemory:
 
         Raises:
             UnknownBlock: there is none.
+            UnknownConversation: nor a conversation that it could belong to.
             BlockRefused: people may not change it, or it does not take the value.
             StaleVersion: another change came first.
         """
         rule, owner = self._find(block, user_id, conversation_id)
         if "person" not in rule.writers:
             raise BlockRefused(f"{block} is not changed by people", is_readonly=True)
-        crew = self._crew()
+        secrets = self._crew().secrets
         try:
-            kept = map_texts(checked(rule, value), crew.secrets.mask)
+            kept = checked(rule, masked_data(value, secrets))
         except CoreError as error:
-            raise BlockRefused(str(error)) from error
+            # the caller has what it would be
+            raise BlockRefused(str(error).partition(" It would be:")[0]) from error
+        while True:
+            number = await self._number(owner, block)
+            if expected is not None and expected != number:
+                raise StaleVersion(block, number)
+            at = rfc3339(self.store.now())
+            version = CoreVersion(owner, block, number + 1, kept, at, "person", who)
+            if await self.store.core.add(version):
+                return version
+            await self._require_conversation(owner)
+
+    async def _number(self, owner: str, block: str) -> int:
         newest = next(iter(await self.store.core.versions(owner, block)), None)
-        number = newest.version if newest is not None else 0
-        if expected is not None and expected != number:
-            raise StaleVersion(block, number)
-        at = rfc3339(self.store.now())
-        version = CoreVersion(owner, block, number + 1, kept, at, "person", who)
-        if not await self.store.core.add(version):
-            raise StaleVersion(block, number + 1)
-        return version
+        return newest.version if newest is not None else 0
+
+    async def _require_conversation(self, owner: str) -> None:
+        """Raise UnknownConversation where what belongs to a conversation has none."""
+        place = conversation_of(owner)
+        if place is not None and await self.store.conversations.get(*place) is None:
+            raise UnknownConversation(place[1])
 
     def _find(self, block: str, user_id: str, conversation_id: str) -> tuple[CoreRule, str]:
         rule = self._crew().core.get(block)

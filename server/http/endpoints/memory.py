@@ -53,7 +53,9 @@ async def change_core(request: Request) -> Response:
     who = caller_of(request).owner
     made = await core.put(block, body.value, expected, who, user_id, conversation_id)
     services.metrics.count_memory("edited", "person")
-    await services.auditor.record(request, "memory", detail=f"core {block}, version {made.version}")
+    await services.auditor.record(
+        request, "memory", detail=f"{made.owner}, {block}, {made.version}"
+    )
     return _described(made)
 
 

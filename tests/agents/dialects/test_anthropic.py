@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from tests.support.crews import Played
+from crew import HistoryMessage, Query, load_crew
+from tests.support.crews import Played, play
 from tests.support.endpoints import both, crew_at, played, warnings
 from tests.support.model_server import ModelServer, http, model_server
 from tests.support.strict import anthropic
@@ -85,6 +86,17 @@ async def test_marks_of_caches(tmp_path: Path, cache: str, ttl: str | None, mark
     found = [one["cache_control"] for one in ends if "cache_control" in one]
     assert len(found) == marks
     assert all(one.get("ttl") == ttl for one in found)
+
+
+async def test_the_end_of_an_exchange_is_marked(tmp_path: Path):
+    """So that what stands before the newest query is read from the cache once more."""
+    history = (HistoryMessage("user", "hi"), HistoryMessage("assistant", "hello"))
+    async with model_server(claude(lambda body: [text("done")])) as server:
+        crew = load_crew(at(tmp_path, server.url))
+        await play(crew, query=Query("go", history=history))
+    turns = [one["content"][-1] for one in server.asked[0]["messages"]]
+    assert [one["text"] for one in turns] == ["hi", "hello", "go"]
+    assert ["cache_control" in one for one in turns] == [False, True, True]
 
 
 @pytest.mark.parametrize(

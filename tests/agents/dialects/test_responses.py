@@ -177,3 +177,22 @@ async def test_kept_data_is_in_no_event(tmp_path: Path):
     async with model_server(openai(thinking_then_done)) as server:
         run = await played(at(tmp_path, server.url))
     assert responses.seal(PLACE, MODEL, "rs_0001") not in json.dumps(run.events)
+
+
+@pytest.mark.parametrize(("cache", "is_sent"), [("5m", True), ("off", False)])
+async def test_the_key_of_a_cache(tmp_path: Path, cache: str, is_sent: bool):
+    """It is another one for each agent."""
+    async with model_server(openai(lambda body: [message("done", 1)])) as server:
+        named = {MODEL: {"provider": "gw", "prompt_cache": cache}}
+        run = await played(at(tmp_path, server.url, models=named))
+    assert run.row.answer == "done"
+    assert ("prompt_cache_key" in server.asked[0]) == is_sent
+
+
+async def test_an_answer_that_is_an_error(tmp_path: Path):
+    """With status 200, and what is wrong at the top: some gateways do so."""
+    wrong = {"type": "error", "code": "invalid_prompt", "message": "this prompt is refused"}
+    async with model_server(lambda body: http(200, wrong)) as server:
+        run = await played(at(tmp_path, server.url))
+    assert run.row.status == "failed"
+    assert "this prompt is refused" in str(run.row.answer)

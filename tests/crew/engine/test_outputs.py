@@ -303,7 +303,7 @@ async def test_a_run_goes_on_from_each_of_its_events(tmp_path: Path, events: int
     assert len([one for one in again if one["type"] == "agent_response"]) == 3
 
 
-def test_a_crew_with_memory_says_that_it_comes_later(tmp_path: Path):
-    folder = sorting(tmp_path, said(RIGHT), memory={"core": {"x": {"from": {"agent": "sort"}}}})
-    with pytest.raises(ConfigurationError, match="unknown key 'memory'"):
+def test_a_crew_with_recall_says_that_it_comes_later(tmp_path: Path):
+    folder = sorting(tmp_path, said(RIGHT), memory={"recall": {}})
+    with pytest.raises(ConfigurationError, match="unknown key 'recall'"):
         load_crew(folder)

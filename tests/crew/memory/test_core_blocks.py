@@ -39,6 +39,7 @@ EDITS: dict[str, tuple[str, list[tuple[str, str]], str]] = {
     "overlapping itself": ("aaa", [("aa", "x")], "more than once"),
     "overlapping another": ("one two", [("one t", "x"), ("two", "y")], "the same words"),
     "the same twice": ("one", [("one", "x"), ("one", "y")], "the same words"),
+    "two into nothing": ("", [("", "x"), ("", "y")], "make one edit"),
     "empty": ("tea", [("", "x")], "old is empty"),
     "none": ("tea", [], "1 to 20 entries"),
     "many": ("tea", [("tea", "x")] * 21, "1 to 20 entries"),
@@ -76,6 +77,7 @@ FIELD_EDITS = {
     "too large": ("age: null", "age: 151", "age: must be at most 150"),
     "another field": ("age: null", "salary: 5", "there is no field salary"),
     "no field": ("age: null", "something", "on one line"),
+    "nested deeply": ("age: null", "age: " + "[" * 100_000, "age: must be a whole number"),
     "one twice": ("age: null", "risk: low", "on one line"),
 }
 
@@ -92,9 +94,10 @@ def test_each_field_is_checked(case: str):
         {},
         optional={
             "risk": st.sampled_from(["low", "high"]),
-            "style": st.text(st.characters(exclude_categories=["Cs"]), max_size=30),
+            "style": st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=30)
+            | st.sampled_from([" x", "x ", "null", "5", '"x"', "[1]"]),
             "age": st.integers(-1000, 150),
-            "owns": st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=9)),
+            "owns": st.lists(st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=9)),
             "member": st.booleans(),
         },
     )

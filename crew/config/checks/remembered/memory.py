@@ -38,10 +38,7 @@ def _check_block(
         text = "scope: conversation has no effect: there are no conversations"
         yield document.problem((*path, "scope"), "ignored-key", text, key=True)
     schema = files.core.get(name)
-    is_free = schema is None or any(
-        (one.items or one).kind == "string" and not (one.items or one).enum
-        for one in schema.properties.values()
-    )
+    is_free = schema is None or any(one.is_free_text for one in schema.properties.values())
     is_readable = config.schema_ is None or schema is not None
     others = sorted(config.writers - {"person"})
     if config.scope == "crew" and others and is_free and is_readable:
@@ -101,6 +98,10 @@ def _check_contexts(files: CrewFiles, crew: CrewConfig) -> Iterator[Problem]:
                 text = "there is no memory.core, so nothing would stand here"
                 yield document.problem(path, "memory-block", text)
             for number, name in enumerate(block.names):
+                if name in block.names[:number]:
+                    where = (*path, "names", number)
+                    text = f"names has {name} twice; it can stand there once"
+                    yield document.problem(where, "memory-block", text)
                 if crew.memory.core and name not in crew.memory.core:
                     near = nearest(name, crew.memory.core)
                     text = f"memory.core has no block {name!r}"
