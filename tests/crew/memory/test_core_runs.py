@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from crew import Answer, Crew, MemoryStore, Query, Runs, SqliteStore, load_crew
-from crew.crew import check
 from crew.journal.store import RunStore
 from tests.support.crews import Played, play, write_crew
 from tests.support.planning import task
@@ -258,53 +257,6 @@ async def test_secrets_are_not_remembered(tmp_path: Path):
         await ask(runs, "go", user_id="ann")
         (kept,) = await store.core.newest(["user:ann"])
     assert kept.value == "***"
-
-
-WRONG: dict[str, tuple[dict[str, Any], str]] = {
-    "crew text": ({"core": {"x": {**NOTES, "scope": "crew"}}}, "memory-write"),
-    "crew free field": ({"core": {"x": {**PROFILE, "scope": "crew"}}}, "memory-write"),
-    "no scope": ({"core": {"x": {**NOTES, "scope": "team"}}}, "bad-value"),
-    "no description": ({"core": {"x": {}}}, "missing-key"),
-    "start over the cap": (
-        {"core": {"x": {**NOTES, "max_tokens": 2, "start": "a b c d e f"}}},
-        "memory-start",
-    ),
-    "no conversations": ({"core": {"x": {**NOTES, "scope": "conversation"}}}, "ignored-key"),
-    "nested": (
-        {"core": {"x": {**NOTES, "schema": {"properties": {"y": {"properties": {}}}}}}},
-        "memory-schema",
-    ),
-    "recall": ({"recall": {}}, "unknown-key"),
-    "from of a user": (
-        {"core": {"x": {**NOTES, "from": {"agent": "a", "field": "y"}}}},
-        "bad-value",
-    ),
-}
-
-
-@pytest.mark.parametrize("case", WRONG)
-def test_what_is_wrong_with_the_files(tmp_path: Path, case: str):
-    memory, code = WRONG[case]
-    folder = write_crew(tmp_path, {"a": {"is_terminal": True}}, [{"say": "x"}], memory=memory)
-    found = check(folder).problems
-    assert code in [one.code for one in found], found
-
-
-def test_what_no_agent_is_shown_has_no_effect(tmp_path: Path):
-    context = {"blocks": ["history"]}
-    folder = write_crew(
-        tmp_path, {"a": {}}, [{"say": "x"}], memory={"core": {"x": NOTES}}, context=context
-    )
-    (problem,) = check(folder).problems
-    assert (problem.code, problem.severity) == ("ignored-key", "warning")
-    assert "no agent is shown it" in problem.message
-
-
-def test_a_crew_of_enums_may_be_written(tmp_path: Path):
-    fields = {"properties": {"mood": {"enum": ["good", "bad"]}, "runs": {"type": "number"}}}
-    memory = {"core": {"x": {"scope": "crew", "description": "how it goes", "schema": fields}}}
-    folder = write_crew(tmp_path, {"a": {"tools": ["EditCore"]}}, [{"say": "x"}], memory=memory)
-    assert check(folder).problems == ()
 
 
 async def test_a_group_that_is_entered_again_changes_it_again(tmp_path: Path):

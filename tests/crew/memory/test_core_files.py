@@ -1,0 +1,73 @@
+"""What the files may say of core memory."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from crew.crew import check
+from tests.crew.memory.test_core_runs import NOTES, PROFILE
+from tests.support.crews import write_crew
+
+WRONG: dict[str, tuple[dict[str, Any], str]] = {
+    "crew text": ({"core": {"x": {**NOTES, "scope": "crew"}}}, "memory-write"),
+    "crew free field": ({"core": {"x": {**PROFILE, "scope": "crew"}}}, "memory-write"),
+    "no scope": ({"core": {"x": {**NOTES, "scope": "team"}}}, "bad-value"),
+    "no description": ({"core": {"x": {}}}, "missing-key"),
+    "start over the cap": (
+        {"core": {"x": {**NOTES, "max_tokens": 2, "start": "a b c d e f"}}},
+        "memory-start",
+    ),
+    "no conversations": ({"core": {"x": {**NOTES, "scope": "conversation"}}}, "ignored-key"),
+    "nested": (
+        {"core": {"x": {**NOTES, "schema": {"properties": {"y": {"properties": {}}}}}}},
+        "memory-schema",
+    ),
+    "start of what is filled": (
+        {
+            "core": {
+                "x": {
+                    **NOTES,
+                    "scope": "conversation",
+                    "start": "y",
+                    "from": {"agent": "a", "field": "y"},
+                }
+            }
+        },
+        "bad-value",
+    ),
+    "a name with a colon": (
+        {"core": {"x": {**NOTES, "schema": {"properties": {"a:b": {"type": "string"}}}}}},
+        "memory-schema",
+    ),
+    "recall": ({"recall": {}}, "unknown-key"),
+    "from of a user": (
+        {"core": {"x": {**NOTES, "from": {"agent": "a", "field": "y"}}}},
+        "bad-value",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_what_is_wrong_with_the_files(tmp_path: Path, case: str):
+    memory, code = WRONG[case]
+    folder = write_crew(tmp_path, {"a": {"is_terminal": True}}, [{"say": "x"}], memory=memory)
+    found = check(folder).problems
+    assert code in [one.code for one in found], found
+
+
+def test_what_no_agent_is_shown_has_no_effect(tmp_path: Path):
+    context = {"blocks": ["history"]}
+    folder = write_crew(
+        tmp_path, {"a": {}}, [{"say": "x"}], memory={"core": {"x": NOTES}}, context=context
+    )
+    (problem,) = check(folder).problems
+    assert (problem.code, problem.severity) == ("ignored-key", "warning")
+    assert "no agent is shown it" in problem.message
+
+
+def test_a_crew_of_enums_may_be_written(tmp_path: Path):
+    fields = {"properties": {"mood": {"enum": ["good", "bad"]}, "runs": {"type": "number"}}}
+    memory = {"core": {"x": {"scope": "crew", "description": "how it goes", "schema": fields}}}
+    folder = write_crew(tmp_path, {"a": {"tools": ["EditCore"]}}, [{"say": "x"}], memory=memory)
+    assert check(folder).problems == ()
