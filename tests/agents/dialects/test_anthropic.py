@@ -89,14 +89,34 @@ async def test_marks_of_caches(tmp_path: Path, cache: str, ttl: str | None, mark
 
 
 async def test_the_end_of_an_exchange_is_marked(tmp_path: Path):
-    """So that what stands before the newest query is read from the cache once more."""
+    """So that what stands before the newest query is read from the cache once more.
+
+    Calls do not end one: the same place is marked while they go on.
+    """
     history = (HistoryMessage("user", "hi"), HistoryMessage("assistant", "hello"))
-    async with model_server(claude(lambda body: [text("done")])) as server:
+    async with model_server(claude(thinking_then_done)) as server:
         crew = load_crew(at(tmp_path, server.url))
         await play(crew, query=Query("go", history=history))
-    turns = [one["content"][-1] for one in server.asked[0]["messages"]]
-    assert [one["text"] for one in turns] == ["hi", "hello", "go"]
-    assert ["cache_control" in one for one in turns] == [False, True, True]
+    first, second = ([one["content"][-1] for one in body["messages"]] for body in server.asked)
+    assert [one["text"] for one in first] == ["hi", "hello", "go"]
+    assert ["cache_control" in one for one in first] == [False, True, True]
+    assert [one["type"] for one in second[3:]] == ["tool_use", "tool_result"]
+    assert ["cache_control" in one for one in second] == [False, True, False, False, True]
+
+
+@pytest.mark.parametrize(
+    ("choice", "sent"),
+    [
+        ("required", {"type": "any"}),
+        ({"tool": "add"}, {"type": "tool", "name": "add"}),
+        ("none", {"type": "none"}),
+        ("auto", None),
+    ],
+)
+async def test_whether_tools_are_called(tmp_path: Path, choice: Any, sent: Any):
+    async with model_server(claude(lambda body: [text("done")])) as server:
+        await played(at(tmp_path, server.url, {"tool_choice": choice}))
+    assert server.asked[0].get("tool_choice") == sent
 
 
 @pytest.mark.parametrize(

@@ -189,10 +189,12 @@ async def test_the_key_of_a_cache(tmp_path: Path, cache: str, is_sent: bool):
     assert ("prompt_cache_key" in server.asked[0]) == is_sent
 
 
-async def test_an_answer_that_is_an_error(tmp_path: Path):
-    """With status 200, and what is wrong at the top: some gateways do so."""
+@both
+async def test_an_answer_that_is_an_error(tmp_path: Path, deltas: bool):
+    """With status 200, and what is wrong at the top."""
     wrong = {"type": "error", "code": "invalid_prompt", "message": "this prompt is refused"}
-    async with model_server(lambda body: http(200, wrong)) as server:
-        run = await played(at(tmp_path, server.url))
+    answer = streamed([wrong]) if deltas else http(200, wrong)
+    async with model_server(lambda body: answer) as server:
+        run = await played(at(tmp_path, server.url), deltas=deltas)
     assert run.row.status == "failed"
     assert "this prompt is refused" in str(run.row.answer)
