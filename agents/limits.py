@@ -74,7 +74,7 @@ class Standing:
     failed: int = 0
     # of an agent that plans: its tasks so far, by id, and whether each is done
     known_tasks: Mapping[str, bool] = field(default_factory=dict)
-    # ids of calls that earlier tasks have made
+    # ids of calls that earlier tasks and groups have made
     known_calls: Container[str] = ()
 
 

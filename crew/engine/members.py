@@ -8,6 +8,7 @@ from agents.agent import Agent
 from agents.errors import ModelError
 from agents.events import ToolReturned, ToolStarted, Warned
 from agents.limits import NO_LIMITS, LimitName, Standing
+from agents.outputs.typed import NO_TASKS
 from agents.turns.turn import Turn
 from crew.crew import Crew
 from crew.engine.endings import cut_off
@@ -169,13 +170,18 @@ def as_answer(branch: Branch) -> AgentAnswer:
 def standing_of(state: RunState, branch: Branch) -> Standing:
     """Return how a turn stands before its next model call."""
     found = state.found_tools.get((branch.agent_id, branch.task or branch.within), ())
-    standing = Standing(found, branch.sent_back, branch.turn_rounds, branch.failed_in_row)
-    if branch is not state.main:
-        # in a group or a plan again, it has a history of its own
-        return replace(standing, known_calls=state.part_calls)
-    if state.plan is not None:
-        return replace(standing, known_tasks=state.plan.known)
-    return standing
+    known_tasks = NO_TASKS
+    if state.plan is not None and branch is state.main:
+        known_tasks = state.plan.known
+    return Standing(
+        found,
+        branch.sent_back,
+        branch.turn_rounds,
+        branch.failed_in_row,
+        known_tasks,
+        # in a group or a plan again, an agent has a history of its own
+        state.part_calls,
+    )
 
 
 def over_text(agent: Agent) -> str:

@@ -46,7 +46,9 @@ class AgentTurns:
     def of(self, agent_id: str, group: str | None = None, task: str = "", within: str = "") -> Turn:
         """Return a turn of an agent: in a group, for a task of a plan, as a tool, or by itself."""
         state, row, part = self.state, self.row, within or task
-        agent, user = self._speaker(self.crew.agents[agent_id]), row.user_id or row.owner
+        agent, user = self.crew.agents[agent_id], row.user_id or row.owner
+        if state.query.model or state.plan is not None:
+            agent = self._speaker(agent)
         emit = self.emit.of_part(task, within) if part else self.emit
         memory = None
         if self.crew.core:

@@ -25,6 +25,8 @@ class RunParts(Protocol):
 
 def calls_of(plan: PlanState | None, group: GroupState | None) -> set[str]:
     """Return the ids of all calls that tasks of a plan, or members of a group, have made."""
+    if plan is None and group is None:
+        return set()
     parts = [part.members.values() for part in (plan, group) if part is not None]
     messages = [one for part in parts for branch in part for one in branch.history]
     ids = {call.id for one in messages if isinstance(one, AgentMessage) for call in one.calls}
