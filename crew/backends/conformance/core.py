@@ -69,4 +69,39 @@ async def exchanges_fill_core(store: RunStore) -> None:
     assert await store.core.newest([CONVERSATION]) == []
 
 
-CHECKS = (core_is_kept_in_versions, of_two_writers_one_adds_a_version, exchanges_fill_core)
+async def no_fill_is_lost_beside_a_change(store: RunStore) -> None:
+    """Check that what an exchange adds stays, while a person changes the same block."""
+    numbers = range(1, 9)
+    await begin_conversation(store, "r1", start("r1", 1))
+    ended_by_now = asyncio.Event()
+
+    async def change() -> None:
+        while not ended_by_now.is_set():
+            kept = await store.core.versions(CONVERSATION, "shares")
+            number, text = (kept[0].version, kept[0].value) if kept else (0, "")
+            other = replace(sample(number + 1, CONVERSATION, "shares"), value=f"{text}\nmore")
+            await store.core.add(other)
+            # a store in memory waits for nothing
+            await asyncio.sleep(0)
+
+    async def fill() -> None:
+        for number in numbers:
+            run_id = f"r{number}"
+            if number > 1:
+                await begin_conversation(store, run_id, start(run_id, number))
+            fill = CoreFill("shares", (run_id,), 1000, 100_000, "x")
+            await continue_run(store, run_id, replace(ended(run_id, number), core=(fill,)))
+        ended_by_now.set()
+
+    await asyncio.gather(change(), change(), fill())
+    (kept,) = await store.core.newest([CONVERSATION])
+    missing = {f"r{number}" for number in numbers} - set(str(kept.value).split("\n"))
+    assert not missing, missing
+
+
+CHECKS = (
+    core_is_kept_in_versions,
+    of_two_writers_one_adds_a_version,
+    exchanges_fill_core,
+    no_fill_is_lost_beside_a_change,
+)

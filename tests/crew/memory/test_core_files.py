@@ -5,7 +5,9 @@ from typing import Any
 
 import pytest
 
+from crew import MemoryStore, Runs, load_crew
 from crew.crew import check
+from crew.runs.errors import BlockRefused
 from tests.crew.memory.test_core_runs import NOTES, PROFILE
 from tests.support.crews import write_crew
 
@@ -71,3 +73,14 @@ def test_a_crew_of_enums_may_be_written(tmp_path: Path):
     memory = {"core": {"x": {"scope": "crew", "description": "how it goes", "schema": fields}}}
     folder = write_crew(tmp_path, {"a": {"tools": ["EditCore"]}}, [{"say": "x"}], memory=memory)
     assert check(folder).problems == ()
+
+
+async def test_a_number_may_be_a_secret(tmp_path: Path):
+    fields = {"properties": {"pin": {"type": "integer"}}}
+    memory = {"core": {"x": {"description": "x", "schema": fields}}}
+    folder = write_crew(tmp_path, {"a": {}}, [{"say": "x"}], memory=memory)
+    crew = load_crew(folder, environment={"PIN_TOKEN": "1234567890"})
+    async with Runs(crew, MemoryStore()) as runs:
+        with pytest.raises(BlockRefused, match="pin: must be a whole number"):
+            await runs.core.put("x", {"pin": 1234567890}, 0, "ann", "ann")
+        assert (await runs.core.put("x", {"pin": 12}, 0, "ann", "ann")).value == {"pin": 12}
