@@ -27,7 +27,7 @@ ORDER BY owner, block
 VERSIONS = sql(
     "SELECT document FROM crew_core WHERE owner = $1 AND block = $2 ORDER BY version DESC"
 )
-# others wait with a deletion until the transaction's end
+# others wait with a deletion, or a change, until the transaction's end
 CONVERSATION = sql("""
 SELECT 1 FROM crew_conversations WHERE owner = $1 AND conversation_id = $2 FOR UPDATE
 """)
@@ -55,13 +55,13 @@ def fill_core(ended: ExchangeEnd) -> Steps[None]:
 
 
 def _fill(owner: str, fill: CoreFill, ended: ExchangeEnd) -> Steps[None]:
-    exchange, is_done = ended.exchange, False
-    while not is_done:
-        # a person may change it at the same time
-        found = yield VERSIONS, (owner, fill.block)
-        known = VERSION.validate_json(found[0][0]) if found else None
-        version = filled(known, fill, owner, exchange.run_id, exchange.ended_at)
-        is_done = version is None or (yield from _add(version))
+    # nothing comes between: a change of a block locks its conversation first
+    found = yield VERSIONS, (owner, fill.block)
+    known = VERSION.validate_json(found[0][0]) if found else None
+    exchange = ended.exchange
+    version = filled(known, fill, owner, exchange.run_id, exchange.ended_at)
+    if version is not None:
+        yield from _add(version)
 
 
 def _add(one: CoreVersion) -> Steps[bool]:
