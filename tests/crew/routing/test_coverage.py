@@ -72,8 +72,8 @@ def first_of(routes: tuple[OutputRoute, ...], output: dict[str, Any]) -> int | N
     return next((place for place, one in enumerate(routes) if one.fits(output)), None)
 
 
-@settings(max_examples=1000)
-@given(rule_sets(), st.lists(st.fixed_dictionaries(VALUES), min_size=50, max_size=50))
+@settings(max_examples=400)
+@given(rule_sets(), st.lists(st.fixed_dictionaries(VALUES), min_size=20, max_size=20))
 def test_no_claim_is_false(routes: tuple[OutputRoute, ...], outputs: list[dict[str, Any]]):
     """A rule that is never taken takes no answer; without a gap every answer is taken."""
     found = cover(SCHEMA, routes)
