@@ -7,7 +7,7 @@ a tool does), `schemas` (arguments and entries, described), `executor` (a sequen
 they are for), `toolbox` (a crew's tools by name), `kinds` (what runs the tools of tools.yaml),
 `builtin` (tools that need no entry), `config` (the shapes of tools.yaml), `clock` (time, handed
 in), `virtual_clock` (days in milliseconds), `text` (texts, secrets), `forms` (what a tool asks a
-person), `memory` (what a crew remembers), `lazy` (names that are imported when they are used),
+person), `lazy` (names that are imported when they are used),
 `loops` (what belongs to one event loop), `connector` (connections that are used again), `errors`.
 """
 

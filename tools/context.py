@@ -2,13 +2,12 @@
 
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from tools.errors import PermanentError
 from tools.forms import FormReply
-from tools.memory import Memory
 
 # progress that is told, of one call
 MAX_PROGRESS = 200
@@ -19,6 +18,26 @@ PROGRESS_SECONDS = 0.2
 Facts = dict[str, bool | int | str]
 # of an environment variable by its name; raises PermanentError where it is not set
 FindSecret = Callable[[str], str]
+
+
+class Memory(Protocol):
+    """Of one agent in one run."""
+
+    async def edit_core(
+        self, block: str, edits: Sequence[tuple[str, str]], quote: str, key: str
+    ) -> str:
+        """Change a block of core memory, and return its text as it is then.
+
+        Args:
+            block: its name.
+            edits: what stands in its text, and what is to stand there instead; all or none.
+            quote: words of the person that prove it; "" for none.
+            key: of the call: made again, it changes nothing.
+
+        Raises:
+            ToolError: it was not changed.
+        """
+        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,6 @@ from crew.backends.sql.statements import sql
 from crew.backends.sql.transactions import SqlDatabase, Steps
 from crew.journal.records.core import (
     KEPT_VERSIONS,
-    CoreFill,
     CoreVersion,
     conversation_of,
     conversation_owner,
@@ -49,19 +48,17 @@ def delete_core(owner: str) -> Steps[None]:
 
 def fill_core(ended: ExchangeEnd) -> Steps[None]:
     """Write what the end of an exchange adds, within its transaction."""
-    owner = conversation_owner(ended.owner, ended.conversation_id)
-    for fill in ended.core:
-        yield from _fill(owner, fill, ended)
-
-
-def _fill(owner: str, fill: CoreFill, ended: ExchangeEnd) -> Steps[None]:
+    if not ended.core:
+        return
+    owner, exchange = conversation_owner(ended.owner, ended.conversation_id), ended.exchange
     # nothing comes between: a change of a block locks its conversation first
-    found = yield VERSIONS, (owner, fill.block)
-    known = VERSION.validate_json(found[0][0]) if found else None
-    exchange = ended.exchange
-    version = filled(known, fill, owner, exchange.run_id, exchange.ended_at)
-    if version is not None:
-        yield from _add(version)
+    found = yield NEWEST, ([owner],)
+    newest = {one.block: one for one in (VERSION.validate_json(text) for (text,) in found)}
+    for fill in ended.core:
+        known = newest.get(fill.block)
+        version = filled(known, fill, owner, exchange.run_id, exchange.ended_at)
+        if version is not None:
+            yield from _add(version)
 
 
 def _add(one: CoreVersion) -> Steps[bool]:

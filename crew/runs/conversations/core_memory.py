@@ -33,7 +33,7 @@ class CoreMemory:
         """
         rule, owner = self._find(block, user_id, conversation_id)
         await self._require_conversation(owner)
-        newest = next(iter(await self.store.core.versions(owner, block)), None)
+        newest = await self._newest(owner, block)
         value, _ = value_of(rule, newest)
         if newest is None:
             return CoreVersion(owner, block, 0, value, "", "person", "")
@@ -74,7 +74,8 @@ class CoreMemory:
             # the caller has what it would be
             raise BlockRefused(str(error).partition(" It would be:")[0]) from error
         while True:
-            number = await self._number(owner, block)
+            newest = await self._newest(owner, block)
+            number = newest.version if newest is not None else 0
             if expected is not None and expected != number:
                 raise StaleVersion(block, number)
             at = rfc3339(self.store.now())
@@ -83,9 +84,9 @@ class CoreMemory:
                 return version
             await self._require_conversation(owner)
 
-    async def _number(self, owner: str, block: str) -> int:
-        newest = next(iter(await self.store.core.versions(owner, block)), None)
-        return newest.version if newest is not None else 0
+    async def _newest(self, owner: str, block: str) -> CoreVersion | None:
+        found = await self.store.core.newest([owner])
+        return next((one for one in found if one.block == block), None)
 
     async def _require_conversation(self, owner: str) -> None:
         """Raise UnknownConversation where what belongs to a conversation has none."""

@@ -42,6 +42,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
         {"core": {"x": {**NOTES, "schema": {"properties": {"a:b": {"type": "string"}}}}}},
         "memory-schema",
     ),
+    "learned": ({"core": {"x": {**NOTES, "write": ["learn", "people"]}}}, "ignored-key"),
     "recall": ({"recall": {}}, "unknown-key"),
     "from of a user": (
         {"core": {"x": {**NOTES, "from": {"agent": "a", "field": "y"}}}},

@@ -37,6 +37,10 @@ def _check_block(
     if config.scope == "conversation" and crew.conversations is None:
         text = "scope: conversation has no effect: there are no conversations"
         yield document.problem((*path, "scope"), "ignored-key", text, key=True)
+    if "learn" in (config.write or ()):
+        text = "learn has no effect: nothing is learned after runs yet"
+        assert config.write is not None, "it has learn"
+        yield document.problem((*path, "write", config.write.index("learn")), "ignored-key", text)
     schema = files.core.get(name)
     is_free = schema is None or any(one.is_free_text for one in schema.properties.values())
     is_readable = config.schema_ is None or schema is not None
