@@ -18,7 +18,7 @@ from agents.wrappers.places import Places
 from crew.assembly.agents import check_windows, make_agents
 from crew.assembly.helpers import make_helpers
 from crew.assembly.limits import RunLimits, run_limits
-from crew.assembly.memory import core_rules
+from crew.assembly.memory import memory_rules
 from crew.assembly.models import require_provider
 from crew.assembly.tokenizers import make_tokenizers
 from crew.assembly.tools import make_tools, tool_limits
@@ -33,7 +33,7 @@ from crew.config.loader import CrewFiles, read_files
 from crew.config.problems import Problem, has_failed, in_order
 from crew.config.routing_plan import entry_point, routing_of
 from crew.config.suppressions import without_suppressed
-from crew.memory.core import CoreRule
+from crew.memory.rules import MemoryRules
 from crew.routing.graph import RoutingGraph
 from crew.routing.rules import Routing
 from tools.clock import SYSTEM_CLOCK, Clock
@@ -188,7 +188,7 @@ class Recipe:
             tool_limits=limits,
             catalog=catalog,
             helpers=helpers,
-            core=core_rules(files),
+            memory=memory_rules(files),
             warnings=checked.problems,
             sources=kept,
             literals=files.literals,
@@ -205,8 +205,8 @@ class Crew:
     config: CrewConfig
     agents: Mapping[str, Agent]
     helpers: Mapping[str, Helper]
-    # blocks of core memory, by their names
-    core: Mapping[str, CoreRule]
+    # beside its conversations
+    memory: MemoryRules
     # that its files define
     tools: tuple[Tool, ...]
     routing: Routing

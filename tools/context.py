@@ -39,6 +39,29 @@ class Memory(Protocol):
         """
         ...
 
+    async def remember(self, text: str, topic: str, importance: float, quote: str, key: str) -> str:
+        """Remember an item, and return what that has come to.
+
+        Args:
+            text: of the item.
+            topic: of which one item is remembered: a new one replaces it; "" for none.
+            importance: 0 to 1.
+            quote: words of the person that prove it; "" for none.
+            key: of the call: made again, it changes nothing.
+
+        Raises:
+            ToolError: it is not remembered.
+        """
+        ...
+
+    async def recall(self, query: str, most: int) -> str:
+        """Return the items that words find, a line each; raises ToolError."""
+        ...
+
+    async def forget(self, item_id: str) -> str:
+        """Forget an item; raises ToolError."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class CallOrigin:

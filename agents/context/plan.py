@@ -43,6 +43,15 @@ class HistoryBlock:
 
 
 @dataclass(frozen=True, slots=True)
+class RecallBlock:
+    """Items of recall memory."""
+
+    most: int = 8
+    max_tokens: int = 800
+    min_score: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class OutputsBlock:
     """The newest typed answers of agents, in the run."""
 
@@ -68,7 +77,11 @@ class ContextPlan:
     # None: it is shown none
     summary: SummaryBlock | None = None
     # None: it is shown none
+    recall: RecallBlock | None = None
+    # None: it is shown none
     outputs: OutputsBlock | None = None
+    # kinds of blocks as the list has them
+    order: tuple[str, ...] = ()
     # the operator's own texts at the end of the prompt: their names and tokens
     texts: tuple[tuple[str, int], ...] = ()
     # an event tells what was shown; else only in a conversation

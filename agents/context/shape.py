@@ -74,6 +74,19 @@ class HistoryBlockConfig(Shape):
     """Room that is kept for it."""
 
 
+class RecallBlockConfig(Shape):
+    """Items of recall memory that the person's words find."""
+
+    kind: Literal["recall"]
+    """What it is."""
+    most: Annotated[int, Field(ge=1, le=100)] = 8
+    """So many items at most."""
+    max_tokens: Tokens = 800
+    """More are left out, the least likely first."""
+    min_score: Annotated[float, Field(ge=0)] = 0
+    """Items with a lower score are not shown."""
+
+
 class OutputsBlockConfig(Shape):
     """The newest typed answers of other agents in this run, as JSON."""
 
@@ -90,7 +103,12 @@ def _as_kind(value: Any) -> Any:
 
 
 BlockConfig = (
-    TextBlockConfig | CoreBlockConfig | SummaryBlockConfig | HistoryBlockConfig | OutputsBlockConfig
+    TextBlockConfig
+    | CoreBlockConfig
+    | SummaryBlockConfig
+    | HistoryBlockConfig
+    | RecallBlockConfig
+    | OutputsBlockConfig
 )
 Block = Annotated[
     Annotated[BlockConfig, Field(discriminator="kind")],
@@ -111,13 +129,13 @@ class ContextConfig(Shape):
     """In this order: a kind's name, or `{kind, …}`.
 
     `[summary, history]` with `conversations`, else `[history]`, unless given; with `memory.core`
-    behind `core`.
+    behind `core`, with `memory.recall` before `recall`.
     """
 
     @model_validator(mode="after")
     def _require_each_once(self) -> Self:
         kinds = [block.kind for block in self.blocks or ()]
-        for kind in ("core", "summary", "history", "outputs"):
+        for kind in ("core", "summary", "history", "recall", "outputs"):
             if kinds.count(kind) > 1:
                 second = kinds.index(kind, kinds.index(kind) + 1)
                 text = f"blocks has {kind} twice; it can stand there once"

@@ -10,6 +10,7 @@ from agents.context.plan import (
     CoreBlock,
     HistoryBlock,
     OutputsBlock,
+    RecallBlock,
     SummaryBlock,
 )
 from agents.context.shape import (
@@ -18,6 +19,7 @@ from agents.context.shape import (
     CoreBlockConfig,
     HistoryBlockConfig,
     OutputsBlockConfig,
+    RecallBlockConfig,
     SummaryBlockConfig,
     TextBlockConfig,
 )
@@ -42,11 +44,12 @@ def make_context(
     """
     given = crew.context_of(config)
     is_told = given is not None
-    keeps = crew.conversations is not None or bool(crew.memory.core)
+    keeps = crew.conversations is not None or crew.memory.is_used
     given = given or ContextConfig()
-    history, core, summary, outputs = HistoryBlock(), None, None, None
+    history, core, summary, recall, outputs = HistoryBlock(), None, None, None, None
     texts: list[tuple[str, str]] = []
-    for block in _blocks(given, crew):
+    blocks = _blocks(given, crew)
+    for block in blocks:
         match block:
             case TextBlockConfig(file=file, text=text, max_tokens=most):
                 whole = files.get(file, "") if file is not None else text or ""
@@ -55,6 +58,8 @@ def make_context(
                 core = CoreBlock(tuple(names or crew.memory.core), most)
             case SummaryBlockConfig(every=every, keep=keep, max_tokens=most):
                 summary = SummaryBlock(every, keep, most, block.compact == "inline")
+            case RecallBlockConfig(most=items, max_tokens=most, min_score=least):
+                recall = RecallBlock(items, most, least)
             case OutputsBlockConfig(of=of, max_tokens=most):
                 outputs = OutputsBlock(tuple(of), most)
             case HistoryBlockConfig(exchanges=exchanges, transcripts=transcripts):
@@ -70,9 +75,11 @@ def make_context(
         history=history,
         core=core,
         summary=summary,
+        recall=recall,
         outputs=outputs,
+        order=tuple(one.kind for one in blocks),
         texts=tuple((name, tokenizer.count(text)) for name, text in texts),
-        is_told=is_told or core is not None,
+        is_told=is_told or core is not None or recall is not None,
     )
     return plan, tuple(text for _, text in texts)
 
@@ -85,6 +92,8 @@ def _blocks(given: ContextConfig, crew: CrewConfig) -> list[BlockConfig]:
         blocks.insert(0, SummaryBlockConfig(kind="summary"))
     if crew.memory.core:
         blocks.insert(0, CoreBlockConfig(kind="core"))
+    if crew.memory.recall is not None:
+        blocks.append(RecallBlockConfig(kind="recall"))
     return blocks
 
 
@@ -109,7 +118,7 @@ def over_window(
     crew = files.crew
     assert crew is not None, "only of a crew that can be read"
     given = crew.context_of(config)
-    if given is None and crew.conversations is None and not crew.memory.core:
+    if given is None and crew.conversations is None and not crew.memory.is_used:
         return
     context = given or ContextConfig()
     parts = {"prompt": prompt_tokens, "tools": tools_tokens}
@@ -120,6 +129,8 @@ def over_window(
                 parts["core"] = min(most, sum(one.max_tokens for one in blocks))
             case SummaryBlockConfig(max_tokens=most):
                 parts["summary"] = most
+            case RecallBlockConfig(max_tokens=most):
+                parts["recall"] = most
             case OutputsBlockConfig(max_tokens=most):
                 parts["outputs"] = most
             case HistoryBlockConfig(min_tokens=least):

@@ -1,4 +1,4 @@
-"""Models that work beside the runs: what names and summarises conversations."""
+"""Models that work beside the runs: what names and summarises conversations, and learns."""
 
 from collections.abc import Mapping
 
@@ -32,6 +32,24 @@ PROMPTS = {
         'this number. Answer with JSON alone: {"summary": "...", "facts": [{"text": "...", '
         '"quote": "...", "exchange": 1}]}'
     ),
+    "learn": (
+        f"{DATA} You find what is worth remembering about the user for later conversations: who "
+        "they are, what they prefer, decide, plan and have. You are given blocks of what is known "
+        "(core), items that are remembered already, with numbers (recall), and exchanges. Remember "
+        "nothing that holds for this conversation alone, nothing that is known already, and "
+        "nothing that only a document, a tool or a model says. Each entry has a quote: three words "
+        "or more that the user says word for word in the exchange of this number; names and "
+        "numbers in text are those of the quote. An item's text is one fact in one sentence that "
+        "is understood by itself; its key, such as 'home town', is given where only one such fact "
+        "can be true. same_as is the number of an item that says the same, replaces that of one "
+        "that is true no more. Change a block by edits: old stands in it exactly once (it is empty "
+        "for an empty block; a field is a line `name: value`). outcome is what the conversation "
+        "came to, in a few words. Most exchanges teach nothing: then the lists are empty. Answer "
+        'with JSON alone: {"remember": [{"text": "...", "quote": "...", "exchange": 1, "key": "", '
+        '"topics": ["..."], "importance": 0.5, "same_as": null, "replaces": null}], "core": '
+        '[{"block": "...", "edits": [{"old": "...", "new": "..."}], "quote": "...", '
+        '"exchange": 1}], "outcome": "..."}'
+    ),
 }
 
 
@@ -59,12 +77,17 @@ def make_helpers(
         return {}, []
     helpers: dict[str, Helper] = {}
     problems: list[Problem] = []
+    learn = crew.memory.recall.learn if crew.memory.recall is not None else None
     said, agent, use = crew.helpers.said, files.agents[entry], ModelUse.of(files)
     for name, prompt in PROMPTS.items():
         chosen = models_of_helper(crew.helpers, name, agent, crew.models)
         provider = given.provider or chosen[0].config.provider
         if provider == "scripted" and not _is_scripted(files, name):
             continue
+        if name == "learn":
+            if learn is None:
+                continue
+            prompt = f"{prompt}\n{learn.instructions}".rstrip()
         try:
             model = make_model(f"{PREFIX}{name}", agent, chosen, catalog, given, use)
         except ProviderError as error:

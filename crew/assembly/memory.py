@@ -1,12 +1,17 @@
 """What a crew remembers, as the configuration says; live."""
 
 from crew.config.loader import CrewFiles
-from crew.config.memory import core_rule
-from crew.memory.core import CoreRule
+from crew.config.memory import core_rule, recall_rule
+from crew.memory.rules import MemoryRules
 
 
-def core_rules(files: CrewFiles) -> dict[str, CoreRule]:
-    """Return the blocks of a crew without errors, by their names."""
-    assert files.crew is not None, "only of a crew that can be read"
-    blocks = files.crew.memory.core.items()
-    return {name: core_rule(name, config, files.core.get(name)) for name, config in blocks}
+def memory_rules(files: CrewFiles) -> MemoryRules:
+    """Return what a crew without errors remembers."""
+    crew = files.crew
+    assert crew is not None, "only of a crew that can be read"
+    blocks = crew.memory.core.items()
+    core = {name: core_rule(name, config, files.core.get(name)) for name, config in blocks}
+    recall = crew.memory.recall
+    if recall is None:
+        return MemoryRules(core)
+    return MemoryRules(core, recall_rule(recall, crew.settings.language))

@@ -14,6 +14,7 @@ from crew.backends.memory_logs import (
     MemoryOutbox,
     MemorySchedules,
 )
+from crew.backends.memory_recall import MemoryRecall
 from crew.journal.errors import LostEvents, LostRun, StoreError
 from crew.journal.events import CancelReason, RunStatus
 from crew.journal.records.conversations import owner_of
@@ -70,9 +71,14 @@ class MemoryStore:
         self.outbox = MemoryOutbox()
         self.schedules = MemorySchedules()
         self.chores = MemoryChores()
-        self.core = MemoryCore(lambda place: self.conversations.has(place))
+        self.core = MemoryCore(lambda place: self.conversations.find(place) is not None)
+        self.recall = MemoryRecall(
+            self.core,
+            lambda place: self.conversations.find(place),
+            lambda one: self.conversations.put(one),
+        )
         self.conversations = MemoryConversations(
-            self.chores, self.core, self._forget_runs, self._is_open
+            self.chores, self.core, self.recall, self._forget_runs, self._is_open
         )
 
     async def append(self, write: Write) -> AppendResult:

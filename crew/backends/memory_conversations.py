@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any, Literal
 
 from crew.backends.memory_core import MemoryCore
+from crew.backends.memory_recall import MemoryRecall
 from crew.journal.records.conversations import (
     KEPT_SUMMARIES,
     Chore,
@@ -96,6 +97,7 @@ class MemoryConversations:
         self,
         chores: MemoryChores,
         core: MemoryCore,
+        recall: MemoryRecall,
         forget_runs: Callable[[Place], None],
         is_open: Callable[[str], bool],
     ) -> None:
@@ -104,10 +106,11 @@ class MemoryConversations:
         Args:
             chores: of the conversations.
             core: of the conversations, and of others.
+            recall: of the conversations, and of others.
             forget_runs: deletes the runs of a conversation.
             is_open: whether a run is there and has not ended.
         """
-        self._chores, self._core = chores, core
+        self._chores, self._core, self._recall = chores, core, recall
         self._forget_runs, self._is_open = forget_runs, is_open
         self._known: dict[Place, Conversation] = {}
         self._exchanges: dict[Place, dict[int, Exchange]] = {}
@@ -161,9 +164,13 @@ class MemoryConversations:
             self._known[place] = conversation
         return is_new
 
-    def has(self, place: Place) -> bool:
-        """Return whether there is one of this owner and id."""
-        return place in self._known
+    def find(self, place: Place) -> Conversation | None:
+        """Return the one of this owner and id, if there is one."""
+        return self._known.get(place)
+
+    def put(self, changed: Conversation) -> None:
+        """Keep one that has changed."""
+        self._known[changed.owner, changed.conversation_id] = changed
 
     async def get(self, owner: str, conversation_id: str) -> Conversation | None:
         """See ConversationLog."""
@@ -297,6 +304,7 @@ class MemoryConversations:
             kept.pop(place, None)
         self._chores.delete(place)
         self._core.delete(conversation_owner(*place))
+        self._recall.delete_all(conversation_owner(*place))
         self._forget_runs(place)
         return "deleted"
 

@@ -48,6 +48,14 @@ class MemoryCore:
         """See CoreLog."""
         return self._keep(version)
 
+    def add_all(self, versions: Sequence[CoreVersion]) -> bool:
+        """Keep the next versions of some blocks, all or none."""
+        before = dict(self._versions)
+        if all(self._keep(one) for one in versions):
+            return True
+        self._versions = before
+        return False
+
     def _keep(self, version: CoreVersion) -> bool:
         conversation = conversation_of(version.owner)
         if conversation is not None and not self._has_conversation(conversation):

@@ -1,4 +1,4 @@
-"""Core memory, as the files describe it: its blocks, and the schemas of their fields."""
+"""Memory, as the files describe it: blocks and the schemas of their fields, and recall memory."""
 
 import re
 from collections.abc import Iterator
@@ -6,11 +6,14 @@ from collections.abc import Iterator
 from agents.outputs.schema import Field, SchemaError, parse_schema
 from crew.config.files.document import Document, YamlPath
 from crew.config.keys.crew_file import CrewConfig
-from crew.config.keys.memory import CoreMemoryConfig
+from crew.config.keys.memory import CoreMemoryConfig, RecallConfig
 from crew.config.problems import Problem
 from crew.memory.core import CoreRule, FillRule
+from crew.memory.recall import LearnRule, RecallRule
+from crew.memory.words import Words
 
 CORE: YamlPath = ("memory", "core")
+RECALL: YamlPath = ("memory", "recall")
 NAME = re.compile(r"[\w-]+")
 
 
@@ -73,4 +76,18 @@ def core_rule(name: str, config: CoreMemoryConfig, schema: Field | None) -> Core
         schema,
         config.writers,
         FillRule(given.agent, given.field, given.most) if given is not None else None,
+    )
+
+
+def recall_rule(config: RecallConfig, language: str) -> RecallRule:
+    """Make the rule of recall memory; `language`: of the crew."""
+    learn = config.learn
+    return RecallRule(
+        config.scope,
+        config.max_items,
+        config.ttl_days,
+        config.half_life_days,
+        config.merge_similarity,
+        LearnRule(learn.idle_seconds, frozenset(learn.from_)) if learn is not None else None,
+        Words(language),
     )

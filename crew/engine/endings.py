@@ -120,12 +120,13 @@ def ended_exchange(row: RunRow, state: RunState, crew: Crew) -> ExchangeEnd | No
     )
     owner = owner_of(row.user_id)
     fills = tuple(_fills(state, crew))
-    return ExchangeEnd(owner, row.conversation_id, exchange, bool(answer), chore_rules(crew), fills)
+    rules = chore_rules(crew, row.user_id)
+    return ExchangeEnd(owner, row.conversation_id, exchange, bool(answer), rules, fills)
 
 
 def _fills(state: RunState, crew: Crew) -> Iterator[CoreFill]:
     """Yield what typed answers of the run add to blocks of core memory."""
-    for rule in crew.core.values():
+    for rule in crew.memory.core.values():
         if rule.fill is None or rule.fill.agent_id not in state.outputs:
             continue
         given = state.outputs[rule.fill.agent_id].get(rule.fill.field)
@@ -156,15 +157,20 @@ def summary_block(crew: Crew) -> SummaryBlock | None:
     return next((block for block in blocks if block is not None), None)
 
 
-def chore_rules(crew: Crew) -> ChoreRules:
-    """Return what the end of a conversation's run makes necessary."""
+def chore_rules(crew: Crew, user_id: str) -> ChoreRules:
+    """Return what the end of a run of a user's conversation makes necessary."""
     conversations, block = crew.config.conversations, summary_block(crew)
     title_after = unsummarised = 0
     if conversations is not None and "title" in crew.helpers:
         title_after = conversations.title_after
     if block is not None and "summary" in crew.helpers:
         unsummarised = block.every + block.keep
-    return ChoreRules(title_after, unsummarised)
+    recall, learn_seconds = crew.memory.recall, None
+    if recall is not None and recall.learn is not None and "learn" in crew.helpers:
+        # nothing is learned of a user that is not named
+        is_owned = bool(user_id) or recall.scope == "conversation"
+        learn_seconds = recall.learn.idle_seconds if is_owned else None
+    return ChoreRules(title_after, unsummarised, learn_seconds)
 
 
 def _said(history: Sequence[Message]) -> list[Message]:

@@ -24,16 +24,21 @@ from agents.events import (
 from agents.messages import SIGNED_KEYS
 from crew.journal.events import Event
 from crew.journal.query import Answer, Query
-from crew.journal.remembered.events import MemoryChanged, MemoryRefused
+from crew.journal.remembered.events import (
+    MemoryChanged,
+    MemoryNotice,
+    MemoryRefused,
+    MemorySearched,
+)
 from tools.calls import ToolCall, ToolResult
 from tools.text.secrets import MaskedStream, Secrets
 from tools.text.texts import map_texts
 
 Emit = Callable[[Event], Awaitable[None]]
 # what listeners alone are interested in
-WITHOUT_TASK = (AgentFailed, ToolRetried, MemoryRefused)
+WITHOUT_TASK = (AgentFailed, ToolRetried, MemoryRefused, MemorySearched)
 # all that an agent's turn emits
-TurnEvent = AgentEvent | MemoryChanged | MemoryRefused
+TurnEvent = AgentEvent | MemoryChanged | MemoryNotice
 EmitTurnEvent = Callable[[TurnEvent], Awaitable[None]]
 Masked = TypeVar("Masked", Query, AgentResponded, ToolResult)
 

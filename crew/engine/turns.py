@@ -8,7 +8,8 @@ from agents.turns.turn import Turn
 from crew.crew import Crew
 from crew.engine.context.contexts import Contexts
 from crew.engine.masking import MaskedEvents
-from crew.engine.memory import RunMemory
+from crew.engine.memory.run_memory import RunMemory
+from crew.engine.memory.speaker import Speaker
 from crew.journal.records.rows import RunRow
 from crew.journal.state import RunState
 from tools.context import CallOrigin
@@ -51,8 +52,9 @@ class AgentTurns:
             agent = self._speaker(agent)
         emit = self.emit.of_part(task, within) if part else self.emit
         memory = None
-        if self.crew.core:
-            memory = RunMemory(self.crew, state, self.contexts.store, emit, agent, group)
+        if self.crew.memory:
+            speaker = Speaker(self.crew, state, self.contexts.store, emit, agent, group)
+            memory = RunMemory(speaker)
         caller = CallOrigin(
             *(row.run_id, agent_id, user, group, row.owner, row.user_id, row.conversation_id),
             memory,

@@ -30,7 +30,7 @@ from agents.model import Usage
 from crew.journal.planned.tasks import Task, TaskStatus
 from crew.journal.query import Answer, Decision, Query
 from crew.journal.questions import Question
-from crew.journal.remembered.events import MemoryChanged, MemoryRefused
+from crew.journal.remembered.events import MemoryChanged, MemoryNotice
 
 DoneReason = Literal[
     "terminal",
@@ -318,7 +318,7 @@ StoredEvent = (
     | RunFailed
 )
 EphemeralEvent = (
-    AgentDelta | AgentFailed | ModelCalled | ToolRetried | ToolProgressed | MemoryRefused
+    AgentDelta | AgentFailed | ModelCalled | ToolRetried | ToolProgressed | MemoryNotice
 )
 Event = StoredEvent | EphemeralEvent | ToolAsked
 

@@ -2,11 +2,12 @@
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import get_args
 
 from crew.journal.events import Paused
-from crew.journal.query import Answer
+from crew.journal.query import Answer, Decision
 from crew.journal.questions import question_text
 
 # of a quote, unless it is the whole text: so many words, or so many letters
@@ -17,6 +18,13 @@ UNSPACED = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u3040-\u30ff\u3130-\u318f\u3400-\u9fff"
     "\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]"
 )
+
+
+DECISIONS = frozenset(get_args(Decision))
+# a passage of so many characters that stands in a source, too, was pasted
+PASTED = 200
+# of the same half of a passage in sources
+MAX_PLACES = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,19 +50,81 @@ def answered(answer: Answer) -> Said:
     return Said(words or answer.decides)
 
 
-def proves(quote: str, texts: Iterable[str]) -> bool:
+def words_of_person(query: str, said: Iterable[Said]) -> tuple[str, ...]:
+    """Return what a person has said; a decision by a button is not in words."""
+    answers = (one.text for one in said if not one.agent_id)
+    return (query, *(one for one in answers if one not in DECISIONS))
+
+
+def proves(quote: str, texts: Iterable[str], sources: Iterable[str] = ()) -> bool:
     """Return whether a quote proves that it was said.
 
-    It stands in one of these texts, from word to word.
-
+    It stands in one of these texts, from word to word, and in no passage of it that was pasted.
     Form, case and white space aside. It has at least 3 words or 12 letters (4 characters of a
     script without spaces), or is the whole text.
+
+    Args:
+        quote: of the texts.
+        texts: that were said.
+        sources: texts of tools and documents, of which a passage may have been pasted.
     """
     wanted = _plain(quote)
     if not wanted:
         return False
     plain = [_plain(text) for text in texts]
-    return wanted in plain or (_is_long(wanted) and any(_stands_in(wanted, text) for text in plain))
+    found = [text for text in plain if text == wanted or _stands_in(wanted, text)]
+    if not found:
+        return False
+    blocks = _blocks_of(sources) if any(len(text) >= PASTED for text in found) else {}
+    for text in found:
+        parts = _own_parts(text, blocks)
+        if text == wanted and parts == [text]:
+            return True
+        if _is_long(wanted) and any(_stands_in(wanted, part) for part in parts):
+            return True
+    return False
+
+
+def _blocks_of(sources: Iterable[str]) -> dict[str, list[tuple[str, int]]]:
+    """Return texts in blocks of half a passage: whatever is long enough has one of them whole."""
+    blocks: dict[str, list[tuple[str, int]]] = {}
+    for source in map(_plain, sources):
+        for at in range(0, len(source) - PASTED // 2 + 1, PASTED // 2):
+            places = blocks.setdefault(source[at : at + PASTED // 2], [])
+            # one that repeats itself has the same block over and over
+            if len(places) < MAX_PLACES:
+                places.append((source, at))
+    return blocks
+
+
+def _own_parts(text: str, blocks: Mapping[str, Sequence[tuple[str, int]]]) -> list[str]:
+    """Return a text without the passages that stand in others, too."""
+    parts: list[str] = []
+    begin = at = 0
+    size = PASTED // 2
+    while blocks and at <= len(text) - size:
+        first = last = at
+        for source, place in blocks.get(text[at : at + size], ()):
+            start, end = _common(text, at, source, place)
+            if end - start >= PASTED and end - start > last - first:
+                first, last = start, end
+        if last > at:
+            parts.append(text[begin:first])
+            begin = at = last
+        else:
+            at += 1
+    return [one for one in (*parts, text[begin:]) if one]
+
+
+def _common(text: str, at: int, source: str, place: int) -> tuple[int, int]:
+    """Return from where to where a text is the same as a source, around a place of both."""
+    start, other = at, place
+    while start > 0 and other > 0 and text[start - 1] == source[other - 1]:
+        start, other = start - 1, other - 1
+    end, other = at, place
+    while end < len(text) and other < len(source) and text[end] == source[other]:
+        end, other = end + 1, other + 1
+    return start, end
 
 
 def _plain(text: str) -> str:

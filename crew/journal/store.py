@@ -16,6 +16,7 @@ from crew.journal.records.core import CoreLog
 from crew.journal.records.grants import GrantLog
 from crew.journal.records.listing import ALL_RUNS, RunFilter
 from crew.journal.records.notices import Outbox
+from crew.journal.records.recall import RecallLog
 from crew.journal.records.rows import (
     PAGE,
     AppendResult,
@@ -265,6 +266,11 @@ class RunStore(RunLog, Cancellations, RevisionStore, Purging, Cluster, StoreHeal
     @property
     def core(self) -> CoreLog:
         """Core memory."""
+        ...
+
+    @property
+    def recall(self) -> RecallLog:
+        """Recall memory."""
         ...
 
     @property

@@ -1,4 +1,5 @@
 """What a crew remembers, beside its conversations: what may be kept, and how it is changed.
 
-Pure: `core` (blocks that are always shown).
+Pure: `core` (blocks that are always shown), `recall` (items that are found by search) and `words`
+(by which they are), `rules` (all of it).
 """

@@ -24,6 +24,8 @@ CrewError
 ├── ConversationMoved  another run was given this run's number; it is tried again
 ├── UnknownBlock     the crew has no such block of core memory, or it needs a user
 ├── BlockRefused     people may not change the block, or it does not take the value
+├── UnknownItem      nothing is remembered of this id, or of this user
+├── ItemRefused      it may not be remembered
 ├── StaleVersion     another change came first; `version` is the present one
 ├── TooManyQueued    as many runs wait for the one at work as may
 └── Draining         this process takes no new runs
@@ -224,6 +226,14 @@ class BlockRefused(CrewError):
     def __init__(self, text: str, *, is_readonly: bool = False) -> None:
         super().__init__(text)
         self.is_readonly = is_readonly
+
+
+class UnknownItem(CrewError):
+    """There is no such item of recall memory, or the crew has none."""
+
+
+class ItemRefused(CrewError):
+    """An item may not be remembered."""
 
 
 class StaleVersion(CrewError):

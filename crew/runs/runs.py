@@ -19,10 +19,10 @@ from crew.runs.cancellation import RunCanceller
 from crew.runs.capacity import Slots, capacity_of
 from crew.runs.claims import RunClaimer
 from crew.runs.conversations.conversations import Conversations
-from crew.runs.conversations.core_memory import CoreMemory
 from crew.runs.conversations.exchanges import ExchangeStarter
 from crew.runs.factory import RunFactory
 from crew.runs.forks import RunForker
+from crew.runs.memory.people import PeopleMemory
 from crew.runs.queue import Queue
 from crew.runs.request import RunRequest
 from crew.runs.revisions import Revisions
@@ -72,7 +72,7 @@ class Runs:
         self._claimer = RunClaimer(factory)
         self._canceller = RunCanceller(factory, self._starter, self._claimer)
         self.conversations = Conversations(store, self._canceller, self._reader)
-        self.core = CoreMemory(store, lambda: self.revisions.current)
+        self.memory = PeopleMemory(store, lambda: self.revisions.current)
 
     async def __aenter__(self) -> "Runs":
         if self.queue is not None:

@@ -65,7 +65,7 @@ COMMANDS = {
     ),
     "memory": (
         "commands.conversations",
-        "Show what a crew remembers of a user: each block of core memory, and who changed it last.",
+        "Show what a crew remembers of a user: blocks of core memory, and items of recall memory.",
     ),
     "tools": (
         "commands.tools",

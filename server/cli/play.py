@@ -12,7 +12,7 @@ from rich.console import Console
 from crew.errors import CrewError
 from crew.journal.query import Answer, CallDecision, Query, Source
 from crew.journal.records.rows import RunRow
-from crew.runs.conversations.chores import Chores
+from crew.runs.chores.chores import Chores
 from crew.runs.errors import AnsweredTooLate, ChangedCall, WrongDecision
 from crew.runs.run import Run
 from crew.runs.runs import Runs

@@ -13,6 +13,7 @@ from crew.journal.query import (
     text_error,
     user_id_error,
 )
+from crew.memory.recall import MAX_KEY, MAX_TEXT, MAX_TOPICS
 from tools.approval import Remember
 from tools.schemas.described import Described
 
@@ -178,6 +179,20 @@ class CoreBody(Body):
 
     value: str | dict[str, Any]
     """All of it: a text or, where the block has a schema, its fields."""
+
+
+class ItemBody(Body):
+    """What is to be remembered."""
+
+    text: Annotated[str, Field(min_length=1, max_length=MAX_TEXT)]
+    """One fact, in a sentence."""
+    key: Annotated[str, Field(max_length=MAX_KEY)] = ""
+    """What it is about, where only one such fact can be true: it takes the place of the one
+    before."""
+    topics: Annotated[list[str], Field(max_length=MAX_TOPICS)] = []
+    """What it is about, in words."""
+    importance: Annotated[float, Field(ge=0, le=1)] = 0.5
+    """From 0 to 1."""
 
 
 class TicketBody(Body):

@@ -9,6 +9,7 @@ from starlette.responses import Response
 from crew.journal.envelopes import usage_of
 from crew.journal.records.conversations import Conversation, Exchange, Summary
 from crew.journal.records.core import CoreVersion
+from crew.journal.records.recall import RecallItem
 from crew.journal.records.rows import RunRow
 from crew.journal.said import Said
 from crew.journal.wire import RunEvent, result_of
@@ -162,6 +163,31 @@ def export_document(
         **describe_conversation(conversation),
         "exchanges": [describe_exchange(one) for one in exchanges],
         "summary": describe_summary(summary) if summary is not None else None,
+    }
+
+
+def describe_item(one: RecallItem) -> dict[str, Any]:
+    """Return an item of recall memory."""
+    return {
+        "id": one.item_id,
+        "text": one.text,
+        "key": one.key or None,
+        "topics": one.topics,
+        "importance": one.importance,
+        "outcome": one.outcome or None,
+        "quote": one.quote or None,
+        "source": {
+            "conversation": one.conversation_id or None,
+            "exchange": one.exchange or None,
+            "run": one.run_id or None,
+        },
+        "created_at": one.created_at,
+        "seen": one.seen,
+        "seen_at": one.seen_at,
+        "recalled_at": one.recalled_at or None,
+        "replaced_by": one.replaced_by or None,
+        "by": one.by,
+        "who": one.who or None,
     }
 
 

@@ -9,7 +9,7 @@ from starlette.requests import Request
 from crew.config.keys.crew_file import CrewSettings
 from crew.crew import Crew
 from crew.database import Database
-from crew.runs.conversations.chores import Chores, Counts
+from crew.runs.chores.chores import Chores, Counts
 from crew.runs.runs import Runs
 from crew.runs.streams.listeners import Listeners
 from crew.runs.upkeep.maintenance import Maintenance, Retention
@@ -69,7 +69,13 @@ class Services:
 
     def do_chores(self) -> Coroutine[Any, Any, None]:
         """Do what helpers have to do after runs, until this is cancelled."""
-        counts = Counts(self.metrics.count_chore, self.metrics.count_facts)
+        metrics = self.metrics
+        counts = Counts(
+            metrics.count_chore,
+            metrics.count_facts,
+            lambda op: metrics.count_memory(op, "learn"),
+            lambda reason: metrics.memory_refused.labels(reason).inc(),
+        )
         return Chores(self.runs, counts).run()
 
     @property

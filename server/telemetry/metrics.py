@@ -34,7 +34,12 @@ from crew.journal.events import (
 )
 from crew.journal.records.conversations import ChoreKind
 from crew.journal.records.core import ChangedBy
-from crew.journal.remembered.events import MemoryChanged, MemoryRefused
+from crew.journal.remembered.events import (
+    MemoryChanged,
+    MemoryNotice,
+    MemoryRefused,
+    MemorySearched,
+)
 from server.telemetry.series import CHORES, Series
 from server.telemetry.zeros import begin_at_zero
 from tools.calls import ToolResult
@@ -122,7 +127,7 @@ class Metrics(Series):
                 self._count_plan(event)
             case Answered():
                 self._count_decisions(event)
-            case MemoryChanged() | MemoryRefused():
+            case MemoryChanged() | MemoryRefused() | MemorySearched():
                 self._count_memory(event)
             case ToolRetried(retried=retried):
                 self.tool_retries.labels(self._tool(retried.call.tool)).inc()
@@ -194,6 +199,8 @@ class Metrics(Series):
         for block in event.blocks:
             agent, kind = event.agent_id, block.kind
             self.context_tokens.labels(agent, kind).observe(block.tokens)
+            if kind == "recall":
+                self.recall_seconds.observe(block.load_millis / 1000)
             # what is late is not there at all
             reason = "window" if block.tokens else "late"
             self.context_left_out.labels(agent, kind, reason).inc(block.left_out)
@@ -216,9 +223,11 @@ class Metrics(Series):
         for tool, decision in event.decided:
             self.approvals.labels(self._tool(tool), decision).inc()
 
-    def _count_memory(self, event: MemoryChanged | MemoryRefused) -> None:
+    def _count_memory(self, event: MemoryChanged | MemoryNotice) -> None:
         if isinstance(event, MemoryRefused):
             self.memory_refused.labels(event.reason).inc()
+        elif isinstance(event, MemorySearched):
+            self.recall_seconds.observe(event.seconds)
         else:
             self.count_memory(event.op, "agent")
 

@@ -29,7 +29,9 @@ REFUSALS = (
 )
 TOKENS = (10, 30, 100, 300, 1000, 3000, 10_000, 30_000, 100_000, 300_000)
 CHORES: tuple[ChoreKind, ...] = get_args(ChoreKind)
-CHORE_OUTCOMES = ("done", "skipped", "stale", "retried", "failed")
+CHORE_OUTCOMES = ("done", "skipped", "stale", "postponed", "retried", "failed")
+# of what takes milliseconds
+MILLIS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0)
 SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0)
 Metric = TypeVar("Metric", Counter, Histogram)
 
@@ -164,7 +166,7 @@ class Series:
             self.summary_facts.labels(outcome)
         self.chores = counter(
             "crew_chores",
-            "What became of chores: done, skipped, stale, retried, failed.",
+            "What became of chores: done, skipped, stale, postponed, retried, failed.",
             "kind",
             "outcome",
         )
@@ -236,8 +238,11 @@ class Series:
         )
         self.memory_refused = counter(
             "crew_memory_refused",
-            "What was not changed: quote (it proves nothing), owner, writer, value.",
+            "What was not changed: quote (it proves nothing), name, owner, writer, value.",
             "reason",
+        )
+        self.recall_seconds = histogram(
+            "crew_recall_duration_seconds", "Time of a search in recall memory.", buckets=MILLIS
         )
         self.pauses = Gauge("crew_pauses_open", "Runs that wait for a person.", registry=registry)
         self.resumes = counter(

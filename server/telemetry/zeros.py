@@ -10,7 +10,7 @@ from agents.limits import LimitName
 from agents.stages import STAGES
 from crew.crew import Crew
 from crew.journal.planned.tasks import TaskStatus
-from crew.journal.remembered.events import Refusal
+from crew.journal.remembered.events import MemoryOp, Refusal
 from crew.routing.graph import END, NO_WAYS
 from server.telemetry.series import Series
 from tools.calls import CallStatus
@@ -21,6 +21,7 @@ TURN_LIMITS = (*get_args(LimitName), "same_calls")
 PLAN_OUTCOMES = ("done", "partial", "failed")
 OUTPUT_OUTCOMES = ("valid", "repaired", "invalid")
 SCHEDULE_OUTCOMES = ("started", "skipped", "missed")
+ITEM_OPS = tuple(one for one in get_args(MemoryOp) if one != "edited")
 TOOL_OUTCOMES = (*get_args(CallStatus), "refused")
 
 
@@ -52,9 +53,10 @@ def begin_at_zero(
     for edge in crew.graph.edges:
         if edge.kind not in NO_WAYS and edge.to != END:
             series.handoffs.labels(edge.from_, edge.to, edge.kind)
-    if crew.core:
-        for by in ("person", "agent"):
-            series.memory_changes.labels("edited", by)
+    if crew.memory:
+        ops = [*(["edited"] if crew.memory.core else []), *(ITEM_OPS if crew.memory.recall else [])]
+        for op, by in product(ops, ("person", "agent", "learn")):
+            series.memory_changes.labels(op, by)
         for reason in get_args(Refusal):
             series.memory_refused.labels(reason)
 

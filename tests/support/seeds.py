@@ -1,6 +1,6 @@
 """The seed systems as crews that others wrote, without what comes later.
 
-What comes later (recall, documents) is taken out of a copy, here alone; with it go
+What comes later (documents) is taken out of a copy, here alone; with it go
 the queries that need it.
 """
 
@@ -14,11 +14,9 @@ from tests.support.crews import SHARED_CREWS, Played
 
 SEEDS = SHARED_CREWS / "seeds"
 LATER_OF_CREWS = ("documents",)
-LATER_OF_MEMORY = ("recall",)
 LATER_OF_AGENTS = ("documents",)
-LATER_BLOCKS = ("recall", "documents")
-LATER_HELPERS = ("learn", "describe")
-LATER_TOOLS = ("Recall",)
+LATER_BLOCKS = ("documents",)
+LATER_HELPERS = ("describe",)
 
 
 def without(data: dict[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:
@@ -42,7 +40,6 @@ def copied(name: str, folder: Path) -> Path:
         with_known_blocks(data)
         if path.name == "crew.yaml":
             data = without(data, LATER_OF_CREWS)
-            data["memory"] = without(data.get("memory") or {}, LATER_OF_MEMORY)
         elif path.name == "tools.yaml":
             tools = {key: without(one, ("untrusted",)) for key, one in data["tools"].items()}
             data = {"tools": tools}
@@ -51,8 +48,6 @@ def copied(name: str, folder: Path) -> Path:
             data = {"rules": rules}
         else:
             data = without(data, LATER_OF_AGENTS)
-            if "tools" in data:
-                data["tools"] = [one for one in data["tools"] if one not in LATER_TOOLS]
         path.write_text(yaml.safe_dump(data, sort_keys=False, allow_unicode=True))
     return folder
 

@@ -1,14 +1,17 @@
-"""Built-in tools that change what a crew remembers."""
+"""Built-in tools that change what a crew remembers, and find it."""
 
+from dataclasses import replace
 from typing import Annotated
 
 from pydantic import BaseModel, Field
 
-from tools.context import ToolContext
+from tools.context import Memory, ToolContext
 from tools.definition import Tool, tool_from
 from tools.errors import PermanentError
 
 EDIT_CORE = "EditCore"
+# of recall memory
+REMEMBER, RECALL, FORGET = "Remember", "Recall", "Forget"
 
 
 class CoreEdit(BaseModel):
@@ -31,10 +34,58 @@ async def edit_core(
             empty.
         quote: the words of the person, word for word, that say so.
     """
+    changes = [(one.old, one.new) for one in edits]
+    return await _memory(context).edit_core(block, changes, quote, context.key)
+
+
+async def remember(
+    context: ToolContext, text: str, key: str = "", importance: float = 0.5, quote: str = ""
+) -> str:
+    """Remember something for later conversations.
+
+    Args:
+        context: of the call.
+        text: one fact, in one sentence that is understood by itself.
+        key: what it is about, such as "home town", where only one such fact can be true: it takes
+            the place of the one before.
+        importance: from 0 to 1.
+        quote: the words of the person, word for word, that say so.
+    """
+    return await _memory(context).remember(text, key, importance, quote, context.key)
+
+
+async def recall(
+    context: ToolContext, query: str, most: Annotated[int, Field(ge=1, le=50)] = 5
+) -> str:
+    """Find what is remembered from earlier conversations, the best first.
+
+    Args:
+        context: of the call.
+        query: words that may stand there.
+        most: so many at most.
+    """
+    return await _memory(context).recall(query, most)
+
+
+async def forget(context: ToolContext, id: str) -> str:  # as models know it
+    """Forget something that is remembered.
+
+    Args:
+        context: of the call.
+        id: as Recall gives it.
+    """
+    return await _memory(context).forget(id)
+
+
+def _memory(context: ToolContext) -> Memory:
     if context.memory is None:
         raise PermanentError("this crew has no memory")
-    changes = [(one.old, one.new) for one in edits]
-    return await context.memory.edit_core(block, changes, quote, context.key)
+    return context.memory
 
 
-MEMORY_TOOLS: tuple[Tool, ...] = (tool_from(edit_core, name=EDIT_CORE),)
+MEMORY_TOOLS: tuple[Tool, ...] = (
+    tool_from(edit_core, name=EDIT_CORE),
+    tool_from(remember, name=REMEMBER),
+    replace(tool_from(recall, name=RECALL), effect="read"),
+    tool_from(forget, name=FORGET),
+)

@@ -1,8 +1,8 @@
 """Checks of what every store promises: `for check in CHECKS: await check(empty_store)`.
 
 Each takes an empty store and raises AssertionError, or StoreError, where a promise is broken.
-Modules: `reading`, `writers`, `upkeep`, `conversations`, `core` (the checks), `samples` (what they
-write).
+Modules: `reading`, `writers`, `upkeep`, `conversations`, `core`, `recall` (the checks), `samples`
+(what they write).
 """
 
 from collections.abc import Awaitable, Callable
@@ -25,6 +25,7 @@ from crew.backends.conformance.reading import (
     rows_of_an_owner_are_listed_alone,
     what_is_written_is_read,
 )
+from crew.backends.conformance.recall import CHECKS as RECALL
 from crew.backends.conformance.upkeep import (
     a_segment_keeps_who_began_it,
     a_watch_is_notified,
@@ -91,6 +92,7 @@ CHECKS: tuple[Callable[[RunStore], Awaitable[None]], ...] = (
     # ConversationLog, ChoreLog
     *CONVERSATIONS,
     *CORE,
+    *RECALL,
     # Health
     the_store_says_whether_it_can_be_written,
     # Cluster

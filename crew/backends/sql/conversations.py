@@ -115,6 +115,11 @@ def lock_conversation(owner: str, conversation_id: str) -> Steps[Conversation | 
     return CONVERSATION.validate_json(found[0][0]) if found else None
 
 
+def set_conversation(one: Conversation) -> Steps[None]:
+    """Change a conversation that is locked."""
+    yield SET, _columns(one)
+
+
 def end_exchange(ended: ExchangeEnd) -> Steps[str | None]:
     """Write an exchange, within the transaction of its run's end; return the run that goes on."""
     place, given = (ended.owner, ended.conversation_id), ended.exchange

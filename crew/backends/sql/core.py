@@ -58,12 +58,21 @@ def fill_core(ended: ExchangeEnd) -> Steps[None]:
         known = newest.get(fill.block)
         version = filled(known, fill, owner, exchange.run_id, exchange.ended_at)
         if version is not None:
-            yield from _add(version)
+            yield from add_version(version)
 
 
-def _add(one: CoreVersion) -> Steps[bool]:
-    conversation = conversation_of(one.owner)
-    if conversation is not None and not (yield CONVERSATION, conversation):
+def has_place(owner: str) -> Steps[bool]:
+    """Return whether there is the conversation that things of an owner belong to, if they do.
+
+    It stays until the transaction's end.
+    """
+    conversation = conversation_of(owner)
+    return conversation is None or bool((yield CONVERSATION, conversation))
+
+
+def add_version(one: CoreVersion) -> Steps[bool]:
+    """Add the next version of a block, within a transaction; see CoreLog.add."""
+    if not (yield from has_place(one.owner)):
         # it was deleted meanwhile
         return False
     place, document = (one.owner, one.block), VERSION.dump_json(one).decode()
@@ -91,4 +100,4 @@ class SqlCore:
 
     async def add(self, version: CoreVersion) -> bool:
         """See CoreLog."""
-        return await self._database.transact(lambda: _add(version))
+        return await self._database.transact(lambda: add_version(version))

@@ -1,6 +1,7 @@
 """The deletion of a conversation with all that is of it, in the database of a store."""
 
 from crew.backends.sql.core import delete_core
+from crew.backends.sql.items import delete_recall
 from crew.backends.sql.statements import sql
 from crew.backends.sql.transactions import Steps
 from crew.journal.records.core import conversation_owner
@@ -26,7 +27,7 @@ DELETE = [
 
 
 def delete_with_all(place: tuple[str, str]) -> Steps[None]:
-    """Delete one that is locked: its runs, exchanges, summaries, chores and core memory.
+    """Delete one that is locked: its runs, exchanges, summaries, chores and memory.
 
     Args:
         place: its owner and its id.
@@ -37,4 +38,6 @@ def delete_with_all(place: tuple[str, str]) -> Steps[None]:
         yield statement, (runs,)
     for statement in DELETE:
         yield statement, place
-    yield from delete_core(conversation_owner(*place))
+    owner = conversation_owner(*place)
+    yield from delete_core(owner)
+    yield from delete_recall(owner)

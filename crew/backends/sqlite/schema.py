@@ -1,5 +1,6 @@
 """How a file is made ready: its settings, and its schema's migrations."""
 
+import math
 import sqlite3
 import time
 from pathlib import Path
@@ -23,6 +24,8 @@ def prepare(connection: sqlite3.Connection, path: Path) -> None:
     """
     # its own lower() knows ASCII alone
     connection.create_function("casefold", 1, str.casefold, deterministic=True)
+    if not _has_power(connection):
+        connection.create_function("power", 2, math.pow, deterministic=True)
     connection.execute(f"PRAGMA busy_timeout = {PREPARE_SECONDS * 1000:.0f}")
     _use_log(connection)
     # what is deleted is overwritten: a user may want it gone
@@ -51,6 +54,15 @@ def prepare(connection: sqlite3.Connection, path: Path) -> None:
         connection.execute(f"PRAGMA user_version = {number}")
     connection.execute("COMMIT")
     connection.execute("PRAGMA busy_timeout = 0")
+
+
+def _has_power(connection: sqlite3.Connection) -> bool:
+    """Return whether this SQLite was built with functions of mathematics."""
+    try:
+        connection.execute("SELECT power(1, 1)")
+    except sqlite3.OperationalError:
+        return False
+    return True
 
 
 def _use_log(connection: sqlite3.Connection) -> None:

@@ -8,7 +8,7 @@ from agents.endpoint import Address
 from tools.schemas.yaml_shape import Shape
 
 # by their names in `helpers`
-HELPERS = ("title", "summary")
+HELPERS = ("title", "summary", "learn")
 
 
 class ConversationsConfig(Shape):
@@ -51,6 +51,8 @@ class HelpersConfig(Shape):
     """Names conversations."""
     summary: HelperConfig | None = None
     """Summarises older exchanges."""
+    learn: HelperConfig | None = None
+    """Finds what is worth remembering in exchanges."""
     default: HelperConfig | None = None
     """What the others do not say."""
     at_once: Annotated[int, Field(ge=1, le=100)] = 2

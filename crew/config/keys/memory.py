@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
 from crew.journal.records.core import ChangedBy, Scope
+from crew.memory.recall import Teacher
 from tools.schemas.yaml_shape import JsonObject, Name, Shape, between_keys, resolve
 
 Writer = Literal["people", "agents", "learn"]
@@ -66,8 +67,44 @@ class CoreMemoryConfig(Shape):
         return self
 
 
+class LearnConfig(Shape):
+    """What helper `learn` remembers after exchanges of a conversation."""
+
+    idle_seconds: Annotated[float, Field(ge=0, le=30 * 86_400)] = 60
+    """So long after the last exchange; each new one puts it off."""
+    from_: Annotated[list[Teacher], Field(alias="from", min_length=1)] = ["person"]
+    """The words that prove something: of the person, of agents."""
+    instructions: str = ""
+    """What is worth remembering, beside the built-in instructions."""
+
+
+class RecallConfig(Shape):
+    """Items that agents find by search."""
+
+    scope: Literal["user", "conversation"] = "user"
+    """What they belong to."""
+    max_items: Annotated[int, Field(ge=1, le=100_000)] = 1000
+    """Of a user or a conversation; the least important and oldest are forgotten first."""
+    ttl_days: Annotated[float, Field(gt=0, le=36_500)] = 90
+    """One that was neither said nor found for so long is forgotten."""
+    half_life_days: Annotated[float, Field(gt=0, le=36_500)] = 180
+    """An item counts half as much so long after it was last said."""
+    merge_similarity: Annotated[float, Field(gt=0, le=1)] | None = None
+    """Items are one if so many of their topics are the same (common ones by all); without it only
+    those of the same text."""
+    learn: LearnConfig | None = None
+    """What is remembered after exchanges; nothing unless given."""
+
+
 class MemoryConfig(Shape):
     """What a crew remembers beside its conversations."""
 
     core: dict[Name, CoreMemoryConfig] = {}
     """Blocks that agents are always shown, by name."""
+    recall: RecallConfig | None = None
+    """Items that are found by search; none unless given."""
+
+    @property
+    def is_used(self) -> bool:
+        """Whether there is any."""
+        return bool(self.core) or self.recall is not None

@@ -4,17 +4,24 @@ import asyncio
 from functools import partial
 
 from agents.agent import Agent
-from agents.context.loaded import NOTHING, Context, Loaded
+from agents.context.loaded import NOTHING, Context, Loaded, LoadedBlock
+from agents.context.plan import ContextPlan
 from crew.crew import Crew
 from crew.engine.context.conversation import ConversationSource
 from crew.engine.context.core import CoreSource
 from crew.engine.context.outputs import OutputsSource
+from crew.engine.context.recall import RecallSource
 from crew.engine.context.sources import ContextSource, Look
+from crew.journal.said import words_of_person
 from crew.journal.state import RunState
 from crew.journal.store import RunStore
 
-# their blocks stand in this order
-SOURCES: tuple[ContextSource, ...] = (CoreSource(), ConversationSource(), OutputsSource())
+SOURCES: tuple[ContextSource, ...] = (
+    CoreSource(),
+    ConversationSource(),
+    RecallSource(),
+    OutputsSource(),
+)
 
 
 class Contexts:
@@ -40,15 +47,25 @@ async def _load(crew: Crew, state: RunState, store: RunStore, agent: Agent) -> L
     wanted = [source for source in SOURCES if source.has_any(state.query, plan)]
     if not wanted:
         return NOTHING
+    query, *answers = words_of_person(state.query.text, state.said)
+    words = "\n".join([query, *answers[-1:]])
     look = Look(
-        agent.id, state.query, state.outputs, store, plan, crew.clock, crew.silent, crew.core
+        *(agent.id, state.query, state.outputs, store, plan, crew.clock),
+        *(crew.silent, crew.memory, words),
     )
     loaded = await asyncio.gather(*(source.load(look) for source in wanted))
     return Loaded(
-        tuple(block for one in loaded for block in one.before),
-        tuple(block for one in loaded for block in one.beside),
+        _in_order([block for one in loaded for block in one.before], plan),
+        _in_order([block for one in loaded for block in one.beside], plan),
         tuple(exchange for one in loaded for exchange in one.past),
         max(one.history_millis for one in loaded),
         any(one.history_is_late for one in loaded),
         is_conversation=any(one.is_conversation for one in loaded),
     )
+
+
+def _in_order(blocks: list[LoadedBlock], plan: ContextPlan) -> tuple[LoadedBlock, ...]:
+    """Return blocks as the configuration lists their kinds."""
+    if len(blocks) > 1:
+        blocks.sort(key=lambda one: plan.order.index(one.kind))
+    return tuple(blocks)

@@ -23,9 +23,13 @@ class CoreSource:
         assert block is not None, "without one there is nothing to load"
         query = look.query
         owned = [
-            (look.core[name], owner)
+            (look.memory.core[name], owner)
             for name in block.names
-            if (owner := owner_in(look.core[name].scope, query.user_id, query.conversation_id))
+            if (
+                owner := owner_in(
+                    look.memory.core[name].scope, query.user_id, query.conversation_id
+                )
+            )
         ]
         if not owned:
             return Loaded()

@@ -8,12 +8,12 @@ from agents.context.plan import ContextPlan
 from crew.journal.errors import StoreError
 from crew.journal.query import Query
 from crew.journal.store import RunStore
-from crew.memory.core import CoreRule
+from crew.memory.rules import MemoryRules
 from tools.clock import Clock
 
 T = TypeVar("T")
 Outputs = Mapping[str, Mapping[str, Any]]
-NO_CORE: Mapping[str, CoreRule] = {}
+NO_MEMORY = MemoryRules()
 
 
 class Look:
@@ -28,7 +28,8 @@ class Look:
         plan: ContextPlan,
         clock: Clock,
         silent: Container[str] = (),
-        core: Mapping[str, CoreRule] = NO_CORE,
+        memory: MemoryRules = NO_MEMORY,
+        words: str = "",
     ) -> None:
         """Begin to look.
 
@@ -40,9 +41,10 @@ class Look:
             plan: how much of what is wanted.
             clock: of the time.
             silent: agents the typed answers of which are for no other agent.
-            core: the blocks of core memory, by their names.
+            memory: what the crew remembers.
+            words: what the person has said, the query and the newest answer.
         """
-        self.silent, self.core = silent, core
+        self.silent, self.memory, self.words = silent, memory, words
         self.agent_id, self.query, self.outputs = agent_id, query, outputs
         self.store, self.plan, self.clock = store, plan, clock
         self._started = clock.monotonic()

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 from crew.journal.events import RunStatus
-from crew.journal.said import Said
+from crew.journal.said import Said, words_of_person
 
 # of what belongs to no user
 CREW_OWNER = "crew"
@@ -17,7 +17,7 @@ MAX_TITLE = 60
 # summaries that are kept
 KEPT_SUMMARIES = 5
 TitledBy = Literal["query", "helper", "person"]
-ChoreKind = Literal["title", "summary"]
+ChoreKind = Literal["title", "summary", "learn"]
 
 
 def owner_of(user_id: str) -> str:
@@ -43,6 +43,8 @@ class Conversation:
     # those that models are shown, and how many of them the newest summary covers
     shown: int = 0
     summarised: int = 0
+    # through which exchange something was learned of it
+    learned: int = 0
     # of the newest summary; 0: there is none
     summary_version: int = 0
     # its newest run, and how that was when it started or ended
@@ -80,8 +82,13 @@ class Exchange:
 
     @property
     def words_of_person(self) -> tuple[str, ...]:
-        """All that the person said in it: the query, and answers to pauses."""
-        return (self.query, *(one.text for one in self.said if not one.agent_id))
+        """All that the person said in it: the query, and answers to pauses that are in words."""
+        return words_of_person(self.query, self.said)
+
+    @property
+    def words_of_agents(self) -> tuple[str, ...]:
+        """What agents have said in it: the answer, and questions."""
+        return (self.answer, *(one.text for one in self.said if one.agent_id))
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,14 +26,18 @@ def owner_in(scope: Scope, user_id: str, conversation_id: str) -> str | None:
     return owner if user_id else None
 
 
+def user_in(owner: str) -> str:
+    """Return the user of an owner of conversations; "" for none."""
+    return "" if owner == CREW_OWNER else owner.removeprefix("user:")
+
+
 def conversation_owner(owner: str, conversation_id: str) -> str:
     """Return the owner of what belongs to a conversation of an owner.
 
     Clients choose the ids of conversations, so the user's stands before it; such an id has no
     colon, so that no two are the same.
     """
-    user_id = "" if owner == CREW_OWNER else owner.removeprefix("user:")
-    return f"conversation:{user_id}:{conversation_id}"
+    return f"conversation:{user_in(owner)}:{conversation_id}"
 
 
 def conversation_of(owner: str) -> tuple[str, str] | None:

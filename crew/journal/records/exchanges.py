@@ -6,6 +6,7 @@ locked.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from typing import Literal
 
 from crew.journal.records.conversations import (
@@ -17,6 +18,7 @@ from crew.journal.records.conversations import (
     TitledBy,
 )
 from crew.journal.records.core import CoreFill
+from tools.clock import rfc3339
 
 # runs that may wait for the one that is at work
 MAX_WAITING = 10
@@ -49,6 +51,8 @@ class ChoreRules:
     title_after: int = 0
     # with so many shown exchanges that are in no summary
     unsummarised: int = 0
+    # so long after it something is learned; None: never
+    learn_seconds: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +164,11 @@ def _chores(conversation: Conversation, rules: ChoreRules, now: str) -> Sequence
     if rules.unsummarised and left >= rules.unsummarised:
         kinds.append("summary")
     owner, key = conversation.owner, conversation.conversation_id
-    return [Chore(kind, owner, key, now) for kind in kinds]
+    chores = [Chore(kind, owner, key, now) for kind in kinds]
+    if rules.learn_seconds is not None:
+        due = datetime.fromisoformat(now) + timedelta(seconds=rules.learn_seconds)
+        chores.append(Chore("learn", owner, key, rfc3339(due)))
+    return chores
 
 
 def copy_of(
@@ -187,6 +195,7 @@ def copy_of(
         exchanges=len(exchanges),
         shown=sum(one.position is not None for one in exchanges),
         summarised=summary.through if summary else 0,
+        learned=min(known.learned, last.number) if last else 0,
         summary_version=1 if summary else 0,
         run_id=last.run_id if last else None,
         status=last.status if last else None,

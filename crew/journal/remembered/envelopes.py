@@ -4,7 +4,15 @@ from collections.abc import Callable
 from typing import Any
 
 from crew.journal.envelopes import Envelope
-from crew.journal.remembered.events import MemoryChanged
+from crew.journal.remembered.events import MemoryChanged, MemoryOp
+
+TEXTS: dict[MemoryOp, str] = {
+    "edited": "has changed the block {block} of core memory",
+    "added": "remembers something new",
+    "again": "remembers what it knew already",
+    "replaced": "remembers something in the place of another one",
+    "forgot": "has forgotten something",
+}
 
 
 def _changed(event: MemoryChanged) -> Envelope:
@@ -13,10 +21,10 @@ def _changed(event: MemoryChanged) -> Envelope:
         "op": event.op,
         "block": event.block,
         "version": event.version,
-        "ids": (),
+        "ids": event.ids,
         "by": "agent",
     }
-    content = f"{event.agent} has changed the block {event.block} of core memory"
+    content = f"{event.agent} {TEXTS[event.op]}".format(block=event.block)
     return Envelope("memory", event.agent, content, event.agent_id, metadata)
 
 

@@ -3,9 +3,12 @@
 from dataclasses import dataclass
 from typing import Literal
 
-# quote: it does not prove that the person said so; owner: the run names no user or conversation;
-# writer: agents may not write there; value: it may not stand there
-Refusal = Literal["quote", "owner", "writer", "value"]
+# quote: it does not prove that the person said so; name: the text shares no name or number with it;
+# owner: the run names no user or conversation; writer: agents may not write there; value: it may
+# not stand there
+Refusal = Literal["quote", "name", "owner", "writer", "value"]
+# of a block; of items: added, said again, in the place of another one, forgotten
+MemoryOp = Literal["edited", "added", "again", "replaced", "forgot"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,13 +18,23 @@ class MemoryChanged:
     agent_id: str
     agent: str
     group: str | None
-    op: Literal["edited"]
-    # of core memory
-    block: str
-    version: int
+    op: MemoryOp
+    # of core memory; "" for items
+    block: str = ""
+    version: int = 0
+    # of items; the one that was replaced comes last
+    ids: tuple[str, ...] = ()
     # the task of a plan that it works on, if any; the call of it as a tool
     task: str = ""
     within: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class MemorySearched:
+    """An agent has searched recall memory; for listeners alone."""
+
+    agent_id: str
+    seconds: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,3 +43,7 @@ class MemoryRefused:
 
     agent_id: str
     reason: Refusal
+
+
+# for listeners alone
+MemoryNotice = MemoryRefused | MemorySearched

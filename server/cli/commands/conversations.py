@@ -1,6 +1,7 @@
 """Conversations and memory: `crew conversations`, `crew memory`."""
 
 import asyncio
+import contextlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,17 +14,26 @@ from crew.crew import Crew
 from crew.journal.query import id_error, user_id_error
 from crew.journal.records.conversations import Conversation, Exchange, owner_of
 from crew.journal.records.core import CoreVersion
+from crew.journal.records.recall import RecallItem
 from crew.journal.store import RunStore
 from crew.memory.core import CoreRule, block_text
 from crew.runs.conversations.conversations import all_exchanges, as_markdown
-from crew.runs.conversations.core_memory import CoreMemory
+from crew.runs.errors import UnknownItem
+from crew.runs.memory.people import PeopleMemory
 from server.cli.commands.audit import record
 from server.cli.exits import HERE, Exit, Folder, fail, say_none
 from server.cli.opening import load, open_to_look
-from server.http.responses import describe_block, describe_listed_conversation, export_document
+from server.http.responses import (
+    describe_block,
+    describe_item,
+    describe_listed_conversation,
+    export_document,
+)
 from tools.text.texts import visible, visible_json
 
 FORMATS = ("json", "md")
+# of recall memory, the newest
+MAX_ITEMS = 1000
 
 
 def _checked_user(text: str) -> str:
@@ -189,16 +199,16 @@ def memory(
         bool, typer.Option("--json", help="Print JSON, one block a line.")
     ] = False,
 ) -> None:
-    """Show what a crew remembers of a user: each block of core memory, and who changed it last.
+    """Show what a crew remembers of a user: blocks of core memory, and items of recall memory.
 
     Example: [bold]crew memory examples/assistant --user ann[/]
     """
     crew = load(folder, None, asks=False)
     store = open_to_look(folder) or MemoryStore()
-    blocks = asyncio.run(_blocks(store, crew, user_id, conversation_id or ""))
-    if not blocks:
-        why = "no block of a user; name one with --user" if crew.core else "no memory.core"
-        say_none(f"crew.yaml has {why}", as_document=as_document)
+    blocks, items = asyncio.run(_remembered(store, crew, user_id, conversation_id or ""))
+    if not blocks and not items:
+        why = "nothing is remembered; name a user with --user"
+        say_none(why if crew.memory else "crew.yaml has no memory", as_document=as_document)
     for rule, version in blocks:
         if as_document:
             print(visible_json(to_json(describe_block(version)).decode()))
@@ -207,14 +217,27 @@ def memory(
         print(visible(f"{rule.name}: {rule.description} (version {version.version}{by})"))
         for line in block_text(rule, version.value).split("\n"):
             print(visible(f"  {line}"))
+    for item in items:
+        if as_document:
+            print(visible_json(to_json(describe_item(item)).decode()))
+            continue
+        quoted = f'\n  said: "{item.quote}"' if item.quote else ""
+        print(visible(f"{item.item_id}  {item.seen_at[:10]}  {item.text}{quoted}"))
 
 
-async def _blocks(
+async def _remembered(
     store: RunStore, crew: Crew, user_id: str, conversation_id: str
-) -> list[tuple[CoreRule, CoreVersion]]:
+) -> tuple[list[tuple[CoreRule, CoreVersion]], list[RecallItem]]:
     place = user_id, conversation_id
-    core = CoreMemory(store, lambda: crew)
+    known = PeopleMemory(store, lambda: crew)
+    items: list[RecallItem] = []
     try:
-        return [(one, await core.get(one.name, *place)) for one in core.blocks(*place)]
+        blocks = [
+            (one, await known.core.get(one.name, *place)) for one in known.core.blocks(*place)
+        ]
+        # none where the crew has no recall memory, or this names no user
+        with contextlib.suppress(UnknownItem):
+            items = await known.recall.listed(*place, MAX_ITEMS)
+        return blocks, items
     finally:
         await store.aclose()

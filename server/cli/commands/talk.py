@@ -9,7 +9,7 @@ import typer
 from crew.errors import CrewError
 from crew.journal.query import Query, text_error
 from crew.journal.records.rows import RunRow
-from crew.runs.conversations.chores import Chores
+from crew.runs.chores.chores import Chores
 from crew.runs.errors import NoConversations
 from crew.runs.run import new_run_id
 from crew.runs.runs import Runs

@@ -1,4 +1,4 @@
-"""What is remembered of a person: core memory, read and corrected."""
+"""What is remembered of a person: read, corrected, added to and forgotten."""
 
 import re
 
@@ -7,13 +7,13 @@ from starlette.responses import Response
 
 from crew.journal.query import user_id_error
 from crew.journal.records.core import CoreVersion
-from crew.runs.errors import UnknownBlock
-from server.http.bodies import CoreBody
+from crew.runs.errors import UnknownBlock, UnknownItem
+from server.http.bodies import CoreBody, ItemBody
 from server.http.callers.rights import ID, caller_of
 from server.http.errors import HttpProblem, bad_request
 from server.http.parameters import parse_parameters
 from server.http.requests import parse_body
-from server.http.responses import JsonResponse, describe_block
+from server.http.responses import JsonResponse, describe_block, describe_item
 from server.http.services import services_of
 
 # of a header If-Match: the version that is changed, or any
@@ -26,7 +26,7 @@ async def show_core(request: Request) -> Response:
     Takes `conversation_id`, for a block of a conversation. Its version is in `ETag`, too.
     """
     user_id, block, conversation_id = _place(request)
-    core = services_of(request).runs.core
+    core = services_of(request).runs.memory.core
     return _described(await core.get(block, user_id, conversation_id))
 
 
@@ -38,7 +38,7 @@ async def change_core(request: Request) -> Response:
     """
     services = services_of(request)
     user_id, block, conversation_id = _place(request)
-    core = services.runs.core
+    core = services.runs.memory.core
     known = await core.get(block, user_id, conversation_id)
     if known.owner == "crew" and "admin" not in caller_of(request).scopes:
         raise HttpProblem(403, f"{block} is the crew's: to change it needs the scope 'admin'")
@@ -59,19 +59,76 @@ async def change_core(request: Request) -> Response:
     return _described(made)
 
 
+async def list_items(request: Request) -> Response:
+    """Answer GET /api/crew/users/{user}/recall: what is remembered of a user, newest first.
+
+    Takes `q` (words that find them: then the best come first, and there is no further page),
+    `replaced` (those, too, that others have taken the place of), `limit` (50), `after` (the `next`
+    of the page before) and `conversation_id`, where items belong to one.
+    """
+    recall = services_of(request).runs.memory.recall
+    given = parse_parameters(request)
+    place = _user(request), given.get("conversation_id", "")
+    limit, query = given["limit"], given.get("q")
+    if query is not None:
+        found = await recall.searched(*place, query, limit)
+        return JsonResponse({"items": [describe_item(one) for one in found], "next": None})
+    after, replaced = given.get("after", ""), given["replaced"]
+    found = await recall.listed(*place, limit + 1, after, replaced=replaced)
+    page = found[:limit]
+    following = page[-1].item_id if len(found) > limit else None
+    return JsonResponse({"items": [describe_item(one) for one in page], "next": following})
+
+
+async def add_item(request: Request) -> Response:
+    """Answer POST /api/crew/users/{user}/recall: remember something; 201. Takes an ItemBody."""
+    services = services_of(request)
+    given = parse_parameters(request)
+    place = _user(request), given.get("conversation_id", "")
+    beside = frozenset({"conversation_id"})
+    body = await parse_body(request, services.settings, ItemBody, beside)
+    who = caller_of(request).owner
+    item, done = await services.runs.memory.recall.add(
+        *place, who, body.text, body.key, body.topics, body.importance
+    )
+    services.metrics.count_memory(done.op, "person")
+    await services.auditor.record(request, "memory", detail=f"{item.owner}, {item.item_id}")
+    return JsonResponse({"op": done.op, "item": describe_item(item)}, status_code=201)
+
+
+async def forget_item(request: Request) -> Response:
+    """Answer DELETE /api/crew/users/{user}/recall/{item_id}: forget it; 204."""
+    services = services_of(request)
+    given = parse_parameters(request)
+    place = _user(request), given.get("conversation_id", "")
+    item_id = request.path_params["item_id"]
+    if ID.fullmatch(item_id) is None:
+        raise UnknownItem("there is no such item")
+    await services.runs.memory.recall.delete(*place, item_id)
+    services.metrics.count_memory("forgot", "person")
+    await services.auditor.record(request, "memory", detail=f"forgot {item_id} of {place[0]}")
+    return Response(status_code=204)
+
+
 def _place(request: Request) -> tuple[str, str, str]:
     """Return the user, the block and the conversation of a request; raises HttpProblem."""
     given = parse_parameters(request)
-    user_id, caller = request.path_params["user"], caller_of(request)
+    user_id, block = _user(request), request.path_params["block"]
+    if ID.fullmatch(block) is None:
+        raise UnknownBlock("there is no such block of core memory")
+    return user_id, block, given.get("conversation_id", "")
+
+
+def _user(request: Request) -> str:
+    """Return the user that the address names; raises HttpProblem where that is not the caller's."""
+    user_id: str = request.path_params["user"]
+    caller = caller_of(request)
     if (error := user_id_error(user_id)) is not None:
         raise bad_request([("user", error)])
     if user_id != caller.owner and not {"act_as", "admin"} & set(caller.scopes):
         text = "this token is for another user; it needs the scope 'act_as' or 'admin'"
         raise HttpProblem(403, f"user: {text}", [("user", text)])
-    block = request.path_params["block"]
-    if ID.fullmatch(block) is None:
-        raise UnknownBlock("there is no such block of core memory")
-    return user_id, block, given.get("conversation_id", "")
+    return user_id
 
 
 def _described(one: CoreVersion) -> Response:

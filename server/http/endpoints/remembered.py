@@ -1,7 +1,13 @@
-"""The operations on what is remembered: conversations, and core memory."""
+"""The operations on what is remembered: conversations, and memory."""
 
 from crew.journal.query import ID
-from server.http.bodies import ChangeBody, ConversationBody, CoreBody, ForkConversationBody
+from server.http.bodies import (
+    ChangeBody,
+    ConversationBody,
+    CoreBody,
+    ForkConversationBody,
+    ItemBody,
+)
 from server.http.endpoints import conversations, memory
 from server.http.endpoints.conversations import CURSOR
 from server.http.openapi.conversations import (
@@ -11,8 +17,9 @@ from server.http.openapi.conversations import (
     ConversationsAnswer,
     ExportAnswer,
 )
-from server.http.openapi.memory import CoreAnswer
+from server.http.openapi.memory import AddedItem, CoreAnswer, ItemsAnswer
 from server.http.openapi.parameters import (
+    AFTER,
     FLAG,
     LIMIT,
     TEXT,
@@ -32,10 +39,12 @@ from server.http.operations import (
 
 CONVERSATIONS = f"{API}/conversations"
 CONVERSATION = f"{CONVERSATIONS}/{{conversation_id}}"
-CORE_BLOCK = f"{API}/users/{{user:path}}/core/{{block}}"
+OF_USER = f"{API}/users/{{user:path}}"
+CORE_BLOCK = f"{OF_USER}/core/{{block}}"
+ITEMS = f"{OF_USER}/recall"
 OF_CONVERSATION = query_parameter(
     "conversation_id",
-    "Of a block that belongs to a conversation.",
+    "Of what belongs to a conversation.",
     pattern=ID,
     wrong="is no id of a conversation",
 )
@@ -140,5 +149,36 @@ REMEMBERED = (
             header_parameter("If-Match", "The version that is changed, or `*` for any."),
         ),
         CoreBody,
+    ),
+    get_operation(
+        ITEMS,
+        "read",
+        memory.list_items,
+        ItemsAnswer,
+        (404, 503),
+        OF_CONVERSATION,
+        query_parameter("q", "Words that find them.", **TEXT),
+        query_parameter("replaced", "Those, too, that others have replaced.", **FLAG),
+        query_parameter("limit", "So many at most.", **LIMIT),
+        AFTER,
+    ),
+    post_operation(
+        ITEMS,
+        "run",
+        memory.add_item,
+        201,
+        AddedItem,
+        (404, *BODY, 503),
+        ItemBody,
+        parameters=(OF_CONVERSATION,),
+    ),
+    ApiOperation(
+        "delete",
+        f"{ITEMS}/{{item_id}}",
+        "run",
+        memory.forget_item,
+        {204: None},
+        (404, 503),
+        (OF_CONVERSATION,),
     ),
 )

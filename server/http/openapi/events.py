@@ -269,8 +269,8 @@ class MemoryMetadata(TypedDict):
     seq: int
     agent_id: str
     group: str | None
-    op: Literal["edited"]
-    # of core memory
+    op: Literal["edited", "added", "again", "replaced", "forgot"]
+    # of core memory; "" and 0 for items
     block: str
     version: int
     # of items; none of a block

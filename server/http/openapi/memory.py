@@ -1,10 +1,11 @@
 """The shapes of answers about what is remembered."""
 
-from typing import Any
+from typing import Any, Literal
 
 from typing_extensions import TypedDict
 
 from crew.journal.records.core import ChangedBy
+from crew.journal.records.recall import RememberedBy
 from server.http.openapi.answers import Time
 
 
@@ -21,3 +22,53 @@ class CoreAnswer(TypedDict):
     who: str | None
     run: str | None
     quote: str | None
+
+
+class ItemSource(TypedDict):
+    """Where something was said."""
+
+    conversation: str | None
+    exchange: int | None
+    run: str | None
+
+
+class ItemAnswer(TypedDict):
+    """An item of recall memory."""
+
+    id: str
+    text: str
+    # of which one item is live; null for none
+    key: str | None
+    topics: list[str]
+    # 0 to 1
+    importance: float
+    # what became of the conversation in which it was said
+    outcome: str | None
+    # words of the person that prove it
+    quote: str | None
+    source: ItemSource
+    created_at: Time
+    # how often it was said, and when last
+    seen: int
+    seen_at: Time
+    # when it was last found for an agent
+    recalled_at: Time | None
+    # the item that has taken its place
+    replaced_by: str | None
+    by: RememberedBy
+    # the agent, or the name of the caller
+    who: str | None
+
+
+class ItemsAnswer(TypedDict):
+    """Items: newest first, or the best ones that words find."""
+
+    items: list[ItemAnswer]
+    next: str | None
+
+
+class AddedItem(TypedDict):
+    """An item that is remembered."""
+
+    op: Literal["added", "again", "replaced"]
+    item: ItemAnswer

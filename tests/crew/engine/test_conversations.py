@@ -9,7 +9,7 @@ import pytest
 
 from crew import Answer, Crew, MemoryStore, Query, Runs, load_crew
 from crew.journal.query import IdempotencyKey
-from crew.runs.conversations.chores import Chores
+from crew.runs.chores.chores import Chores
 from crew.runs.errors import (
     AlreadyStarted,
     ConversationAsks,

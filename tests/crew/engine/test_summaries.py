@@ -8,7 +8,7 @@ from typing import Any
 from crew import MemoryStore, Query, Runs, load_crew
 from crew.config.files.sources import read_sources
 from crew.crew import Recipe
-from crew.runs.conversations.chores import Chores, Counts
+from crew.runs.chores.chores import Chores, Counts
 from tests.crew.engine.test_conversations import NOTED, ask, runs_of
 from tests.support.crews import write_crew
 from tests.support.model_server import completion, http, model_server

@@ -43,7 +43,12 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
         "memory-schema",
     ),
     "learned": ({"core": {"x": {**NOTES, "write": ["learn", "people"]}}}, "ignored-key"),
-    "recall": ({"recall": {}}, "unknown-key"),
+    "an unknown key of recall": ({"recall": {"max_item": 3}}, "unknown-key"),
+    "a similarity of more than all": ({"recall": {"merge_similarity": 1.5}}, "out-of-range"),
+    "recall of no conversation": ({"recall": {"scope": "conversation"}}, "ignored-key"),
+    "recall of a crew": ({"recall": {"scope": "crew"}}, "bad-value"),
+    "learned after no exchange": ({"recall": {"learn": {}}}, "ignored-key"),
+    "words of no one": ({"recall": {"learn": {"from": []}}}, "out-of-range"),
     "from of a user": (
         {"core": {"x": {**NOTES, "from": {"agent": "a", "field": "y"}}}},
         "bad-value",
@@ -83,5 +88,5 @@ async def test_a_number_may_be_a_secret(tmp_path: Path):
     crew = load_crew(folder, environment={"PIN_TOKEN": "1234567890"})
     async with Runs(crew, MemoryStore()) as runs:
         with pytest.raises(BlockRefused, match="pin: must be a whole number"):
-            await runs.core.put("x", {"pin": 1234567890}, 0, "ann", "ann")
-        assert (await runs.core.put("x", {"pin": 12}, 0, "ann", "ann")).value == {"pin": 12}
+            await runs.memory.core.put("x", {"pin": 1234567890}, 0, "ann", "ann")
+        assert (await runs.memory.core.put("x", {"pin": 12}, 0, "ann", "ann")).value == {"pin": 12}

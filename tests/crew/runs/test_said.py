@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from crew import Answer, MemoryStore, Query, Runs
 from crew.journal.query import CallDecision
 from crew.journal.said import proves
-from crew.runs.conversations.chores import Chores, Counts
+from crew.runs.chores.chores import Chores, Counts
 from crew.runs.conversations.conversations import as_markdown
 from tests.support.crews import crew_of
 from tools import tool

@@ -32,6 +32,9 @@ def _check_helpers(files: CrewFiles, crew: CrewConfig) -> Iterator[Problem]:
         yield _no_effect(document, ("helpers", "title"), "conversations.title_after is 0")
     if given.summary is not None and not summarises:
         yield _no_effect(document, ("helpers", "summary"), "no context has a summary")
+    recall = crew.memory.recall
+    if given.learn is not None and (recall is None or recall.learn is None):
+        yield _no_effect(document, ("helpers", "learn"), "there is no memory.recall.learn")
 
 
 def _check_contexts(files: CrewFiles, crew: CrewConfig) -> Iterator[Problem]:

@@ -1,19 +1,22 @@
-"""Memory: blocks that no agent is shown or may change, and words that would reach other users."""
+"""Memory: what no agent is shown, finds or may change, and words that would reach other users."""
 
 from collections.abc import Iterator
 
-from agents.context.shape import CoreBlockConfig
+from agents.context.shape import CoreBlockConfig, RecallBlockConfig
 from crew.config.checks.remembered.conversations import contexts_of
 from crew.config.files.document import YamlPath
 from crew.config.files.sources import CREW_FILE
 from crew.config.keys.crew_file import CrewConfig
-from crew.config.keys.memory import CoreMemoryConfig
+from crew.config.keys.memory import CoreMemoryConfig, RecallConfig
 from crew.config.loader import CrewFiles
-from crew.config.memory import CORE, core_rule
+from crew.config.memory import CORE, RECALL, core_rule
 from crew.config.problems import Problem
 from crew.memory.core import CoreError, checked
-from tools.builtin.memory import EDIT_CORE
+from tools.builtin.memory import EDIT_CORE, FORGET, REMEMBER
+from tools.builtin.memory import RECALL as RECALL_TOOL
 from tools.text.suggest import nearest
+
+RECALL_TOOLS = (REMEMBER, RECALL_TOOL, FORGET)
 
 
 def check_memory(files: CrewFiles, crew: CrewConfig) -> Iterator[Problem]:
@@ -21,13 +24,46 @@ def check_memory(files: CrewFiles, crew: CrewConfig) -> Iterator[Problem]:
     for name, config in crew.memory.core.items():
         yield from _check_block(files, crew, name, config)
     yield from _check_contexts(files, crew)
+    if crew.memory.recall is not None:
+        yield from _check_recall(files, crew, crew.memory.recall)
     can_write = any("agent" in one.writers for one in crew.memory.core.values())
+    has_recall = crew.memory.recall is not None or not files.is_whole(CREW_FILE, "memory")
+    needs: dict[str, str] = {}
+    if not can_write and files.is_whole(CREW_FILE, "memory"):
+        needs[EDIT_CORE] = "a block of memory.core that agents may write"
+    if not has_recall:
+        needs |= dict.fromkeys(RECALL_TOOLS, "memory.recall in crew.yaml")
     for agent_id, agent in files.agents.items():
-        if EDIT_CORE in agent.tools and not can_write and files.is_whole(CREW_FILE, "memory"):
-            document = files.agent_files[agent_id]
-            text = f"{EDIT_CORE} needs a block of memory.core that agents may write"
-            place = ("tools", agent.tools.index(EDIT_CORE))
-            yield document.problem(place, "memory-tool", text)
+        for place, tool in enumerate(agent.tools):
+            if tool in needs:
+                text = f"{tool} needs {needs[tool]}"
+                document = files.agent_files[agent_id]
+                yield document.problem(("tools", place), "memory-tool", text)
+
+
+def _check_recall(files: CrewFiles, crew: CrewConfig, config: RecallConfig) -> Iterator[Problem]:
+    document = files.crew_document
+    if crew.conversations is None:
+        if config.scope == "conversation":
+            text = "scope: conversation has no effect: there are no conversations"
+            yield document.problem((*RECALL, "scope"), "ignored-key", text, key=True)
+        if config.learn is not None:
+            text = "learn has no effect: it is done after exchanges; describe conversations"
+            yield document.problem((*RECALL, "learn"), "ignored-key", text, key=True)
+    contexts = [context for _, _, context in contexts_of(files, crew)]
+    is_shown = any(
+        context is None
+        or context.blocks is None
+        or any(isinstance(block, RecallBlockConfig) for block in context.blocks)
+        for context in contexts
+    )
+    is_searched = any(RECALL_TOOL in agent.tools for agent in files.agents.values())
+    if not is_shown and not is_searched and len(files.agents) == len(files.agent_files):
+        text = (
+            "recall has no effect: no agent is shown it, and none has the tool Recall; "
+            "add recall to context.blocks"
+        )
+        yield document.problem(RECALL, "ignored-key", text, key=True)
 
 
 def _check_block(
@@ -37,8 +73,9 @@ def _check_block(
     if config.scope == "conversation" and crew.conversations is None:
         text = "scope: conversation has no effect: there are no conversations"
         yield document.problem((*path, "scope"), "ignored-key", text, key=True)
-    if "learn" in (config.write or ()):
-        text = "learn has no effect: nothing is learned after runs yet"
+    recall = crew.memory.recall
+    if "learn" in (config.write or ()) and (recall is None or recall.learn is None):
+        text = "learn has no effect: nothing is learned after exchanges without memory.recall.learn"
         assert config.write is not None, "it has learn"
         yield document.problem((*path, "write", config.write.index("learn")), "ignored-key", text)
     schema = files.core.get(name)
@@ -94,9 +131,13 @@ def _check_contexts(files: CrewFiles, crew: CrewConfig) -> Iterator[Problem]:
             shown |= set(crew.memory.core)
             continue
         for place, block in enumerate(context.blocks):
+            path: YamlPath = ("context", "blocks", place)
+            lacks_recall = crew.memory.recall is None and files.is_whole(CREW_FILE, "memory")
+            if isinstance(block, RecallBlockConfig) and lacks_recall:
+                text = "there is no memory.recall, so nothing would stand here"
+                yield document.problem(path, "memory-block", text)
             if not isinstance(block, CoreBlockConfig):
                 continue
-            path: YamlPath = ("context", "blocks", place)
             shown |= set(block.names or crew.memory.core)
             if not crew.memory.core and files.is_whole(CREW_FILE, "memory"):
                 text = "there is no memory.core, so nothing would stand here"

@@ -21,7 +21,7 @@ class CoreMemory:
 
     def blocks(self, user_id: str, conversation_id: str = "") -> list[CoreRule]:
         """Return the blocks that a user, and a conversation if one is named, has."""
-        rules = self._crew().core.values()
+        rules = self._crew().memory.core.values()
         return [one for one in rules if owner_in(one.scope, user_id, conversation_id) is not None]
 
     async def get(self, block: str, user_id: str, conversation_id: str = "") -> CoreVersion:
@@ -95,7 +95,7 @@ class CoreMemory:
             raise UnknownConversation(place[1])
 
     def _find(self, block: str, user_id: str, conversation_id: str) -> tuple[CoreRule, str]:
-        rule = self._crew().core.get(block)
+        rule = self._crew().memory.core.get(block)
         if rule is None:
             raise UnknownBlock(f"there is no block {block!r} of core memory")
         owner = owner_in(rule.scope, user_id, conversation_id)

@@ -14,8 +14,9 @@ from datetime import timedelta
 from agents.errors import ModelError
 from crew.journal.errors import StoreError
 from crew.journal.records.conversations import Chore
-from crew.runs.conversations.chore_kinds import ChoreWork
-from crew.runs.conversations.helper_chores import CountFacts, HelperChores
+from crew.runs.chores.helper_chores import CountFacts, HelperChores
+from crew.runs.chores.kinds import ChoreWork
+from crew.runs.chores.learning import CountMemory, Learning
 from crew.runs.runs import Runs
 from tools.clock import rfc3339
 
@@ -28,7 +29,7 @@ FIRST_WAIT_SECONDS = 10.0
 # a chore that lost its process is taken again so long after its time is over
 LEASE_SECONDS = 60.0
 
-# gets the kind, the outcome (done, skipped, stale, retried or failed) and the seconds
+# gets the kind, the outcome (done, skipped, stale, postponed, retried or failed) and the seconds
 CountChore = Callable[[str, str, float], None]
 
 
@@ -38,6 +39,9 @@ class Counts:
 
     chore: CountChore = lambda kind, outcome, seconds: None
     facts: CountFacts = lambda outcome, count: None
+    # what is learned, and why something is not
+    learned: CountMemory = lambda change: None
+    unlearned: CountMemory = lambda reason: None
 
 
 class Chores:
@@ -46,7 +50,9 @@ class Chores:
     def __init__(self, runs: Runs, counts: Counts = Counts()) -> None:  # frozen
         self.runs, self.store, self.counts = runs, runs.store, counts
         self.clock = runs.crew.clock
-        self.works = {one.kind: one for one in HelperChores(runs, counts.facts).works}
+        helpers = HelperChores(runs, counts.facts)
+        learning = Learning(runs, counts.learned, counts.unlearned)
+        self.works = {one.kind: one for one in (*helpers.works, *learning.works)}
         self.lanes = sorted({one.lane for one in self.works.values()})
 
     async def run(self) -> None:
@@ -128,6 +134,8 @@ class Chores:
         except Exception:
             log.exception("the chore %s of conversation %s failed", chore.kind, chore.key)
             return await self._fail(chore, "the runtime made a mistake")
+        if outcome == "postponed":
+            return outcome
         with contextlib.suppress(StoreError):
             more = outcome == "more"
             await self.store.chores.finish(chore, rfc3339(self.store.now()), more=more)

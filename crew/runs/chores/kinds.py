@@ -5,7 +5,10 @@ from dataclasses import dataclass
 
 from crew.journal.records.conversations import Chore, ChoreKind
 
-# does a chore; returns its outcome: done, more (done, and there is more of it), skipped or stale
+# of all that call models
+HELPERS_LANE = "helpers"
+# does a chore; returns its outcome: done, more (done, and there is more of
+# it), skipped, stale or postponed (by itself, to a later time)
 Do = Callable[[Chore], Awaitable[str]]
 
 

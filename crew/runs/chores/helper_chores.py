@@ -5,24 +5,19 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field
 
-from agents.context.blocks import as_data, cut_to
+from agents.context.blocks import as_data
 from agents.context.plan import SummaryBlock
 from agents.errors import ModelError
-from agents.events import ModelCalled
 from agents.helper import Helper
-from agents.model import EmitModelEvent, ModelEvent, RequestEnded
 from crew.engine.endings import summary_block
 from crew.journal.records.conversations import Chore, Conversation, Exchange, Fact, Summary
 from crew.journal.said import proves
-from crew.runs.conversations.chore_kinds import ChoreWork
+from crew.runs.chores.helpers import emit_of, exchanges_text
+from crew.runs.chores.kinds import HELPERS_LANE, ChoreWork
 from crew.runs.conversations.conversations import one_line
 from crew.runs.runs import Runs
 from tools.clock import rfc3339
 
-# all that call models
-LANE = "helpers"
-# of one exchange, as a helper is shown it
-MAX_EXCHANGE_TOKENS = 1500
 # exchanges in one request, and those that a title is made of
 MAX_AT_ONCE, MAX_TITLED = 25, 6
 # facts that a summary keeps: the newest ones
@@ -64,8 +59,8 @@ class HelperChores:
     def works(self) -> tuple[ChoreWork, ...]:
         """The kinds of chores that helpers do."""
         return (
-            ChoreWork("title", LANE, self._title, needs_helper=True),
-            ChoreWork("summary", LANE, self._summary, needs_helper=True),
+            ChoreWork("title", HELPERS_LANE, self._title, needs_helper=True),
+            ChoreWork("summary", HELPERS_LANE, self._summary, needs_helper=True),
         )
 
     async def _title(self, chore: Chore) -> str:
@@ -87,7 +82,9 @@ class HelperChores:
             return "skipped"
         place = (known.owner, known.conversation_id)
         exchanges = await self.store.conversations.shown(*place, 0, MAX_TITLED, transcripts=False)
-        answer = await helper.ask(_as_text(exchanges, helper), TitleAnswer, self._tell(helper))
+        answer = await helper.ask(
+            exchanges_text(exchanges, helper), TitleAnswer, emit_of(self.runs, helper)
+        )
         title = one_line(self.runs.crew.secrets.mask(answer.title))
         if not title:
             raise ModelError("unreadable", "the title is empty")
@@ -113,10 +110,10 @@ class HelperChores:
         new = await self.store.conversations.shown(
             *place, known.summarised, through, transcripts=False
         )
-        text = _as_text(new, helper)
+        text = exchanges_text(new, helper)
         if last is not None:
             text = f"{as_data('summary', last.text_with_facts)}\n\n{text}"
-        answer = await helper.ask(text, SummaryAnswer, self._tell(helper))
+        answer = await helper.ask(text, SummaryAnswer, emit_of(self.runs, helper))
         facts = last.facts if last is not None else ()
         kept = await self._kept(known, answer.facts, facts, new)
         mask = self.runs.crew.secrets.mask
@@ -156,29 +153,3 @@ class HelperChores:
         self._count_facts("kept", len(kept))
         self._count_facts("dropped", dropped)
         return kept
-
-    def _tell(self, helper: Helper) -> EmitModelEvent:
-        """Return what gives a helper's requests to the counters."""
-
-        async def tell(event: ModelEvent) -> None:
-            if isinstance(event, RequestEnded):
-                called = ModelCalled(helper.agent_id, helper.agent_id, event)
-                for listener in self.runs.listeners:
-                    listener("", called)
-
-        return tell
-
-
-def _as_text(exchanges: Sequence[Exchange], helper: Helper) -> str:
-    parts = []
-    for one in exchanges:
-        said = [f"{part.agent or 'user'}: {part.text}" for part in one.said]
-        lines = [
-            f"Exchange {one.number}",
-            f"user: {one.query}",
-            *said,
-            f"{one.agent}: {one.answer}",
-        ]
-        parts.append("\n".join(lines))
-    short = [cut_to(part, MAX_EXCHANGE_TOKENS, helper.tokenizer) for part in parts]
-    return as_data("exchanges", "\n\n".join(short))

@@ -1,0 +1,175 @@
+"""Recall memory, in the database of a store."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from pydantic_core import to_json
+
+from crew.backends.sql.conversations import lock_conversation, set_conversation
+from crew.backends.sql.core import add_version, has_place
+from crew.backends.sql.items import (
+    DELETE_TERMS,
+    GET,
+    ITEM,
+    add_items,
+    columns_of,
+    delete_item,
+    items_of,
+    lock_owner,
+)
+from crew.backends.sql.items import SET as SET_ITEM
+from crew.backends.sql.statements import sql
+from crew.backends.sql.transactions import SqlDatabase, Steps
+from crew.journal.errors import StoreError
+from crew.journal.records.recall import (
+    K1,
+    SCORE_STEPS,
+    Addition,
+    B,
+    Lesson,
+    RecallItem,
+    RecallLimits,
+    Remembered,
+    Search,
+    weights_of,
+)
+
+# of the items, and of each word
+STATISTICS = sql("""
+SELECT NULL, count(*), coalesce(sum(length), 0)::bigint FROM crew_recall
+WHERE owner = $1 AND replaced_by = ''
+UNION ALL
+SELECT term, count(*), 0 FROM crew_recall_terms WHERE owner = $1 AND term = ANY($2) GROUP BY term
+""")
+# the words come first: of each the postings of this owner are read, and no others
+SEARCH = sql(f"""
+SELECT document, score FROM (
+    SELECT item.document AS document, item.item_id AS item_id, round({SCORE_STEPS} * hit.score
+        * (0.7 + 0.3 * item.importance)
+        * power(0.5, greatest($3::float8 - item.seen_day, 0) / $4::float8)) AS score
+    FROM (
+        SELECT posting.item_id AS item_id, sum(word.value::text::float8 * posting.uses * {K1 + 1}
+            / (posting.uses + {K1} * ({1 - B} + {B} * posting.length / $5::float8))) AS score
+        FROM json_each($2::text::json) AS word JOIN crew_recall_terms AS posting
+            ON posting.owner = $1 AND posting.term = word.key
+        GROUP BY posting.item_id
+    ) AS hit JOIN crew_recall AS item ON item.owner = $1 AND item.item_id = hit.item_id
+    WHERE item.used_day >= $6::float8
+) AS ranked
+WHERE score >= $7::float8 ORDER BY score DESC, item_id DESC LIMIT $8
+""")  # noqa: S608 # made of numbers of ours
+LISTED = sql("""
+SELECT document FROM crew_recall
+WHERE owner = $1 AND ($2 = '' OR item_id < $2) AND ($3::int = 1 OR replaced_by = '')
+ORDER BY item_id DESC LIMIT $4
+""")
+OLD = sql("""
+DELETE FROM crew_recall WHERE (owner, item_id) IN (
+    SELECT owner, item_id FROM crew_recall WHERE used_day < $1 LIMIT $2
+) RETURNING owner, item_id
+""")
+
+
+class SqlRecall:
+    """See RecallLog."""
+
+    def __init__(self, database: SqlDatabase) -> None:
+        self._database = database
+
+    async def add(
+        self, owner: str, additions: Sequence[Addition], limits: RecallLimits
+    ) -> list[Remembered] | None:
+        """See RecallLog."""
+
+        def work() -> Steps[list[Remembered] | None]:
+            if not (yield from has_place(owner)):
+                return None
+            return (yield from add_items(owner, additions, limits))
+
+        return await self._database.transact(work)
+
+    async def learn(self, lesson: Lesson, limits: RecallLimits) -> list[Remembered] | None:
+        """See RecallLog."""
+        return await self._database.transact(lambda: _learn(lesson, limits))
+
+    async def search(self, search: Search) -> list[tuple[RecallItem, float]]:
+        """See RecallLog."""
+        if not search.terms:
+            return []
+        owner = search.owner
+        ((_, items, words), *uses) = await self._database.fetch(
+            STATISTICS, owner, list(search.terms)
+        )
+        weights = weights_of({term: count for term, count, _ in uses}, items)
+        if not weights:
+            return []
+        found = await self._database.fetch(
+            SEARCH,
+            owner,
+            to_json(weights).decode(),
+            search.now,
+            search.half_life_days,
+            max(1, words) / max(1, items),
+            search.since,
+            search.min_score * SCORE_STEPS,
+            search.most,
+        )
+        return [(ITEM.validate_json(document), score / SCORE_STEPS) for document, score in found]
+
+    async def get(self, owner: str, item_id: str) -> RecallItem | None:
+        """See RecallLog."""
+        found = items_of(await self._database.fetch(GET, owner, item_id))
+        return found[0] if found else None
+
+    async def listed(
+        self, owner: str, limit: int = 50, after: str = "", *, replaced: bool = False
+    ) -> list[RecallItem]:
+        """See RecallLog."""
+        return items_of(await self._database.fetch(LISTED, owner, after, int(replaced), limit))
+
+    async def touch(self, owner: str, item_ids: Sequence[str], at: str) -> None:
+        """See RecallLog."""
+
+        def work() -> Steps[None]:
+            yield from lock_owner(owner)
+            for item_id in item_ids:
+                for known in items_of((yield GET, (owner, item_id))):
+                    later = max(known.recalled_at, at)
+                    yield SET_ITEM, columns_of(replace(known, recalled_at=later))
+
+        await self._database.transact(work)
+
+    async def delete(self, owner: str, item_id: str) -> bool:
+        """See RecallLog."""
+        is_deleted = await self._database.transact(lambda: delete_item(owner, item_id))
+        if is_deleted:
+            await self._database.forget_deleted()
+        return is_deleted
+
+    async def purge(self, since: float, limit: int = 1000) -> int:
+        """See RecallLog."""
+
+        def work() -> Steps[int]:
+            found = yield OLD, (since, limit)
+            of_owner: dict[str, list[str]] = {}
+            for owner, item_id in found:
+                of_owner.setdefault(owner, []).append(item_id)
+            for owner, item_ids in of_owner.items():
+                yield DELETE_TERMS, (owner, item_ids)
+            return len(found)
+
+        return await self._database.transact(work)
+
+
+def _learn(lesson: Lesson, limits: RecallLimits) -> Steps[list[Remembered] | None]:
+    known = yield from lock_conversation(lesson.owner, lesson.conversation_id)
+    if known is None or known.created_at != lesson.created_at or known.learned != lesson.after:
+        return None
+    yield from set_conversation(replace(known, learned=lesson.through))
+    for version in lesson.core:
+        if not (yield from add_version(version)):
+            # nothing of the lesson is kept: the chore is tried again
+            raise StoreError(f"the block {version.block} has changed meanwhile")
+    if not lesson.additions:
+        return []
+    return (yield from add_items(lesson.additions[0].item.owner, lesson.additions, limits))

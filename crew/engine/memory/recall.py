@@ -1,0 +1,109 @@
+"""Items of recall memory, remembered, found and forgotten by an agent."""
+
+from crew.engine.memory.speaker import Speaker
+from crew.journal.errors import StoreError
+from crew.journal.records.recall import RecallItem
+from crew.journal.remembered.events import MemorySearched
+from crew.memory.recall import (
+    RecallError,
+    RecallRule,
+    checked_importance,
+    checked_key,
+    checked_quote,
+    checked_text,
+    item_line,
+    new_item_id,
+    shares_name,
+    touched_ids,
+)
+from tools.clock import rfc3339
+from tools.errors import PermanentError, TemporaryError
+
+NAME = "recall memory"
+DONE = {
+    "added": "It is remembered as {id}.",
+    "again": "It was known already, as {id}.",
+    "replaced": "It is remembered as {id}, in the place of {replaced}.",
+}
+
+
+async def remember_text(
+    speaker: Speaker, text: str, key: str, importance: float, quote: str, call_key: str
+) -> str:
+    """See Memory."""
+    rule = _rule(speaker)
+    owner = await speaker.owner(NAME, rule.scope)
+    await speaker.require_quote(quote)
+    if quote and not shares_name(text, quote):
+        text = "the text names what quote does not: give the words that say so"
+        raise await speaker.refuse("name", text)
+    mask, query, now = speaker.crew.secrets.mask, speaker.state.query, speaker.store.now()
+    at = rfc3339(now)
+    try:
+        item = RecallItem(
+            owner,
+            new_item_id(now),
+            checked_text(mask(text)),
+            at,
+            at,
+            key=checked_key(mask(key)),
+            importance=checked_importance(importance),
+            quote=checked_quote(mask(quote)),
+            conversation_id=query.conversation_id,
+            exchange=speaker.state.conversation.exchange,
+            run_id=speaker.state.run_id,
+            by="agent",
+            who=speaker.agent.id,
+            call_key=call_key,
+        )
+    except RecallError as error:
+        raise await speaker.refuse("value", f"it is not remembered: {error}") from error
+    try:
+        made = await speaker.store.recall.add(owner, [rule.addition(item)], rule.limits(now))
+    except StoreError as error:
+        raise TemporaryError(f"it is not remembered: {error}") from error
+    if made is None:
+        raise await speaker.refuse("owner", "it is not remembered: the conversation was deleted")
+    (done,) = made
+    ids = tuple(filter(None, (done.item_id, done.replaced)))
+    await speaker.tell(done.op, ids=ids)
+    return DONE[done.op].format(id=done.item_id, replaced=done.replaced)
+
+
+async def search_items(speaker: Speaker, query: str, most: int) -> str:
+    """See Memory."""
+    rule = _rule(speaker)
+    owner = await speaker.owner(NAME, rule.scope)
+    store, clock = speaker.store, speaker.crew.clock
+    started, now = clock.monotonic(), speaker.store.now()
+    try:
+        found = await store.recall.search(rule.search(owner, query, most, now))
+        if old := touched_ids([item for item, _ in found], now):
+            await store.recall.touch(owner, old, rfc3339(now))
+    except StoreError as error:
+        raise TemporaryError(f"{NAME} cannot be searched: {error}") from error
+    await speaker.emit(MemorySearched(speaker.agent.id, clock.monotonic() - started))
+    if not found:
+        return "Nothing is remembered that has these words."
+    return "\n".join(item_line(item) for item, _ in found)
+
+
+async def drop_item(speaker: Speaker, item_id: str) -> str:
+    """See Memory."""
+    rule = _rule(speaker)
+    owner = await speaker.owner(NAME, rule.scope)
+    try:
+        is_known = await speaker.store.recall.delete(owner, item_id)
+    except StoreError as error:
+        raise TemporaryError(f"it is not forgotten: {error}") from error
+    if not is_known:
+        return f"There is nothing remembered as {item_id}."
+    await speaker.tell("forgot", ids=(item_id,))
+    return f"{item_id} is forgotten."
+
+
+def _rule(speaker: Speaker) -> RecallRule:
+    rule = speaker.crew.memory.recall
+    if rule is None:
+        raise PermanentError("this crew has no recall memory")
+    return rule

@@ -1,0 +1,69 @@
+"""Who changes memory in a run, and what proves that the person said so."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from agents.agent import Agent
+from agents.messages import CrewMessage, ToolMessage
+from crew.crew import Crew
+from crew.engine.masking import EmitTurnEvent
+from crew.journal.records.core import Scope, owner_in
+from crew.journal.remembered.events import MemoryChanged, MemoryOp, MemoryRefused, Refusal
+from crew.journal.said import proves, words_of_person
+from crew.journal.state import RunState
+from crew.journal.store import RunStore
+from tools.errors import PermanentError
+
+
+@dataclass(frozen=True, slots=True)
+class Speaker:
+    """An agent in a run."""
+
+    # says what may be remembered
+    crew: Crew
+    # its user, and what the person has said
+    state: RunState
+    # keeps what is remembered
+    store: RunStore
+    # gets what is changed
+    emit: EmitTurnEvent
+    agent: Agent
+    # in which it speaks, if it does
+    group: str | None
+
+    async def owner(self, name: str, scope: Scope) -> str:
+        """Return the owner of what is to be changed; raises PermanentError if there is none."""
+        query = self.state.query
+        owner = owner_in(scope, query.user_id, query.conversation_id)
+        if owner is None:
+            text = f"{name} belongs to a {scope}, and this run names none"
+            raise await self.refuse("owner", text)
+        return owner
+
+    async def require_quote(self, quote: str) -> None:
+        """Raise PermanentError where a quote that is given does not prove anything."""
+        words = words_of_person(self.state.query.text, self.state.said)
+        if quote and not proves(quote, words, self._outputs()):
+            text = "quote does not stand in what the person has said now: give it word for word"
+            raise await self.refuse("quote", f"{text}, at least three words, or leave it out")
+
+    def _outputs(self) -> Iterator[str]:
+        """Yield what tools have given in the run: a person may have pasted it."""
+        for branch in self.state.branches:
+            for message in branch.history:
+                if isinstance(message, ToolMessage):
+                    yield from (one.output for one in message.results)
+                elif isinstance(message, CrewMessage):
+                    yield message.content
+
+    async def tell(
+        self, op: MemoryOp, block: str = "", version: int = 0, ids: tuple[str, ...] = ()
+    ) -> None:
+        """Publish a change."""
+        who = self.agent.id, self.agent.name, self.group
+        await self.emit(MemoryChanged(*who, op, block, version, ids))
+
+    async def refuse(self, reason: Refusal, text: str) -> PermanentError:
+        """Publish that something is not changed; return the error that says why."""
+        await self.emit(MemoryRefused(self.agent.id, reason))
+        return PermanentError(text)

@@ -1,0 +1,180 @@
+"""Items of recall memory: what each may hold, and how agents are shown them."""
+
+import math
+import re
+import secrets
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Literal
+
+from crew.journal.query import text_error
+from crew.journal.records.recall import (
+    DAY_SECONDS,
+    Addition,
+    RecallItem,
+    RecallLimits,
+    Search,
+)
+from crew.memory.words import Words, without_marks
+from tools.text.folding import fold
+
+# in characters: of a text, of a quote, a key, an outcome; topics and their characters
+MAX_TEXT, MAX_QUOTE, MAX_KEY, MAX_OUTCOME = 500, 2000, 100, 200
+MAX_TOPICS, MAX_TOPIC = 10, 60
+# a name may have another ending in the quote: so many letters are enough
+NAME_LETTERS = 4
+# of a text: a word with what may stand within one
+WORD = re.compile(r"[^\W_]+(?:[-.,'’][^\W_]+)*")
+# what ends a sentence, so that a capital letter behind it makes no name
+SENTENCE_END = re.compile(r"(?:^|[.!?:;\n])[\s\"'“‘(]*$")
+
+Teacher = Literal["person", "agents"]
+
+
+class RecallError(Exception):
+    """An item that may not be remembered."""
+
+
+@dataclass(frozen=True, slots=True)
+class LearnRule:
+    """When and of what is learned, as the configuration says."""
+
+    idle_seconds: float
+    # the words that prove something
+    teachers: frozenset[Teacher]
+
+
+@dataclass(frozen=True, slots=True)
+class RecallRule:
+    """Recall memory, as the configuration says."""
+
+    scope: Literal["user", "conversation"]
+    max_items: int
+    ttl_days: float
+    half_life_days: float
+    merge_similarity: float | None
+    # None: nothing is learned
+    learn: LearnRule | None
+    # finds words in the language of the crew
+    words: Words
+
+    def limits(self, now: datetime) -> RecallLimits:
+        """Return what an owner may have, at a time."""
+        day = now.timestamp() / DAY_SECONDS
+        return RecallLimits(
+            self.max_items, self.half_life_days, day, day - self.ttl_days, self.merge_similarity
+        )
+
+    def search(
+        self, owner: str, query: str, most: int, now: datetime, min_score: float = 0.0
+    ) -> Search:
+        """Return what is to be looked for among the items of an owner."""
+        limits, terms = self.limits(now), self.words.query(query)
+        return Search(owner, terms, most, self.half_life_days, limits.now, limits.since, min_score)
+
+    def addition(self, item: RecallItem, same_as: str = "", replaces: str = "") -> Addition:
+        """Return an item with its words, and the ones of its day."""
+        at = datetime.fromisoformat(item.created_at)
+        terms, length = self.words.dated_terms(item.text, at)
+        return Addition(item, terms, length, same_as, replaces)
+
+
+def new_item_id(now: datetime) -> str:
+    """Return the id of a new item: the greater, the later it was made."""
+    return f"m{int(now.timestamp() * 1000):012x}{secrets.token_hex(4)}"
+
+
+def checked_text(text: str) -> str:
+    """Return the text of an item as it is kept; raises RecallError if it may not be."""
+    kept = " ".join(text.split())
+    if not any(map(str.isalnum, kept)):
+        raise RecallError("text has no words")
+    if len(kept) > MAX_TEXT:
+        raise RecallError(f"text has {len(kept)} characters, and {MAX_TEXT} at most are kept")
+    if (error := text_error(kept)) is not None:
+        raise RecallError(f"text {error}")
+    return kept
+
+
+def checked_key(key: str) -> str:
+    """Return the key of an item as it is kept; raises RecallError if it may not be."""
+    kept = " ".join(key.split())
+    if len(kept) > MAX_KEY:
+        raise RecallError(f"key has {len(kept)} characters, and {MAX_KEY} at most are kept")
+    if (error := text_error(kept)) is not None:
+        raise RecallError(f"key {error}")
+    return kept
+
+
+def checked_quote(quote: str) -> str:
+    """Return a quote as it is kept; raises RecallError if it may not be."""
+    if len(quote) > MAX_QUOTE:
+        raise RecallError(f"quote has {len(quote)} characters; {MAX_QUOTE} at most are kept")
+    return quote
+
+
+def checked_importance(importance: float) -> float:
+    """Return an importance; raises RecallError if it is none."""
+    if math.isnan(importance) or not 0 <= importance <= 1:
+        raise RecallError("importance is a number from 0 to 1")
+    return float(importance)
+
+
+def checked_topics(topics: Sequence[str]) -> tuple[str, ...]:
+    """Return topics as they are kept, each once; raises RecallError if they may not be."""
+    kept = {fold(one): " ".join(one.split()) for one in topics}
+    kept.pop("", None)
+    if len(kept) > MAX_TOPICS or any(len(one) > MAX_TOPIC for one in kept.values()):
+        raise RecallError(f"topics are {MAX_TOPICS} at most, of {MAX_TOPIC} characters each")
+    for one in kept.values():
+        if (error := text_error(one)) is not None:
+            raise RecallError(f"a topic {error}")
+    return tuple(kept.values())
+
+
+def shares_name(text: str, quote: str) -> bool:
+    """Return whether a text shares a name or a number with its quote, where it has one.
+
+    A name begins with a capital letter within a sentence, or has another one within it.
+    """
+    names = {_plain(one) for one in _names(text)}
+    if not names:
+        return True
+    words = {_plain(one.group()) for one in WORD.finditer(quote)}
+    return any(_is_same_name(name, word) for name in names for word in words)
+
+
+def _names(text: str) -> Iterator[str]:
+    for found in WORD.finditer(text):
+        word = found.group()
+        has_capital = word[0].isupper() and not SENTENCE_END.search(text[: found.start()])
+        if has_capital or any(map(str.isupper, word[1:])) or any(map(str.isdigit, word)):
+            yield word
+
+
+def _plain(word: str) -> str:
+    return without_marks(fold(word))
+
+
+def _is_same_name(name: str, word: str) -> bool:
+    short, long = sorted((name, word), key=len)
+    if any(map(str.isdigit, name)):
+        return short == long
+    return short == long or (len(short) >= NAME_LETTERS and long.startswith(short))
+
+
+def item_line(item: RecallItem) -> str:
+    """Return an item as agents are shown it, on one line."""
+    quoted = f' (said: "{" ".join(item.quote.split())}")' if item.quote else ""
+    return f"{item.item_id} {item.seen_at[:10]}: {item.text}{quoted}"
+
+
+def touched_ids(items: Iterable[RecallItem], now: datetime) -> list[str]:
+    """Return the items of which it is to be noted that they were found; once a day is enough."""
+    recently = now - timedelta(days=1)
+    return [
+        one.item_id
+        for one in items
+        if not one.recalled_at or datetime.fromisoformat(one.recalled_at) <= recently
+    ]

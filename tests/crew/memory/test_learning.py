@@ -1,0 +1,178 @@
+"""What is learned after exchanges, and what proves it."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from crew import MemoryStore, Query, Runs, SqliteStore, load_crew
+from tests.support.crews import write_crew
+from tests.support.learning import Learned, learning, lesson, taught
+
+
+@pytest.mark.parametrize("stored", [False, True])
+async def test_what_a_person_says_is_learned_once(tmp_path: Path, stored: bool):
+    """With where it was said; in the next exchange it is shown."""
+    store = SqliteStore(tmp_path / "runs.db") if stored else MemoryStore()
+    answer = lesson(
+        taught("owns FPT", "i OWN\u00a0fpt", key="holds FPT", topics=["shares"], importance=0.8),
+        core=[
+            {
+                "block": "profile",
+                "edits": [{"old": "risk: null", "new": "risk: high"}],
+                "quote": "I like high risks",
+                "exchange": 2,
+            }
+        ],
+        outcome="bought  shares",
+    )
+    rules = [{"seen": "owns FPT", "say": "you own FPT"}, {"say": "what?"}]
+    one = learning(tmp_path / "crew", answer, store=store, rules=rules)
+    async with one.runs:
+        await one.say("I own FPT", "I like high risks")
+        await one.learn()
+        (item,) = await one.items()
+        assert (item.text, item.quote, item.key) == ("owns FPT", "i OWN\u00a0fpt", "holds FPT")
+        assert (item.topics, item.importance, item.outcome) == (("shares",), 0.8, "bought shares")
+        assert (item.conversation_id, item.exchange, item.by) == ("c1", 1, "learn")
+        (block,) = await store.core.newest(["user:ann"])
+        assert (block.value, block.by, block.quote) == (
+            {"risk": "high"},
+            "learn",
+            "I like high risks",
+        )
+        known = await store.conversations.get("user:ann", "c1")
+        assert known is not None
+        assert known.learned == 2
+        assert one.changes == {"added": 1, "edited": 1}
+        assert one.outcomes == ["learn done"]
+        # the next lesson is of the next exchange alone: the quotes stand in none of it
+        await one.say("what do I own?")
+        await one.learn()
+        assert one.refused == {"quote": 2}
+        query = Query("and?", user_id="ann", conversation_id="c2")
+        assert (await (await one.runs.start(query)).outcome()).answer == "what?"
+        query = Query("which shares are FPT?", user_id="ann", conversation_id="c2")
+        assert (await (await one.runs.start(query)).outcome()).answer == "you own FPT"
+
+
+REFUSED: dict[str, tuple[Any, str]] = {
+    "one letter": (taught("x", "I"), "quote"),
+    "stop words": (taught("x", "I of"), "quote"),
+    "white space": (taught("x", "  "), "quote"),
+    "nothing": (taught("x", ""), "quote"),
+    "10,000 characters": (taught("x", "I own FPT " * 1000), "quote"),
+    "words of the agent": (taught("owns VNM", "I own VNM"), "quote"),
+    "half a word": (taught("owns shar", "own FPT and some sha"), "quote"),
+    "across two messages": (taught("x", "some shares and more"), "quote"),
+    "in another exchange": (taught("owns FPT", "I own FPT and some shares", 2), "quote"),
+    "in no exchange": (taught("owns FPT", "I own FPT and some shares", 7), "quote"),
+    "another name": (taught("owns VNM", "I own FPT and some"), "name"),
+    "too long": (taught("x" * 501, "I own FPT and some"), "value"),
+    "only marks": (taught("—!?", "I own FPT and some"), "value"),
+    "an importance in words": (taught("x", "I own FPT and", importance="high"), "value"),
+    "less than none": (taught("x", "I own FPT and", importance=-1), "value"),
+    "no object": ("x", "value"),
+    "no quote at all": ({"text": "x", "exchange": 1}, "value"),
+}
+
+
+@pytest.mark.parametrize(("item", "reason"), REFUSED.values(), ids=REFUSED.keys())
+async def test_what_is_not_proven_is_not_learned(tmp_path: Path, item: Any, reason: str):
+    """Another item of the same answer is."""
+    good = taught("is a person", "and a person, too", 2)
+    one = learning(tmp_path, lesson(item, good))
+    async with one.runs:
+        await one.say("I own FPT and some shares", "and a person, too")
+        await one.learn()
+        assert await one.texts() == ["is a person"]
+        assert one.refused == {reason: 1}
+
+
+@pytest.mark.parametrize(
+    "number", [float("nan"), float("inf")], ids=["not a number", "without an end"]
+)
+async def test_a_number_that_is_none(tmp_path: Path, number: float):
+    one = learning(tmp_path, lesson(taught("x", "I own FPT", importance=number)))
+    async with one.runs:
+        await one.say("I own FPT")
+        await one.learn()
+        assert await one.texts() == []
+
+
+PROVEN = {
+    "other case": ("I OWN fpt", "I own FPT"),
+    "another form": ("tôi thích ba\u0301n", "Tôi thích bán"),
+    "the whole message": ("FPT!", "FPT!"),
+    "twelve letters": ("diversification", "only diversification helps"),
+    "four characters": ("我住河内", "我住河内了吗"),
+}
+
+
+@pytest.mark.parametrize(("quote", "text"), PROVEN.values(), ids=PROVEN.keys())
+async def test_what_proves(tmp_path: Path, quote: str, text: str):
+    one = learning(tmp_path, lesson(taught("so it is", quote)))
+    async with one.runs:
+        await one.say(text)
+        await one.learn()
+        assert await one.texts() == ["so it is"]
+
+
+@pytest.mark.parametrize("learned", [False, True])
+async def test_words_of_agents_prove_where_the_crew_says_so(tmp_path: Path, learned: bool):
+    more = {"from": ["person", "agents"]} if learned else {}
+    one = learning(tmp_path, lesson(taught("owns VNM", "I own VNM")), learn=more)
+    async with one.runs:
+        await one.say("hello")
+        await one.learn()
+        assert await one.texts() == (["owns VNM"] if learned else [])
+
+
+@pytest.mark.parametrize("gone", [False, True])
+async def test_a_pasted_passage_teaches_nothing(tmp_path: Path, gone: bool):
+    """What a tool gave in the run, and the person pastes, is not the person's word."""
+    note = "The rule of the house is that nobody may sell below cost. " * 5
+    (tmp_path / "notes.py").write_text(f"def look_up() -> str:\n    return {note!r}\n")
+    rules = [{"after": "look_up", "say": "so it is"}, {"calls": [{"tool": "look_up"}]}]
+    tools = {"look_up": {"kind": "python", "function": "notes.py:look_up", "effect": "read"}}
+    item = taught("may not sell below cost", "nobody may sell below cost")
+    given = {"recall": {"learn": {"idle_seconds": 0}}}
+    agents = {"a": {"is_terminal": True, "tools": ["look_up"]}}
+    path = write_crew(
+        tmp_path,
+        agents,
+        [{"helper": "learn", "say": lesson(item)}, *rules],
+        memory=given,
+        conversations={},
+        tools=tools,
+    )
+    one = Learned(Runs(load_crew(path), MemoryStore()))
+    async with one.runs:
+        said = "I know, nobody may sell below cost. " if gone else ""
+        await one.say(f"{said}Look: {note}")
+        await one.learn()
+        assert await one.texts() == (["may not sell below cost"] if gone else [])
+
+
+async def test_an_answer_to_a_pause_teaches(tmp_path: Path):
+    rules = [{"hears": "FPT", "say": "noted [DONE]"}, {"say": "what do you own?"}]
+    routing = {
+        "signals": {"a": [{"signal": "[DONE]", "target": ""}]},
+        "agent_behaviors": {"a": {"wait_for_signal": True}},
+    }
+    path = write_crew(
+        tmp_path,
+        {"a": {}},
+        [{"helper": "learn", "say": lesson(taught("owns FPT", "some of FPT"))}, *rules],
+        memory={"recall": {"learn": {"idle_seconds": 0}}},
+        conversations={},
+        routing=routing,
+    )
+    one = Learned(Runs(load_crew(path), MemoryStore()))
+    async with one.runs:
+        await one.say("hello")
+        await one.learn()
+        assert one.outcomes == []
+        await one.say("I have some of FPT")
+        await one.learn()
+        assert await one.texts() == ["owns FPT"]
