@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from agents.config import ToolCallMode
 from agents.context.plan import ContextPlan
 from agents.helper import Helper
-from agents.limits import NO_LIMITS, TurnLimits
+from agents.limits import NO_LIMITS, AfterUntrusted, TurnLimits
 from agents.model import Model, ToolDefinition
 from agents.outputs.plans import PlanRules
 from agents.outputs.typed import TypedOutput
@@ -66,6 +66,8 @@ class Agent:
     plan: PlanRules | None = None
     # of its tools, those that are agents
     agent_tools: frozenset[str] = frozenset()
+    # None: it is not noted that text of others is read
+    after_untrusted: AfterUntrusted | None = None
     # None: each answer is asked for
     kept: KeptAnswers | None = None
     # the same agent with each model that a request may name

@@ -5,6 +5,9 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 ToolMode = Literal["auto", "required", "none", "tool"]
+# what a call that acts once needs after a run has read text of others: nothing more, a person's
+# approval; or it is not made
+AfterUntrusted = Literal["allow", "approve", "refuse"]
 
 
 @dataclass(frozen=True, slots=True)

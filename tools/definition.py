@@ -91,6 +91,8 @@ class Tool:
     cache_seconds: float | None = None
     # for all users, not only the one that it was made for
     is_cache_shared: bool = False
+    # what it gives is of others, and may ask for what no one wants
+    is_untrusted: bool = False
     # ends what it holds, such as processes, when no call is made any more
     close: Callable[[], Coroutine[Any, Any, None]] | None = None
 

@@ -46,6 +46,8 @@ class Loaded:
     history_is_late: bool = False
     # the run is in a conversation
     is_conversation: bool = False
+    # the tools that gave text of others in what stands there
+    taint: tuple[str, ...] = ()
 
     @property
     def late(self) -> list[str]:

@@ -28,6 +28,7 @@ from crew.config.keys.models import models_of, primary_of
 from crew.config.loader import CrewFiles
 from crew.config.problems import Problem
 from crew.config.routing_plan import is_terminal
+from crew.config.untrusted import notes_untrusted
 from crew.routing.rules import Routing
 from crew.routing.signals import escape
 from tools.definition import Tool
@@ -157,6 +158,7 @@ class _Maker:
             plan=plan,
             agent_tools=frozenset(one.name for one in own_tools.values() if one.agent_id),
             kept=_kept_answers(config, given),
+            after_untrusted=settings.after_untrusted if notes_untrusted(self.files) else None,
         )
 
 

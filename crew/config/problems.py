@@ -113,6 +113,7 @@ WarningCode = Literal[
     "unconfined-command",
     "unpinned",
     "unguarded",
+    "untrusted-then-act",
     "no-folder",
     "unknown-keyword",
     "timeout-above",

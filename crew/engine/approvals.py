@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from agents.agent import Agent
+from crew.engine.taint import is_guarded, is_refused
 from crew.journal.branches import Branch
 from crew.journal.call_text import call_key
 from crew.journal.decided import ApprovedCall, decision_on, is_made
@@ -61,7 +62,7 @@ def find_question(
         return unknown[0][0], UnknownOutcome(asked)
     needed = [(agent, call) for _, agent, call in undecided if needs_approval(call, agent, state)]
     if needed:
-        asked = tuple(_for_approval(agent, call, secrets) for agent, call in needed)
+        asked = tuple(_for_approval(agent, call, state, secrets) for agent, call in needed)
         return needed[0][0], Approval(asked)
     return None
 
@@ -91,15 +92,23 @@ def pending_call(agent: Agent, call: ToolCall, secrets: Secrets) -> PendingCall:
     )
 
 
-def _for_approval(agent: Agent, call: ToolCall, secrets: Secrets) -> PendingCall:
-    rule = agent.tools[call.tool].approval or ApprovalRule()
-    return replace(pending_call(agent, call, secrets), may=rule.may, remember=rule.remember)
+def _for_approval(agent: Agent, call: ToolCall, state: RunState, secrets: Secrets) -> PendingCall:
+    tool = agent.tools[call.tool]
+    rule, asked = tool.approval or ApprovalRule(), pending_call(agent, call, secrets)
+    if is_guarded(tool, agent, state):
+        return replace(asked, may=rule.may, untrusted=state.taint)
+    return replace(asked, may=rule.may, remember=rule.remember)
 
 
 def needs_approval(call: ToolCall, agent: Agent, state: RunState) -> bool:
     """Return whether a call needs a person's approval."""
     tool = agent.tools.get(call.tool)
-    if call.argument_error is not None or tool is None or tool.approval is None:
+    if call.argument_error is not None or tool is None or is_refused(tool, agent, state):
+        return False
+    if is_guarded(tool, agent, state):
+        # each call, whatever was approved before that text was read
+        return replace(tool, approval=ApprovalRule()).needs_approval(call.arguments)
+    if tool.approval is None:
         return False
     if (tool.name, tool.definition) in state.remembered:
         return False
@@ -153,6 +162,8 @@ def find_grantable(call: ToolCall, agent: Agent, state: RunState) -> Tool | None
     """Return the tool of a call that a grant may approve in place of a person."""
     tool = agent.tools.get(call.tool)
     if tool is None or tool.approval is None or "always" not in tool.approval.remember:
+        return None
+    if is_guarded(tool, agent, state):
         return None
     return tool if needs_approval(call, agent, state) else None
 

@@ -2,6 +2,7 @@
 
 from agents.events import AgentStarted, ToolAsked, ToolReturned, ToolStarted
 from crew.engine.questions import Questions
+from crew.engine.taint import Taint
 from crew.journal.events import EphemeralEvent, Event, StoredEvent
 from crew.journal.records.rows import RunRow
 from crew.journal.state import RunState
@@ -26,15 +27,19 @@ class Recorder:
 class Emitter:
     """What becomes of each event of one run's agents."""
 
-    def __init__(self, record: Recorder, questions: Questions, *, stream: bool) -> None:
+    def __init__(
+        self, record: Recorder, questions: Questions, taint: Taint, *, stream: bool
+    ) -> None:
         """Of a run.
 
         Args:
             record: records what is stored.
             questions: knows what a person has decided on calls.
+            taint: notes which tools have given text of others.
             stream: text is published as it is written.
         """
-        self._record, self._questions, self._stream = record, questions, stream
+        self._record, self._questions, self._taint = record, questions, taint
+        self._stream = stream
 
     async def __call__(self, event: Event) -> None:
         """Record an event and go on by it.
@@ -59,6 +64,7 @@ class Emitter:
                 self._record(self._questions.with_approval(event))
                 await journal.settled()
             case ToolReturned():
+                self._taint.by_result(event)
                 self._record(self._questions.with_approval(event))
             case AgentStarted():
                 self._record(event)

@@ -117,6 +117,7 @@ def ended_exchange(row: RunRow, state: RunState, crew: Crew) -> ExchangeEnd | No
         row.ended_at,
         _parts(state.said, answer),
         transcript=transcript,
+        taint=state.taint,
     )
     owner = owner_of(row.user_id)
     fills = tuple(_fills(state, crew))

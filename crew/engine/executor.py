@@ -23,6 +23,7 @@ from crew.engine.members import (
 )
 from crew.engine.plans import Plans, planned_tasks
 from crew.engine.questions import OpenQuestion, Overdue, Questions
+from crew.engine.taint import Taint
 from crew.engine.turns import AgentTurns
 from crew.journal.branches import Branch
 from crew.journal.events import (
@@ -79,9 +80,10 @@ class CrewExecutor:
         self._stages = Stages(crew.clock, state.stages)
         self._record = Recorder(journal, state)
         self._questions = Questions(crew, state, journal.outlets.store, row.owner, self._record)
-        emit = Emitter(self._record, self._questions, stream=stream)
+        taint = Taint(state, crew.agents.get, self._record)
+        emit = Emitter(self._record, self._questions, taint, stream=stream)
         self._told = MaskedEvents(crew.secrets, emit)
-        contexts = Contexts(crew, state, journal.outlets.store)
+        contexts = Contexts(crew, state, journal.outlets.store, taint)
         self._turns = AgentTurns(crew, row, state, contexts, self._told, self._stages)
 
     async def run(self) -> RunRow:

@@ -24,6 +24,7 @@ from crew.engine.approvals import (
     with_edit,
 )
 from crew.engine.form_questions import find_inquiry
+from crew.engine.taint import is_refused, refusal
 from crew.journal.branches import Branch
 from crew.journal.call_text import call_key
 from crew.journal.decided import ApprovedCall
@@ -264,9 +265,13 @@ class Questions:
         await self._apply_grants(branch)
         agent = self.crew.agents[branch.agent_id]
         calls = []
-        for call in branch.open_calls:
+        for call in list(branch.open_calls):
             if (agent.id, call.id) in self._pending:
                 return None
+            is_new, tool = call.id not in branch.started_calls, agent.tools.get(call.tool)
+            if is_new and tool is not None and is_refused(tool, agent, self.state):
+                self._record_results(branch, [refusal(call, self.state)])
+                continue
             made = self._made.get((agent.id, call.id))
             if made is None:
                 if needs_approval(call, agent, self.state):

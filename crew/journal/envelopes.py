@@ -207,6 +207,7 @@ def _asked(one: PendingCall) -> dict[str, Any]:
         "hash": one.hash,
         "may": one.may,
         "remember": one.remember,
+        **({"untrusted": one.untrusted} if one.untrusted else {}),
     }
 
 
@@ -218,8 +219,7 @@ def _form(call: PendingCall, form: Form) -> dict[str, Any]:
 def _answered(event: Answered) -> Envelope:
     answer = event.answer
     metadata: dict[str, Any] = {"pause_seq": event.pause_seq, "by": answer.by}
-    if answer.decision is not None:
-        metadata["decision"] = answer.decision
+    metadata |= {"decision": answer.decision} if answer.decision is not None else {}
     if answer.decisions:
         metadata["decisions"] = [_decision(one) for one in answer.decisions]
     content = answer.text or answer.result or answer.decides

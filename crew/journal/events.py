@@ -30,7 +30,7 @@ from agents.model import Usage
 from crew.journal.planned.tasks import Task, TaskStatus
 from crew.journal.query import Answer, Decision, Query
 from crew.journal.questions import Question
-from crew.journal.remembered.events import MemoryChanged, MemoryNotice
+from crew.journal.remembered.events import MemoryNotice, RememberedEvent
 
 DoneReason = Literal[
     "terminal",
@@ -311,7 +311,7 @@ StoredEvent = (
     | Paused
     | ContextShown
     | Compacted
-    | MemoryChanged
+    | RememberedEvent
     | Warned
     | Unplayable
     | RunDone

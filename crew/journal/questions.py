@@ -29,6 +29,8 @@ class PendingCall:
     # what the person may do: approve, deny, edit, done; retry, skip, done
     may: tuple[str, ...] = ()
     remember: tuple[Remember, ...] = ()
+    # the tools that gave text of others before it was made, where it is asked about since then
+    untrusted: tuple[str, ...] = ()
 
     @property
     def text(self) -> str:
@@ -158,7 +160,9 @@ def question_text(question: Question) -> str:
     lines = [one.text for one in question.calls]
     match question:
         case Approval():
-            return "\n".join(["approve?", *lines])
+            sources = list(dict.fromkeys(name for one in question.calls for name in one.untrusted))
+            read = f" The run has read text of others: {', '.join(sources)}" if sources else ""
+            return "\n".join([f"approve?{read}", *lines])
         case UnknownOutcome():
             return "\n".join(["had started when its process died; has it acted?", *lines])
         case PlanApproval():

@@ -46,7 +46,7 @@ from crew.journal.planned.parts import BranchEvent, branch_of, calls_of, open_br
 from crew.journal.planned.plans import PlanEvent, PlanState, apply_to_plan
 from crew.journal.query import NO_QUERY, Answer, Query
 from crew.journal.questions import Inquiry, PlanApproval, Question, UnknownOutcome
-from crew.journal.remembered.events import MemoryChanged
+from crew.journal.remembered.events import MemoryChanged, Tainted
 from crew.journal.said import Said, answered, asked
 from tools.limits.deadline import Limits
 from tools.search import FOUND, TOOL_SEARCH, newest_found
@@ -105,6 +105,8 @@ class RunState:
     found_tools: dict[tuple[str, str], tuple[str, ...]] = field(default_factory=dict)
     # a tool was called that may change something
     has_acted: bool = False
+    # the tools that gave text of others
+    taint: tuple[str, ...] = ()
     # what was shown to people in this segment
     shows: list[Shown] = field(default_factory=list)
     # by agent, its newest typed answer
@@ -143,7 +145,7 @@ class RunState:
             case Warned(code=code, agent_id=str() as agent_id) if code in MEMBER_CODES:
                 branch_of(event, agent_id, self).failed = code
                 self._end_question()
-            case Warned() | Unplayable() | ContextShown() | Shown() | MemoryChanged():
+            case Warned() | Unplayable() | ContextShown() | Shown() | MemoryChanged() | Tainted():
                 self._note(event)
             case Answered():
                 self.untold = None
@@ -163,16 +165,13 @@ class RunState:
         if isinstance(event, Shown):
             # one whose tool was called again after a crash is shown once
             self.shows = [one for one in self.shows if one.call_id != event.call_id] + [event]
+        elif isinstance(event, Tainted) and event.source not in self.taint:
+            self.taint = (*self.taint, event.source)
 
     @property
     def branches(self) -> list[Branch]:
         """The branches that may go on now: the run's own, members, tasks, agents as tools."""
         return open_branches(self)
-
-    @property
-    def calls_tools(self) -> bool:
-        """Whether calls have started that have no result yet."""
-        return any(branch.started_calls for branch in self.branches)
 
     def has_started(self, event: ToolStarted) -> bool:
         """Return whether this start was published already, before a crash."""

@@ -285,7 +285,8 @@ class RunClaimer:
         return run
 
     async def _may_end_the_process(self, state: RunState, epoch: int | None) -> bool:
-        if state.calls_tools:
+        # calls have started that have no result yet
+        if any(branch.started_calls for branch in state.branches):
             return True
         # of its first epoch, it has never been claimed
         return epoch != FIRST_EPOCH and bool(await self.store.claims([state.run_id]))

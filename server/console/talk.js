@@ -249,6 +249,10 @@ export class Talk {
     this.note(data, "", visible(event.content));
   }
 
+  tainted(event, data) {
+    this.note(data, "warning", visible(event.content));
+  }
+
   compacted(event, data) {
     this.note(data, "", `${event.content}: ${data.tokens_before} → ${data.tokens_after} ${t("tokens")}`);
   }

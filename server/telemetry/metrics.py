@@ -39,6 +39,8 @@ from crew.journal.remembered.events import (
     MemoryNotice,
     MemoryRefused,
     MemorySearched,
+    RememberedEvent,
+    Tainted,
 )
 from server.telemetry.series import CHORES, Series
 from server.telemetry.zeros import begin_at_zero
@@ -127,7 +129,7 @@ class Metrics(Series):
                 self._count_plan(event)
             case Answered():
                 self._count_decisions(event)
-            case MemoryChanged() | MemoryRefused() | MemorySearched():
+            case MemoryChanged() | MemoryRefused() | MemorySearched() | Tainted():
                 self._count_memory(event)
             case ToolRetried(retried=retried):
                 self.tool_retries.labels(self._tool(retried.call.tool)).inc()
@@ -223,8 +225,10 @@ class Metrics(Series):
         for tool, decision in event.decided:
             self.approvals.labels(self._tool(tool), decision).inc()
 
-    def _count_memory(self, event: MemoryChanged | MemoryNotice) -> None:
-        if isinstance(event, MemoryRefused):
+    def _count_memory(self, event: RememberedEvent | MemoryNotice) -> None:
+        if isinstance(event, Tainted):
+            self.tainted_runs.inc(event.is_first)
+        elif isinstance(event, MemoryRefused):
             self.memory_refused.labels(event.reason).inc()
         elif isinstance(event, MemorySearched):
             self.recall_seconds.observe(event.seconds)

@@ -241,6 +241,9 @@ class Series:
             "What was not changed: quote (it proves nothing), name, owner, writer, value.",
             "reason",
         )
+        self.tainted_runs = counter(
+            "crew_tainted_runs", "Runs that have read text of others (`untrusted`)."
+        )
         self.recall_seconds = histogram(
             "crew_recall_duration_seconds", "Time of a search in recall memory.", buckets=MILLIS
         )

@@ -202,5 +202,6 @@ def test_hosts_and_services_are_no_options():
 
 def test_the_built_in_tools_are_those_of_the_contract():
     """No more, no less; none runs a shell command."""
-    named = {*READINGS, "PingHost", "CheckNetworkStatus", "EditCore"}
+    named = {*READINGS, "PingHost", "CheckNetworkStatus"}
+    named |= {"EditCore", "Remember", "Recall", "Forget"}
     assert set(BUILTIN_TOOLS) == named

@@ -87,6 +87,8 @@ class CommonTool(Shape):
 
     # whether a breaker is there unless given: what is behind the tool is a server
     breaks: ClassVar[bool] = False
+    # whether what it gives is of others, unless `untrusted` says so
+    gives_untrusted: ClassVar[bool] = False
 
     timeout_seconds: Seconds | None = None
     """Of one attempt; `settings.tool_execution_timeout_seconds` unless given."""
@@ -107,6 +109,9 @@ class CommonTool(Shape):
     """How long a result of a tool that reads is used for the same call, for the same user."""
     cache_shared: bool = False
     """For all users."""
+    untrusted: bool | None = None
+    """What it gives is text of others, see `settings.after_untrusted`; unless given, true for http,
+    openapi and mcp."""
     limits: LimitsConfig | None = None
     """How many calls may run at the same time, and begin in a second."""
     breaker: BreakerSetting = None
@@ -117,6 +122,11 @@ class CommonTool(Shape):
     def approval(self) -> ApprovalRule | None:
         """When a person is asked; None: never, or as the function says."""
         return rule_of(self.requires_approval)
+
+    @property
+    def is_untrusted(self) -> bool:
+        """Whether what it gives is text of others."""
+        return self.gives_untrusted if self.untrusted is None else self.untrusted
 
     @property
     def breaker_limits(self) -> BreakerLimits | None:

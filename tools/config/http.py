@@ -64,6 +64,7 @@ class HttpTool(OneTool, Reached):
     }
 
     breaks: ClassVar[bool] = True
+    gives_untrusted: ClassVar[bool] = True
 
     kind: Literal["http"]
     """What runs the tool."""

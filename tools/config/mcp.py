@@ -46,6 +46,7 @@ class McpServer(SeveralTools, Confined, Reached):
     }
 
     breaks: ClassVar[bool] = True
+    gives_untrusted: ClassVar[bool] = True
 
     kind: Literal["mcp"]
     """What runs the tools."""

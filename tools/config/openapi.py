@@ -29,6 +29,7 @@ class OpenApiTool(SeveralTools, Reached):
     }
 
     breaks: ClassVar[bool] = True
+    gives_untrusted: ClassVar[bool] = True
 
     kind: Literal["openapi"]
     """What runs the tools."""

@@ -42,7 +42,7 @@ from tools.toolbox import ToolSet
 
 KIB = 1024
 # keys of an entry that are about results
-OF_RESULTS = {"respond", "show", "cache_seconds", "cache_shared"}
+OF_RESULTS = {"respond", "show", "cache_seconds", "cache_shared", "untrusted"}
 
 
 @dataclass(frozen=True)
@@ -103,6 +103,7 @@ class ToolMaker:
                 component=config.show.live() if config.show is not None else None,
                 cache_seconds=config.cache_seconds,
                 is_cache_shared=config.cache_shared,
+                is_untrusted=config.is_untrusted,
             )
             for tool in made
         ]

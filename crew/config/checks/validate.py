@@ -18,6 +18,7 @@ from crew.config.checks.signals import check_groups, check_signals
 from crew.config.checks.thinking import check_thinking
 from crew.config.checks.timeouts import check_timeouts
 from crew.config.checks.tools import check_tools
+from crew.config.checks.untrusted import check_untrusted
 from crew.config.loader import CrewFiles
 from crew.config.problems import Problem
 from crew.config.routing_plan import entry_point, routing_of
@@ -51,6 +52,7 @@ def validate_files(files: CrewFiles, tools: Toolbox) -> list[Problem]:
         *check_timeouts(files, crew),
         *check_conversations(files, crew),
         *check_memory(files, crew),
+        *check_untrusted(files, crew, tools),
         *check_outputs(files, crew),
         *check_plans(files, crew, known_tools),
     ]

@@ -7,6 +7,7 @@ from pydantic import Field
 from agents.config import AgentConfig
 from agents.context.shape import ContextConfig
 from agents.endpoint import ProviderConfig
+from agents.limits import AfterUntrusted
 from crew.config.keys.conversations import ConversationsConfig, HelpersConfig
 from crew.config.keys.hooks import HookConfig
 from crew.config.keys.memory import MemoryConfig
@@ -129,6 +130,9 @@ class CrewSettings(Shape):
     max_same_calls: Annotated[int, Field(ge=1, le=1000)] | None = None
     """How often a turn may make the same call, of one tool with the same arguments; a further one
     is an error that says so."""
+    after_untrusted: AfterUntrusted = "allow"
+    """What a call that acts once needs after a run has read text of others (see `untrusted` of
+    tools): `allow`: nothing more, `approve`: a person, `refuse`: it is not made."""
     show_thinking: bool = False
     """With `deltas`, what models think is published as it comes (`agent_thinking`), as far as their
     providers show it; it is not stored."""

@@ -1,6 +1,7 @@
 """What each agent of a run is shown, from all sources."""
 
 import asyncio
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from agents.agent import Agent
@@ -12,6 +13,7 @@ from crew.engine.context.core import CoreSource
 from crew.engine.context.outputs import OutputsSource
 from crew.engine.context.recall import RecallSource
 from crew.engine.context.sources import ContextSource, Look
+from crew.engine.taint import Taint
 from crew.journal.said import words_of_person
 from crew.journal.state import RunState
 from crew.journal.store import RunStore
@@ -27,8 +29,8 @@ SOURCES: tuple[ContextSource, ...] = (
 class Contexts:
     """Of one run: a Context for each segment of an agent's turns."""
 
-    def __init__(self, crew: Crew, state: RunState, store: RunStore) -> None:
-        self.crew, self.state, self.store = crew, state, store
+    def __init__(self, crew: Crew, state: RunState, store: RunStore, taint: Taint) -> None:
+        self.crew, self.state, self.store, self.taint = crew, state, store, taint
         # by agent, group and part (a task, or a call), with the handoffs before it
         self._known: dict[tuple[str, str | None, str], tuple[int, Context]] = {}
 
@@ -37,12 +39,19 @@ class Contexts:
         handoffs, known = self._known.get((agent.id, group, part), (-1, None))
         if known is None or handoffs != self.state.handoffs:
             # of the parts: with this object in it, neither would be freed before a full collection
-            known = Context(partial(_load, self.crew, self.state, self.store, agent))
+            note = partial(self.taint.by_context, agent.id, group)
+            known = Context(partial(_load, self.crew, self.state, self.store, agent, note))
             self._known[agent.id, group, part] = self.state.handoffs, known
         return known
 
 
-async def _load(crew: Crew, state: RunState, store: RunStore, agent: Agent) -> Loaded:
+async def _load(
+    crew: Crew,
+    state: RunState,
+    store: RunStore,
+    agent: Agent,
+    note: Callable[[Sequence[str]], None],
+) -> Loaded:
     plan = agent.context
     wanted = [source for source in SOURCES if source.has_any(state.query, plan)]
     if not wanted:
@@ -54,6 +63,9 @@ async def _load(crew: Crew, state: RunState, store: RunStore, agent: Agent) -> L
         *(crew.silent, crew.memory, words),
     )
     loaded = await asyncio.gather(*(source.load(look) for source in wanted))
+    taint = tuple(source for one in loaded for source in one.taint)
+    # before any model is sent it
+    note(taint)
     return Loaded(
         _in_order([block for one in loaded for block in one.before], plan),
         _in_order([block for one in loaded for block in one.beside], plan),
@@ -61,6 +73,7 @@ async def _load(crew: Crew, state: RunState, store: RunStore, agent: Agent) -> L
         max(one.history_millis for one in loaded),
         any(one.history_is_late for one in loaded),
         is_conversation=any(one.is_conversation for one in loaded),
+        taint=taint,
     )
 
 

@@ -24,39 +24,43 @@ class ConversationSource:
         place = owner_of(look.query.user_id), look.query.conversation_id
         known = await look.in_time(look.store.conversations.get(*place))
         if known is None:
-            blocks = (
-                (LoadedBlock("summary", is_late=True),) if look.plan.summary is not None else ()
-            )
-            return Loaded(blocks, history_is_late=True, is_conversation=True)
+            lost = [LoadedBlock("summary", is_late=True)] if look.plan.summary is not None else []
+            return Loaded(tuple(lost), history_is_late=True, is_conversation=True)
         found, past = await asyncio.gather(_summary(look, known, place), _past(look, known, place))
-        late = past is None
-        exchanges = tuple(past or ())
+        (blocks, taint), late = found, past is None
+        silent, shown = look.silent, past or []
+        exchanges = [
+            PastExchange(one.number, one.position or 0, messages_of(one, silent)) for one in shown
+        ]
+        sources = (*taint, *(name for one in shown for name in one.taint))
         return Loaded(
-            tuple(found),
-            past=exchanges,
+            tuple(blocks),
+            past=tuple(exchanges),
             history_millis=look.millis,
             history_is_late=late,
             is_conversation=True,
+            taint=tuple(dict.fromkeys(sources)),
         )
 
 
-async def _summary(look: Look, known: Conversation, place: tuple[str, str]) -> list[LoadedBlock]:
-    """Return the newest summary, as a block."""
+async def _summary(
+    look: Look, known: Conversation, place: tuple[str, str]
+) -> tuple[list[LoadedBlock], tuple[str, ...]]:
+    """Return the newest summary as a block, and what it has read."""
     block = look.plan.summary
     if block is None or not known.summary_version:
-        return []
+        return [], ()
     began = look.millis
     found = await look.in_time(look.store.conversations.summary(*place))
     millis = look.millis - began
     if found is None:
-        return [LoadedBlock("summary", load_millis=millis, is_late=True)]
+        return [LoadedBlock("summary", load_millis=millis, is_late=True)], ()
     text = cut_to(found.text_with_facts, block.max_tokens, look.plan.tokenizer)
-    return [LoadedBlock("summary", text, versions=(found.version,), load_millis=millis)]
+    shown = LoadedBlock("summary", text, versions=(found.version,), load_millis=millis)
+    return [shown], found.taint
 
 
-async def _past(
-    look: Look, known: Conversation, place: tuple[str, str]
-) -> list[PastExchange] | None:
+async def _past(look: Look, known: Conversation, place: tuple[str, str]) -> list[Exchange] | None:
     """Return the exchanges behind what the summary covers, at least so many as are wanted."""
     history = look.plan.history
     covered = known.summarised if look.plan.summary is not None else 0
@@ -64,11 +68,7 @@ async def _past(
     surplus = max(0, known.shown - history.exchanges)
     after = max(covered, surplus // history.quarter * history.quarter)
     loading = look.store.conversations.shown(*place, after, transcripts=history.transcripts)
-    found = await look.in_time(loading)
-    if found is None:
-        return None
-    silent = look.silent
-    return [PastExchange(one.number, one.position or 0, messages_of(one, silent)) for one in found]
+    return await look.in_time(loading)
 
 
 def messages_of(exchange: Exchange, silent: Container[str] = ()) -> list[Message]:

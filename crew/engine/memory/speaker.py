@@ -41,7 +41,14 @@ class Speaker:
         return owner
 
     async def require_quote(self, quote: str) -> None:
-        """Raise PermanentError where a quote that is given does not prove anything."""
+        """Raise PermanentError where a quote proves nothing, or is missing and needed.
+
+        It is needed once the run has read text of others.
+        """
+        if not quote and self.state.taint:
+            text = f"the run has read text of others ({', '.join(self.state.taint)})"
+            text = f"{text}: give the words of the person that say so as quote"
+            raise await self.refuse("quote", text)
         words = words_of_person(self.state.query.text, self.state.said)
         if quote and not proves(quote, words, self._outputs()):
             text = "quote does not stand in what the person has said now: give it word for word"

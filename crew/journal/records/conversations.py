@@ -79,6 +79,8 @@ class Exchange:
     position: int | None = None
     # all that was said, as JSON, where it is kept; see `transcripts`
     transcript: str = ""
+    # the tools that gave text of others in it, or in what it was shown
+    taint: tuple[str, ...] = ()
 
     @property
     def words_of_person(self) -> tuple[str, ...]:
@@ -111,6 +113,8 @@ class Summary:
     text: str
     facts: tuple[Fact, ...]
     made_at: str
+    # of the exchanges that it covers
+    taint: tuple[str, ...] = ()
 
     @property
     def text_with_facts(self) -> str:

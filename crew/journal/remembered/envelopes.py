@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from crew.journal.envelopes import Envelope
-from crew.journal.remembered.events import MemoryChanged, MemoryOp
+from crew.journal.remembered.events import MemoryChanged, MemoryOp, Tainted
 
 TEXTS: dict[MemoryOp, str] = {
     "edited": "has changed the block {block} of core memory",
@@ -28,4 +28,13 @@ def _changed(event: MemoryChanged) -> Envelope:
     return Envelope("memory", event.agent, content, event.agent_id, metadata)
 
 
-MEMORY_ENVELOPES: dict[type[Any], Callable[[Any], Envelope]] = {MemoryChanged: _changed}
+def _tainted(event: Tainted) -> Envelope:
+    content = f"{event.agent} has read text of others: {event.source}"
+    metadata = {"group": event.group, "source": event.source}
+    return Envelope("tainted", event.agent, content, event.agent_id, metadata)
+
+
+MEMORY_ENVELOPES: dict[type[Any], Callable[[Any], Envelope]] = {
+    MemoryChanged: _changed,
+    Tainted: _tainted,
+}

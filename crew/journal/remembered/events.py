@@ -30,6 +30,22 @@ class MemoryChanged:
 
 
 @dataclass(frozen=True, slots=True)
+class Tainted:
+    """A run has read text of others, which may ask for what no one wants."""
+
+    agent_id: str
+    agent: str
+    group: str | None
+    # the tool that gave it
+    source: str
+    # nothing was read before
+    is_first: bool
+    # the task of a plan that the agent works on, if any; the call of it as a tool
+    task: str = ""
+    within: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class MemorySearched:
     """An agent has searched recall memory; for listeners alone."""
 
@@ -45,5 +61,6 @@ class MemoryRefused:
     reason: Refusal
 
 
+RememberedEvent = MemoryChanged | Tainted
 # for listeners alone
 MemoryNotice = MemoryRefused | MemorySearched

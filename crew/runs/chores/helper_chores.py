@@ -123,6 +123,7 @@ class HelperChores:
             mask(answer.summary),
             tuple([*facts, *kept][-MAX_FACTS:]),
             rfc3339(self.store.now()),
+            _taint(last, new),
         )
 
     async def _kept(
@@ -153,3 +154,12 @@ class HelperChores:
         self._count_facts("kept", len(kept))
         self._count_facts("dropped", dropped)
         return kept
+
+
+def _taint(last: Summary | None, new: Sequence[Exchange]) -> tuple[str, ...]:
+    """Return the tools that gave text of others in what a summary covers."""
+    sources = [
+        *(last.taint if last is not None else ()),
+        *(name for one in new for name in one.taint),
+    ]
+    return tuple(dict.fromkeys(sources))

@@ -79,7 +79,7 @@ class RunView:
                 self._show_agent(event)
             case "tool_start" | "tool_progress" | "tool_result":
                 self._show_tool(event)
-            case "show" | "memory":
+            case "show" | "memory" | "tainted":
                 self._show_in_short(event)
             case "handoff":
                 self._show_handoff(event)
@@ -246,8 +246,10 @@ class RunView:
         data = event.metadata
         if event.type == "show":
             what, how = f"▦ {data['component']}", data["tool"]
+        elif event.type == "tainted":
+            what, how = f"⚠ {data['source']}", "text of others"
         else:
-            what, how = f"✎ {data['block']}", f"memory {data['op']}"
+            what, how = f"✎ {data['block'] or 'recall'}", f"memory {data['op']}"
         self._print(f"  [bold]{escape(what)}[/] [dim]({escape(how)})[/]")
 
     def _show_handoff(self, event: RunEvent) -> None:

@@ -41,6 +41,8 @@ class AskedCall(CallDocument):
     hash: str
     may: list[str]
     remember: list[Remember]
+    # the tools that gave text of others before, where it is asked about since then
+    untrusted: NotRequired[list[str]]
 
 
 class FormDocument(TypedDict):

@@ -280,6 +280,19 @@ class MemoryMetadata(TypedDict):
     call: NotRequired[str]
 
 
+class TaintedMetadata(TypedDict):
+    """The run has read text of others."""
+
+    run_id: str
+    seq: int
+    agent_id: str
+    group: str | None
+    # the tool that gave it
+    source: str
+    task: NotRequired[str]
+    call: NotRequired[str]
+
+
 def _event(type_: str, metadata: Any) -> Any:
     name = "".join(part.title() for part in type_.split("_")) + "Event"
     fields = {
@@ -314,6 +327,7 @@ METADATA: dict[str, Any] = {
     "context": ContextMetadata,
     "compacted": CompactedMetadata,
     "memory": MemoryMetadata,
+    "tainted": TaintedMetadata,
     "warning": WarningMetadata,
     "error": ErrorMetadata,
     "done": DoneMetadata,

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from crew import MemoryStore, Query, Runs, load_crew
-from crew.config.errors import ConfigurationError
 from crew.journal.query import Answer
 from tests.support.crews import play, write_crew
 from tests.support.typed_answers import (
@@ -301,9 +300,3 @@ async def test_a_run_goes_on_from_each_of_its_events(tmp_path: Path, events: int
         again = [json.loads(one.encoded) async for one in runs.stored(copy)]
     assert row.answer == "done"
     assert len([one for one in again if one["type"] == "agent_response"]) == 3
-
-
-def test_a_crew_with_recall_says_that_it_comes_later(tmp_path: Path):
-    folder = sorting(tmp_path, said(RIGHT), memory={"recall": {}})
-    with pytest.raises(ConfigurationError, match="unknown key 'recall'"):
-        load_crew(folder)
