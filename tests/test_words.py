@@ -18,8 +18,8 @@ VERBS = frozenset(
     """
     Add Admit Allow Announce Answer Apply Approve Ask Be Begin Bind Bring Build Call Cancel
     Change Check Claim Close Compare Connect Continue Convert Copy Count Cut Decode Delete
-    Describe Do Drain Draw Drop Emit Encode End Escape Estimate Examine Explain Fetch Fill Find
-    Finish Follow Forget Format Free Get Give Go Handle Have Hear Hold Import Join Keep Kill
+    Describe Do Drain Draw Drop Emit Encode End Erase Escape Estimate Examine Explain Fetch Fill
+    Find Finish Follow Forget Format Free Get Give Go Handle Have Hear Hold Import Join Keep Kill
     Know Learn Leave Let List Listen Load Lock Log Look Make Mark Mask Measure Move Name Note
     Notify Open Parse Pass Pause Plant Play Prepare Print Publish Push Put Raise Read Receive
     Record Redact Redirect Refuse Release Reload Remember Remove Render Replace Report Request

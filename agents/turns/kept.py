@@ -59,7 +59,7 @@ def _key(agent: Agent, prepared: Prepared, user: str) -> Hashable:
     return answer_key(prepared, user, agent.clock.now().date().isoformat())
 
 
-def answer_key(prepared: Prepared, user: str, day: str) -> Hashable:
+def answer_key(prepared: Prepared, user: str, day: str) -> tuple[bytes, str]:
     """Return the same for requests that differ in case and white space of the newest query alone.
 
     Args:
@@ -74,5 +74,6 @@ def answer_key(prepared: Prepared, user: str, day: str) -> Hashable:
     ]
     words = request.output.words if request.output is not None else ""
     sampling = [request.temperature, request.top_p, request.max_tokens]
-    whole = json.dumps([user, day, messages, words, sampling], ensure_ascii=False)
-    return blake2b(whole.encode(errors="surrogatepass"), digest_size=32).digest()
+    whole = json.dumps([day, messages, words, sampling], ensure_ascii=False)
+    # the user by itself: what is kept of one may have to go
+    return blake2b(whole.encode(errors="surrogatepass"), digest_size=32).digest(), user

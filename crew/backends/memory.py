@@ -14,6 +14,7 @@ from crew.backends.memory_logs import (
     MemoryOutbox,
     MemorySchedules,
 )
+from crew.backends.memory_people import MemoryPeople
 from crew.backends.memory_recall import MemoryRecall
 from crew.journal.errors import LostEvents, LostRun, StoreError
 from crew.journal.events import CancelReason, RunStatus
@@ -80,6 +81,8 @@ class MemoryStore:
         self.conversations = MemoryConversations(
             self.chores, self.core, self.recall, self._forget_runs, self._is_open
         )
+        logs = (self.audit, self.grants, self.outbox, self.chores, self.core, self.recall)
+        self.people = MemoryPeople(self._rows, self._forget_run, *logs)
 
     async def append(self, write: Write) -> AppendResult:
         """See RunLog."""

@@ -55,6 +55,17 @@ class MemoryChores:
         self._chores = {key: one for key, one in self._chores.items() if key[1:] != place}
         self._again = {key for key in self._again if key[1:] != place}
 
+    def forget_owner(self, owner: str) -> int:
+        """Drop what waits for an owner, but its erasure; return how much that was."""
+        dropped = [key for key in self._chores if key[1] == owner and key[0] != "erase"]
+        for key in dropped:
+            del self._chores[key]
+        return len(dropped)
+
+    async def add(self, chore: Chore) -> None:
+        """See ChoreLog."""
+        self.insert(chore)
+
     async def take(
         self, now: str, until: str, limit: int, kinds: Sequence[ChoreKind]
     ) -> list[Chore]:

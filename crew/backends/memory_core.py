@@ -31,9 +31,11 @@ class MemoryCore:
             if version is not None:
                 self._keep(version)
 
-    def delete(self, owner: str) -> None:
-        """Forget all that belongs to an owner."""
+    def delete(self, owner: str) -> int:
+        """Forget all that belongs to an owner; return how many versions there were."""
+        forgotten = sum(len(one) for key, one in self._versions.items() if key[0] == owner)
         self._versions = {key: one for key, one in self._versions.items() if key[0] != owner}
+        return forgotten
 
     async def newest(self, owners: Sequence[str]) -> list[CoreVersion]:
         """See CoreLog."""

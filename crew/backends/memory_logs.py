@@ -1,6 +1,7 @@
 """Audit, grants, outbox and schedules of a store that ends with its process."""
 
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from itertools import islice
 
 from crew.journal.records.audit import AuditAction, AuditEntry
@@ -34,6 +35,18 @@ class MemoryAudit:
         )
         return list(islice(found, limit))
 
+    def about(self, user_id: str, run_ids: AbstractSet[str]) -> list[AuditEntry]:
+        """Return the entries about a user and about some runs."""
+        return [
+            entry
+            for entry in self._entries
+            if (user_id and entry.user_id == user_id) or entry.run_id in run_ids
+        ]
+
+    def forget(self, entries: Sequence[AuditEntry]) -> None:
+        """Forget some entries."""
+        self._entries = [entry for entry in self._entries if entry not in entries]
+
     async def purge(self, before: str, limit: int = 1000) -> int:
         """See AuditLog."""
         old = [entry for entry in self._entries if entry.at < before][:limit]
@@ -61,6 +74,13 @@ class MemoryGrants:
         ]
         by_id = sorted(found, key=lambda one: one.id)
         return sorted(by_id, key=lambda one: one.given_at, reverse=True)
+
+    def forget(self, run_ids: AbstractSet[str]) -> int:
+        """Forget what was given in some runs; return how many there were."""
+        given = [one.id for one in self._grants.values() if one.run_id in run_ids]
+        for grant_id in given:
+            del self._grants[grant_id]
+        return len(given)
 
     async def revoke(self, grant_id: str) -> bool:
         """See GrantLog."""

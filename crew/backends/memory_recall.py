@@ -50,10 +50,11 @@ class MemoryRecall:
         self._items: dict[str, dict[str, RecallItem]] = {}
         self._terms: dict[str, dict[str, tuple[Terms, int]]] = {}
 
-    def delete_all(self, owner: str) -> None:
-        """Forget all that belongs to an owner."""
-        self._items.pop(owner, None)
+    def delete_all(self, owner: str) -> int:
+        """Forget all that belongs to an owner; return how many items there were."""
+        forgotten = len(self._items.pop(owner, ()))
         self._terms.pop(owner, None)
+        return forgotten
 
     async def add(
         self, owner: str, additions: Sequence[Addition], limits: RecallLimits

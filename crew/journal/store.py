@@ -16,6 +16,7 @@ from crew.journal.records.core import CoreLog
 from crew.journal.records.grants import GrantLog
 from crew.journal.records.listing import ALL_RUNS, RunFilter
 from crew.journal.records.notices import Outbox
+from crew.journal.records.people import PeopleLog
 from crew.journal.records.recall import RecallLog
 from crew.journal.records.rows import (
     PAGE,
@@ -271,6 +272,11 @@ class RunStore(RunLog, Cancellations, RevisionStore, Purging, Cluster, StoreHeal
     @property
     def recall(self) -> RecallLog:
         """Recall memory."""
+        ...
+
+    @property
+    def people(self) -> PeopleLog:
+        """What is kept of users."""
         ...
 
     @property

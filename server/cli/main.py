@@ -67,6 +67,10 @@ COMMANDS = {
         "commands.conversations",
         "Show what a crew remembers of a user: blocks of core memory, and items of recall memory.",
     ),
+    "forget": (
+        "commands.conversations",
+        "Erase all that is kept of a user.",
+    ),
     "tools": (
         "commands.tools",
         "What the crew's tools may do: `crew tools DIR`; and entries for new ones.",

@@ -11,8 +11,10 @@ from rich.console import Console
 
 from crew.errors import CrewError
 from crew.journal.query import Answer, CallDecision, Query, Source
+from crew.journal.records.people import Erasure
 from crew.journal.records.rows import RunRow
 from crew.runs.chores.chores import Chores
+from crew.runs.chores.erasure import LANE as ERASURES
 from crew.runs.errors import AnsweredTooLate, ChangedCall, WrongDecision
 from crew.runs.run import Run
 from crew.runs.runs import Runs
@@ -246,6 +248,16 @@ async def cancel_run(runs: Runs, run_id: str) -> bool:
         except TimeoutError:
             return False
         return True
+
+
+async def forget_user(runs: Runs, user_id: str) -> Erasure:
+    """Erase a user; without a time of its end where another process does it."""
+    async with runs:
+        begun = await runs.memory.request_erasure(user_id)
+        await record(runs.store, "erase", None, begun.digest)
+        await Chores(runs).drain(ERASURES)
+        found = await runs.store.people.erasures(user_id)
+        return next(one for one in found if one.requested_at == begun.requested_at)
 
 
 async def _with_decisions(runs: Runs, run_id: str, answer: Answer) -> Answer:

@@ -13,6 +13,7 @@ from server.tokens import Scope
 
 JSON, SSE, PLAIN = "application/json", "text/event-stream", "text/plain"
 MARKDOWN = "text/markdown"
+NDJSON = "application/x-ndjson"
 # where all addresses of crews begin
 API = "/api/crew"
 # the problems of a body

@@ -67,7 +67,7 @@ async def recall(
     return await _memory(context).recall(query, most)
 
 
-async def forget(context: ToolContext, id: str) -> str:  # as models know it
+async def forget_by_id(context: ToolContext, id: str) -> str:  # as models know it
     """Forget something that is remembered.
 
     Args:
@@ -87,5 +87,5 @@ MEMORY_TOOLS: tuple[Tool, ...] = (
     tool_from(edit_core, name=EDIT_CORE),
     tool_from(remember, name=REMEMBER),
     replace(tool_from(recall, name=RECALL), effect="read"),
-    tool_from(forget, name=FORGET),
+    tool_from(forget_by_id, name=FORGET),
 )

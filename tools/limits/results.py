@@ -45,6 +45,13 @@ class KeptResults:
         while len(self._kept) > self._most:
             self._kept.popitem(last=False)
 
+    def forget(self, user_id: str) -> None:
+        """Forget what is kept for a user; see `CallOrigin.keeper`, with which such keys end."""
+        for key in list(self._kept):
+            keeper = key[-1] if isinstance(key, tuple) and isinstance(key[-1], str) else ""
+            if keeper and json.loads(keeper)[1] == user_id:
+                del self._kept[key]
+
 
 def arguments_key(arguments: Mapping[str, Any]) -> str:
     """Return the same for equal arguments, in whatever order."""

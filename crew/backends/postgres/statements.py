@@ -31,8 +31,8 @@ SELECT count(*) FROM held
 BEGIN_RUN = """
 INSERT INTO crew_runs
     (run_id, epoch, status, row, revision, ended_at, paused_until, last_seq, answer, bytes,
-     owner, priority, conversation_owner, conversation_id)
-VALUES ($1, $2, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)
+     owner, priority, conversation_owner, conversation_id, user_id)
+VALUES ($1, $2, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)
 ON CONFLICT (run_id) DO UPDATE SET epoch = greatest(crew_runs.epoch, excluded.epoch),
     status = excluded.status, row = excluded.row, ended_at = excluded.ended_at,
     paused_until = excluded.paused_until, last_seq = excluded.last_seq, answer = excluded.answer,
@@ -45,7 +45,7 @@ BEGIN = f"WITH added AS ({EVENTS}) {BEGIN_RUN}"
 BEGIN_AND_TELL = f"""
 WITH added AS ({EVENTS}), entry AS (
     INSERT INTO crew_audit ({COLUMNS})
-    VALUES ($18, $19, $20, $21, $1, $22, $23)
+    VALUES ($19, $20, $21, $22, $1, $23, $24, $25)
 )
 {BEGIN_RUN}
 """  # noqa: S608 # as above

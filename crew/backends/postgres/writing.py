@@ -107,11 +107,12 @@ async def begin_segment(connection: Connection, write: Write) -> AppendResult:
 async def _insert(connection: Connection, write: Write, row: RunRow, epoch: int) -> Appended:
     of = (owner_of(row.user_id), row.conversation_id) if row.conversation_id else (None, None)
     values = (*_record_columns(write), *_row_columns(row), row.owner, row.priority, *of)
+    values = (*values, row.user_id)
     sql, entry = BEGIN, write.entry
     if entry is not None:
         sql = BEGIN_AND_TELL
-        told = (entry.at, entry.action, entry.name, entry.address, entry.request_id, entry.detail)
-        values = (*values, *told)
+        who = entry.name, entry.address, entry.request_id, entry.detail, entry.user_id
+        values = (*values, entry.at, entry.action, *who)
     return Appended(int(await connection.fetchval(sql, write.run_id, epoch, *values)))
 
 

@@ -7,7 +7,7 @@ from crew.backends.sql.transactions import SqlDatabase, Steps
 from crew.journal.records.audit import AuditAction, AuditEntry
 
 # in the order of an AuditEntry
-COLUMNS = "at, action, name, address, run_id, request_id, detail"
+COLUMNS = "at, action, name, address, run_id, request_id, detail, user_id"
 values_of = attrgetter(*COLUMNS.split(", "))
 INSERT = insert("audit", COLUMNS, 1)
 SELECT = sql(f"""

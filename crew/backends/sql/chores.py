@@ -41,6 +41,11 @@ class SqlChores:
     def __init__(self, database: SqlDatabase) -> None:
         self._database = database
 
+    async def add(self, chore: Chore) -> None:
+        """See ChoreLog."""
+        values = (chore.kind, chore.owner, chore.key, chore.due_at)
+        await self._database.fetch(ADD, *values, writes=True)
+
     async def take(
         self, now: str, until: str, limit: int, kinds: Sequence[ChoreKind]
     ) -> list[Chore]:

@@ -1,5 +1,7 @@
 """The deletion of a conversation with all that is of it, in the database of a store."""
 
+from collections.abc import Sequence
+
 from crew.backends.sql.core import delete_core
 from crew.backends.sql.items import delete_recall
 from crew.backends.sql.statements import sql
@@ -26,6 +28,12 @@ DELETE = [
 ] + [sql("DELETE FROM crew_chores WHERE owner = $1 AND key = $2")]
 
 
+def delete_runs(runs: Sequence[str]) -> Steps[None]:
+    """Delete runs that are locked, with their events, receipts and notices."""
+    for statement in DELETE_OF_RUNS:
+        yield statement, (list(runs),)
+
+
 def delete_with_all(place: tuple[str, str]) -> Steps[None]:
     """Delete one that is locked: its runs, exchanges, summaries, chores and memory.
 
@@ -33,9 +41,7 @@ def delete_with_all(place: tuple[str, str]) -> Steps[None]:
         place: its owner and its id.
     """
     found = yield RUNS, place
-    runs = [run_id for (run_id,) in found]
-    for statement in DELETE_OF_RUNS:
-        yield statement, (runs,)
+    yield from delete_runs([run_id for (run_id,) in found])
     for statement in DELETE:
         yield statement, place
     owner = conversation_owner(*place)

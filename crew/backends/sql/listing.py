@@ -7,6 +7,7 @@ from crew.journal.records.listing import MAX_LISTED_BYTES, RunFilter
 # by field of RunFilter, but `status`: its condition, `{}` in the value's place
 TESTS = {
     "owner": "owner = {}",
+    "user_id": "user_id <> '' AND user_id = {}",
     "agent_id": "row::json ->> 'agent_id' = {}",
     "source": "row::json ->> 'source' = {}",
     "text": "strpos(crew_casefold(row::json ->> 'query'), crew_casefold({})) > 0",

@@ -12,6 +12,7 @@ from crew.backends.sql.core import SqlCore
 from crew.backends.sql.grants import SqlGrants
 from crew.backends.sql.listing import has_status, select_rows
 from crew.backends.sql.outbox import SqlOutbox
+from crew.backends.sql.people import SqlPeople
 from crew.backends.sql.recall import SqlRecall
 from crew.backends.sql.schedules import SqlSchedules
 from crew.backends.sql.statements import sql
@@ -67,6 +68,7 @@ class SqlRuns:
         self.conversations = SqlConversations(database)
         self.core = SqlCore(database)
         self.recall = SqlRecall(database)
+        self.people = SqlPeople(database)
         self.chores = SqlChores(database)
         self.grants = SqlGrants(database)
         self.outbox = SqlOutbox(database)

@@ -23,8 +23,8 @@ from crew.journal.records.rows import (
 UPSERT_RUN = """
 INSERT INTO runs
     (run_id, status, row, answer, revision, ended_at, paused_until, last_seq, owner, bytes,
-    conversation_owner, conversation_id, epoch)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    conversation_owner, conversation_id, user_id, epoch)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (run_id) DO UPDATE SET status = excluded.status, row = excluded.row,
     answer = excluded.answer,
     ended_at = excluded.ended_at, paused_until = excluded.paused_until,
@@ -78,7 +78,7 @@ def append(connection: sqlite3.Connection, write: Write, row_json: str) -> Appen
         ends = (row.ended_at, row.paused_until, row.last_seq, row.owner, row.stored_bytes)
         of = (owner_of(row.user_id), row.conversation_id) if row.conversation_id else (None, None)
         columns = (row.status, row_json, row.answer, row.revision, *ends, *of)
-        connection.execute(UPSERT_RUN, (run_id, *columns, epoch))
+        connection.execute(UPSERT_RUN, (run_id, *columns, row.user_id, epoch))
     if write.notices:
         do_steps(connection, insert_notices(write.notices))
     if write.entry is not None:

@@ -4,6 +4,6 @@ Modules, in reading order: `validate` (all checks together), `references` (names
 `agents` (their tools), `models` (and providers), `thinking` (what each model takes), `credentials`
 (of the environment), `tools` (what they may reach), `schemas` (of their arguments), `timeouts`
 (that never come), `prompts`, `signals` (and groups), `outputs` (typed answers, plans), `script`,
-`remembered` (conversations, memory), `routing` (the graph), `no_effect` (what is configured and
-never used).
+`remembered` (conversations, memory), `untrusted` (text of others), `routing` (the graph),
+`no_effect` (what is configured and never used).
 """

@@ -14,6 +14,8 @@ AuditAction = Literal[
     "reload",
     "revoke",
     "memory",
+    "export",
+    "erase",
     "refused",
     "wrong_token",
 ]
@@ -36,6 +38,8 @@ class AuditEntry:
     request_id: str = ""
     # the decision, the scope that lacked
     detail: str = ""
+    # the person that it is about, as far as it names one
+    user_id: str = ""
 
 
 class AuditLog(Protocol):

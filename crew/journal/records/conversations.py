@@ -17,7 +17,7 @@ MAX_TITLE = 60
 # summaries that are kept
 KEPT_SUMMARIES = 5
 TitledBy = Literal["query", "helper", "person"]
-ChoreKind = Literal["title", "summary", "learn"]
+ChoreKind = Literal["title", "summary", "learn", "erase"]
 
 
 def owner_of(user_id: str) -> str:
@@ -129,7 +129,7 @@ class Chore:
 
     kind: ChoreKind
     owner: str
-    # the conversation's id
+    # the conversation's id; of an erasure, when it was requested
     key: str
     due_at: str
     # how often it was taken
@@ -256,6 +256,10 @@ class ConversationLog(Protocol):
 
 class ChoreLog(Protocol):
     """Keeps chores, which are written with the ends of their runs. Methods raise StoreError."""
+
+    async def add(self, chore: Chore) -> None:
+        """Keep one that no run's end makes necessary."""
+        ...
 
     async def take(
         self, now: str, until: str, limit: int, kinds: Sequence[ChoreKind]

@@ -16,6 +16,8 @@ class RunFilter:
 
     status: RunStatus | None = None
     owner: str | None = None
+    # the person that they are for
+    user_id: str | None = None
     # who spoke last, or asks
     agent_id: str | None = None
     # is a part of the query, in whatever case
@@ -35,6 +37,7 @@ def is_wanted(row: RunRow, wanted: RunFilter) -> bool:
     return (
         wanted.status in (None, row.status)
         and wanted.owner in (None, row.owner)
+        and wanted.user_id in (None, row.user_id or None)
         and wanted.agent_id in (None, row.agent_id)
         and (wanted.text is None or wanted.text.casefold() in row.query.casefold())
         and (wanted.since is None or row.started_at >= wanted.since)

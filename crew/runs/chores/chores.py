@@ -14,9 +14,11 @@ from datetime import timedelta
 from agents.errors import ModelError
 from crew.journal.errors import StoreError
 from crew.journal.records.conversations import Chore
+from crew.runs.chores.erasure import Erasing
 from crew.runs.chores.helper_chores import CountFacts, HelperChores
 from crew.runs.chores.kinds import ChoreWork
 from crew.runs.chores.learning import CountMemory, Learning
+from crew.runs.errors import Draining
 from crew.runs.runs import Runs
 from tools.clock import rfc3339
 
@@ -52,7 +54,8 @@ class Chores:
         self.clock = runs.crew.clock
         helpers = HelperChores(runs, counts.facts)
         learning = Learning(runs, counts.learned, counts.unlearned)
-        self.works = {one.kind: one for one in (*helpers.works, *learning.works)}
+        works = (*helpers.works, *learning.works, *Erasing(runs).works)
+        self.works = {one.kind: one for one in works}
         self.lanes = sorted({one.lane for one in self.works.values()})
 
     async def run(self) -> None:
@@ -61,10 +64,13 @@ class Chores:
             for lane in self.lanes:
                 lanes.create_task(self._run_lane(lane))
 
-    async def drain(self) -> None:
-        """Do what is due, and what becomes due meanwhile; end when nothing is at work."""
+    async def drain(self, *only: str) -> None:
+        """Do what is due, and what becomes due meanwhile; end when nothing is at work.
+
+        `only`: in these lanes; in all unless given.
+        """
         async with asyncio.TaskGroup() as lanes:
-            for lane in self.lanes:
+            for lane in only or self.lanes:
                 lanes.create_task(self._drain_lane(lane, lambda: False))
 
     async def _run_lane(self, lane: str) -> None:
@@ -131,6 +137,9 @@ class Chores:
             outcome = await self.works[chore.kind].do(chore)
         except (ModelError, StoreError) as error:
             return await self._fail(chore, str(error))
+        except Draining:
+            # another process does it, or this one when it is back
+            return "postponed"
         except Exception:
             log.exception("the chore %s of conversation %s failed", chore.kind, chore.key)
             return await self._fail(chore, "the runtime made a mistake")
@@ -143,11 +152,12 @@ class Chores:
 
     async def _fail(self, chore: Chore, why: str) -> str:
         with contextlib.suppress(StoreError):
-            if chore.attempts >= MAX_ATTEMPTS:
+            if chore.attempts >= MAX_ATTEMPTS and self.works[chore.kind].gives_up:
                 text = "the chore %s of conversation %s was given up after %d attempts: %s"
                 log.warning(text, chore.kind, chore.key, chore.attempts, why)
                 await self.store.chores.finish(chore, rfc3339(self.store.now()))
                 return "failed"
-            wait = timedelta(seconds=FIRST_WAIT_SECONDS * 4 ** (chore.attempts - 1))
+            times = min(chore.attempts, MAX_ATTEMPTS) - 1
+            wait = timedelta(seconds=FIRST_WAIT_SECONDS * 4**times)
             await self.store.chores.postpone(chore, rfc3339(self.store.now() + wait))
         return "retried"

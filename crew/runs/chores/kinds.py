@@ -24,3 +24,5 @@ class ChoreWork:
     needs_helper: bool = False
     # how long it may take, where it needs no helper
     seconds: float = 60.0
+    # one that fails again and again is given up; else it is tried for ever
+    gives_up: bool = True

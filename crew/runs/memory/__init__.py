@@ -1,4 +1,4 @@
 """What a crew remembers, as people and programs handle it.
 
-`people` (all of it), `core` (blocks), `recall` (items).
+`people` (all of it), `core` (blocks), `recall` (items), `export` (everything of a user).
 """

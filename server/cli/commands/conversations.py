@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
@@ -22,7 +23,8 @@ from crew.runs.errors import UnknownItem
 from crew.runs.memory.people import PeopleMemory
 from server.cli.commands.audit import record
 from server.cli.exits import HERE, Exit, Folder, fail, say_none
-from server.cli.opening import load, open_to_look
+from server.cli.opening import load, open_runs, open_to_look
+from server.cli.play import forget_user
 from server.http.responses import (
     describe_block,
     describe_item,
@@ -223,6 +225,29 @@ def memory(
             continue
         quoted = f'\n  said: "{item.quote}"' if item.quote else ""
         print(visible(f"{item.item_id}  {item.seen_at[:10]}  {item.text}{quoted}"))
+
+
+def forget(
+    folder: Folder = HERE,
+    user_id: Annotated[
+        str, typer.Option("--user", metavar="ID", help="The user.", callback=_checked_user)
+    ] = "",
+) -> None:
+    """Erase all that is kept of a user: runs, conversations, memory, audit; runs are ended first.
+
+    What remains is a digest of the id, the time, and how much there was. Ends with 3 where the
+    server that is at work does it, and has not done it yet.
+
+    Example: [bold]crew forget examples/assistant --user ann[/]
+    """
+    if not user_id:
+        raise typer.BadParameter("give the user's ID", param_hint="--user")
+    erasure = asyncio.run(forget_user(open_runs(load(folder, None, asks=False), folder), user_id))
+    if not erasure.done_at:
+        print(f"crew: {visible(user_id)} is being erased by the server", file=sys.stderr)
+        raise typer.Exit(Exit.PAUSED)
+    counts = ", ".join(f"{count} {name}" for name, count in (erasure.counts or {}).items())
+    print(visible(f"Erased {user_id}: {counts or 'there was nothing'}."))
 
 
 async def _remembered(

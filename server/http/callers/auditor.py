@@ -33,9 +33,10 @@ class Auditor:
         action: AuditAction,
         run_id: str | None = None,
         detail: str = "",
+        user_id: str = "",
     ) -> None:
         """Keep what was done; where that fails, it is in the log."""
-        await self._write(self.entry(request, action, run_id, detail))
+        await self._write(self.entry(request, action, run_id, detail, user_id))
 
     def record_soon(self, request: HTTPConnection, action: AuditAction, detail: str = "") -> None:
         """Record a refusal soon; its answer need not wait."""
@@ -49,6 +50,7 @@ class Auditor:
         action: AuditAction,
         run_id: str | None = None,
         detail: str = "",
+        user_id: str = "",
     ) -> AuditEntry:
         """Return what is to be kept, for those who keep it with what was done."""
         caller: Caller | None = getattr(request.state, "caller", None)
@@ -60,6 +62,7 @@ class Auditor:
             run_id,
             current_request.get() or "",
             detail,
+            user_id,
         )
 
     async def _write(self, entry: AuditEntry) -> None:

@@ -60,6 +60,18 @@ def user_of(request: Request, given: str | None) -> str:
     return given
 
 
+def named_user(request: Request) -> str:
+    """Return the user that the address names; raises HttpProblem where that is not the caller's."""
+    user_id: str = request.path_params["user"]
+    caller = caller_of(request)
+    if (error := user_id_error(user_id)) is not None:
+        raise bad_request([("user", error)])
+    if user_id != caller.owner and not {"act_as", "admin"} & set(caller.scopes):
+        text = "this token is for another user; it needs the scope 'act_as' or 'admin'"
+        raise HttpProblem(403, f"user: {text}", [("user", text)])
+    return user_id
+
+
 async def own_run(request: Request, run_id: str) -> RunRow:
     """Return a run, if it is there for the caller; raises UnknownRun as if it were not."""
     caller = caller_of(request)

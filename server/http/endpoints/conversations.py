@@ -89,7 +89,8 @@ async def delete_conversation(request: Request) -> Response:
     user_id, cancels = user_of(request, given.get("user_id")), given["cancel"]
     request_id = request.state.request_id
     await _conversations(request).delete(user_id, id_, request_id, cancels=cancels)
-    await services.auditor.record(request, "delete", detail=f"conversation {id_}")
+    detail = f"conversation {id_}"
+    await services.auditor.record(request, "delete", detail=detail, user_id=user_id)
     return Response(status_code=204)
 
 

@@ -5,12 +5,11 @@ import re
 from starlette.requests import Request
 from starlette.responses import Response
 
-from crew.journal.query import user_id_error
 from crew.journal.records.core import CoreVersion
 from crew.runs.errors import UnknownBlock, UnknownItem
 from server.http.bodies import CoreBody, ItemBody
-from server.http.callers.rights import ID, caller_of
-from server.http.errors import HttpProblem, bad_request
+from server.http.callers.rights import ID, caller_of, named_user
+from server.http.errors import HttpProblem
 from server.http.parameters import parse_parameters
 from server.http.requests import parse_body
 from server.http.responses import JsonResponse, describe_block, describe_item
@@ -53,9 +52,8 @@ async def change_core(request: Request) -> Response:
     who = caller_of(request).owner
     made = await core.put(block, body.value, expected, who, user_id, conversation_id)
     services.metrics.count_memory("edited", "person")
-    await services.auditor.record(
-        request, "memory", detail=f"{made.owner}, {block}, {made.version}"
-    )
+    detail = f"{made.owner}, {block}, {made.version}"
+    await services.auditor.record(request, "memory", detail=detail, user_id=user_id)
     return _described(made)
 
 
@@ -68,7 +66,7 @@ async def list_items(request: Request) -> Response:
     """
     recall = services_of(request).runs.memory.recall
     given = parse_parameters(request)
-    place = _user(request), given.get("conversation_id", "")
+    place = named_user(request), given.get("conversation_id", "")
     limit, query = given["limit"], given.get("q")
     if query is not None:
         found = await recall.searched(*place, query, limit)
@@ -84,7 +82,7 @@ async def add_item(request: Request) -> Response:
     """Answer POST /api/crew/users/{user}/recall: remember something; 201. Takes an ItemBody."""
     services = services_of(request)
     given = parse_parameters(request)
-    place = _user(request), given.get("conversation_id", "")
+    place = named_user(request), given.get("conversation_id", "")
     beside = frozenset({"conversation_id"})
     body = await parse_body(request, services.settings, ItemBody, beside)
     who = caller_of(request).owner
@@ -92,7 +90,8 @@ async def add_item(request: Request) -> Response:
         *place, who, body.text, body.key, body.topics, body.importance
     )
     services.metrics.count_memory(done.op, "person")
-    await services.auditor.record(request, "memory", detail=f"{item.owner}, {item.item_id}")
+    detail = f"{item.owner}, {item.item_id}"
+    await services.auditor.record(request, "memory", detail=detail, user_id=place[0])
     return JsonResponse({"op": done.op, "item": describe_item(item)}, status_code=201)
 
 
@@ -100,35 +99,24 @@ async def forget_item(request: Request) -> Response:
     """Answer DELETE /api/crew/users/{user}/recall/{item_id}: forget it; 204."""
     services = services_of(request)
     given = parse_parameters(request)
-    place = _user(request), given.get("conversation_id", "")
+    place = named_user(request), given.get("conversation_id", "")
     item_id = request.path_params["item_id"]
     if ID.fullmatch(item_id) is None:
         raise UnknownItem("there is no such item")
     await services.runs.memory.recall.delete(*place, item_id)
     services.metrics.count_memory("forgot", "person")
-    await services.auditor.record(request, "memory", detail=f"forgot {item_id} of {place[0]}")
+    detail = f"forgot {item_id} of {place[0]}"
+    await services.auditor.record(request, "memory", detail=detail, user_id=place[0])
     return Response(status_code=204)
 
 
 def _place(request: Request) -> tuple[str, str, str]:
     """Return the user, the block and the conversation of a request; raises HttpProblem."""
     given = parse_parameters(request)
-    user_id, block = _user(request), request.path_params["block"]
+    user_id, block = named_user(request), request.path_params["block"]
     if ID.fullmatch(block) is None:
         raise UnknownBlock("there is no such block of core memory")
     return user_id, block, given.get("conversation_id", "")
-
-
-def _user(request: Request) -> str:
-    """Return the user that the address names; raises HttpProblem where that is not the caller's."""
-    user_id: str = request.path_params["user"]
-    caller = caller_of(request)
-    if (error := user_id_error(user_id)) is not None:
-        raise bad_request([("user", error)])
-    if user_id != caller.owner and not {"act_as", "admin"} & set(caller.scopes):
-        text = "this token is for another user; it needs the scope 'act_as' or 'admin'"
-        raise HttpProblem(403, f"user: {text}", [("user", text)])
-    return user_id
 
 
 def _described(one: CoreVersion) -> Response:

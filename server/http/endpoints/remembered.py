@@ -8,7 +8,7 @@ from server.http.bodies import (
     ForkConversationBody,
     ItemBody,
 )
-from server.http.endpoints import conversations, memory
+from server.http.endpoints import conversations, memory, people
 from server.http.endpoints.conversations import CURSOR
 from server.http.openapi.conversations import (
     BegunConversation,
@@ -17,7 +17,7 @@ from server.http.openapi.conversations import (
     ConversationsAnswer,
     ExportAnswer,
 )
-from server.http.openapi.memory import AddedItem, CoreAnswer, ItemsAnswer
+from server.http.openapi.memory import AddedItem, CoreAnswer, ErasureAnswer, ItemsAnswer
 from server.http.openapi.parameters import (
     AFTER,
     FLAG,
@@ -32,6 +32,7 @@ from server.http.operations import (
     BODY,
     JSON,
     MARKDOWN,
+    NDJSON,
     ApiOperation,
     get_operation,
     post_operation,
@@ -181,4 +182,9 @@ REMEMBERED = (
         (404, 503),
         (OF_CONVERSATION,),
     ),
+    ApiOperation(
+        "get", f"{OF_USER}/export", "read", people.export_user, {200: (NDJSON, None)}, (503,)
+    ),
+    # behind all others: the id of a user may have slashes
+    ApiOperation("delete", OF_USER, "run", people.erase_user, {202: (JSON, ErasureAnswer)}, (503,)),
 )

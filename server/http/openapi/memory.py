@@ -60,6 +60,14 @@ class ItemAnswer(TypedDict):
     who: str | None
 
 
+class ErasureAnswer(TypedDict):
+    """That all of a user will be erased."""
+
+    # of the user's id; by it the erasure is known
+    digest: str
+    requested_at: Time
+
+
 class ItemsAnswer(TypedDict):
     """Items: newest first, or the best ones that words find."""
 

@@ -1,0 +1,66 @@
+"""The erasure of a user: all that is kept of one, or again."""
+
+import contextlib
+
+from crew.journal.records.conversations import Chore
+from crew.journal.records.core import user_in
+from crew.journal.records.listing import RunFilter
+from crew.runs.chores.kinds import ChoreWork
+from crew.runs.errors import RunEnded, UnknownConversation, UnknownRun
+from crew.runs.runs import Runs
+from tools.clock import rfc3339
+
+LANE = "erasure"
+SECONDS = 600.0
+# in one read
+PAGE = 100
+
+
+class Erasing:
+    """Erases users, one step after the other; each can be done again."""
+
+    def __init__(self, runs: Runs) -> None:
+        self.runs, self.store = runs, runs.store
+
+    @property
+    def works(self) -> tuple[ChoreWork, ...]:
+        """The kinds of chores that this does."""
+        return (ChoreWork("erase", LANE, self._erase, seconds=SECONDS, gives_up=False),)
+
+    async def _erase(self, chore: Chore) -> str:
+        user_id, requested_at = user_in(chore.owner), chore.key
+        # what is erased counts from the first batch on
+        await self._end_runs(user_id)
+        await self._drop_answers(user_id)
+        while found := await self.store.conversations.listed(chore.owner, PAGE):
+            for one in found:
+                # another process may have deleted it
+                with contextlib.suppress(UnknownConversation):
+                    await self.runs.conversations.delete(user_id, one.conversation_id, cancels=True)
+                    await self.store.people.count(user_id, requested_at, {"conversations": 1})
+        while await self.store.people.erase(user_id, requested_at, PAGE):
+            pass
+        if await self._left(chore.owner, user_id):
+            # it came meanwhile
+            return "more"
+        await self.store.people.finish(user_id, requested_at, rfc3339(self.store.now()))
+        return "done"
+
+    async def _end_runs(self, user_id: str) -> None:
+        for status in ("running", "paused"):
+            while found := await self.store.rows(RunFilter(status, user_id=user_id), PAGE):
+                for row in found:
+                    with contextlib.suppress(RunEnded, UnknownRun):
+                        await self.runs.cancel(row.run_id)
+                        await self.runs.outcome(row.run_id)
+
+    async def _drop_answers(self, user_id: str) -> None:
+        """Drop what this process would answer again; others keep it for its time at most."""
+        for agent in self.runs.crew.agents.values():
+            agent.executor.kept.forget(user_id)
+            if agent.kept is not None:
+                agent.kept.results.forget(user_id)
+
+    async def _left(self, owner: str, user_id: str) -> bool:
+        rows = await self.store.rows(RunFilter(user_id=user_id), 1)
+        return bool(rows or await self.store.conversations.listed(owner, 1))

@@ -1,0 +1,176 @@
+"""All that is kept of a person: exported, and erased without a byte left."""
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+
+from tests.end_to_end.test_core_memory import ENTRIES, TOKENS
+from tests.support.crews import write_crew
+from tests.support.processes import (
+    BIN,
+    clean_environment,
+    client,
+    serving,
+    start_server,
+    until,
+)
+
+CANARY = "canary-of-{user}-7f3"
+
+RULES: list[dict[str, Any]] = [
+    {"helper": "title", "say": '{"title": "A title"}'},
+    {"agent": "a", "after": "Remember", "say": "noted"},
+    {"agent": "a", "after": "own", "say": "{{result.own}}"},
+    {"agent": "a", "hears": "wait", "say": "slowly", "delay_seconds": 600},
+    {"agent": "a", "hears": "pay", "calls": [{"tool": "pay", "arguments": {"amount": 1}}]},
+    {"agent": "a", "hears": "own", "calls": [{"tool": "own"}]},
+    {"agent": "a", "say": "well"},
+]
+OWN = """
+from tools import ToolContext
+
+def own(context: ToolContext) -> str:
+    return f"canary-of-{context.user_id}-7f3"
+
+def pay(amount: int) -> str:
+    return "paid"
+"""
+TOOLS = {
+    "own": {"kind": "python", "function": "own.py:own", "effect": "read", "cache_seconds": 3600},
+    "pay": {"kind": "python", "function": "own.py:pay", "requires_approval": True},
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "crew").mkdir()
+    (tmp_path / "crew" / "own.py").write_text(OWN)
+    return write_crew(
+        tmp_path / "crew",
+        {"a": {"is_terminal": True, "tools": ["own", "pay", "Remember"]}},
+        RULES,
+        tools=TOOLS,
+        memory={"recall": {}, "core": {"notes": {"description": "notes"}}},
+        conversations={"title_after": 1},
+    )
+
+
+def auth(as_: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {TOKENS[as_]}"}
+
+
+def ask(http: httpx2.Client, user: str, query: str, **body: Any) -> dict[str, Any]:
+    whole = {"query": query, "user_id": user, **body}
+    return dict(http.post("/api/crew/run", json=whole, headers=auth("acting")).json())
+
+
+def fill(http: httpx2.Client, user: str) -> None:
+    """Leave something of a user at every place."""
+    canary = CANARY.format(user=user)
+    ask(http, user, f"own {canary}")
+    for conversation in ("c1", "c2"):
+        ask(http, user, f"hello {canary}", conversation_id=conversation)
+    ask(http, user, f"own {canary}", conversation_id="c1")
+    ask(http, user, f"pay {canary}")
+    headers = auth("acting")
+    place = f"/api/crew/users/{user}"
+    body = {"text": f"likes {canary}", "key": canary, "topics": [canary]}
+    assert http.post(f"{place}/recall", json=body, headers=headers).status_code == 201
+    for text in (f"first {canary}", f"second {canary}"):
+        changed = http.put(
+            f"{place}/core/notes", json={"value": text}, headers={**headers, "If-Match": "*"}
+        )
+        assert changed.status_code == 200
+
+
+def export(http: httpx2.Client, user: str, as_: str = "acting") -> list[dict[str, Any]]:
+    answer = http.get(f"/api/crew/users/{user}/export", headers=auth(as_))
+    assert answer.status_code == 200, answer.text
+    assert answer.headers["content-type"].startswith("application/x-ndjson")
+    return [json.loads(line) for line in answer.text.splitlines()]
+
+
+def bytes_with(folder: Path, word: str) -> list[str]:
+    found = (folder / ".crew").rglob("*")
+    return [one.name for one in found if one.is_file() and word.encode() in one.read_bytes()]
+
+
+def crew(*arguments: str | Path) -> str:
+    command = [BIN / "crew", *arguments]
+    done = subprocess.run(
+        command, capture_output=True, text=True, env=clean_environment(), check=True
+    )
+    return done.stdout
+
+
+def test_all_of_a_person_is_exported_and_erased(folder: Path):
+    """And nothing of another one: the database, its log and all files are looked through."""
+    with serving(folder, CREW_API_TOKENS=",".join(ENTRIES)) as server, client(server) as http:
+        for user in ("ann", "eve"):
+            fill(http, user)
+        lines = export(http, "ann")
+        kinds = {line["kind"] for line in lines}
+        assert kinds == {
+            *("run", "event", "conversation", "exchange", "core", "recall", "audit", "end"),
+        }
+        assert "canary-of-eve" not in json.dumps(lines)
+        end = lines[-1]["value"]
+        assert (end["run"], end["conversation"], end["core"], end["recall"]) == (5, 2, 2, 1)
+        assert sum(end.values()) == len(lines) - 1
+        for as_, status in (("eve", 403), ("reader", 200), ("admin", 200)):
+            answer = http.get("/api/crew/users/ann/export", headers=auth(as_))
+            assert answer.status_code == status
+        assert http.delete("/api/crew/users/ann", headers=auth("reader")).status_code == 403
+        assert http.delete("/api/crew/users/ann", headers=auth("eve")).status_code == 403
+        # one that is at work is ended
+        body = {"query": "wait", "user_id": "ann"}
+        begun = http.post("/api/crew/runs", json=body, headers=auth("acting"))
+        assert begun.status_code == 202, begun.text
+        answer = http.delete("/api/crew/users/ann", headers=auth("ann"))
+        assert answer.status_code == 202
+        until(lambda: export(http, "ann", "admin")[-1]["value"] in ({}, {"audit": 1}))
+        assert ask(http, "eve", "own")["answer"] == CANARY.format(user="eve")
+        assert export(http, "eve")[-1]["value"]["run"] == 6
+        assert (
+            http.get(f"/api/crew/runs/{begun.json()['run_id']}", headers=auth("admin")).status_code
+            == 404
+        )
+        # the same id again: nothing old is there
+        assert http.get("/api/crew/users/ann/recall", headers=auth("ann")).json()["items"] == []
+        http.delete("/api/crew/users/ann", headers=auth("ann"))
+        until(lambda: not bytes_with(folder, "canary-of-ann"))
+    assert bytes_with(folder, "canary-of-ann") == []
+    assert bytes_with(folder, "canary-of-eve") != []
+
+
+def test_a_killed_process_leaves_the_rest_to_the_next(folder: Path):
+    server = start_server(folder, CREW_API_TOKENS=",".join(ENTRIES))
+    with client(server) as http:
+        fill(http, "ann")
+        assert http.delete("/api/crew/users/ann", headers=auth("ann")).status_code == 202
+    server.kill()
+    shown = crew("forget", folder, "--user", "ann")
+    assert shown.startswith("Erased ann")
+    assert bytes_with(folder, "canary-of-ann") == []
+
+
+def test_the_command_erases_beside_a_server(folder: Path):
+    with serving(folder, CREW_API_TOKENS=",".join(ENTRIES)) as server, client(server) as http:
+        fill(http, "ann")
+        fill(http, "eve")
+        done = subprocess.run(
+            [BIN / "crew", "forget", folder, "--user", "ann"],
+            capture_output=True,
+            text=True,
+            env=clean_environment(),
+            check=False,
+        )
+        assert done.returncode in (0, 3), done.stderr
+        until(lambda: export(http, "ann", "admin")[-1]["value"] in ({}, {"audit": 1}))
+        assert export(http, "eve")[-1]["value"]["run"] == 5
+    again = crew("forget", folder, "--user", "ann")
+    assert again.startswith("Erased ann")
