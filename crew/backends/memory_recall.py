@@ -123,7 +123,9 @@ class MemoryRecall:
         items, digest = self._items[addition.item.owner], addition.item.digest
         known = next((one for one in items.values() if one.digest == digest), None)
         if known is None:
-            known = items.get(addition.same_as)
+            # one that was replaced says something that is true no more
+            same = items.get(addition.same_as)
+            known = same if same is not None and not same.replaced_by else None
         if known is None and limits.merge_similarity is not None:
             live = [one for one in items.values() if not one.replaced_by]
             known = items.get(same_topics(addition.item, live, limits.merge_similarity))

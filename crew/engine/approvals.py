@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from agents.agent import Agent
-from crew.engine.taint import is_guarded, is_refused
+from crew.engine.taint import guarded, is_guarded, is_refused
 from crew.journal.branches import Branch
 from crew.journal.call_text import call_key
 from crew.journal.decided import ApprovedCall, decision_on, is_made
@@ -58,7 +58,9 @@ def find_question(
     ]
     if unknown:
         shown = [pending_call(agent, call, secrets) for agent, call in unknown]
-        asked = tuple(replace(one, may=UnknownOutcome.usual) for one in shown)
+        # to make one again is to make it after that text
+        usual, read = UnknownOutcome.usual, state.taint
+        asked = tuple(replace(one, may=usual, untrusted=read) for one in shown)
         return unknown[0][0], UnknownOutcome(asked)
     needed = [(agent, call) for _, agent, call in undecided if needs_approval(call, agent, state)]
     if needed:
@@ -107,7 +109,7 @@ def needs_approval(call: ToolCall, agent: Agent, state: RunState) -> bool:
         return False
     if is_guarded(tool, agent, state):
         # each call, whatever was approved before that text was read
-        return replace(tool, approval=ApprovalRule()).needs_approval(call.arguments)
+        return guarded(tool).needs_approval(call.arguments)
     if tool.approval is None:
         return False
     if (tool.name, tool.definition) in state.remembered:

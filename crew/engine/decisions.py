@@ -8,6 +8,7 @@ from agents.outputs.answers import CheckedAnswer
 from agents.outputs.typed import TypedOutput
 from crew.engine.approvals import Agents
 from crew.engine.form_questions import wrong_content
+from crew.engine.taint import guarded
 from crew.journal.query import Answer, CallDecision
 from crew.journal.questions import Inquiry, PendingCall, PlanApproval, Question
 from crew.journal.records.grants import fits
@@ -137,6 +138,8 @@ def _wrong_edit(one: CallDecision, asked: PendingCall, agents: Agents) -> str | 
     """Return why a call cannot be made with other arguments."""
     agent = agents.get(asked.agent_id)
     tool = agent.tools.get(asked.call.tool) if agent is not None else None
+    if tool is not None and asked.untrusted:
+        tool = guarded(tool)
     if tool is None or tool.approval is None:
         return f"the tool of the call {one.call_id} is not there any more"
     arguments = one.arguments or {}

@@ -135,7 +135,8 @@ def _fills(state: RunState, crew: Crew) -> Iterator[CoreFill]:
         words = (one for one in texts if isinstance(one, str) and text_error(one) is None)
         lines = tuple(filter(None, (" ".join(one.split()) for one in words)))
         if lines:
-            yield CoreFill(rule.name, lines, rule.fill.most, rule.max_tokens, rule.fill.agent_id)
+            fill, agent_id = rule.fill, rule.fill.agent_id
+            yield CoreFill(rule.name, lines, fill.most, rule.max_tokens, agent_id, state.taint)
 
 
 def _parts(said: Sequence[Said], answer: str) -> tuple[Said, ...]:

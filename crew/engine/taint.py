@@ -1,12 +1,14 @@
 """Text of others that a run has read, and what that means for calls that act once."""
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 
 from agents.agent import Agent
 from agents.events import ToolReturned
 from crew.journal.events import StoredEvent
 from crew.journal.remembered.events import Tainted
 from crew.journal.state import RunState
+from tools.approval import ApprovalRule
 from tools.calls import ToolCall, ToolResult
 from tools.definition import Tool
 
@@ -61,6 +63,11 @@ class Taint:
 def is_guarded(tool: Tool, agent: Agent, state: RunState) -> bool:
     """Return whether a person is to approve a call of a tool since the run has read such text."""
     return bool(state.taint) and tool.effect == "once" and agent.after_untrusted == "approve"
+
+
+def guarded(tool: Tool) -> Tool:
+    """Return a tool each call of which is approved by a person, whatever its arguments are."""
+    return replace(tool, approval=replace(tool.approval or ApprovalRule(), when=()))
 
 
 def is_refused(tool: Tool, agent: Agent, state: RunState) -> bool:

@@ -20,6 +20,14 @@ UNSPACED = re.compile(
 )
 
 
+# typographic signs, as keyboards have them
+SIGNS = str.maketrans(
+    {
+        **dict.fromkeys("\u2018\u2019\u201a\u201b\u02bc\u2032", "'"),
+        **dict.fromkeys("\u201c\u201d\u201e\u201f\u00ab\u00bb\u2033", '"'),
+        **dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212", "-"),
+    }
+)
 DECISIONS = frozenset(get_args(Decision))
 # a passage of so many characters that stands in a source, too, was pasted
 PASTED = 200
@@ -107,13 +115,22 @@ def _own_parts(text: str, blocks: Mapping[str, Sequence[tuple[str, int]]]) -> li
         for source, place in blocks.get(text[at : at + size], ()):
             start, end = _common(text, at, source, place)
             if end - start >= PASTED and end - start > last - first:
-                first, last = start, end
+                first, last = _whole_words(text, start, end)
         if last > at:
             parts.append(text[begin:first])
             begin = at = last
         else:
             at += 1
     return [one for one in (*parts, text[begin:]) if one]
+
+
+def _whole_words(text: str, start: int, end: int) -> tuple[int, int]:
+    """Return a passage without parts of words at its ends, which are of what is around it."""
+    while start < end and not _is_border(text, start):
+        start += 1
+    while end > start and not _is_border(text, end):
+        end -= 1
+    return start, end
 
 
 def _common(text: str, at: int, source: str, place: int) -> tuple[int, int]:
@@ -128,7 +145,7 @@ def _common(text: str, at: int, source: str, place: int) -> tuple[int, int]:
 
 
 def _plain(text: str) -> str:
-    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+    return " ".join(unicodedata.normalize("NFKC", text).translate(SIGNS).casefold().split())
 
 
 def _is_long(text: str) -> bool:

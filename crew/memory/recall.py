@@ -27,7 +27,10 @@ NAME_LETTERS = 4
 # of a text: a word with what may stand within one
 WORD = re.compile(r"[^\W_]+(?:[-.,'’][^\W_]+)*")
 # what ends a sentence, so that a capital letter behind it makes no name
-SENTENCE_END = re.compile(r"(?:^|[.!?:;\n])[\s\"'“‘(]*$")
+SENTENCE_END = re.compile(r"[.!?:;\n][\s\"'“‘(]*$")
+POSSESSIVE = re.compile(r"['’]s?$")
+# between the end of a sentence and the first word of the next
+MAX_SIGNS, SIGNS = 20, " \"'“‘("
 
 Teacher = Literal["person", "agents"]
 
@@ -107,13 +110,6 @@ def checked_key(key: str) -> str:
     return kept
 
 
-def checked_quote(quote: str) -> str:
-    """Return a quote as it is kept; raises RecallError if it may not be."""
-    if len(quote) > MAX_QUOTE:
-        raise RecallError(f"quote has {len(quote)} characters; {MAX_QUOTE} at most are kept")
-    return quote
-
-
 def checked_importance(importance: float) -> float:
     """Return an importance; raises RecallError if it is none."""
     if math.isnan(importance) or not 0 <= importance <= 1:
@@ -139,29 +135,41 @@ def shares_name(text: str, quote: str) -> bool:
     A name begins with a capital letter within a sentence, or has another one within it.
     """
     names = {_plain(one) for one in _names(text)}
+    words = {_plain(one.group()) for one in WORD.finditer(quote)}
     if not names:
         return True
-    words = {_plain(one.group()) for one in WORD.finditer(quote)}
-    return any(_is_same_name(name, word) for name in names for word in words)
+    starts = {one[:NAME_LETTERS] for one in words}
+    return any(
+        name in words
+        or (
+            len(name) >= NAME_LETTERS
+            and name[:NAME_LETTERS] in starts
+            and any(_begins_alike(name, word) for word in words)
+        )
+        for name in names
+    )
 
 
 def _names(text: str) -> Iterator[str]:
     for found in WORD.finditer(text):
         word = found.group()
-        has_capital = word[0].isupper() and not SENTENCE_END.search(text[: found.start()])
+        # what stands before it on the way to the end of a sentence is short
+        before = text[max(0, found.start() - MAX_SIGNS) : found.start()]
+        begins = not before.strip(SIGNS) or SENTENCE_END.search(before) is not None
+        has_capital = word[0].isupper() and not begins
         if has_capital or any(map(str.isupper, word[1:])) or any(map(str.isdigit, word)):
             yield word
 
 
 def _plain(word: str) -> str:
-    return without_marks(fold(word))
+    return without_marks(POSSESSIVE.sub("", fold(word)))
 
 
-def _is_same_name(name: str, word: str) -> bool:
+def _begins_alike(name: str, word: str) -> bool:
+    """Return whether one is the other with an ending; a number has none."""
     short, long = sorted((name, word), key=len)
-    if any(map(str.isdigit, name)):
-        return short == long
-    return short == long or (len(short) >= NAME_LETTERS and long.startswith(short))
+    is_number = any(map(str.isdigit, name))
+    return not is_number and len(short) >= NAME_LETTERS and long.startswith(short)
 
 
 def item_line(item: RecallItem) -> str:

@@ -15,6 +15,8 @@ from crew.journal.said import UNSPACED
 MAX_WORD = 64
 # different words of a query that are looked at: its first ones
 MAX_QUERY_WORDS = 256
+# characters of a query that are looked at
+MAX_QUERY = 20_000
 ASCII_WORD = re.compile(r"[a-z0-9]+")
 # of Snowball, by the codes that languages have
 LANGUAGES = {
@@ -84,7 +86,7 @@ class Words:
     def query(self, text: str) -> list[str]:
         """Return the words that are looked for, each once."""
         found: dict[str, None] = {}
-        for word in _words(text):
+        for word in _words(text[:MAX_QUERY]):
             found |= dict.fromkeys(self._forms(word))
             if len(found) >= MAX_QUERY_WORDS:
                 break

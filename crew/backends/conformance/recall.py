@@ -103,6 +103,9 @@ async def keys_replace(store: RunStore) -> None:
     assert await add(store, named) == ["replaced m000200 m000103"]
     same = replace(addition(201, "is on the move"), same_as="m000200")
     assert await add(store, same) == ["again m000200"]
+    # one that was replaced is not the same as anything
+    gone = replace(addition(203, "sleeps late"), same_as="m000103")
+    assert await add(store, gone) == ["added m000203"]
     nowhere = replace(addition(202, "has no home"), same_as="m999999", replaces="m999998")
     assert await add(store, nowhere) == ["added m000202"]
     # topics
@@ -136,6 +139,9 @@ async def items_are_found_by_their_words(store: RunStore) -> None:
     assert (await ids(store, "tea"))[:3] == ["m000003", "m000006", "m000007"]
     # with a short half life the newest comes first
     assert (await ids(store, "tea", half_life_days=2.0))[0] == "m000007"
+    # one that was said very long ago is found all the same
+    old = await ids(store, "tea", half_life_days=0.001, now=NOW + 30_000)
+    assert set(old) == {"m000001", "m000002", "m000003", "m000006", "m000007"}, old
     # a clock that was set back makes nothing better than new
     early = await ids(store, "tea", now=day_of(DAY.format(2)))
     assert early == await ids(store, "tea", now=day_of(DAY.format(1)) - 5), early
@@ -161,6 +167,10 @@ async def what_is_too_much_is_forgotten(store: RunStore) -> None:
     assert await ids(store, "text", since=since) == ["m000002"]
     await add(store, addition(1, "of eve", owner=EVE))
     assert await store.recall.purge(since) == 3
+    # of an owner that has nothing, nothing is kept
+    await store.recall.touch("user:none", ["m000001"], DAY.format(18))
+    assert not await store.recall.delete("user:none", "m000001")
+    assert await store.recall.get("user:none", "m000001") is None
     assert await live(store) == ["m000002"]
     assert await live(store, EVE) == []
     assert await ids(store, "text") == ["m000002"]

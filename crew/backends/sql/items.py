@@ -9,6 +9,7 @@ from pydantic_core import to_json
 from crew.backends.sql.statements import sql
 from crew.backends.sql.transactions import Steps
 from crew.journal.records.recall import (
+    HALVINGS,
     Addition,
     RecallItem,
     RecallLimits,
@@ -43,14 +44,16 @@ DELETE_TERMS = sql("DELETE FROM crew_recall_terms WHERE owner = $1 AND item_id =
 OLD = sql("DELETE FROM crew_recall WHERE owner = $1 AND used_day < $2 RETURNING item_id")
 COUNT = sql("SELECT count(*) FROM crew_recall WHERE owner = $1")
 # those that are replaced go first, then those of the least importance by now
-SURPLUS = sql("""
+SURPLUS = sql(f"""
 DELETE FROM crew_recall WHERE owner = $1 AND item_id IN (
     SELECT item_id FROM crew_recall WHERE owner = $1
     ORDER BY CASE replaced_by WHEN '' THEN 1 ELSE 0 END,
-        importance * power(0.5, greatest($2::float8 - seen_day, 0) / $3::float8), item_id
+        importance * power(
+            0.5, least(greatest($2::float8 - seen_day, 0) / $3::float8, {HALVINGS})
+        ), item_id
     LIMIT $4
 ) RETURNING item_id
-""")
+""")  # noqa: S608 # made of a number of ours
 DELETE = sql("DELETE FROM crew_recall WHERE owner = $1 AND item_id = $2 RETURNING item_id")
 DELETE_OF_OWNER = [
     sql(f"DELETE FROM crew_{table} WHERE owner = $1")  # noqa: S608 # ours
@@ -60,29 +63,26 @@ DELETE_OF_OWNER = [
 
 def delete_recall(owner: str) -> Steps[None]:
     """Delete all that belongs to an owner."""
+    yield LOCK_OWNER, (owner,)
     for statement in DELETE_OF_OWNER:
         yield statement, (owner,)
 
 
 def delete_item(owner: str, item_id: str) -> Steps[bool]:
     """Delete an item."""
-    yield from lock_owner(owner)
+    if not (yield LOCK_OWNER, (owner,)):
+        return False
     found = yield DELETE, (owner, item_id)
     yield DELETE_TERMS, (owner, [item_id])
     return bool(found)
-
-
-def lock_owner(owner: str) -> Steps[None]:
-    """Keep others from changing the items of an owner until the transaction's end."""
-    yield ADD_OWNER, (owner,)
-    yield LOCK_OWNER, (owner,)
 
 
 def add_items(
     owner: str, additions: Sequence[Addition], limits: RecallLimits
 ) -> Steps[list[Remembered]]:
     """Add items; forget what is too much or too old."""
-    yield from lock_owner(owner)
+    yield ADD_OWNER, (owner,)
+    yield LOCK_OWNER, (owner,)
     old = yield OLD, (owner, limits.since)
     done: list[Remembered] = []
     for one in additions:
@@ -121,10 +121,11 @@ def _add(owner: str, addition: Addition, limits: RecallLimits) -> Steps[Remember
 
 def _same(owner: str, addition: Addition, limits: RecallLimits) -> Steps[RecallItem | None]:
     """Return the item that says the same already."""
-    found = yield OF_TEXT, (owner, addition.item.digest)
-    if not found and addition.same_as:
-        found = yield GET, (owner, addition.same_as)
-    known = items_of(found)
+    known = items_of((yield OF_TEXT, (owner, addition.item.digest)))
+    if not known and addition.same_as:
+        # one that was replaced says something that is true no more
+        found = items_of((yield GET, (owner, addition.same_as)))
+        known = [one for one in found if not one.replaced_by]
     if not known and limits.merge_similarity is not None and addition.item.topics:
         others = items_of((yield LIVE, (owner,)))
         item_id = same_topics(addition.item, others, limits.merge_similarity)

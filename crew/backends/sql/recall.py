@@ -11,17 +11,18 @@ from crew.backends.sql.items import (
     DELETE_TERMS,
     GET,
     ITEM,
+    LOCK_OWNER,
     add_items,
     columns_of,
     delete_item,
     items_of,
-    lock_owner,
 )
 from crew.backends.sql.items import SET as SET_ITEM
 from crew.backends.sql.statements import sql
 from crew.backends.sql.transactions import SqlDatabase, Steps
 from crew.journal.errors import StoreError
 from crew.journal.records.recall import (
+    HALVINGS,
     K1,
     SCORE_STEPS,
     Addition,
@@ -46,7 +47,8 @@ SEARCH = sql(f"""
 SELECT document, score FROM (
     SELECT item.document AS document, item.item_id AS item_id, round({SCORE_STEPS} * hit.score
         * (0.7 + 0.3 * item.importance)
-        * power(0.5, greatest($3::float8 - item.seen_day, 0) / $4::float8)) AS score
+        * power(0.5, least(greatest($3::float8 - item.seen_day, 0) / $4::float8, {HALVINGS}))
+    ) AS score
     FROM (
         SELECT posting.item_id AS item_id, sum(word.value::text::float8 * posting.uses * {K1 + 1}
             / (posting.uses + {K1} * ({1 - B} + {B} * posting.length / $5::float8))) AS score
@@ -66,7 +68,7 @@ ORDER BY item_id DESC LIMIT $4
 OLD = sql("""
 DELETE FROM crew_recall WHERE (owner, item_id) IN (
     SELECT owner, item_id FROM crew_recall WHERE used_day < $1 LIMIT $2
-) RETURNING owner, item_id
+) AND used_day < $1 RETURNING owner, item_id
 """)
 
 
@@ -131,7 +133,8 @@ class SqlRecall:
         """See RecallLog."""
 
         def work() -> Steps[None]:
-            yield from lock_owner(owner)
+            if not (yield LOCK_OWNER, (owner,)):
+                return
             for item_id in item_ids:
                 for known in items_of((yield GET, (owner, item_id))):
                     later = max(known.recalled_at, at)

@@ -5,7 +5,8 @@ A text is written for PostgreSQL; that for SQLite is made from it:
 - `$1` is `?1`; the tables have no prefix `crew_`, nor has the function `crew_casefold`;
 - there are no casts (`::text`), no collation `"C"`, which is its own, and no locks of rows
   (`FOR UPDATE`): one writer has the whole file;
-- `= ANY($1)` takes a list as JSON; `strpos` is `instr`, `greatest` is `max`.
+- `= ANY($1)` takes a list as JSON; `strpos` is `instr`, `greatest` is `max`, `least` is
+  `min`.
 """
 
 import re
@@ -24,6 +25,7 @@ CHANGES = (
     (re.compile(r"\bcrew_"), ""),
     (re.compile(r"\bstrpos\("), "instr("),
     (re.compile(r"\bgreatest\("), "max("),
+    (re.compile(r"\bleast\("), "min("),
     (re.compile(r' COLLATE "C"'), ""),
 )
 # in JSON, where a backslash may itself be escaped

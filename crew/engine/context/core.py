@@ -58,7 +58,10 @@ class CoreSource:
             look.millis,
             problems=tuple(problems),
         )
-        return Loaded((loaded,))
+        names = {name for name, _, _ in shown}
+        known = [newest.get((owner, rule.name)) for rule, owner in owned if rule.name in names]
+        sources = (name for one in known if one is not None for name in one.taint)
+        return Loaded((loaded,), taint=tuple(dict.fromkeys(sources)))
 
 
 def _shown(rule: CoreRule, text: str) -> str:

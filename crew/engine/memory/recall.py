@@ -9,7 +9,6 @@ from crew.memory.recall import (
     RecallRule,
     checked_importance,
     checked_key,
-    checked_quote,
     checked_text,
     item_line,
     new_item_id,
@@ -33,22 +32,26 @@ async def remember_text(
     """See Memory."""
     rule = _rule(speaker)
     owner = await speaker.owner(NAME, rule.scope)
-    await speaker.require_quote(quote)
-    if quote and not shares_name(text, quote):
-        text = "the text names what quote does not: give the words that say so"
-        raise await speaker.refuse("name", text)
     mask, query, now = speaker.crew.secrets.mask, speaker.state.query, speaker.store.now()
+    try:
+        kept = checked_text(mask(text))
+    except RecallError as error:
+        raise await speaker.refuse("value", f"it is not remembered: {error}") from error
+    await speaker.require_quote(quote)
+    if quote and not shares_name(kept, quote):
+        why = "the text names what quote does not: give the words that say so"
+        raise await speaker.refuse("name", why)
     at = rfc3339(now)
     try:
         item = RecallItem(
             owner,
             new_item_id(now),
-            checked_text(mask(text)),
+            kept,
             at,
             at,
             key=checked_key(mask(key)),
             importance=checked_importance(importance),
-            quote=checked_quote(mask(quote)),
+            quote=mask(quote),
             conversation_id=query.conversation_id,
             exchange=speaker.state.conversation.exchange,
             run_id=speaker.state.run_id,
@@ -92,6 +95,10 @@ async def drop_item(speaker: Speaker, item_id: str) -> str:
     """See Memory."""
     rule = _rule(speaker)
     owner = await speaker.owner(NAME, rule.scope)
+    if speaker.state.taint:
+        # what asks for it may be that text
+        why = f"the run has read text of others ({', '.join(speaker.state.taint)})"
+        raise await speaker.refuse("quote", f"{why}: nothing is forgotten in it")
     try:
         is_known = await speaker.store.recall.delete(owner, item_id)
     except StoreError as error:

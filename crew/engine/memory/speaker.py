@@ -1,18 +1,19 @@
 """Who changes memory in a run, and what proves that the person said so."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from agents.agent import Agent
-from agents.messages import CrewMessage, ToolMessage
 from crew.crew import Crew
 from crew.engine.masking import EmitTurnEvent
+from crew.journal.errors import StoreError
 from crew.journal.records.core import Scope, owner_in
 from crew.journal.remembered.events import MemoryChanged, MemoryOp, MemoryRefused, Refusal
-from crew.journal.said import proves, words_of_person
+from crew.journal.replay import tool_outputs
+from crew.journal.said import PASTED, proves, words_of_person
 from crew.journal.state import RunState
 from crew.journal.store import RunStore
-from tools.errors import PermanentError
+from crew.memory.recall import MAX_QUOTE
+from tools.errors import PermanentError, TemporaryError
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,19 +50,23 @@ class Speaker:
             text = f"the run has read text of others ({', '.join(self.state.taint)})"
             text = f"{text}: give the words of the person that say so as quote"
             raise await self.refuse("quote", text)
+        if len(quote) > MAX_QUOTE:
+            raise await self.refuse("quote", f"quote has more than {MAX_QUOTE} characters")
         words = words_of_person(self.state.query.text, self.state.said)
-        if quote and not proves(quote, words, self._outputs()):
+        outputs: list[str] = []
+        if quote and any(len(text) >= PASTED for text in words):
+            # all that tools have given is stored by now: this call has begun
+            outputs = await self._outputs()
+        if quote and not proves(quote, words, outputs):
             text = "quote does not stand in what the person has said now: give it word for word"
             raise await self.refuse("quote", f"{text}, at least three words, or leave it out")
 
-    def _outputs(self) -> Iterator[str]:
-        """Yield what tools have given in the run: a person may have pasted it."""
-        for branch in self.state.branches:
-            for message in branch.history:
-                if isinstance(message, ToolMessage):
-                    yield from (one.output for one in message.results)
-                elif isinstance(message, CrewMessage):
-                    yield message.content
+    async def _outputs(self) -> list[str]:
+        """Return what tools have given in the run: a person may have pasted it."""
+        try:
+            return await tool_outputs(self.store, self.state.run_id)
+        except StoreError as error:
+            raise TemporaryError(f"the quote cannot be looked at: {error}") from error
 
     async def tell(
         self, op: MemoryOp, block: str = "", version: int = 0, ids: tuple[str, ...] = ()

@@ -69,6 +69,8 @@ class CoreVersion:
     quote: str = ""
     # of the call that made it: made again, it changes nothing
     key: str = ""
+    # the tools that gave text of others before it was written, which may stand in it
+    taint: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +83,8 @@ class CoreFill:
     most: int
     max_tokens: int
     agent_id: str
+    # the tools that gave text of others in the run
+    taint: tuple[str, ...] = ()
 
 
 def filled(
@@ -106,7 +110,11 @@ def filled(
         return None
     number = 1 if known is None else known.version + 1
     value = "\n".join(texts)
-    return CoreVersion(owner, fill.block, number, value, at, "output", fill.agent_id, run_id)
+    taint = tuple(dict.fromkeys((*(known.taint if known is not None else ()), *fill.taint)))
+    agent_id = fill.agent_id
+    return CoreVersion(
+        owner, fill.block, number, value, at, "output", agent_id, run_id, taint=taint
+    )
 
 
 class CoreLog(Protocol):

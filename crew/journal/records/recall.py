@@ -21,6 +21,8 @@ MAX_TERMS, MAX_POSTINGS = 32, 50_000
 # a score as it is compared: equal ones are the same number on every store
 SCORE_STEPS = 1e9
 DAY_SECONDS = 86_400.0
+# of an item's importance, at most: PostgreSQL takes what is too small for a number as an error
+HALVINGS = 500
 # who has an item remembered
 RememberedBy = Literal["person", "agent", "learn"]
 # the words of a text, with how often each stands there
@@ -183,15 +185,17 @@ def ranked_score(
     score: float, importance: float, seen_day: float, now: float, half_life_days: float
 ) -> float:
     """Return a score with the item's importance and age."""
-    age = max(0.0, now - seen_day)
-    whole = score * (0.7 + 0.3 * importance) * math.pow(0.5, age / half_life_days)
+    whole = score * (0.7 + 0.3 * importance) * _decay(seen_day, now, half_life_days)
     return round(whole * SCORE_STEPS)
+
+
+def _decay(seen_day: float, now: float, half_life_days: float) -> float:
+    return math.pow(0.5, min(max(0.0, now - seen_day) / half_life_days, HALVINGS))
 
 
 def worth(item: RecallItem, now: float, half_life_days: float) -> tuple[bool, float, str]:
     """Return by what items are kept where an owner has too many: the least goes first."""
-    age = max(0.0, now - day_of(item.seen_at))
-    value = item.importance * math.pow(0.5, age / half_life_days)
+    value = item.importance * _decay(day_of(item.seen_at), now, half_life_days)
     return not item.replaced_by, value, item.item_id
 
 

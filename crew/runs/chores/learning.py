@@ -16,7 +16,7 @@ from crew.memory.core import CoreRule, block_text, value_of
 from crew.memory.recall import RecallRule
 from crew.runs.chores.helpers import emit_of, exchanges_text
 from crew.runs.chores.kinds import HELPERS_LANE, ChoreWork
-from crew.runs.chores.lessons import LearnAnswer, Material, learn_from
+from crew.runs.chores.lessons import LearnAnswer, Material, learn_from, proving_words
 from crew.runs.runs import Runs
 from tools.clock import rfc3339
 
@@ -112,7 +112,7 @@ class Learning:
             owner,
             known.conversation_id,
             {one.number: one for one in exchanges},
-            {one.number: await self._outputs(one) for one in exchanges},
+            await self._outputs(exchanges, rule),
             nearest,
             await self._blocks(crew, user_id, known.conversation_id),
             now,
@@ -120,11 +120,20 @@ class Learning:
             lambda value: masked_data(value, crew.secrets),
         )
 
-    async def _outputs(self, exchange: Exchange) -> list[str]:
-        """Return what tools gave in an exchange, where a person may have pasted some of it."""
-        if all(len(text) < PASTED for text in exchange.words_of_person):
-            return []
-        return await tool_outputs(self.store, exchange.run_id)
+    async def _outputs(
+        self, exchanges: Sequence[Exchange], rule: RecallRule
+    ) -> dict[int, Sequence[str]]:
+        """Return by exchange what tools gave up to its end, some of which may have been pasted."""
+        assert rule.learn is not None, "else nothing is learned"
+        teachers, outputs = rule.learn.teachers, list[str]()
+        texts = {one.number: proving_words(one, teachers) for one in exchanges}
+        if all(len(text) < PASTED for words in texts.values() for text in words):
+            return {}
+        found: dict[int, Sequence[str]] = {}
+        for one in exchanges:
+            outputs = [*outputs, *await tool_outputs(self.store, one.run_id)]
+            found[one.number] = outputs
+        return found
 
     async def _blocks(
         self, crew: Crew, user_id: str, conversation_id: str

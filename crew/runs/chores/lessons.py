@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, Field, ValidationError
 
+from crew.journal.query import text_error
 from crew.journal.records.conversations import Exchange
 from crew.journal.records.core import CoreValue, CoreVersion
 from crew.journal.records.recall import Addition, RecallItem
@@ -15,12 +16,12 @@ from crew.journal.said import proves
 from crew.memory.core import CoreError, CoreRule, checked, edited, value_of
 from crew.memory.recall import (
     MAX_OUTCOME,
+    MAX_QUOTE,
     RecallError,
     RecallRule,
     Teacher,
     checked_importance,
     checked_key,
-    checked_quote,
     checked_text,
     checked_topics,
     new_item_id,
@@ -118,6 +119,8 @@ def learn_from(answer: LearnAnswer, given: Material, rule: RecallRule) -> Learne
     assert rule.learn is not None, "else nothing is learned"
     teachers, learned = rule.learn.teachers, Learned()
     outcome = given.mask(" ".join(answer.outcome.split()))[:MAX_OUTCOME]
+    if text_error(outcome) is not None:
+        outcome = ""
     for one in answer.remember[:MAX_ITEMS]:
         try:
             learned.additions.append(_addition(one, given, rule, teachers, outcome))
@@ -143,16 +146,20 @@ def _addition(
         raise _Refused("value") from error
     if given.owner is None:
         raise _Refused("owner")
-    _require_quote(one.quote, one.exchange, given, teachers)
-    if not shares_name(one.text, one.quote):
-        raise _Refused("name")
     mask, at = given.mask, rfc3339(given.now)
+    try:
+        text = checked_text(mask(one.text))
+    except RecallError as error:
+        raise _Refused("value") from error
+    _require_quote(one.quote, one.exchange, given, teachers)
+    if not shares_name(text, one.quote):
+        raise _Refused("name")
     said = given.exchanges[one.exchange]
     try:
         item = RecallItem(
             given.owner,
             new_item_id(given.now),
-            checked_text(mask(one.text)),
+            text,
             at,
             # it was said then, however late it is learned
             said.ended_at or at,
@@ -160,7 +167,7 @@ def _addition(
             topics=checked_topics([mask(topic) for topic in one.topics]),
             importance=checked_importance(one.importance),
             outcome=outcome,
-            quote=checked_quote(mask(one.quote)),
+            quote=mask(one.quote),
             conversation_id=given.conversation_id,
             exchange=one.exchange,
             run_id=said.run_id,
@@ -218,12 +225,14 @@ def _require_quote(
 ) -> None:
     """Raise where a quote proves nothing in its exchange."""
     said = given.exchanges.get(exchange)
-    if said is None:
+    if said is None or len(quote) > MAX_QUOTE:
         raise _Refused("quote")
-    texts: list[str] = []
-    if "person" in teachers:
-        texts += said.words_of_person
-    if "agents" in teachers:
-        texts += said.words_of_agents
+    texts = proving_words(said, teachers)
     if not proves(quote, texts, given.outputs.get(exchange, ())):
         raise _Refused("quote")
+
+
+def proving_words(exchange: Exchange, teachers: frozenset[Teacher]) -> list[str]:
+    """Return the words of an exchange that prove something."""
+    own = exchange.words_of_person if "person" in teachers else ()
+    return [*own, *(exchange.words_of_agents if "agents" in teachers else ())]

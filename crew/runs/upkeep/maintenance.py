@@ -148,6 +148,8 @@ async def purge_batch(runs: Runs, retention: Retention) -> bool:
     await runs.store.grants.purge(rfc3339(now))
     # of channels that there are no more; others are given up by their sender
     await runs.store.outbox.purge(rfc3339(now - timedelta(hours=KEEP_NOTICES_HOURS)))
+    if (recall := runs.crew.memory.recall) is not None:
+        await runs.store.recall.purge(recall.limits(now).since)
     purged = await runs.store.purge(ages) + await runs.store.audit.purge(audit_before)
     return purged > 0
 

@@ -26,6 +26,10 @@ NAMES = {
     "one of several": ("Ann met Bob in Hue", "I was in Hue", True),
     "the user's own name": ("Ann likes tea. Ann is 40", "I like tea", False),
     "capital letters within": ("uses iPhone", "I use a phone", False),
+    "a possessive": ("likes FPT's dividends", "I like the dividends of FPT", True),
+    "a typographic possessive": ("is FPT’s owner", "I own FPT", True),
+    "a name in quotation marks": ('says "Eve" is right', "I think so", False),
+    "a text that begins with a quotation": ('"Eve is right"', "I think so", True),
     "a script without capital letters": ("富士山が好き", "好きです", True),
 }
 

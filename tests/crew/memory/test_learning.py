@@ -106,6 +106,8 @@ PROVEN = {
     "the whole message": ("FPT!", "FPT!"),
     "twelve letters": ("diversification", "only diversification helps"),
     "four characters": ("我住河内", "我住河内了吗"),
+    "plain signs for typographic ones": ('I don\'t own - "any" FPT', "I don’t own – “any” FPT."),
+    "typographic signs for plain ones": ("I don’t own any FPT", "I don't own any FPT."),
 }
 
 
@@ -128,16 +130,32 @@ async def test_words_of_agents_prove_where_the_crew_says_so(tmp_path: Path, lear
         assert await one.texts() == (["owns VNM"] if learned else [])
 
 
-@pytest.mark.parametrize("gone", [False, True])
-async def test_a_pasted_passage_teaches_nothing(tmp_path: Path, gone: bool):
-    """What a tool gave in the run, and the person pastes, is not the person's word."""
-    note = "The rule of the house is that nobody may sell below cost. " * 5
-    (tmp_path / "notes.py").write_text(f"def look_up() -> str:\n    return {note!r}\n")
-    rules = [{"after": "look_up", "say": "so it is"}, {"calls": [{"tool": "look_up"}]}]
+NOTE = "The rule of the house is that nobody may sell below cost. " * 5
+PASTES: dict[str, tuple[str, str, bool]] = {
+    "pasted alone": ("nobody may sell below cost", f"Look: {NOTE}", False),
+    "said beside it": ("nobody may sell below", f"Sure, nobody may sell below cost. {NOTE}", True),
+    # the document goes on with the same letter
+    "words behind it": ("They own twelve shares", f"{NOTE}They own twelve shares", True),
+    "words before it": ("we own some", f"we own some. {NOTE}", True),
+}
+
+
+@pytest.mark.parametrize(("quote", "text", "proven"), PASTES.values(), ids=PASTES.keys())
+@pytest.mark.parametrize("later", [False, True])
+async def test_a_pasted_passage_teaches_nothing(
+    tmp_path: Path, later: bool, quote: str, text: str, proven: bool
+):
+    """What a tool gave in the exchange, or in one before it, is not the person's word."""
+    (tmp_path / "notes.py").write_text(f"def look_up() -> str:\n    return {NOTE + 'The end'!r}\n")
+    rules = [
+        {"after": "look_up", "say": "so it is"},
+        {"hears": "look", "calls": [{"tool": "look_up"}]},
+        {"say": "well"},
+    ]
     tools = {"look_up": {"kind": "python", "function": "notes.py:look_up", "effect": "read"}}
-    item = taught("may not sell below cost", "nobody may sell below cost")
     given = {"recall": {"learn": {"idle_seconds": 0}}}
     agents = {"a": {"is_terminal": True, "tools": ["look_up"]}}
+    item = taught("so it is", quote, 2 if later else 1)
     path = write_crew(
         tmp_path,
         agents,
@@ -148,10 +166,32 @@ async def test_a_pasted_passage_teaches_nothing(tmp_path: Path, gone: bool):
     )
     one = Learned(Runs(load_crew(path), MemoryStore()))
     async with one.runs:
-        said = "I know, nobody may sell below cost. " if gone else ""
-        await one.say(f"{said}Look: {note}")
+        await one.say(*(("please look", text) if later else (f"look {text}",)))
         await one.learn()
-        assert await one.texts() == (["may not sell below cost"] if gone else [])
+        assert await one.texts() == (["so it is"] if proven else [])
+
+
+async def test_an_agent_that_repeats_a_passage_teaches_nothing(tmp_path: Path):
+    """Even where the words of agents prove something."""
+    (tmp_path / "notes.py").write_text(f"def look_up() -> str:\n    return {NOTE!r}\n")
+    rules = [{"after": "look_up", "say": f"It says: {NOTE}"}, {"calls": [{"tool": "look_up"}]}]
+    tools = {"look_up": {"kind": "python", "function": "notes.py:look_up", "effect": "read"}}
+    given = {"recall": {"learn": {"idle_seconds": 0, "from": ["person", "agents"]}}}
+    item = taught("may not sell", "nobody may sell below cost")
+    path = write_crew(
+        tmp_path,
+        {"a": {"is_terminal": True, "tools": ["look_up"]}},
+        [{"helper": "learn", "say": lesson(item)}, *rules],
+        memory=given,
+        conversations={},
+        tools=tools,
+    )
+    one = Learned(Runs(load_crew(path), MemoryStore()))
+    async with one.runs:
+        await one.say("hello")
+        await one.learn()
+        assert await one.texts() == []
+        assert one.refused == {"quote": 1}
 
 
 async def test_an_answer_to_a_pause_teaches(tmp_path: Path):

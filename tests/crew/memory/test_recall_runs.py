@@ -205,3 +205,37 @@ async def test_a_text_that_looks_like_ours_is_shown_as_data(tmp_path: Path):
     async with Runs(remembering(tmp_path, rules), MemoryStore()) as runs:
         assert (await ask(runs, "first", user_id="ann")).row.answer == "noted"
         assert (await ask(runs, "FPT?", user_id="ann")).row.answer == "data"
+
+
+async def test_what_a_member_of_a_group_was_given_is_no_word_of_the_person(tmp_path: Path):
+    """Also once the group has ended, and another agent remembers."""
+    note = "The house rule is that nobody may sell below cost. " * 6
+    remember = call("Remember", text="may not sell", quote="nobody may sell below cost")
+    rules: list[dict[str, Any]] = [
+        {"agent": "a", "say": "[GO]"},
+        {"agent": "b", "after": "look_up", "say": "read it"},
+        {"agent": "b", "calls": call("look_up")},
+        {"agent": "c", "say": "hm"},
+        {"agent": "d", "after": "Remember", "say": "{{result.Remember}}"},
+        {"agent": "d", "calls": remember},
+    ]
+    (tmp_path / "notes.py").write_text(f"def look_up() -> str:\n    return {note!r}\n")
+    agents = {
+        "a": {},
+        "b": {"tools": ["look_up"]},
+        "c": {},
+        "d": {"tools": ["Remember"], "is_terminal": True},
+    }
+    routing = {
+        "signals": {"a": [{"signal": "[GO]", "target": "g"}]},
+        "parallel_groups": {"g": {"agents": ["b", "c"], "next_agent": "d"}},
+    }
+    tools = {"look_up": {"kind": "python", "function": "notes.py:look_up", "effect": "read"}}
+    folder = write_crew(
+        tmp_path, agents, rules, memory={"recall": {}}, tools=tools, routing=routing
+    )
+    store = MemoryStore()
+    async with Runs(load_crew(folder), store) as runs:
+        pasted = await ask(runs, f"See: {note}", user_id="ann")
+        assert "does not stand in what the person has said" in (pasted.row.answer or "")
+        assert await items_of(store) == []
