@@ -3,6 +3,7 @@
 import { every, get } from "./api.js";
 import { conversationPage, conversationsPage } from "./pages/conversations.js";
 import { crewPage } from "./pages/crew.js";
+import { memoryPage } from "./pages/memory.js";
 import { inboxPage, keyOf } from "./pages/inbox.js";
 import { element, visible } from "./page.js";
 import { runPage } from "./pages/run.js";
@@ -23,6 +24,7 @@ const PAGES = [
   [/^\/conversations$/, conversationsPage],
   [/^\/conversations\/([A-Za-z0-9_-]+)$/, (context, id) => conversationPage(id, context)],
   [/^\/inbox$/, inboxPage],
+  [/^\/memory$/, memoryPage],
   [/^\/crew$/, crewPage],
 ];
 
@@ -95,6 +97,7 @@ async function look() {
   crew = await get("");
   $("crew").textContent = crew.name;
   $("conversations").hidden = crew.conversations === null;
+  $("memory").hidden = !crew.memory;
   showConfig(crew.config);
   const { runs } = await get("/inbox?limit=100");
   waiting(runs.filter((run) => run.waiting).map(keyOf));

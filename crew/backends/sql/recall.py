@@ -8,16 +8,15 @@ from pydantic_core import to_json
 from crew.backends.sql.conversations import lock_conversation, set_conversation
 from crew.backends.sql.core import add_version, has_place
 from crew.backends.sql.items import (
-    DELETE_TERMS,
     GET,
     ITEM,
     LOCK_OWNER,
     add_items,
-    columns_of,
     delete_item,
+    forget_rest,
     items_of,
+    set_item,
 )
-from crew.backends.sql.items import SET as SET_ITEM
 from crew.backends.sql.statements import sql
 from crew.backends.sql.transactions import SqlDatabase, Steps
 from crew.journal.errors import StoreError
@@ -42,33 +41,41 @@ WHERE owner = $1 AND replaced_by = ''
 UNION ALL
 SELECT term, count(*), 0 FROM crew_recall_terms WHERE owner = $1 AND term = ANY($2) GROUP BY term
 """)
-# the words come first: of each the postings of this owner are read, and no others
+# the words come first, which SQLite does with a CROSS JOIN alone: only their postings are read
 SEARCH = sql(f"""
-SELECT document, score FROM (
-    SELECT item.document AS document, item.item_id AS item_id, round({SCORE_STEPS} * hit.score
-        * (0.7 + 0.3 * item.importance)
-        * power(0.5, least(greatest($3::float8 - item.seen_day, 0) / $4::float8, {HALVINGS}))
-    ) AS score
-    FROM (
-        SELECT posting.item_id AS item_id, sum(word.value::text::float8 * posting.uses * {K1 + 1}
-            / (posting.uses + {K1} * ({1 - B} + {B} * posting.length / $5::float8))) AS score
-        FROM json_each($2::text::json) AS word JOIN crew_recall_terms AS posting
-            ON posting.owner = $1 AND posting.term = word.key
-        GROUP BY posting.item_id
-    ) AS hit JOIN crew_recall AS item ON item.owner = $1 AND item.item_id = hit.item_id
-    WHERE item.used_day >= $6::float8
-) AS ranked
-WHERE score >= $7::float8 ORDER BY score DESC, item_id DESC LIMIT $8
+SELECT found.document, best.score FROM (
+    SELECT number, item_id, score FROM (
+        SELECT hit.number AS number, item.item_id AS item_id, round({SCORE_STEPS} * hit.score
+            * (0.7 + 0.3 * item.importance)
+            * power(0.5, least(greatest($3::float8 - item.seen_day, 0) / $4::float8, {HALVINGS}))
+        ) AS score
+        FROM (
+            SELECT posting.number AS number, sum(word.value::text::float8 * posting.uses
+                * {K1 + 1} / (posting.uses + {K1} * ({1 - B} + {B} * posting.length / $5::float8))
+            ) AS score
+            FROM json_each($2::text::json) AS word CROSS JOIN crew_recall_terms AS posting
+            WHERE posting.owner = $1 AND posting.term = word.key
+            GROUP BY posting.number
+        ) AS hit CROSS JOIN crew_recall AS item
+        WHERE item.owner = $1 AND item.number = hit.number AND item.used_day >= $6::float8
+    ) AS ranked
+    WHERE score >= $7::float8 ORDER BY score DESC, item_id DESC LIMIT $8
+) AS best CROSS JOIN crew_recall_documents AS found
+WHERE found.owner = $1 AND found.number = best.number
+ORDER BY best.score DESC, best.item_id DESC
 """)  # noqa: S608 # made of numbers of ours
 LISTED = sql("""
-SELECT document FROM crew_recall
-WHERE owner = $1 AND ($2 = '' OR item_id < $2) AND ($3::int = 1 OR replaced_by = '')
-ORDER BY item_id DESC LIMIT $4
+SELECT found.number, found.document
+FROM crew_recall AS item CROSS JOIN crew_recall_documents AS found
+WHERE item.owner = $1 AND ($2 = '' OR item.item_id < $2)
+    AND ($3::int = 1 OR item.replaced_by = '')
+    AND found.owner = $1 AND found.number = item.number
+ORDER BY item.item_id DESC LIMIT $4
 """)
 OLD = sql("""
-DELETE FROM crew_recall WHERE (owner, item_id) IN (
-    SELECT owner, item_id FROM crew_recall WHERE used_day < $1 LIMIT $2
-) AND used_day < $1 RETURNING owner, item_id
+DELETE FROM crew_recall WHERE (owner, number) IN (
+    SELECT owner, number FROM crew_recall WHERE used_day < $1 LIMIT $2
+) AND used_day < $1 RETURNING owner, number
 """)
 
 
@@ -121,13 +128,14 @@ class SqlRecall:
     async def get(self, owner: str, item_id: str) -> RecallItem | None:
         """See RecallLog."""
         found = items_of(await self._database.fetch(GET, owner, item_id))
-        return found[0] if found else None
+        return found[0].item if found else None
 
     async def listed(
         self, owner: str, limit: int = 50, after: str = "", *, replaced: bool = False
     ) -> list[RecallItem]:
         """See RecallLog."""
-        return items_of(await self._database.fetch(LISTED, owner, after, int(replaced), limit))
+        found = await self._database.fetch(LISTED, owner, after, int(replaced), limit)
+        return [one.item for one in items_of(found)]
 
     async def touch(self, owner: str, item_ids: Sequence[str], at: str) -> None:
         """See RecallLog."""
@@ -136,9 +144,9 @@ class SqlRecall:
             if not (yield LOCK_OWNER, (owner,)):
                 return
             for item_id in item_ids:
-                for known in items_of((yield GET, (owner, item_id))):
-                    later = max(known.recalled_at, at)
-                    yield SET_ITEM, columns_of(replace(known, recalled_at=later))
+                for one in items_of((yield GET, (owner, item_id))):
+                    later = max(one.item.recalled_at, at)
+                    yield from set_item(one.number, replace(one.item, recalled_at=later))
 
         await self._database.transact(work)
 
@@ -154,11 +162,11 @@ class SqlRecall:
 
         def work() -> Steps[int]:
             found = yield OLD, (since, limit)
-            of_owner: dict[str, list[str]] = {}
-            for owner, item_id in found:
-                of_owner.setdefault(owner, []).append(item_id)
-            for owner, item_ids in of_owner.items():
-                yield DELETE_TERMS, (owner, item_ids)
+            of_owner: dict[str, list[int]] = {}
+            for owner, number in found:
+                of_owner.setdefault(owner, []).append(number)
+            for owner, numbers in of_owner.items():
+                yield from forget_rest(owner, numbers)
             return len(found)
 
         return await self._database.transact(work)

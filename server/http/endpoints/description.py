@@ -6,6 +6,7 @@ from typing import Any
 from pydantic_core import to_json
 
 from agents.wrappers.health import Failure
+from crew.config.keys.memory import BY
 from crew.config.problems import Problem
 from crew.crew import Crew
 from tools import Tool
@@ -43,11 +44,31 @@ def describe_crew(crew: Crew, *, prompts: bool) -> dict[str, Any]:
         "conversations": (
             config.conversations.model_dump() if config.conversations is not None else None
         ),
+        **_memory(crew),
         "schedules": {name: one.model_dump() for name, one in config.schedules.items()},
         "warnings": [warning(problem) for problem in crew.warnings],
         "tools": [describe_tool(tool, agents) for tool, agents in tools_of(crew)],
         "providers": _providers(crew),
     }
+
+
+def _memory(crew: Crew) -> dict[str, Any]:
+    """Return what the crew remembers of people; nothing where it does not."""
+    if not crew.memory:
+        return {}
+    names = {one: key for key, one in BY.items()}
+    core = [
+        {
+            "name": one.name,
+            "scope": one.scope,
+            "description": one.description,
+            "write": sorted(names[by] for by in one.writers),
+        }
+        for one in crew.memory.core.values()
+    ]
+    recall = crew.memory.recall
+    found = {"scope": recall.scope, "learns": recall.learn is not None} if recall else None
+    return {"memory": {"core": core, "recall": found}}
 
 
 def describe_models(crew: Crew) -> list[dict[str, Any]]:

@@ -278,6 +278,8 @@ class CrewAnswer(TypedDict):
     schedules: dict[str, dict[str, Any]]
     # None: its runs are in no conversations
     conversations: dict[str, Any] | None
+    # not there: it remembers nothing of people
+    memory: NotRequired[dict[str, Any]]
     warnings: list[WarningAnswer]
     # what each may do
     tools: list[dict[str, Any]]

@@ -2,6 +2,8 @@
 CREATE TABLE crew_recall_owners (owner text COLLATE "C" PRIMARY KEY);
 CREATE TABLE crew_recall (
     owner text COLLATE "C" NOT NULL,
+    -- of the owner's items, by which words point to them
+    number bigint NOT NULL,
     item_id text COLLATE "C" NOT NULL,
     -- of the text, and the key as it is compared
     digest text COLLATE "C" NOT NULL,
@@ -13,9 +15,9 @@ CREATE TABLE crew_recall (
     length integer NOT NULL,
     -- '' for a live one
     replaced_by text COLLATE "C" NOT NULL,
-    document text NOT NULL,
-    PRIMARY KEY (owner, item_id)
+    PRIMARY KEY (owner, number)
 );
+CREATE UNIQUE INDEX crew_recall_by_id ON crew_recall (owner, item_id);
 CREATE UNIQUE INDEX crew_recall_by_text ON crew_recall (owner, digest);
 CREATE UNIQUE INDEX crew_recall_by_key ON crew_recall (owner, key)
     WHERE key <> '' AND replaced_by = '';
@@ -24,9 +26,16 @@ CREATE INDEX crew_recall_by_use ON crew_recall (used_day);
 CREATE TABLE crew_recall_terms (
     owner text COLLATE "C" NOT NULL,
     term text COLLATE "C" NOT NULL,
-    item_id text COLLATE "C" NOT NULL,
+    number bigint NOT NULL,
     uses integer NOT NULL,
     length integer NOT NULL,
-    PRIMARY KEY (owner, term, item_id)
+    PRIMARY KEY (owner, term, number)
 );
-CREATE INDEX crew_terms_of_recall ON crew_recall_terms (owner, item_id);
+CREATE INDEX crew_terms_of_recall ON crew_recall_terms (owner, number);
+-- a search reads many items, and few of their texts
+CREATE TABLE crew_recall_documents (
+    owner text COLLATE "C" NOT NULL,
+    number bigint NOT NULL,
+    document text NOT NULL,
+    PRIMARY KEY (owner, number)
+);
