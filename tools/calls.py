@@ -45,6 +45,10 @@ class FailedAttempt:
         return cls(_shortened(_storable(error), MAX_ERROR_BYTES), round(wait_seconds, 6))
 
 
+# the fact of a result that says how much of its output models are shown, and the most that may be
+SHOWN_CHARS, MAX_SHOWN_CHARS = "shown_chars", 32_000
+
+
 @dataclass(frozen=True, slots=True)
 class ToolResult:
     """The result of one call; every call has exactly one."""

@@ -74,6 +74,8 @@ class Tool:
     # of its entry: another one is another tool to a person who has approved this one
     entry_hash: str = ""
     max_output_bytes: int = MAX_OUTPUT_BYTES
+    # characters of its output that models are shown; 0: as the settings say
+    shown_chars: int = 0
     # None: it may be called at any time
     guard: ToolGuard | None = None
     reach: Reach = field(default_factory=Reach)

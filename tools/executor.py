@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from tools.calls import (
     MAX_OUTPUT_BYTES,
+    SHOWN_CHARS,
     CallRetried,
     CallStarted,
     CallStatus,
@@ -124,8 +125,10 @@ class _Sequence:
         seconds = self.clock.monotonic() - started
         tool = self.tools.get(call.tool)
         most = MAX_OUTPUT_BYTES if tool is None else tool.max_output_bytes
+        own = {SHOWN_CHARS: tool.shown_chars} if tool is not None and tool.shown_chars else {}
+        facts = {**ended.facts, **own}
         result = ToolResult.of(
-            call, ended.status, ended.output, ended.attempts, seconds, ended.facts, most
+            call, ended.status, ended.output, ended.attempts, seconds, facts, most
         )
         if ended.failed:
             result = replace(result, failed=tuple(ended.failed))

@@ -21,6 +21,18 @@ def test_one_output_is_cut_with_a_note():
     assert truncate_outputs(results("x" * 2000), 2000, 4000) == ["x" * 2000]
 
 
+def test_a_tool_may_say_how_much_is_shown():
+    """More than others, or less; what others are shown does not depend on it."""
+    call = ToolCall("own", "T")
+    long = ToolResult.of(call, "success", "x" * 50, facts={"shown_chars": 40})
+    texts = truncate_outputs([long, *results("a" * 6, "b" * 6)], 10, 10)
+    assert texts[0] == "x" * 40 + "\n\n[⚠️ OUTPUT TRUNCATED - Original size: 50 characters]"
+    assert texts[1] == "a" * 6
+    assert texts[2].startswith("bbbb\n")
+    short = ToolResult.of(call, "success", "x" * 8, facts={"shown_chars": 4})
+    assert truncate_outputs([short], 10, 10)[0].startswith("xxxx\n")
+
+
 def test_all_outputs_together_are_cut():
     """The one that crosses is cut, later ones are only named, and an empty one stays as it is."""
     texts = truncate_outputs(results("a" * 6, "b" * 6, "c", ""), 100, 10)

@@ -5,6 +5,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field
 
+from tools.calls import MAX_SHOWN_CHARS
 from tools.context import Memory, ToolContext
 from tools.definition import Tool, tool_from
 from tools.errors import PermanentError
@@ -84,8 +85,8 @@ def _memory(context: ToolContext) -> Memory:
 
 
 MEMORY_TOOLS: tuple[Tool, ...] = (
-    tool_from(edit_core, name=EDIT_CORE),
+    replace(tool_from(edit_core, name=EDIT_CORE), shown_chars=MAX_SHOWN_CHARS),
     tool_from(remember, name=REMEMBER),
-    replace(tool_from(recall, name=RECALL), effect="read"),
+    replace(tool_from(recall, name=RECALL), effect="read", shown_chars=MAX_SHOWN_CHARS),
     tool_from(forget_by_id, name=FORGET),
 )

@@ -5,6 +5,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import BeforeValidator, Discriminator, Field, Tag
 
 from tools.approval import ApprovalRule
+from tools.calls import MAX_SHOWN_CHARS
 from tools.config.approval import Approval, rule_of
 from tools.definition import Component, Effect
 from tools.limits.guards import BreakerLimits, CallLimits
@@ -100,6 +101,9 @@ class CommonTool(Shape):
     """A person must approve each call, or those that a mapping says: the run pauses before it."""
     max_output_kb: Annotated[int, Field(ge=1, le=10_240)] = 64
     """Of a result, x 1,024 bytes; the middle of a longer one is left out."""
+    shown_chars: Annotated[int, Field(ge=1, le=MAX_SHOWN_CHARS)] | None = None
+    """Of an output, as the model is shown it, beside `settings.max_total_tool_output_chars`; else
+    `settings.max_tool_output_chars`."""
     respond: Literal["model", "direct"] = "model"
     """`direct`: where all calls of an answer are direct and succeed, their output is the run's
     answer."""

@@ -5,7 +5,7 @@ from typing import Any
 
 from pydantic_core import to_json
 
-from tools.calls import CallStatus, ToolResult
+from tools.calls import SHOWN_CHARS, CallStatus, ToolResult
 
 
 class HeadAndTail:
@@ -61,19 +61,21 @@ def truncate_outputs(results: Sequence[ToolResult], each_chars: int, total_chars
     """Truncate the outputs of one sequence as the model is shown them.
 
     Each is cut to `each_chars`, all of them to `total_chars`: the output that crosses the total
-    is cut there, later ones are only named. Notes do not count.
+    is cut there, later ones are only named. Notes do not count, nor do outputs of tools that say
+    themselves how much is shown.
     """
     left, out = total_chars, []
     for result in results:
         text, size = result.output, result.output_chars
-        available = min(each_chars, left)
+        own = int(result.facts.get(SHOWN_CHARS, 0))
+        available = own or min(each_chars, left)
         if len(text) == size <= available:
             out.append(text)
-            left -= size
+            left -= 0 if own else size
         elif available > 0:
             note = f"[⚠️ OUTPUT TRUNCATED - Original size: {size} characters]"
             out.append(f"{text[:available]}\n\n{note}")
-            left -= min(available, len(text))
+            left -= 0 if own else min(available, len(text))
         else:
             out.append(f"[⚠️ OUTPUT OMITTED - Original size: {size} characters]")
     return out

@@ -42,7 +42,7 @@ from tools.toolbox import ToolSet
 
 KIB = 1024
 # keys of an entry that are about results
-OF_RESULTS = {"respond", "show", "cache_seconds", "cache_shared", "untrusted"}
+OF_RESULTS = {"respond", "show", "cache_seconds", "cache_shared", "untrusted", "shown_chars"}
 
 
 @dataclass(frozen=True)
@@ -104,6 +104,7 @@ class ToolMaker:
                 cache_seconds=config.cache_seconds,
                 is_cache_shared=config.cache_shared,
                 is_untrusted=config.is_untrusted,
+                shown_chars=config.shown_chars or 0,
             )
             for tool in made
         ]

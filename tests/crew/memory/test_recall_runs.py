@@ -239,3 +239,21 @@ async def test_what_a_member_of_a_group_was_given_is_no_word_of_the_person(tmp_p
         pasted = await ask(runs, f"See: {note}", user_id="ann")
         assert "does not stand in what the person has said" in (pasted.row.answer or "")
         assert await items_of(store) == []
+
+
+async def test_all_that_is_found_is_shown(tmp_path: Path):
+    """Though outputs of other tools are cut far earlier."""
+    rules: list[dict[str, Any]] = [
+        {"agent": "a", "after": "Recall", "seen": "the end of 9", "say": "all of it"},
+        {"agent": "a", "after": "Recall", "say": "not all"},
+        {"agent": "a", "calls": call("Recall", query="common", most=10)},
+    ]
+    store = MemoryStore()
+    settings = {"max_tool_output_chars": 100, "max_total_tool_output_chars": 100}
+    blocks = {"blocks": ["history"]}
+    crew = remembering(tmp_path, rules, settings=settings, context=blocks)
+    async with Runs(crew, store) as runs:
+        for number in range(10):
+            text = f"common {'x' * 400} {number} the end of {number}"
+            await runs.memory.recall.add("ann", "", "ann", text)
+        assert (await ask(runs, "what?", user_id="ann")).row.answer == "all of it"
