@@ -70,7 +70,7 @@ class Shell:
             capture_output=True,
             text=True,
             env=clean_environment(),
-            timeout=PROCESS_SECONDS,
+            timeout=2 * PROCESS_SECONDS,
             stdin=subprocess.DEVNULL,
         )
         self.printed = ended.stdout + ended.stderr

@@ -147,6 +147,18 @@ async def items_are_found_by_their_words(store: RunStore) -> None:
     assert early == await ids(store, "tea", now=day_of(DAY.format(1)) - 5), early
 
 
+async def the_best_is_found_among_many(store: RunStore) -> None:
+    """Check that one that is new and important comes before hundreds with more of the words."""
+    old = [addition(n, f"tea tea tea {n}", day=1, importance=0.0) for n in range(400)]
+    await add(store, *old)
+    words = "tea and much else that is said in one item, which makes it a long one"
+    await add(store, addition(900, words, day=19, importance=1.0))
+    assert (await ids(store, "tea", half_life_days=2.0))[0] == "m000900"
+    assert (await ids(store, "tea", half_life_days=2000.0))[0] == "m000399"
+    only = await ids(store, "tea", half_life_days=1.0, since=day_of(DAY.format(10)))
+    assert only == ["m000900"], only
+
+
 async def what_is_too_much_is_forgotten(store: RunStore) -> None:
     """Check that an owner's least items go first, and those that were not used for long."""
     limits = replace(LIMITS, max_items=3)
@@ -254,6 +266,7 @@ CHECKS = (
     items_are_remembered_once,
     keys_replace,
     items_are_found_by_their_words,
+    the_best_is_found_among_many,
     what_is_too_much_is_forgotten,
     of_many_writers_each_text_is_one_item,
     a_lesson_is_kept_once,

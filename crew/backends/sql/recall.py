@@ -18,7 +18,7 @@ from crew.backends.sql.items import (
     set_item,
 )
 from crew.backends.sql.statements import sql
-from crew.backends.sql.transactions import SqlDatabase, Steps
+from crew.backends.sql.transactions import Rows, SqlDatabase, Steps
 from crew.journal.errors import StoreError
 from crew.journal.records.recall import (
     HALVINGS,
@@ -41,22 +41,27 @@ WHERE owner = $1 AND replaced_by = ''
 UNION ALL
 SELECT term, count(*), 0 FROM crew_recall_terms WHERE owner = $1 AND term = ANY($2) GROUP BY term
 """)
-# the words come first, which SQLite does with a CROSS JOIN alone: only their postings are read
+# the words come first, which SQLite does with a CROSS JOIN alone: only their postings are read. Of
+# the items that these find the best by words alone are looked at; see _is_whole
 SEARCH = sql(f"""
-SELECT found.document, best.score FROM (
+WITH word AS MATERIALIZED (
+    SELECT key AS term, value::text::float8 * {K1 + 1} AS weight FROM json_each($2::text::json)
+), hit AS MATERIALIZED (
+    SELECT number, score FROM (
+        SELECT posting.number AS number, sum(word.weight * posting.uses
+            / (posting.uses + {K1} * ({1 - B} + {B} * posting.length / $5::float8))) AS score
+        FROM word CROSS JOIN crew_recall_terms AS posting
+        WHERE posting.owner = $1 AND posting.term = word.term
+        GROUP BY posting.number
+    ) AS scored ORDER BY score DESC LIMIT $9
+)
+SELECT found.document, best.score, (SELECT count(*) FROM hit), (SELECT min(score) FROM hit) FROM (
     SELECT number, item_id, score FROM (
         SELECT hit.number AS number, item.item_id AS item_id, round({SCORE_STEPS} * hit.score
             * (0.7 + 0.3 * item.importance)
             * power(0.5, least(greatest($3::float8 - item.seen_day, 0) / $4::float8, {HALVINGS}))
         ) AS score
-        FROM (
-            SELECT posting.number AS number, sum(word.value::text::float8 * posting.uses
-                * {K1 + 1} / (posting.uses + {K1} * ({1 - B} + {B} * posting.length / $5::float8))
-            ) AS score
-            FROM json_each($2::text::json) AS word CROSS JOIN crew_recall_terms AS posting
-            WHERE posting.owner = $1 AND posting.term = word.key
-            GROUP BY posting.number
-        ) AS hit CROSS JOIN crew_recall AS item
+        FROM hit CROSS JOIN crew_recall AS item
         WHERE item.owner = $1 AND item.number = hit.number AND item.used_day >= $6::float8
     ) AS ranked
     WHERE score >= $7::float8 ORDER BY score DESC, item_id DESC LIMIT $8
@@ -64,6 +69,8 @@ SELECT found.document, best.score FROM (
 WHERE found.owner = $1 AND found.number = best.number
 ORDER BY best.score DESC, best.item_id DESC
 """)  # noqa: S608 # made of numbers of ours
+# of the best by words alone; all, where these do not suffice
+LOOKED_AT, ALL = 300, 1_000_000
 LISTED = sql("""
 SELECT found.number, found.document
 FROM crew_recall AS item CROSS JOIN crew_recall_documents AS found
@@ -112,18 +119,15 @@ class SqlRecall:
         weights = weights_of({term: count for term, count, _ in uses}, items)
         if not weights:
             return []
-        found = await self._database.fetch(
-            SEARCH,
-            owner,
-            to_json(weights).decode(),
-            search.now,
-            search.half_life_days,
-            max(1, words) / max(1, items),
-            search.since,
-            search.min_score * SCORE_STEPS,
-            search.most,
-        )
-        return [(ITEM.validate_json(document), score / SCORE_STEPS) for document, score in found]
+        average = max(1, words) / max(1, items)
+        times = (search.now, search.half_life_days, average, search.since)
+        least = search.min_score * SCORE_STEPS
+        for limit in (LOOKED_AT, ALL):
+            values = (to_json(weights).decode(), *times, least, search.most, limit)
+            found = await self._database.fetch(SEARCH, owner, *values)
+            if _is_whole(found, search.most, limit, least):
+                break
+        return [(ITEM.validate_json(text), score / SCORE_STEPS) for text, score, *_ in found]
 
     async def get(self, owner: str, item_id: str) -> RecallItem | None:
         """See RecallLog."""
@@ -170,6 +174,18 @@ class SqlRecall:
             return len(found)
 
         return await self._database.transact(work)
+
+
+def _is_whole(found: Rows, most: int, limit: int, least: float) -> bool:
+    """Return whether no item that was not looked at comes before the last one that was found.
+
+    Importance and age make no score higher than words alone do.
+    """
+    if not found:
+        return limit == ALL
+    *_, (_, worst, hits, cutoff) = found
+    bound = worst if len(found) == most else least
+    return bool(hits < limit or bound > cutoff * SCORE_STEPS)
 
 
 def _learn(lesson: Lesson, limits: RecallLimits) -> Steps[list[Remembered] | None]:

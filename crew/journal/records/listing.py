@@ -16,8 +16,6 @@ class RunFilter:
 
     status: RunStatus | None = None
     owner: str | None = None
-    # the person that they are for
-    user_id: str | None = None
     # who spoke last, or asks
     agent_id: str | None = None
     # is a part of the query, in whatever case
@@ -27,6 +25,8 @@ class RunFilter:
     until: str | None = None
     # what has started it
     source: SourceKind | None = None
+    # the person that they are for
+    user_id: str | None = None
 
 
 ALL_RUNS = RunFilter()

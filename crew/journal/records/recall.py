@@ -178,7 +178,7 @@ def weights_of(statistics: Mapping[str, int], items: int) -> dict[str, float]:
 
 def word_score(weight: float, uses: int, length: int, average: float) -> float:
     """Return what a word adds to an item's score (BM25)."""
-    return weight * uses * (K1 + 1) / (uses + K1 * (1 - B + B * length / average))
+    return weight * (K1 + 1) * uses / (uses + K1 * (1 - B + B * length / average))
 
 
 def ranked_score(
