@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from crew import MemoryStore, Query, Runs, load_crew
+from crew.runs.chores.chores import Chores, Counts
 from tests.support.crews import play
 from tests.support.seeds import SEEDS, copied
 
@@ -25,3 +26,22 @@ async def test_shares_are_known_in_the_next_exchange(tmp_path: Path):
     shown = played.of("context")[0]["metadata"]
     core = next(one for one in shown["blocks"] if one["kind"] == "core")
     assert (core["ids"], core["versions"]) == (["profile", "symbols"], [0, 1])
+
+
+async def test_the_crews_learn_of_their_conversations(tmp_path: Path):
+    """Their scripts find nothing that is worth remembering."""
+    for name in ("healer", "langgraph-chatbot", "supabase-flow"):
+        crew = load_crew(copied(name, tmp_path))
+        outcomes: list[str] = []
+
+        def count(kind: str, outcome: str, _: float, outcomes: list[str] = outcomes) -> None:
+            outcomes.append(f"{kind} {outcome}")
+
+        async with Runs(crew, MemoryStore()) as runs:
+            query = Query("Hello", user_id="ann", conversation_id="c")
+            await play(crew, query=query, runs=runs)
+            await Chores(runs, Counts(count)).drain()
+            known = await runs.store.conversations.get("user:ann", "c")
+        assert "learn done" in outcomes, name
+        assert known is not None
+        assert known.learned == 1

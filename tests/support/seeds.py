@@ -40,9 +40,6 @@ def copied(name: str, folder: Path) -> Path:
         with_known_blocks(data)
         if path.name == "crew.yaml":
             data = without(data, LATER_OF_CREWS)
-        elif path.name == "tools.yaml":
-            tools = {key: without(one, ("untrusted",)) for key, one in data["tools"].items()}
-            data = {"tools": tools}
         elif path.name == "script.yaml":
             rules = [one for one in data["rules"] if one.get("helper") not in LATER_HELPERS]
             data = {"rules": rules}
