@@ -139,6 +139,9 @@ def test_all_of_a_person_is_exported_and_erased(folder: Path):
             http.get(f"/api/crew/runs/{begun.json()['run_id']}", headers=auth("admin")).status_code
             == 404
         )
+        entries = crew("audit", folder, "--json")
+        assert "/users/ann" not in entries
+        assert '"action":"erase"' in entries.replace(" ", "")
         # the same id again: nothing old is there
         assert http.get("/api/crew/users/ann/recall", headers=auth("ann")).json()["items"] == []
         http.delete("/api/crew/users/ann", headers=auth("ann"))

@@ -33,7 +33,7 @@ class Auditor:
         action: AuditAction,
         run_id: str | None = None,
         detail: str = "",
-        user_id: str = "",
+        user_id: str | None = None,
     ) -> None:
         """Keep what was done; where that fails, it is in the log."""
         await self._write(self.entry(request, action, run_id, detail, user_id))
@@ -50,7 +50,7 @@ class Auditor:
         action: AuditAction,
         run_id: str | None = None,
         detail: str = "",
-        user_id: str = "",
+        user_id: str | None = None,
     ) -> AuditEntry:
         """Return what is to be kept, for those who keep it with what was done."""
         caller: Caller | None = getattr(request.state, "caller", None)
@@ -62,7 +62,8 @@ class Auditor:
             run_id,
             current_request.get() or "",
             detail,
-            user_id,
+            # the one that the address names, unless it is said
+            str(request.path_params.get("user", "")) if user_id is None else user_id,
         )
 
     async def _write(self, entry: AuditEntry) -> None:

@@ -53,7 +53,7 @@ async def change_core(request: Request) -> Response:
     made = await core.put(block, body.value, expected, who, user_id, conversation_id)
     services.metrics.count_memory("edited", "person")
     detail = f"{made.owner}, {block}, {made.version}"
-    await services.auditor.record(request, "memory", detail=detail, user_id=user_id)
+    await services.auditor.record(request, "memory", detail=detail)
     return _described(made)
 
 
@@ -91,7 +91,7 @@ async def add_item(request: Request) -> Response:
     )
     services.metrics.count_memory(done.op, "person")
     detail = f"{item.owner}, {item.item_id}"
-    await services.auditor.record(request, "memory", detail=detail, user_id=place[0])
+    await services.auditor.record(request, "memory", detail=detail)
     return JsonResponse({"op": done.op, "item": describe_item(item)}, status_code=201)
 
 
@@ -106,7 +106,7 @@ async def forget_item(request: Request) -> Response:
     await services.runs.memory.recall.delete(*place, item_id)
     services.metrics.count_memory("forgot", "person")
     detail = f"forgot {item_id} of {place[0]}"
-    await services.auditor.record(request, "memory", detail=detail, user_id=place[0])
+    await services.auditor.record(request, "memory", detail=detail)
     return Response(status_code=204)
 
 

@@ -25,7 +25,7 @@ async def export_user(request: Request) -> Response:
     services = services_of(request)
     parse_parameters(request)
     user_id = named_user(request)
-    await services.auditor.record(request, "export", user_id=user_id)
+    await services.auditor.record(request, "export")
     return StreamingResponse(_lines(services.runs.store, user_id), media_type=NDJSON)
 
 
@@ -46,6 +46,6 @@ async def erase_user(request: Request) -> Response:
     parse_parameters(request)
     erasure = await services.runs.memory.request_erasure(named_user(request))
     # without the user's id: this entry stays
-    await services.auditor.record(request, "erase", detail=erasure.digest)
+    await services.auditor.record(request, "erase", detail=erasure.digest, user_id="")
     answer = {"digest": erasure.digest, "requested_at": erasure.requested_at}
     return JsonResponse(answer, 202)
