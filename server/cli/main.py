@@ -69,7 +69,7 @@ COMMANDS = {
     ),
     "forget": (
         "commands.conversations",
-        "Erase all that is kept of a user: runs, conversations, memory, audit; runs are ended first.",
+        "Erase all that is kept of a user: runs, conversations, memory, audit.",
     ),
     "tools": (
         "commands.tools",

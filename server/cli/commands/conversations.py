@@ -233,10 +233,10 @@ def forget(
         str, typer.Option("--user", metavar="ID", help="The user.", callback=_checked_user)
     ] = "",
 ) -> None:
-    """Erase all that is kept of a user: runs, conversations, memory, audit; runs are ended first.
+    """Erase all that is kept of a user: runs, conversations, memory, audit.
 
-    What remains is a digest of the id, the time, and how much there was. Ends with 3 where the
-    server that is at work does it, and has not done it yet.
+    Runs are ended first. What remains is a digest of the id, and how much there was. Ends with 3
+    where the server that is at work does it, and has not done it yet.
 
     Example: [bold]crew forget examples/assistant --user ann[/]
     """
