@@ -3,9 +3,12 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import unquote
 
+from starlette.convertors import Convertor, register_url_convertor
 from starlette.requests import Request
-from starlette.routing import Route
+from starlette.routing import Match, Route
+from starlette.types import Scope as AsgiScope
 
 from server.http.callers.rights import Endpoint, require
 from server.http.openapi.parameters import Parameter
@@ -43,7 +46,7 @@ class ApiOperation:
     @property
     def address(self) -> str:
         """Its path, as the document has it: a part that may have slashes is one as any other."""
-        return self.path.replace(":path}", "}")
+        return self.path.replace(":encoded}", "}")
 
     @property
     def in_query(self) -> dict[str, Parameter]:
@@ -83,7 +86,42 @@ def routes_of(operations: Sequence[ApiOperation]) -> list[Route]:
     paths: dict[str, dict[str, ApiOperation]] = {}
     for one in operations:
         paths.setdefault(one.path, {})[one.method.upper()] = one
-    return [Route(path, _endpoint(found), methods=list(found)) for path, found in paths.items()]
+    return [
+        _EncodedRoute(path, _endpoint(found), methods=list(found)) for path, found in paths.items()
+    ]
+
+
+class _Encoded(Convertor[str]):
+    """A part of a path that may have slashes, which stand there percent-encoded."""
+
+    regex = "[^/]+"
+
+    def convert(self, value: str) -> str:
+        """Return the part as it was meant."""
+        return value.replace("%2F", "/").replace("%25", "%")
+
+    def to_string(self, value: str) -> str:
+        """Return the part as it stands in a path."""
+        return _encode(value)
+
+
+def _encode(part: str) -> str:
+    return part.replace("%", "%25").replace("/", "%2F")
+
+
+register_url_convertor("encoded", _Encoded())
+
+
+class _EncodedRoute(Route):
+    """A route that knows a slash within a part of its path, which is encoded, from one between."""
+
+    def matches(self, scope: AsgiScope) -> tuple[Match, AsgiScope]:
+        """Return whether a request is for this route; see Route."""
+        raw = scope.get("raw_path") or b""
+        if b"%" in raw and ":encoded}" in self.path:
+            parts = [_encode(unquote(one)) for one in raw.decode("latin-1").split("/")]
+            scope = {**scope, "path": "/".join(parts)}
+        return super().matches(scope)
 
 
 def _endpoint(operations: Mapping[str, ApiOperation]) -> Endpoint:

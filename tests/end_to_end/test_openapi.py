@@ -15,6 +15,7 @@ from server.http.app import PAGES, _routes
 from server.http.openapi.document import openapi_document
 from server.http.openapi.events import METADATA
 from tests.crew.engine.test_agent_tools import helping
+from tests.crew.engine.test_untrusted import reading
 from tests.crew.memory.test_core_runs import EDITING, remembering
 from tests.support.crews import ROOT, crew_of, long_winded, play, write_crew
 from tests.support.model_server import chunks, model_server
@@ -61,7 +62,7 @@ def test_schemathesis(tmp_path: Path):
                 break
         log = server.log.read_text()
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "Operations:       32 selected / 32 total" in done.stdout
+    assert "Operations:       37 selected / 37 total" in done.stdout
     assert " 200 in " in log
     assert " 429 in " not in log
     assert '"level":"error"' not in log
@@ -72,7 +73,7 @@ def test_every_address_is_described():
     paths = openapi_document()["paths"]
     described = {(method.upper(), path) for path, item in paths.items() for method in item}
     served = {
-        (method, route.path.replace(":path}", "}"))
+        (method, route.path.replace(":encoded}", "}"))
         for route in _routes()
         if isinstance(route, Route)
         for method in route.methods or ()
@@ -177,6 +178,9 @@ async def test_events_are_as_described(tmp_path: Path):
     events += (await play(load_crew(helping(tmp_path / "helping")), "go")).events
     asked = Query("I like high risks", user_id="ann")
     events += (await play(remembering(tmp_path / "memory", EDITING), query=asked)).events
+    (tmp_path / "reading").mkdir()
+    async with reading(tmp_path / "reading") as runs:
+        events += (await play(runs.crew, query=Query("the news?"), runs=runs)).events
     async with model_server(lambda body: THOUGHTS) as model:
         folder = write_crew(
             tmp_path / "thinking",

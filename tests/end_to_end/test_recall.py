@@ -144,7 +144,20 @@ def test_it_is_there_for_its_user_alone(server: ServerProcess):
 
 
 def test_strange_users_do_not_meet(server: ServerProcess):
-    users = ["a:b", "a/b", "a%2Fb", "conversation:ann:c", "ÅNN", "Å", "A\u030a", "x" * 256]
+    users = [
+        "a:b",
+        "a/b",
+        "a%2Fb",
+        "a%252Fb",
+        "a/recall/b",
+        "a/core/b",
+        "a/export",
+        "conversation:ann:c",
+        "ÅNN",
+        "Å",
+        "A\u030a",
+        "x" * 256,
+    ]
     with client(server) as http:
         for number, user in enumerate(users):
             body = {"text": f"canary {number}"}
@@ -152,6 +165,12 @@ def test_strange_users_do_not_meet(server: ServerProcess):
         for number, user in enumerate(users):
             (item,) = call(http, "GET", user, "acting").json()["items"]
             assert item["text"] == f"canary {number}"
+        # an address that lacks its end is no user's
+        headers = {"Authorization": f"Bearer {TOKENS['acting']}"}
+        for end in ("export", "recall", "core/notes"):
+            gone = http.delete(f"/api/crew/users/a/{end}", headers=headers)
+            assert gone.status_code == 405, end
+        assert http.delete("/api/crew/users/a/other", headers=headers).status_code == 404
         for wrong in ("a\0b", "x" * 257):
             assert call(http, "GET", wrong, "acting").status_code == 400
 

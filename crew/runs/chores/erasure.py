@@ -29,9 +29,8 @@ class Erasing:
 
     async def _erase(self, chore: Chore) -> str:
         user_id, requested_at = user_in(chore.owner), chore.key
-        # what is erased counts from the first batch on
         await self._end_runs(user_id)
-        await self._drop_answers(user_id)
+        self._drop_answers(user_id)
         while found := await self.store.conversations.listed(chore.owner, PAGE):
             for one in found:
                 # another process may have deleted it
@@ -54,7 +53,7 @@ class Erasing:
                         await self.runs.cancel(row.run_id)
                         await self.runs.outcome(row.run_id)
 
-    async def _drop_answers(self, user_id: str) -> None:
+    def _drop_answers(self, user_id: str) -> None:
         """Drop what this process would answer again; others keep it for its time at most."""
         for agent in self.runs.crew.agents.values():
             agent.executor.kept.forget(user_id)

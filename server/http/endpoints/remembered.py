@@ -40,7 +40,7 @@ from server.http.operations import (
 
 CONVERSATIONS = f"{API}/conversations"
 CONVERSATION = f"{CONVERSATIONS}/{{conversation_id}}"
-OF_USER = f"{API}/users/{{user:path}}"
+OF_USER = f"{API}/users/{{user:encoded}}"
 CORE_BLOCK = f"{OF_USER}/core/{{block}}"
 ITEMS = f"{OF_USER}/recall"
 OF_CONVERSATION = query_parameter(
@@ -185,6 +185,5 @@ REMEMBERED = (
     ApiOperation(
         "get", f"{OF_USER}/export", "read", people.export_user, {200: (NDJSON, None)}, (503,)
     ),
-    # behind all others: the id of a user may have slashes
     ApiOperation("delete", OF_USER, "run", people.erase_user, {202: (JSON, ErasureAnswer)}, (503,)),
 )

@@ -111,6 +111,8 @@ class ToolResultMetadata(Metadata):
     repeated: NotRequired[bool]
     # why nothing may be sent there
     denied: NotRequired[str]
+    # how much of the output models are shown, where its tool says so
+    shown_chars: NotRequired[int]
     # the names of the tools that tool_search has found
     found: NotRequired[str]
 

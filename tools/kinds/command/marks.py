@@ -48,7 +48,11 @@ class Marks:
     async def _sweep(self) -> None:
         while self._ended:
             await asyncio.sleep(SWEEP_SECONDS)
-            await self._look()
+            try:
+                await self._look()
+            except RuntimeError:
+                # the process ends: no thread begins any more, and the next one ends what is left
+                return
 
     async def _look(self) -> None:
         marks = set(self._ended)
