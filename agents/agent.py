@@ -66,6 +66,8 @@ class Agent:
     plan: PlanRules | None = None
     # of its tools, those that are agents
     agent_tools: frozenset[str] = frozenset()
+    # collections that it may search and read
+    documents: tuple[str, ...] = ()
     # None: it is not noted that text of others is read
     after_untrusted: AfterUntrusted | None = None
     # None: each answer is asked for

@@ -7,6 +7,7 @@ from pydantic import Discriminator, Field, Tag, WithJsonSchema, model_validator
 from agents.context.shape import ContextConfig
 from agents.endpoint import Address
 from agents.extras import MIN_THINKING_TOKENS, Effort
+from tools.builtin.documents import DOCUMENT_TOOL_NAMES
 from tools.schemas.yaml_shape import JsonObject, Name, Shape, form_of
 
 Temperature = Annotated[float, Field(ge=0, le=2)]
@@ -197,6 +198,9 @@ class AgentConfig(Shape):
     """The run ends after it, unless a signal says otherwise. False unless given."""
     tools: list[str] = []
     """Names of its tools: built-in ones, and those of tools.yaml."""
+    documents: list[str] = []
+    """Collections of crew.yaml's `documents` that it may search and read, by tools that it is given
+    for that: SearchDocuments, ReadDocument, ListDocuments."""
     tool_choice: ToolChoiceSetting = "auto"
     """Whether a turn's first answer must call a tool: `required`, or `{tool: name}`.
 
@@ -240,6 +244,11 @@ class AgentConfig(Shape):
     """The field that has its words for others and for people; else it has none."""
     max_concurrent: Annotated[int, Field(ge=1, le=10_000)] | None = None
     """How many of its model calls are made at the same time, in all processes; others wait."""
+
+    @property
+    def tool_names(self) -> list[str]:
+        """Names of all its tools, also of those that it has for its documents."""
+        return list(dict.fromkeys([*self.tools, *(DOCUMENT_TOOL_NAMES if self.documents else ())]))
 
     @model_validator(mode="before")
     @classmethod

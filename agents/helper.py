@@ -21,7 +21,7 @@ S = TypeVar("S", bound=BaseModel)
 class Helper:
     """One of a crew's helpers; one object serves all runs and chores."""
 
-    # title, summary, learn
+    # title, summary, learn, describe
     name: str
     model: Model
     # of its model

@@ -11,11 +11,13 @@ from agents.errors import ProviderError
 from agents.helper import Helper
 from agents.providers.catalog import Catalog
 from agents.quirks import QuirkTables
-from agents.tokenizing.tokens import Tokenizer, TokenRatios
+from agents.tokenizing.tokens import TokenRatios
 from agents.wrappers.budget import DailyUsage
 from agents.wrappers.health import Health
 from agents.wrappers.places import Places
 from crew.assembly.agents import check_windows, make_agents
+from crew.assembly.checked import Checked
+from crew.assembly.documents import document_rules
 from crew.assembly.helpers import make_helpers
 from crew.assembly.limits import RunLimits, run_limits
 from crew.assembly.memory import memory_rules
@@ -29,10 +31,11 @@ from crew.config.files.document import YamlPath
 from crew.config.files.environment import find_secrets, weak_secrets
 from crew.config.files.sources import Sources, read_sources
 from crew.config.keys.crew_file import CrewConfig
-from crew.config.loader import CrewFiles, read_files
+from crew.config.loader import read_files
 from crew.config.problems import Problem, has_failed, in_order
 from crew.config.routing_plan import entry_point, routing_of
 from crew.config.suppressions import without_suppressed
+from crew.documents.rules import DocumentRules
 from crew.memory.rules import MemoryRules
 from crew.routing.graph import RoutingGraph
 from crew.routing.rules import Routing
@@ -46,18 +49,6 @@ from tools.limits.guards import Guards
 from tools.limits.retry import Jitter
 from tools.loops import LoopOwner
 from tools.text.secrets import Secrets
-from tools.toolbox import Toolbox
-
-
-@dataclass(frozen=True, slots=True)
-class Checked:
-    """What was read of a crew's files, its tools, and all problems, ordered by place."""
-
-    files: CrewFiles
-    tools: Toolbox
-    # of the models that have one, by their names
-    tokenizers: Mapping[str, Tokenizer]
-    problems: tuple[Problem, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,6 +180,7 @@ class Recipe:
             catalog=catalog,
             helpers=helpers,
             memory=memory_rules(files),
+            documents=document_rules(files),
             warnings=checked.problems,
             sources=kept,
             literals=files.literals,
@@ -207,6 +199,8 @@ class Crew:
     helpers: Mapping[str, Helper]
     # beside its conversations
     memory: MemoryRules
+    # that its agents search and read
+    documents: DocumentRules
     # that its files define
     tools: tuple[Tool, ...]
     routing: Routing

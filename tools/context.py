@@ -63,6 +63,42 @@ class Memory(Protocol):
         ...
 
 
+class Documents(Protocol):
+    """Of one agent in one run."""
+
+    async def search(
+        self, query: str, collection: str, document: str, most: int, seconds: float
+    ) -> str:
+        """Return the passages that words find, each with its number.
+
+        Args:
+            query: the words.
+            collection: in this one alone; "" for all that the agent has.
+            document: in the one of this name alone; "" for all.
+            most: so many at most.
+            seconds: for what is being read.
+
+        Raises:
+            ToolError: there is no such collection or document, or it cannot be searched.
+        """
+        ...
+
+    async def read(self, document: str, start: int, chars: int, seconds: float) -> str:
+        """Return characters of a document, with a number to cite; raises ToolError.
+
+        Args:
+            document: its name.
+            start: the character to begin with.
+            chars: so many at most.
+            seconds: for a document that is being read.
+        """
+        ...
+
+    async def listed(self) -> str:
+        """Return the documents that there are, a line each; raises ToolError."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class CallOrigin:
     """Who makes a sequence of calls."""
@@ -80,6 +116,8 @@ class CallOrigin:
     conversation_id: str = ""
     # what it remembers; None: the crew has no memory
     memory: Memory | None = None
+    # what it may search and read; None: the agent has none
+    documents: Documents | None = None
 
     @property
     def keeper(self) -> str:
@@ -117,6 +155,7 @@ class ToolContext:
         facts: what became of the call beside its output.
         reply: a person's answers to the tool's forms (`FormsNeeded`).
         memory: what the crew remembers; None where it has no memory.
+        documents: what the agent may search and read; None where it has none.
     """
 
     def __init__(
@@ -134,6 +173,7 @@ class ToolContext:
         find_secret: FindSecret = find_no_secret,
         reply: FormReply | None = None,
         memory: Memory | None = None,
+        documents: Documents | None = None,
     ) -> None:
         """Of a call of which no attempt has begun.
 
@@ -150,10 +190,12 @@ class ToolContext:
             find_secret: what `secret` asks.
             reply: see above.
             memory: see above.
+            documents: see above.
         """
         self.call_id, self.run_id, self.agent_id, self.user = call_id, run_id, agent_id, user
         self.group, self.reply, self.owner = group, reply, owner
         self.user_id, self.conversation_id, self.memory = user_id, conversation_id, memory
+        self.documents = documents
         self.facts: Facts = {}
         self._monotonic, self._find_secret = monotonic, find_secret
         self._ends_at = float("inf")

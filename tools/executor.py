@@ -192,8 +192,7 @@ class _Call:
         self, sequence: _Sequence, call: ToolCall, tool: Tool, arguments: dict[str, object]
     ) -> None:
         self.sequence, self.call, self.tool, self.arguments = sequence, call, tool, arguments
-        limits = sequence.limits
-        own = tool.timeout_seconds
+        limits, own = sequence.limits, tool.timeout_seconds
         self.wanted = limits.tool_seconds if own is None else own
         self.retries = limits.retries if tool.retries is None else tool.retries
         self.clock, self.emit = sequence.clock, sequence.emit
@@ -204,6 +203,7 @@ class _Call:
             user_id=caller.user_id,
             conversation_id=caller.conversation_id,
             memory=caller.memory,
+            documents=caller.documents,
             monotonic=self.clock.monotonic,
             find_secret=sequence.find_secret,
             reply=sequence.replies.get(call.id),

@@ -14,7 +14,7 @@ HEAD = (
 # the elements that are ours, wherever a text writes them
 HIDDEN = r"[\s\u00ad\u200b-\u200f\u2060\ufeff]*"
 OWN_TAGS = re.compile(
-    rf"<(?={HIDDEN}/?{HIDDEN}(?:context|core|summary|recall|outputs|exchanges|messages)\b)",
+    rf"<(?={HIDDEN}/?{HIDDEN}(?:context|core|summary|recall|outputs|documents|exchanges|messages)\b)",
     re.IGNORECASE,
 )
 CUT = "[the rest is left out]"

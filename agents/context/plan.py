@@ -61,6 +61,14 @@ class OutputsBlock:
 
 
 @dataclass(frozen=True, slots=True)
+class DocumentsBlock:
+    """Names of documents, and what they are about."""
+
+    collections: tuple[str, ...]
+    max_tokens: int = 600
+
+
+@dataclass(frozen=True, slots=True)
 class ContextPlan:
     """Of one agent."""
 
@@ -80,6 +88,8 @@ class ContextPlan:
     recall: RecallBlock | None = None
     # None: it is shown none
     outputs: OutputsBlock | None = None
+    # None: it is shown none
+    documents: DocumentsBlock | None = None
     # kinds of blocks as the list has them
     order: tuple[str, ...] = ()
     # the operator's own texts at the end of the prompt: their names and tokens

@@ -98,6 +98,15 @@ class OutputsBlockConfig(Shape):
     """A longer one is cut."""
 
 
+class DocumentsBlockConfig(Shape):
+    """The agent's documents: their names, whether they are read, and their summaries."""
+
+    kind: Literal["documents"]
+    """What it is."""
+    max_tokens: Tokens = 600
+    """More are left out, the oldest first."""
+
+
 def _as_kind(value: Any) -> Any:
     return {"kind": value} if isinstance(value, str) else value
 
@@ -109,6 +118,7 @@ BlockConfig = (
     | HistoryBlockConfig
     | RecallBlockConfig
     | OutputsBlockConfig
+    | DocumentsBlockConfig
 )
 Block = Annotated[
     Annotated[BlockConfig, Field(discriminator="kind")],
@@ -129,13 +139,14 @@ class ContextConfig(Shape):
     """In this order: a kind's name, or `{kind, …}`.
 
     `[summary, history]` with `conversations`, else `[history]`, unless given; with `memory.core`
-    behind `core`, with `memory.recall` before `recall`.
+    behind `core`, with `memory.recall` before `recall`, with `documents` of the agent before
+    `documents`.
     """
 
     @model_validator(mode="after")
     def _require_each_once(self) -> Self:
         kinds = [block.kind for block in self.blocks or ()]
-        for kind in ("core", "summary", "history", "recall", "outputs"):
+        for kind in ("core", "summary", "history", "recall", "outputs", "documents"):
             if kinds.count(kind) > 1:
                 second = kinds.index(kind, kinds.index(kind) + 1)
                 text = f"blocks has {kind} twice; it can stand there once"

@@ -86,7 +86,7 @@ class Rule(Shape):
 
     agent: Texts | None = None
     """The agent that speaks, or several; any unless given."""
-    helper: Literal["title", "summary", "learn"] | None = None
+    helper: Literal["title", "summary", "learn", "describe"] | None = None
     """It speaks for this helper, and for no agent."""
     hears: Texts | None = None
     """One of these texts is in the newest words of anyone else (case does not matter)."""

@@ -117,7 +117,7 @@ class _Maker:
         """Make an agent; raises ProviderError."""
         given, crew = self.given, self.crew
         settings = crew.settings
-        own_tools = self.tools.named(config.tools)
+        own_tools = self.tools.named(config.tool_names)
         chosen = list(models_of(config, crew.models))
         tokenizer = tokenizer_of(chosen[0], self.tokenizers)
         model = make_model(config.id, config, chosen, self.catalog, given, self.use)
@@ -158,6 +158,7 @@ class _Maker:
             plan=plan,
             agent_tools=frozenset(one.name for one in own_tools.values() if one.agent_id),
             kept=_kept_answers(config, given),
+            documents=tuple(config.documents),
             after_untrusted=settings.after_untrusted if notes_untrusted(self.files) else None,
         )
 
@@ -240,7 +241,7 @@ def check_windows(
     configs = [files.agents[agent_id] for agent_id in crew.agents]
     others = [one for config in configs for _, one in with_client_models(config, crew)]
     for config in (*configs, *others):
-        own_tools = tools.named(config.tools)
+        own_tools = tools.named(config.tool_names)
         tokenizer = tokenizer_of(primary_of(config, crew.models), tokenizers)
         _, texts = make_context(config, crew, files.context_texts, tokenizer)
         routes = routing.routes.get(config.id, ())

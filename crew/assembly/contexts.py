@@ -8,6 +8,7 @@ from agents.context.plan import (
     ANSWER_TOKENS,
     ContextPlan,
     CoreBlock,
+    DocumentsBlock,
     HistoryBlock,
     OutputsBlock,
     RecallBlock,
@@ -17,6 +18,7 @@ from agents.context.shape import (
     BlockConfig,
     ContextConfig,
     CoreBlockConfig,
+    DocumentsBlockConfig,
     HistoryBlockConfig,
     OutputsBlockConfig,
     RecallBlockConfig,
@@ -44,11 +46,12 @@ def make_context(
     """
     given = crew.context_of(config)
     is_told = given is not None
-    keeps = crew.conversations is not None or crew.memory.is_used
+    keeps = crew.conversations is not None or crew.memory.is_used or bool(config.documents)
     given = given or ContextConfig()
-    history, core, summary, recall, outputs = HistoryBlock(), None, None, None, None
+    core, summary, recall, outputs, documents = None, None, None, None, None
+    history = HistoryBlock()
     texts: list[tuple[str, str]] = []
-    blocks = _blocks(given, crew)
+    blocks = _blocks(given, crew, config)
     for block in blocks:
         match block:
             case TextBlockConfig(file=file, text=text, max_tokens=most):
@@ -62,6 +65,8 @@ def make_context(
                 recall = RecallBlock(items, most, least)
             case OutputsBlockConfig(of=of, max_tokens=most):
                 outputs = OutputsBlock(tuple(of), most)
+            case DocumentsBlockConfig(max_tokens=most) if config.documents:
+                documents = DocumentsBlock(tuple(config.documents), most)
             case HistoryBlockConfig(exchanges=exchanges, transcripts=transcripts):
                 # a crew that says nothing of its context is shown what it was shown ever since
                 results = block.keep_results if is_told or keeps else None
@@ -77,14 +82,15 @@ def make_context(
         summary=summary,
         recall=recall,
         outputs=outputs,
+        documents=documents,
         order=tuple(one.kind for one in blocks),
         texts=tuple((name, tokenizer.count(text)) for name, text in texts),
-        is_told=is_told or core is not None or recall is not None,
+        is_told=is_told or any((core, recall, documents)),
     )
     return plan, tuple(text for _, text in texts)
 
 
-def _blocks(given: ContextConfig, crew: CrewConfig) -> list[BlockConfig]:
+def _blocks(given: ContextConfig, crew: CrewConfig, config: AgentConfig) -> list[BlockConfig]:
     if given.blocks is not None:
         return given.blocks
     blocks: list[BlockConfig] = [HistoryBlockConfig(kind="history")]
@@ -94,6 +100,8 @@ def _blocks(given: ContextConfig, crew: CrewConfig) -> list[BlockConfig]:
         blocks.insert(0, CoreBlockConfig(kind="core"))
     if crew.memory.recall is not None:
         blocks.append(RecallBlockConfig(kind="recall"))
+    if config.documents:
+        blocks.append(DocumentsBlockConfig(kind="documents"))
     return blocks
 
 
@@ -118,11 +126,12 @@ def over_window(
     crew = files.crew
     assert crew is not None, "only of a crew that can be read"
     given = crew.context_of(config)
-    if given is None and crew.conversations is None and not crew.memory.is_used:
+    is_plain = crew.conversations is None and not crew.memory.is_used and not config.documents
+    if given is None and is_plain:
         return
     context = given or ContextConfig()
     parts = {"prompt": prompt_tokens, "tools": tools_tokens}
-    for block in _blocks(context, crew):
+    for block in _blocks(context, crew, config):
         match block:
             case CoreBlockConfig(names=names, max_tokens=most):
                 blocks = (crew.memory.core[one] for one in names or crew.memory.core)
@@ -133,6 +142,8 @@ def over_window(
                 parts["recall"] = most
             case OutputsBlockConfig(max_tokens=most):
                 parts["outputs"] = most
+            case DocumentsBlockConfig(max_tokens=most) if config.documents:
+                parts["documents"] = most
             case HistoryBlockConfig(min_tokens=least):
                 parts["history.min_tokens"] = least
     parts["answer"] = _answer_tokens(context, config)

@@ -1,4 +1,4 @@
-"""Models that work beside the runs: what names and summarises conversations, and learns."""
+"""Models that work beside the runs: for conversations, memory and documents."""
 
 from collections.abc import Mapping
 
@@ -9,6 +9,7 @@ from agents.tokenizing.tokens import Tokenizer
 from crew.assembly.given import Given
 from crew.assembly.models import ModelUse, make_model
 from crew.assembly.tokenizers import tokenizer_of
+from crew.config.keys.crew_file import CrewConfig
 from crew.config.keys.models import models_of_helper
 from crew.config.loader import CrewFiles
 from crew.config.problems import Problem
@@ -50,6 +51,11 @@ PROMPTS = {
         '[{"block": "...", "edits": [{"old": "...", "new": "..."}], "quote": "...", '
         '"exchange": 1}], "outcome": "..."}'
     ),
+    "describe": (
+        f"{DATA} You are given the beginning of a document. Say in its own language, in two or "
+        "three sentences, what it is and which questions it answers. Answer with JSON alone: "
+        '{"summary": "..."}'
+    ),
 }
 
 
@@ -73,20 +79,18 @@ def make_helpers(
     """
     crew = files.crew
     assert crew is not None, "a crew with errors is not assembled"
-    if crew.conversations is None:
-        return {}, []
+    needed = _needed(crew)
     helpers: dict[str, Helper] = {}
     problems: list[Problem] = []
     learn = crew.memory.recall.learn if crew.memory.recall is not None else None
     said, agent, use = crew.helpers.said, files.agents[entry], ModelUse.of(files)
-    for name, prompt in PROMPTS.items():
+    for name in needed:
+        prompt = PROMPTS[name]
         chosen = models_of_helper(crew.helpers, name, agent, crew.models)
         provider = given.provider or chosen[0].config.provider
         if provider == "scripted" and not _is_scripted(files, name):
             continue
-        if name == "learn":
-            if learn is None:
-                continue
+        if name == "learn" and learn is not None:
             prompt = f"{prompt}\n{learn.instructions}".rstrip()
         try:
             model = make_model(f"{PREFIX}{name}", agent, chosen, catalog, given, use)
@@ -106,6 +110,17 @@ def make_helpers(
             given.clock,
         )
     return helpers, problems
+
+
+def _needed(crew: CrewConfig) -> list[str]:
+    """Return the helpers that there is work for."""
+    recall, names = crew.memory.recall, list[str]()
+    if crew.conversations is not None:
+        names += ["title", "summary"]
+        names += ["learn"] if recall is not None and recall.learn is not None else []
+    if any(one.summaries != "none" for one in crew.documents.values()):
+        names.append("describe")
+    return names
 
 
 def _is_scripted(files: CrewFiles, name: str) -> bool:

@@ -1,13 +1,15 @@
 """A store that ends with its process."""
 
 from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import accumulate, islice
 
-from crew.backends.memory_conversations import MemoryChores, MemoryConversations
+from crew.backends.memory_chores import MemoryChores
+from crew.backends.memory_cluster import OneProcess
+from crew.backends.memory_conversations import MemoryConversations
 from crew.backends.memory_core import MemoryCore
+from crew.backends.memory_documents import MemoryDocuments
 from crew.backends.memory_logs import (
     MemoryAudit,
     MemoryGrants,
@@ -29,7 +31,6 @@ from crew.journal.records.rows import (
     AppendResult,
     Cancellation,
     Claim,
-    Finding,
     IdempotencyRecord,
     KeyTaken,
     Newest,
@@ -42,11 +43,10 @@ from crew.journal.records.rows import (
     StoredReach,
     Write,
 )
-from crew.journal.records.watch import Watch
 from tools.clock import SYSTEM_CLOCK, Clock, rfc3339
 
 
-class MemoryStore:
+class MemoryStore(OneProcess):
     """Keeps runs in dictionaries."""
 
     shared = False
@@ -72,17 +72,22 @@ class MemoryStore:
         self.outbox = MemoryOutbox()
         self.schedules = MemorySchedules()
         self.chores = MemoryChores()
-        self.core = MemoryCore(lambda place: self.conversations.find(place) is not None)
+        self.core = MemoryCore(self._has_conversation)
         self.recall = MemoryRecall(
             self.core,
             lambda place: self.conversations.find(place),
             lambda one: self.conversations.put(one),
         )
+        self.documents = MemoryDocuments(self.chores, self._has_conversation)
+        kept = (self.core, self.recall, self.documents)
         self.conversations = MemoryConversations(
-            self.chores, self.core, self.recall, self._forget_runs, self._is_open
+            self.chores, *kept, self._forget_runs, self._is_open
         )
-        logs = (self.audit, self.grants, self.outbox, self.chores, self.core, self.recall)
+        logs = (self.audit, self.grants, self.outbox, self.chores, *kept)
         self.people = MemoryPeople(self._rows, self._forget_run, *logs)
+
+    def _has_conversation(self, place: tuple[str, str]) -> bool:
+        return self.conversations.find(place) is not None
 
     async def append(self, write: Write) -> AppendResult:
         """See RunLog."""
@@ -301,40 +306,6 @@ class MemoryStore:
     def now(self) -> datetime:
         """See Cluster."""
         return self.clock.now()
-
-    def claim_process(self, *, serves: bool) -> bool:
-        """See Cluster."""
-        return True
-
-    def alone(self) -> bool:
-        """See Cluster."""
-        return True
-
-    async def listen(self) -> None:
-        """See Cluster: no other process writes."""
-
-    def watch(self, run_id: str) -> AbstractContextManager[Watch]:
-        """See Cluster."""
-        return nullcontext(Watch())
-
-    def publish_ephemeral(self, run_id: str, encoded: str) -> None:
-        """See Cluster: there is no other process."""
-
-    async def announce_listeners(
-        self, process: str, run_ids: Sequence[str], seconds: float
-    ) -> None:
-        """See Cluster: there is no other process."""
-
-    async def has_listeners(self, run_id: str, process: str) -> bool:
-        """See Cluster."""
-        return False
-
-    async def examine(self) -> list[Finding]:
-        """See Health."""
-        return [Finding("warning", "runs are kept in memory: they end with their process")]
-
-    async def probe(self) -> None:
-        """See Health."""
 
     async def keep_revision(self, revision: str, files: str, now: str) -> None:
         """See RevisionStore."""

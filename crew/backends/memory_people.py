@@ -3,8 +3,9 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from crew.backends.memory_conversations import MemoryChores
+from crew.backends.memory_chores import MemoryChores
 from crew.backends.memory_core import MemoryCore
+from crew.backends.memory_documents import MemoryDocuments
 from crew.backends.memory_logs import MemoryAudit, MemoryGrants, MemoryOutbox
 from crew.backends.memory_recall import MemoryRecall
 from crew.journal.records.audit import AuditEntry
@@ -26,6 +27,7 @@ class MemoryPeople:
         chores: MemoryChores,
         core: MemoryCore,
         recall: MemoryRecall,
+        documents: MemoryDocuments,
     ) -> None:
         """Of a store.
 
@@ -38,10 +40,12 @@ class MemoryPeople:
             chores: of the store.
             core: of the store.
             recall: of the store.
+            documents: of the store.
         """
         self._rows, self._forget_run = rows, forget_run
         self._audit, self._grants, self._outbox = audit, grants, outbox
         self._chores, self._core, self._recall = chores, core, recall
+        self._documents = documents
         self._erasures: dict[tuple[str, str], Erasure] = {}
 
     def _runs_of(self, user_id: str) -> set[str]:
@@ -59,6 +63,8 @@ class MemoryPeople:
             counts["grants"] = self._grants.forget(set(ended))
         else:
             owner = owner_of(user_id)
+            if documents := self._documents.erase_some(owner, limit):
+                return {"documents": documents}
             counts["core"] = self._core.delete(owner)
             counts["recall"] = self._recall.delete_all(owner)
             counts["chores"] = self._chores.forget_owner(owner)

@@ -76,6 +76,10 @@ ErrorCode = Literal[
     "memory-schema",
     "memory-start",
     "memory-tool",
+    "document-collection",
+    "document-extra",
+    "document-files",
+    "document-tool",
     "memory-write",
     # results that are kept
     "cache-effect",

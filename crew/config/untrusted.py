@@ -9,7 +9,7 @@ def notes_untrusted(files: CrewFiles) -> bool:
     crew = files.crew
     if crew is None:
         return False
-    if "after_untrusted" in crew.settings.model_fields_set or crew.memory.is_used:
+    if "after_untrusted" in crew.settings.model_fields_set or crew.memory.is_used or crew.documents:
         return True
     tools = (one for one in files.tools.values() if isinstance(one, CommonTool))
     return any(one.untrusted is not None for one in tools)

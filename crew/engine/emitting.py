@@ -5,6 +5,7 @@ from crew.engine.questions import Questions
 from crew.engine.taint import Taint
 from crew.journal.events import EphemeralEvent, Event, StoredEvent
 from crew.journal.records.rows import RunRow
+from crew.journal.remembered.events import DocumentsShown
 from crew.journal.state import RunState
 from crew.journal.writer import Journal
 
@@ -66,6 +67,10 @@ class Emitter:
             case ToolReturned():
                 self._taint.by_result(event)
                 self._record(self._questions.with_approval(event))
+            case DocumentsShown():
+                self._taint.by_documents(event)
+                if event.passages:
+                    self._record(event)
             case AgentStarted():
                 self._record(event)
                 if self._stream or journal.backlog > MAX_BACKLOG:

@@ -309,6 +309,7 @@ class CrewExecutor:
             state.conversation,
             source,
             tuple(state.shows),
+            state.sources,
         )
         self._end(done, agent_id, answer, until)
 

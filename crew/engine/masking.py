@@ -25,6 +25,8 @@ from agents.messages import SIGNED_KEYS
 from crew.journal.events import Event
 from crew.journal.query import Answer, Query
 from crew.journal.remembered.events import (
+    DocumentsSearched,
+    DocumentsShown,
     MemoryChanged,
     MemoryNotice,
     MemoryRefused,
@@ -36,9 +38,9 @@ from tools.text.texts import map_texts
 
 Emit = Callable[[Event], Awaitable[None]]
 # what listeners alone are interested in
-WITHOUT_TASK = (AgentFailed, ToolRetried, MemoryRefused, MemorySearched)
+WITHOUT_TASK = (AgentFailed, ToolRetried, MemoryRefused, MemorySearched, DocumentsSearched)
 # all that an agent's turn emits
-TurnEvent = AgentEvent | MemoryChanged | MemoryNotice
+TurnEvent = AgentEvent | MemoryChanged | DocumentsShown | MemoryNotice
 EmitTurnEvent = Callable[[TurnEvent], Awaitable[None]]
 Masked = TypeVar("Masked", Query, AgentResponded, ToolResult)
 

@@ -19,15 +19,8 @@ from crew.engine.groups import GroupFailed
 from crew.engine.members import Members
 from crew.journal.branches import Branch
 from crew.journal.decided import decision_on
-from crew.journal.events import (
-    Event,
-    PlanEnded,
-    Planned,
-    PlanReviewed,
-    StoredEvent,
-    TaskEnded,
-    TaskStarted,
-)
+from crew.journal.events import Event, StoredEvent
+from crew.journal.planned.events import PlanEnded, Planned, PlanReviewed, TaskEnded, TaskStarted
 from crew.journal.planned.plans import PlanState
 from crew.journal.planned.tasks import Task, TaskStatus
 from crew.journal.questions import PendingCall, PlanApproval

@@ -6,7 +6,7 @@ from dataclasses import replace
 from agents.agent import Agent
 from agents.events import ToolReturned
 from crew.journal.events import StoredEvent
-from crew.journal.remembered.events import Tainted
+from crew.journal.remembered.events import DocumentsShown, Tainted
 from crew.journal.state import RunState
 from tools.approval import ApprovalRule
 from tools.calls import ToolCall, ToolResult
@@ -38,6 +38,10 @@ class Taint:
         if tool is None or not tool.is_untrusted or result.status == "denied":
             return
         self._add(event.agent_id, event.group, [result.tool], event.task, event.within)
+
+    def by_documents(self, event: DocumentsShown) -> None:
+        """Note the collections of which an agent is shown text of others."""
+        self._add(event.agent_id, event.group, event.untrusted, event.task, event.within)
 
     def by_context(self, agent_id: str, group: str | None, sources: Iterable[str]) -> None:
         """Note what had been read in exchanges that an agent is shown now."""

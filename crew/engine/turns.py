@@ -8,6 +8,7 @@ from agents.turns.turn import Turn
 from crew.crew import Crew
 from crew.engine.context.contexts import Contexts
 from crew.engine.masking import MaskedEvents
+from crew.engine.memory.documents import RunDocuments
 from crew.engine.memory.run_memory import RunMemory
 from crew.engine.memory.speaker import Speaker
 from crew.journal.records.rows import RunRow
@@ -51,13 +52,14 @@ class AgentTurns:
         if state.query.model or state.plan is not None:
             agent = self._speaker(agent)
         emit = self.emit.of_part(task, within) if part else self.emit
-        memory = None
-        if self.crew.memory:
+        memory = documents = None
+        if self.crew.memory or agent.documents:
             speaker = Speaker(self.crew, state, self.contexts.store, emit, agent, group)
-            memory = RunMemory(speaker)
+            memory = RunMemory(speaker) if self.crew.memory else None
+            documents = RunDocuments(speaker) if agent.documents else None
         caller = CallOrigin(
             *(row.run_id, agent_id, user, group, row.owner, row.user_id, row.conversation_id),
-            memory,
+            *(memory, documents),
         )
         return Turn(
             agent,

@@ -19,7 +19,7 @@ from agents.messages import (
 from agents.outputs.typed import repair_text
 from crew.journal.decided import ApprovedCall, decision_on, is_made
 from crew.journal.query import Answer
-from crew.journal.questions import Approval, Inquiry, PendingCall, Question
+from crew.journal.questions import Approval, Inquiry, PendingCall, Question, UnknownOutcome
 from tools.calls import ToolCall, ToolResult
 from tools.config.agent import ASK
 from tools.forms import FormReply
@@ -197,8 +197,13 @@ class Branch:
             if one.agent_id == self.agent_id:
                 self.started_calls.pop(one.call.id, None)
 
-    def doubt(self, question: Question) -> None:
-        """Mark the open calls of a question as ones of unknown outcome, whatever was decided."""
+    def forget_decisions(self, question: Question | None) -> None:
+        """Drop a person's decisions; the calls of a question on unknown outcomes stay such."""
+        if isinstance(question, UnknownOutcome):
+            self._doubt(question)
+        self.decided.clear()
+
+    def _doubt(self, question: Question) -> None:
         still_open = {call.id for call in self.open_calls}
         for asked in question.involved:
             if asked.agent_id == self.agent_id and asked.call.id in still_open:

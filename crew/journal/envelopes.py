@@ -32,6 +32,7 @@ from crew.journal.events import (
 )
 from crew.journal.query import CallDecision
 from crew.journal.questions import Inquiry, PendingCall, PlanApproval
+from crew.journal.remembered.sources import source_documents
 from tools.calls import ToolCall
 from tools.forms import Form
 
@@ -94,9 +95,8 @@ def _start(event: RunStarted | RunResumed | RunRetried, adds: dict[str, Any]) ->
 
 
 def _conversation(of: InConversation) -> dict[str, Any]:
-    if not of.conversation_id:
-        return {}
-    return {"conversation_id": of.conversation_id, "exchange": of.exchange}
+    given = {"conversation_id": of.conversation_id, "exchange": of.exchange}
+    return given if of.conversation_id else {}
 
 
 def _agent_started(event: AgentStarted) -> Envelope:
@@ -285,9 +285,9 @@ def _run_done(event: RunDone) -> Envelope:
         "stages": event.all_stages,
         **_conversation(event.conversation),
         **({"shows": [one.document for one in event.shows]} if event.shows else {}),
+        **({"sources": source_documents(event.sources, event.answer)} if event.sources else {}),
     }
-    paused = event.reason == "paused"
-    content = "Waiting for an answer" if paused else "Execution completed"
+    content = "Waiting for an answer" if event.reason == "paused" else "Execution completed"
     return Envelope("done", SYSTEM, content, event.agent_id, metadata)
 
 

@@ -27,10 +27,11 @@ from agents.events import (
     Warned,
 )
 from agents.model import Usage
-from crew.journal.planned.tasks import Task, TaskStatus
+from crew.journal.planned.events import PlanEnded, Planned, PlanReviewed, TaskEnded, TaskStarted
 from crew.journal.query import Answer, Decision, Query
 from crew.journal.questions import Question
 from crew.journal.remembered.events import MemoryNotice, RememberedEvent
+from crew.journal.remembered.sources import ShownPassage
 
 DoneReason = Literal[
     "terminal",
@@ -166,68 +167,6 @@ class ParallelEnded:
 
 
 @dataclass(frozen=True, slots=True)
-class Planned:
-    """An agent has planned tasks, or further ones."""
-
-    agent_id: str
-    agent: str
-    # from 1
-    revision: int
-    tasks: tuple[Task, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class TaskStarted:
-    """Work on a task begins."""
-
-    # who works on it
-    agent_id: str
-    agent: str
-    # the agent that has planned it
-    group: str
-    task: str
-
-
-@dataclass(frozen=True, slots=True)
-class TaskEnded:
-    """A task has ended."""
-
-    agent_id: str
-    agent: str
-    group: str
-    task: str
-    status: TaskStatus
-
-
-@dataclass(frozen=True, slots=True)
-class PlanReviewed:
-    """Some tasks have failed: the planner is asked for further ones."""
-
-    agent_id: str
-    agent: str
-    revision: int
-    # how each task has ended, as the planner is shown it
-    joined: str
-
-
-@dataclass(frozen=True, slots=True)
-class PlanEnded:
-    """A plan has ended."""
-
-    agent_id: str
-    agent: str
-    revision: int
-    # of all revisions
-    done: tuple[str, ...]
-    failed: tuple[str, ...]
-    skipped: tuple[str, ...]
-    # what the tasks have said, as the next agent is shown it; "" where none was done
-    joined: str
-    # a person has denied it: the planner speaks without workers
-    is_denied: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class Paused:
     """The run waits for a person."""
 
@@ -269,6 +208,8 @@ class RunDone:
     source: str | None = None
     # what was shown to people in the segment
     shows: tuple[Shown, ...] = ()
+    # passages of documents that were shown in the run
+    sources: tuple[ShownPassage, ...] = ()
 
     @property
     def all_stages(self) -> dict[str, float]:

@@ -8,7 +8,6 @@ from agents.events import (
     AgentResponded,
     AgentStarted,
     Compacted,
-    ContextShown,
     Shown,
     ToolReturned,
     ToolStarted,
@@ -27,9 +26,6 @@ from crew.journal.events import (
     ParallelEnded,
     ParallelStarted,
     Paused,
-    PlanEnded,
-    Planned,
-    PlanReviewed,
     RunDone,
     RunFailed,
     RunResumed,
@@ -37,16 +33,16 @@ from crew.journal.events import (
     RunStarted,
     RunStatus,
     StoredEvent,
-    TaskEnded,
-    TaskStarted,
     Unplayable,
     status_of,
 )
+from crew.journal.planned.events import PlanEnded, Planned, PlanReviewed, TaskEnded, TaskStarted
 from crew.journal.planned.parts import BranchEvent, branch_of, calls_of, open_branches
 from crew.journal.planned.plans import PlanEvent, PlanState, apply_to_plan
 from crew.journal.query import NO_QUERY, Answer, Query
 from crew.journal.questions import Inquiry, PlanApproval, Question, UnknownOutcome
-from crew.journal.remembered.events import MemoryChanged, Tainted
+from crew.journal.remembered.events import DocumentsShown, Tainted
+from crew.journal.remembered.sources import ShownPassage
 from crew.journal.said import Said, answered, asked
 from tools.limits.deadline import Limits
 from tools.search import FOUND, TOOL_SEARCH, newest_found
@@ -105,8 +101,10 @@ class RunState:
     found_tools: dict[tuple[str, str], tuple[str, ...]] = field(default_factory=dict)
     # a tool was called that may change something
     has_acted: bool = False
-    # the tools that gave text of others
+    # the tools and collections that gave text of others
     taint: tuple[str, ...] = ()
+    # passages of documents that were shown
+    sources: tuple[ShownPassage, ...] = ()
     # what was shown to people in this segment
     shows: list[Shown] = field(default_factory=list)
     # by agent, its newest typed answer
@@ -145,8 +143,6 @@ class RunState:
             case Warned(code=code, agent_id=str() as agent_id) if code in MEMBER_CODES:
                 branch_of(event, agent_id, self).failed = code
                 self._end_question()
-            case Warned() | Unplayable() | ContextShown() | Shown() | MemoryChanged() | Tainted():
-                self._note(event)
             case Answered():
                 self.untold = None
             case ParallelStarted(group=name, agents=agents):
@@ -159,6 +155,8 @@ class RunState:
                 self._apply_to_plan(event)
             case Paused():
                 self._pause(event)
+            case _:
+                self._note(event)
 
     def _note(self, event: StoredEvent) -> None:
         """Note what changes nothing of where the run goes."""
@@ -167,6 +165,8 @@ class RunState:
             self.shows = [one for one in self.shows if one.call_id != event.call_id] + [event]
         elif isinstance(event, Tainted) and event.source not in self.taint:
             self.taint = (*self.taint, event.source)
+        elif isinstance(event, DocumentsShown):
+            self.sources = (*self.sources, *event.passages)
 
     @property
     def branches(self) -> list[Branch]:
@@ -298,14 +298,11 @@ class RunState:
 
     def _forget_decisions(self) -> None:
         """Drop a person's decisions for another run, which hold for no call of its copy."""
-        if isinstance(self.question, UnknownOutcome):
-            for branch in self.branches:
-                branch.doubt(self.question)
         if self.untold is not None and self.untold[0] is not None:
             self.untold = None
         self.remembered.clear()
         for branch in self.branches:
-            branch.decided.clear()
+            branch.forget_decisions(self.question)
 
     def _fill_in(self, question: Inquiry, event: RunResumed) -> None:
         """Fill in the current form; when all are, the calls are to be made with that."""

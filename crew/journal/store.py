@@ -13,6 +13,7 @@ from crew.journal.events import CancelReason, RunStatus
 from crew.journal.records.audit import AuditLog
 from crew.journal.records.conversations import ChoreLog, ConversationLog
 from crew.journal.records.core import CoreLog
+from crew.journal.records.documents import DocumentLog
 from crew.journal.records.grants import GrantLog
 from crew.journal.records.listing import ALL_RUNS, RunFilter
 from crew.journal.records.notices import Outbox
@@ -272,6 +273,11 @@ class RunStore(RunLog, Cancellations, RevisionStore, Purging, Cluster, StoreHeal
     @property
     def recall(self) -> RecallLog:
         """Recall memory."""
+        ...
+
+    @property
+    def documents(self) -> DocumentLog:
+        """Documents."""
         ...
 
     @property

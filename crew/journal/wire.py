@@ -24,7 +24,7 @@ from crew.journal.events import SYSTEM, Event, status_of
 from crew.journal.planned.envelopes import PLAN_ENVELOPES
 from crew.journal.records.rows import Record, RunRow
 from crew.journal.remembered.envelopes import MEMORY_ENVELOPES
-from crew.journal.remembered.events import MemoryChanged, Tainted
+from crew.journal.remembered.events import DocumentsShown, MemoryChanged, Tainted
 
 LAST_OF_SEGMENT = frozenset({"done", "error"})
 MAKERS = {**ENVELOPES, **PLAN_ENVELOPES, **MEMORY_ENVELOPES}
@@ -32,7 +32,7 @@ MAKERS = {**ENVELOPES, **PLAN_ENVELOPES, **MEMORY_ENVELOPES}
 WITH_PARTS = frozenset(
     {
         *(AgentStarted, AgentResponded, ToolStarted, Shown, ToolProgressed, ToolReturned, Warned),
-        *(ContextShown, Compacted, MemoryChanged, Tainted),
+        *(ContextShown, Compacted, MemoryChanged, Tainted, DocumentsShown),
     }
 )
 # of a run's result, what its last event has

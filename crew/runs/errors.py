@@ -26,10 +26,14 @@ CrewError
 ├── BlockRefused     people may not change the block, or it does not take the value
 ├── UnknownItem      nothing is remembered of this id, or of this user
 ├── ItemRefused      it may not be remembered
+├── UnknownDocument  there is no such document, or no such collection of this user
+├── DocumentRefused  it may not be kept: `reason` says why
 ├── StaleVersion     another change came first; `version` is the present one
 ├── TooManyQueued    as many runs wait for the one at work as may
 └── Draining         this process takes no new runs
 """
+
+from typing import Literal
 
 from crew.errors import CrewError
 from crew.journal.query import IdempotencyKey
@@ -193,6 +197,26 @@ class TooManyQueued(CrewError):
     def __init__(self, run_id: str | None) -> None:
         super().__init__(f"{MAX_WAITING} runs wait for run {run_id} of this conversation already")
         self.run_id = run_id
+
+
+class UnknownDocument(CrewError):
+    """There is no such document or collection, or a user has none."""
+
+
+class DocumentRefused(CrewError):
+    """A document may not be kept."""
+
+    def __init__(
+        self, reason: Literal["large", "full", "kind", "name", "folder"], why: str
+    ) -> None:
+        """Say so.
+
+        Args:
+            reason: of its size, their number, what it is, its name; or it is a file of the crew's.
+            why: as people are shown it.
+        """
+        super().__init__(why)
+        self.reason = reason
 
 
 class ConversationMoved(CrewError):

@@ -20,6 +20,7 @@ from crew.runs.capacity import Slots, capacity_of
 from crew.runs.claims import RunClaimer
 from crew.runs.conversations.conversations import Conversations
 from crew.runs.conversations.exchanges import ExchangeStarter
+from crew.runs.documents.library import DocumentLibrary
 from crew.runs.factory import RunFactory
 from crew.runs.forks import RunForker
 from crew.runs.memory.people import PeopleMemory
@@ -58,8 +59,7 @@ class Runs:
             tells: channels of `notify` get notices of runs that are played here, by the outbox.
         """
         self.store, self.queue, self.listeners = store, queue, listeners
-        self.live = LiveRuns(store, crew.clock)
-        self.revisions = Revisions(crew, store)
+        self.live, self.revisions = LiveRuns(store, crew.clock), Revisions(crew, store)
         notices = self._notices if tells else make_no_notices
         outlets = Outlets(store, crew.clock, listeners, notices)
         self.slots = Slots(Capacity())
@@ -73,6 +73,7 @@ class Runs:
         self._canceller = RunCanceller(factory, self._starter, self._claimer)
         self.conversations = Conversations(store, self._canceller, self._reader)
         self.memory = PeopleMemory(store, lambda: self.revisions.current)
+        self.documents = DocumentLibrary(store, lambda: self.revisions.current)
 
     async def __aenter__(self) -> "Runs":
         if self.queue is not None:

@@ -14,6 +14,7 @@ from crew.journal.query import Answer, CallDecision, Query, Source
 from crew.journal.records.people import Erasure
 from crew.journal.records.rows import RunRow
 from crew.runs.chores.chores import Chores
+from crew.runs.chores.documents import DOCUMENTS_LANE
 from crew.runs.chores.erasure import LANE as ERASURES
 from crew.runs.errors import AnsweredTooLate, ChangedCall, WrongDecision
 from crew.runs.run import Run
@@ -60,10 +61,17 @@ async def play(runs: Runs, asked: Query | Resume | Retry, output: Output) -> Run
         The run as it then is.
     """
     async with runs:
+        await runs.documents.sync()
+        chores, reading = Chores(runs), None
+        if runs.queue is None and runs.crew.documents:
+            # while the run goes on
+            reading = asyncio.create_task(chores.drain(DOCUMENTS_LANE))
         row = await play_in(runs, asked, output)
-        if runs.queue is None and runs.crew.helpers:
+        if reading is not None:
+            await reading
+        if runs.queue is None and (runs.crew.helpers or runs.crew.documents):
             # no other process does them
-            await Chores(runs).drain()
+            await chores.drain()
         return row
 
 

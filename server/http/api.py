@@ -23,6 +23,7 @@ from server.http.endpoints import (
     runs,
     tickets,
 )
+from server.http.endpoints.documents import DOCUMENTS
 from server.http.endpoints.remembered import REMEMBERED
 from server.http.openapi import answers
 from server.http.openapi.parameters import (
@@ -183,6 +184,7 @@ OPERATIONS = (
         parameters=KEYED,
     ),
     *REMEMBERED,
+    *DOCUMENTS,
     ApiOperation(
         "post",
         f"{API}/hooks/{{name}}",

@@ -147,6 +147,7 @@ def build_app(
         app.state.services = services
         try:
             async with services.runs:
+                await services.runs.documents.sync()
                 if begin is not None:
                     await begin()
                 work = [*background(), overload.watch()]

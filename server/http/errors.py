@@ -18,6 +18,7 @@ from crew.runs.errors import (
     ConversationAsks,
     ConversationBusy,
     ConversationFull,
+    DocumentRefused,
     Draining,
     ItemRefused,
     KeyReused,
@@ -34,6 +35,7 @@ from crew.runs.errors import (
     UnknownAgent,
     UnknownBlock,
     UnknownConversation,
+    UnknownDocument,
     UnknownItem,
     UnknownModel,
     UnknownRun,
@@ -211,6 +213,12 @@ async def _answer_refused_block(request: Request, error: Exception) -> Response:
     return ProblemResponse(HttpProblem(422, f"value: {text}", [("value", text)]))
 
 
+async def _answer_refused_document(request: Request, error: Exception) -> Response:
+    assert isinstance(error, DocumentRefused), "registered for it"
+    status = {"large": 413, "full": 409, "folder": 409, "kind": 415, "name": 422}[error.reason]
+    return ProblemResponse(HttpProblem(status, str(error)))
+
+
 async def _answer_stale(request: Request, error: Exception) -> Response:
     assert isinstance(error, StaleVersion), "registered for it"
     return ProblemResponse(HttpProblem(412, str(error), more={"version": error.version}))
@@ -257,6 +265,8 @@ EXCEPTION_HANDLERS: Mapping[Any, Callable[[Request, Exception], Awaitable[Respon
     UnknownItem: _with_status(404),
     ItemRefused: _with_status(400),
     BlockRefused: _answer_refused_block,
+    UnknownDocument: _with_status(404),
+    DocumentRefused: _answer_refused_document,
     StaleVersion: _answer_stale,
     HTTPException: _answer_http_error,
     Exception: _answer_mistake,

@@ -201,7 +201,18 @@ async def read_json(
     kind = request.headers.get("content-type", "application/json").partition(";")[0]
     if kind.strip().lower() != "application/json":
         raise HttpProblem(415, f"Content-Type: send application/json, not {kind}")
-    limit = int(settings.max_request_body_size_kb * 1000)
+    content = await read_bytes(request, int(settings.max_request_body_size_kb * 1000))
+    try:
+        data = parse_json(content)
+    except ValueError as error:
+        raise bad_request([("body", str(error))]) from None
+    if not isinstance(data, dict):
+        raise bad_request([("body", "must be a JSON object")])
+    return data
+
+
+async def read_bytes(request: Request, limit: int) -> bytes:
+    """Read a body of at most so many bytes; raises HttpProblem."""
     content = bytearray()
     try:
         async for piece in request.stream():
@@ -210,13 +221,7 @@ async def read_json(
                 raise HttpProblem(413, f"body: has more than {limit:,} bytes")
     except ClientDisconnect:
         raise client_left() from None
-    try:
-        data = parse_json(bytes(content))
-    except ValueError as error:
-        raise bad_request([("body", str(error))]) from None
-    if not isinstance(data, dict):
-        raise bad_request([("body", "must be a JSON object")])
-    return data
+    return bytes(content)
 
 
 async def require_no_body(request: Request, settings: CrewSettings, what: str) -> None:

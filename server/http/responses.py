@@ -9,6 +9,7 @@ from starlette.responses import Response
 from crew.journal.envelopes import usage_of
 from crew.journal.records.conversations import Conversation, Exchange, Summary
 from crew.journal.records.core import CoreVersion
+from crew.journal.records.documents import FoundPassage, StoredDocument
 from crew.journal.records.recall import RecallItem
 from crew.journal.records.rows import RunRow
 from crew.journal.said import Said
@@ -188,6 +189,41 @@ def describe_item(one: RecallItem) -> dict[str, Any]:
         "replaced_by": one.replaced_by or None,
         "by": one.by,
         "who": one.who or None,
+    }
+
+
+def describe_document(one: StoredDocument) -> dict[str, Any]:
+    """Return a version of a document."""
+    return {
+        "document_id": one.document_id,
+        "collection": one.collection,
+        "name": one.name,
+        "status": one.status,
+        "reason": one.reason or None,
+        "summary": one.summary or None,
+        "notes": one.notes,
+        "kind": one.kind,
+        "size": one.size,
+        "sha256": one.sha256,
+        "chars": one.chars,
+        "chunks": one.chunks,
+        "created_at": one.created_at,
+        "changed_at": one.changed_at,
+        "who": one.who or None,
+        "replaces": one.replaces or None,
+    }
+
+
+def describe_passage(one: FoundPassage) -> dict[str, Any]:
+    """Return a passage that words have found."""
+    return {
+        "document": one.document.document_id,
+        "name": one.document.name,
+        "place": one.place or None,
+        "from": one.start,
+        "to": one.end,
+        "text": one.text,
+        "score": one.score,
     }
 
 

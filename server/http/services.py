@@ -10,6 +10,7 @@ from crew.config.keys.crew_file import CrewSettings
 from crew.crew import Crew
 from crew.database import Database
 from crew.runs.chores.chores import Chores, Counts
+from crew.runs.chores.documents import CountDocuments
 from crew.runs.runs import Runs
 from crew.runs.streams.listeners import Listeners
 from crew.runs.upkeep.maintenance import Maintenance, Retention
@@ -75,6 +76,10 @@ class Services:
             metrics.count_facts,
             lambda op: metrics.count_memory(op, "learn"),
             lambda reason: metrics.memory_refused.labels(reason).inc(),
+            CountDocuments(
+                lambda collection, outcome: metrics.documents.labels(collection, outcome).inc(),
+                lambda step, seconds: metrics.document_seconds.labels(step).observe(seconds),
+            ),
         )
         return Chores(self.runs, counts).run()
 

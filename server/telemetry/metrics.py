@@ -3,7 +3,7 @@
 Labels come from the configuration only.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from prometheus_client import Gauge
@@ -11,12 +11,10 @@ from prometheus_client import Gauge
 from agents.events import (
     AgentFailed,
     AgentResponded,
-    AgentStarted,
     ContextShown,
     ModelCalled,
     ToolRetried,
     ToolReturned,
-    ToolStarted,
     Warned,
 )
 from agents.model import RequestEnded, Usage
@@ -25,21 +23,19 @@ from crew.journal.events import (
     Answered,
     Event,
     HandedOff,
-    PlanEnded,
     RunDone,
     RunFailed,
     RunStarted,
-    TaskEnded,
     status_of,
 )
+from crew.journal.planned.events import PlanEnded, TaskEnded
 from crew.journal.records.conversations import ChoreKind
 from crew.journal.records.core import ChangedBy
 from crew.journal.remembered.events import (
+    DocumentsSearched,
     MemoryChanged,
-    MemoryNotice,
     MemoryRefused,
     MemorySearched,
-    RememberedEvent,
     Tainted,
 )
 from server.telemetry.series import CHORES, Series
@@ -117,8 +113,6 @@ class Metrics(Series):
                 self._count_end(event)
             case RunStarted():
                 self._count_start(event)
-            case AgentStarted() | ToolStarted():
-                pass
             case HandedOff():
                 self.handoffs.labels(event.from_, event.to, event.why).inc()
             case ContextShown():
@@ -131,6 +125,8 @@ class Metrics(Series):
                 self._count_decisions(event)
             case MemoryChanged() | MemoryRefused() | MemorySearched() | Tainted():
                 self._count_memory(event)
+            case DocumentsSearched(collections=names):
+                self._count_searches(names)
             case ToolRetried(retried=retried):
                 self.tool_retries.labels(self._tool(retried.call.tool)).inc()
             case Warned(limit=str() as limit, agent_id=str() as agent_id):
@@ -225,7 +221,13 @@ class Metrics(Series):
         for tool, decision in event.decided:
             self.approvals.labels(self._tool(tool), decision).inc()
 
-    def _count_memory(self, event: RememberedEvent | MemoryNotice) -> None:
+    def _count_searches(self, collections: Sequence[str]) -> None:
+        for one in collections:
+            self.searches.labels(one).inc()
+
+    def _count_memory(
+        self, event: MemoryChanged | MemoryRefused | MemorySearched | Tainted
+    ) -> None:
         if isinstance(event, Tainted):
             self.tainted_runs.inc(event.is_first)
         elif isinstance(event, MemoryRefused):

@@ -247,6 +247,15 @@ class Series:
         self.recall_seconds = histogram(
             "crew_recall_duration_seconds", "Time of a search in recall memory.", buckets=MILLIS
         )
+        self.documents = counter(
+            "crew_documents", "Documents that were read, or failed.", "collection", "outcome"
+        )
+        self.document_seconds = histogram(
+            "crew_document_duration_seconds",
+            "Time of a document's steps: read (in a process of its own), index, describe.",
+            "step",
+        )
+        self.searches = counter("crew_searches", "Searches in documents.", "collection")
         self.pauses = Gauge("crew_pauses_open", "Runs that wait for a person.", registry=registry)
         self.resumes = counter(
             "crew_stream_resumes", "Streams that came back with Last-Event-ID.", "result"

@@ -20,6 +20,7 @@ NOTICE_OUTCOMES = ("sent", "failed", "given_up")
 TURN_LIMITS = (*get_args(LimitName), "same_calls")
 PLAN_OUTCOMES = ("done", "partial", "failed")
 OUTPUT_OUTCOMES = ("valid", "repaired", "invalid")
+DOCUMENT_OUTCOMES = ("read", "failed")
 SCHEDULE_OUTCOMES = ("started", "skipped", "missed")
 ITEM_OPS = tuple(one for one in get_args(MemoryOp) if one != "edited")
 TOOL_OUTCOMES = (*get_args(CallStatus), "refused")
@@ -53,6 +54,10 @@ def begin_at_zero(
     for edge in crew.graph.edges:
         if edge.kind not in NO_WAYS and edge.to != END:
             series.handoffs.labels(edge.from_, edge.to, edge.kind)
+    for collection in crew.documents.collections:
+        series.searches.labels(collection)
+        for outcome in DOCUMENT_OUTCOMES:
+            series.documents.labels(collection, outcome)
     if crew.memory:
         ops = [*(["edited"] if crew.memory.core else []), *(ITEM_OPS if crew.memory.recall else [])]
         for op, by in product(ops, ("person", "agent", "learn")):

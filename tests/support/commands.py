@@ -13,7 +13,7 @@ import pytest
 
 from tests.support.made_tools import tool_of
 from tools import ToolResult
-from tools.kinds.command import landlock
+from tools.confinement import landlock
 from tools.kinds.command.marks import VARIABLE
 
 needs_linux = pytest.mark.skipif(sys.platform != "linux", reason="commands are run on Linux")

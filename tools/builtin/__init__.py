@@ -1,10 +1,12 @@
 """Tools that need no entry in tools.yaml.
 
-`system` reads this machine, `network` what it can reach, `memory` changes what a crew remembers.
+`system` reads this machine, `network` what it can reach, `memory` changes what a crew remembers,
+`documents` searches and reads what it was given.
 """
 
 from dataclasses import replace
 
+from tools.builtin.documents import DOCUMENT_TOOLS
 from tools.builtin.memory import MEMORY_TOOLS
 from tools.builtin.network import NETWORK_TOOLS
 from tools.builtin.system import SYSTEM_TOOLS
@@ -19,7 +21,7 @@ PROGRAMS = {
 }
 BUILTIN_TOOLS: dict[str, Tool] = {
     tool.name: replace(tool, reach=Reach("builtin", runs=PROGRAMS.get(tool.name, ())))
-    for tool in (*SYSTEM_TOOLS, *NETWORK_TOOLS, *MEMORY_TOOLS)
+    for tool in (*SYSTEM_TOOLS, *NETWORK_TOOLS, *MEMORY_TOOLS, *DOCUMENT_TOOLS)
 }
 
 __all__ = ["BUILTIN_TOOLS"]

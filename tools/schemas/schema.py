@@ -9,6 +9,7 @@ from typing import Any, NotRequired
 
 import jsonschema_rs
 from pydantic import ConfigDict, TypeAdapter, ValidationError
+from pydantic.fields import FieldInfo
 from pydantic_core import to_jsonable_python
 from typing_extensions import TypedDict
 
@@ -70,7 +71,9 @@ class Signature:
         adapter = _adapter(name, fields)
         schema = _json_schema(name, adapter)
         description, notes = read_docstring(function.__doc__ or "")
-        for key, field in schema["properties"].items():
+        by_alias = {_alias(hint) or key: key for key, hint in hints.items()}
+        for name_of_field, field in schema["properties"].items():
+            key = by_alias[name_of_field]
             field.pop("title", None)
             if key in notes:
                 field.setdefault("description", notes[key])
@@ -94,6 +97,12 @@ class Signature:
             known = list(self.parameters["properties"])
             complaints = [_complaint(e["type"], e["loc"], e["msg"], known) for e in error.errors()]
             raise ArgumentsError("; ".join(complaints)) from None
+
+
+def _alias(hint: Any) -> str | None:
+    """Return the name that models know a parameter by, where that is another one."""
+    notes = getattr(hint, "__metadata__", ())
+    return next((one.alias for one in notes if isinstance(one, FieldInfo)), None)
 
 
 def _require_named_and_typed(

@@ -1,14 +1,15 @@
 """Checks of what every store promises: `for check in CHECKS: await check(empty_store)`.
 
 Each takes an empty store and raises AssertionError, or StoreError, where a promise is broken.
-Modules: `reading`, `writers`, `upkeep`, `conversations`, `core`, `recall`, `people` (the checks),
-`samples` (what they write).
+Modules: `reading`, `writers`, `upkeep`, `conversations`, `core`, `recall`, `documents`, `people`
+(the checks), `samples` (what they write).
 """
 
 from collections.abc import Awaitable, Callable
 
 from crew.backends.conformance.conversations import CHECKS as CONVERSATIONS
 from crew.backends.conformance.core import CHECKS as CORE
+from crew.backends.conformance.documents import CHECKS as DOCUMENTS
 from crew.backends.conformance.people import CHECKS as PEOPLE
 from crew.backends.conformance.reading import (
     a_key_starts_one_thing,
@@ -94,6 +95,7 @@ CHECKS: tuple[Callable[[RunStore], Awaitable[None]], ...] = (
     *CONVERSATIONS,
     *CORE,
     *RECALL,
+    *DOCUMENTS,
     *PEOPLE,
     # Health
     the_store_says_whether_it_can_be_written,

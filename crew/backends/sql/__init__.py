@@ -1,10 +1,8 @@
 """The roles of a store that both databases share, each written once.
 
 `statements` (one text for both databases, and what differs), `transactions` (steps that a database
-plays), `conversations` and `chores` (threads of runs), `deletion` (of a conversation), `core` (core
-memory), `recall` and `items` (recall memory, and how its items change), `people` (all
-that is of a user),
-`audit` (who did what), `grants` (approvals that outlive their run), `outbox` (notices that
-are not sent yet), `schedules` (how far each has come), `runs` (rows, lists, claims, cancellations,
-revisions), `listing` (the statement that lists runs).
+plays), `conversations` and `chores` (threads of runs), `deletion` (of a conversation), `remembered`
+(memory, documents, people), `audit` (who did what), `grants` (approvals that outlive their run),
+`outbox` (notices that are not sent yet), `schedules` (how far each has come), `runs` (rows, lists,
+claims, cancellations, revisions), `listing` (the statement that lists runs).
 """

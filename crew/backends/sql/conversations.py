@@ -7,8 +7,8 @@ from typing import Any, Literal
 from pydantic import TypeAdapter
 
 from crew.backends.sql.chores import insert_chores
-from crew.backends.sql.core import fill_core
 from crew.backends.sql.deletion import delete_with_all
+from crew.backends.sql.remembered.core import fill_core
 from crew.backends.sql.statements import sql
 from crew.backends.sql.transactions import SqlDatabase, Steps
 from crew.journal.records.conversations import (

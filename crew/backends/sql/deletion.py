@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 
-from crew.backends.sql.core import delete_core
-from crew.backends.sql.items import delete_recall
+from crew.backends.sql.remembered.core import delete_core
+from crew.backends.sql.remembered.items import delete_recall
+from crew.backends.sql.remembered.versions import remove_all
 from crew.backends.sql.statements import sql
 from crew.backends.sql.transactions import Steps
 from crew.journal.records.core import conversation_owner
@@ -35,7 +36,7 @@ def delete_runs(runs: Sequence[str]) -> Steps[None]:
 
 
 def delete_with_all(place: tuple[str, str]) -> Steps[None]:
-    """Delete one that is locked: its runs, exchanges, summaries, chores and memory.
+    """Delete one that is locked: its runs, exchanges, summaries, chores, memory and documents.
 
     Args:
         place: its owner and its id.
@@ -47,3 +48,4 @@ def delete_with_all(place: tuple[str, str]) -> Steps[None]:
     owner = conversation_owner(*place)
     yield from delete_core(owner)
     yield from delete_recall(owner)
+    yield from remove_all(owner)

@@ -8,12 +8,13 @@ from pydantic import TypeAdapter
 from crew.backends.sql.audit import SqlAudit
 from crew.backends.sql.chores import SqlChores
 from crew.backends.sql.conversations import SqlConversations
-from crew.backends.sql.core import SqlCore
 from crew.backends.sql.grants import SqlGrants
 from crew.backends.sql.listing import has_status, select_rows
 from crew.backends.sql.outbox import SqlOutbox
-from crew.backends.sql.people import SqlPeople
-from crew.backends.sql.recall import SqlRecall
+from crew.backends.sql.remembered.core import SqlCore
+from crew.backends.sql.remembered.documents import SqlDocuments
+from crew.backends.sql.remembered.people import SqlPeople
+from crew.backends.sql.remembered.recall import SqlRecall
 from crew.backends.sql.schedules import SqlSchedules
 from crew.backends.sql.statements import sql
 from crew.backends.sql.transactions import SqlDatabase
@@ -68,6 +69,7 @@ class SqlRuns:
         self.conversations = SqlConversations(database)
         self.core = SqlCore(database)
         self.recall = SqlRecall(database)
+        self.documents = SqlDocuments(database)
         self.people = SqlPeople(database)
         self.chores = SqlChores(database)
         self.grants = SqlGrants(database)

@@ -53,9 +53,11 @@ def _check_choice(
         return
     name = agent.tool_choice.tool
     # an entry of several tools is none itself
-    made = [[one.name for one in sets[own].tools] if own in sets else [own] for own in agent.tools]
+    made = [
+        [one.name for one in sets[own].tools] if own in sets else [own] for own in agent.tool_names
+    ]
     known = [one for names in made for one in names]
-    if agent.tools and name not in known and not name.startswith(unlisted):
+    if agent.tool_names and name not in known and not name.startswith(unlisted):
         yield unknown_name(document, ("tool_choice", "tool"), "tool", name, known)
 
 

@@ -38,7 +38,7 @@ def find_no_effect(
         if files.is_whole(document.file, "cost_limits", *FLAT_COST_KEYS):
             yield from _costs(agent, document)
         yield from _prompts(files, agent, document, crew)
-        has_tools = agent.tools or not files.is_whole(document.file, "tools")
+        has_tools = agent.tool_names or not files.is_whole(document.file, "tools")
         for key in ("tool_call_mode", "tool_choice"):
             if getattr(agent, key) != "auto" and not has_tools:
                 yield _no_effect(document, (key,), "it has no tools")
@@ -137,7 +137,7 @@ def _prompts(
         empty["description"] = "description is not given"
     if not agent.backstory and is_whole("backstory"):
         empty["backstory"] = "backstory is not given"
-    if not agent.tools and is_whole("tools"):
+    if not agent.tool_names and is_whole("tools"):
         empty["tools"] = "it has no tools"
     if files.is_whole(CREW_FILE, "routing", "settings"):
         if not crew.settings.organization:

@@ -12,9 +12,9 @@ from tools.config import AgentTool, CommandTool, CommonTool, HttpTool, McpServer
 from tools.config.command import Confined
 from tools.config.common import OneTool
 from tools.config.http import Reached
+from tools.confinement import landlock
 from tools.definition import Tool
 from tools.errors import ToolDefinitionError
-from tools.kinds.command import landlock
 from tools.kinds.http.addresses import Allowance, DeniedError
 from tools.kinds.http.request import parse_url
 from tools.schemas.json_pointer import POINTER

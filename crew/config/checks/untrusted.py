@@ -17,12 +17,14 @@ def check_untrusted(files: CrewFiles, crew: CrewConfig, tools: Toolbox) -> Itera
     if not notes_untrusted(files):
         return
     known = {
-        agent_id: tools.named(name for name in agent.tools if name in tools.names).values()
+        agent_id: tools.named(name for name in agent.tool_names if name in tools.names).values()
         for agent_id, agent in files.agents.items()
     }
     given = [tool for own in known.values() for tool in own]
+    others = {name for name, config in crew.documents.items() if config.is_untrusted}
     if "after_untrusted" in crew.settings.model_fields_set:
-        if not any(tool.is_untrusted for tool in given) and files.is_whole(CREW_FILE, "tools"):
+        reads = others or any(tool.is_untrusted for tool in given)
+        if not reads and files.is_whole(CREW_FILE, "tools"):
             text = "after_untrusted has no effect: no agent has a tool that gives text of others"
             path = ("settings", "after_untrusted")
             yield files.crew_document.problem(path, "ignored-key", text, key=True)
@@ -30,6 +32,7 @@ def check_untrusted(files: CrewFiles, crew: CrewConfig, tools: Toolbox) -> Itera
             return
     for agent_id, own in known.items():
         reading = sorted({tool.name for tool in own if tool.is_untrusted})
+        reading += [one for one in files.agents[agent_id].documents if one in others]
         acting = sorted(
             {tool.name for tool in own if tool.effect == "once" and tool.approval is None}
         )

@@ -8,7 +8,7 @@ from agents.endpoint import Address
 from tools.schemas.yaml_shape import Shape
 
 # by their names in `helpers`
-HELPERS = ("title", "summary", "learn")
+HELPERS = ("title", "summary", "learn", "describe")
 
 
 class ConversationsConfig(Shape):
@@ -53,6 +53,8 @@ class HelpersConfig(Shape):
     """Summarises older exchanges."""
     learn: HelperConfig | None = None
     """Finds what is worth remembering in exchanges."""
+    describe: HelperConfig | None = None
+    """Summarises documents."""
     default: HelperConfig | None = None
     """What the others do not say."""
     at_once: Annotated[int, Field(ge=1, le=100)] = 2

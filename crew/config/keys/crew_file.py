@@ -9,6 +9,7 @@ from agents.context.shape import ContextConfig
 from agents.endpoint import ProviderConfig
 from agents.limits import AfterUntrusted
 from crew.config.keys.conversations import ConversationsConfig, HelpersConfig
+from crew.config.keys.documents import CollectionConfig
 from crew.config.keys.hooks import HookConfig
 from crew.config.keys.memory import MemoryConfig
 from crew.config.keys.models import NamedModelConfig
@@ -283,8 +284,10 @@ class CrewConfig(Shape):
     """What models are shown; an agent's file may have its own instead."""
     memory: MemoryConfig = MemoryConfig()
     """What it remembers beside its conversations."""
+    documents: dict[Name, CollectionConfig] = {}
+    """Collections of documents that agents search and read, by name."""
     helpers: HelpersConfig = HelpersConfig()
-    """Models that name and summarise conversations."""
+    """Models that name and summarise conversations, learn, and describe documents."""
 
     def context_of(self, agent: AgentConfig) -> ContextConfig | None:
         """Return what an agent is shown: its own `context`, else the crew's."""

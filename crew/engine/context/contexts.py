@@ -10,6 +10,7 @@ from agents.context.plan import ContextPlan
 from crew.crew import Crew
 from crew.engine.context.conversation import ConversationSource
 from crew.engine.context.core import CoreSource
+from crew.engine.context.documents import DocumentsSource
 from crew.engine.context.outputs import OutputsSource
 from crew.engine.context.recall import RecallSource
 from crew.engine.context.sources import ContextSource, Look
@@ -23,6 +24,7 @@ SOURCES: tuple[ContextSource, ...] = (
     ConversationSource(),
     RecallSource(),
     OutputsSource(),
+    DocumentsSource(),
 )
 
 
@@ -60,7 +62,7 @@ async def _load(
     words = "\n".join([query, *answers[-1:]])
     look = Look(
         *(agent.id, state.query, state.outputs, store, plan, crew.clock),
-        *(crew.silent, crew.memory, words),
+        *(crew.silent, crew.memory, words, crew.documents),
     )
     loaded = await asyncio.gather(*(source.load(look) for source in wanted))
     taint = tuple(source for one in loaded for source in one.taint)

@@ -5,6 +5,7 @@ from typing import Any, Protocol, TypeVar
 
 from agents.context.loaded import Loaded
 from agents.context.plan import ContextPlan
+from crew.documents.rules import DocumentRules
 from crew.journal.errors import StoreError
 from crew.journal.query import Query
 from crew.journal.store import RunStore
@@ -14,6 +15,7 @@ from tools.clock import Clock
 T = TypeVar("T")
 Outputs = Mapping[str, Mapping[str, Any]]
 NO_MEMORY = MemoryRules()
+NO_DOCUMENTS = DocumentRules()
 
 
 class Look:
@@ -30,6 +32,7 @@ class Look:
         silent: Container[str] = (),
         memory: MemoryRules = NO_MEMORY,
         words: str = "",
+        documents: DocumentRules = NO_DOCUMENTS,
     ) -> None:
         """Begin to look.
 
@@ -43,8 +46,10 @@ class Look:
             silent: agents the typed answers of which are for no other agent.
             memory: what the crew remembers.
             words: what the person has said, the query and the newest answer.
+            documents: what collections the crew has.
         """
         self.silent, self.memory, self.words = silent, memory, words
+        self.documents = documents
         self.agent_id, self.query, self.outputs = agent_id, query, outputs
         self.store, self.plan, self.clock = store, plan, clock
         self._started = clock.monotonic()

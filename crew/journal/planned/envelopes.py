@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from crew.journal.envelopes import Envelope
-from crew.journal.events import PlanEnded, Planned, PlanReviewed, TaskEnded, TaskStarted
+from crew.journal.planned.events import PlanEnded, Planned, PlanReviewed, TaskEnded, TaskStarted
 
 
 def _planned(event: Planned) -> Envelope:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from agents.messages import CrewMessage, Message, UserMessage
 from crew.journal.branches import Branch, join_answers, said_by
-from crew.journal.events import PlanEnded, Planned, PlanReviewed, TaskEnded, TaskStarted
+from crew.journal.planned.events import PlanEnded, Planned, PlanReviewed, TaskEnded, TaskStarted
 from crew.journal.planned.tasks import Task, TaskStatus
 
 

@@ -16,6 +16,7 @@ AuditAction = Literal[
     "memory",
     "export",
     "erase",
+    "document",
     "refused",
     "wrong_token",
 ]

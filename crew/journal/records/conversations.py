@@ -17,7 +17,9 @@ MAX_TITLE = 60
 # summaries that are kept
 KEPT_SUMMARIES = 5
 TitledBy = Literal["query", "helper", "person"]
-ChoreKind = Literal["title", "summary", "learn", "erase"]
+# when a chore is due that is due at once
+DUE = "1970-01-01T00:00:00.000Z"
+ChoreKind = Literal["title", "summary", "learn", "erase", "read", "describe", "drop"]
 
 
 def owner_of(user_id: str) -> str:

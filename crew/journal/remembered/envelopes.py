@@ -4,7 +4,8 @@ from collections.abc import Callable
 from typing import Any
 
 from crew.journal.envelopes import Envelope
-from crew.journal.remembered.events import MemoryChanged, MemoryOp, Tainted
+from crew.journal.remembered.events import DocumentsShown, MemoryChanged, MemoryOp, Tainted
+from crew.journal.remembered.sources import source_documents
 
 TEXTS: dict[MemoryOp, str] = {
     "edited": "has changed the block {block} of core memory",
@@ -34,7 +35,15 @@ def _tainted(event: Tainted) -> Envelope:
     return Envelope("tainted", event.agent, content, event.agent_id, metadata)
 
 
+def _passages(event: DocumentsShown) -> Envelope:
+    names = ", ".join(dict.fromkeys(one.name for one in event.passages))
+    content = f"{event.agent} is shown passages of {names}"
+    metadata = {"group": event.group, "passages": source_documents(event.passages)}
+    return Envelope("passages", event.agent, content, event.agent_id, metadata)
+
+
 MEMORY_ENVELOPES: dict[type[Any], Callable[[Any], Envelope]] = {
     MemoryChanged: _changed,
     Tainted: _tainted,
+    DocumentsShown: _passages,
 }

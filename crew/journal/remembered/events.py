@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from crew.journal.remembered.sources import ShownPassage
+
 # quote: it does not prove that the person said so; name: the text shares no name or number with it;
 # owner: the run names no user or conversation; writer: agents may not write there; value: it may
 # not stand there
@@ -46,11 +48,35 @@ class Tainted:
 
 
 @dataclass(frozen=True, slots=True)
+class DocumentsShown:
+    """An agent is shown documents."""
+
+    agent_id: str
+    agent: str
+    group: str | None
+    # that have a number from now on
+    passages: tuple[ShownPassage, ...]
+    # collections of which there is text of others, such as a name
+    untrusted: tuple[str, ...] = ()
+    # the task of a plan that it works on, if any; the call of it as a tool
+    task: str = ""
+    within: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class MemorySearched:
     """An agent has searched recall memory; for listeners alone."""
 
     agent_id: str
     seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentsSearched:
+    """An agent has searched documents; for listeners alone."""
+
+    agent_id: str
+    collections: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +87,6 @@ class MemoryRefused:
     reason: Refusal
 
 
-RememberedEvent = MemoryChanged | Tainted
+RememberedEvent = MemoryChanged | Tainted | DocumentsShown
 # for listeners alone
-MemoryNotice = MemoryRefused | MemorySearched
+MemoryNotice = MemoryRefused | MemorySearched | DocumentsSearched

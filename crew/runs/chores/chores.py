@@ -14,6 +14,7 @@ from datetime import timedelta
 from agents.errors import ModelError
 from crew.journal.errors import StoreError
 from crew.journal.records.conversations import Chore
+from crew.runs.chores.documents import CountDocuments, DocumentChores
 from crew.runs.chores.erasure import Erasing
 from crew.runs.chores.helper_chores import CountFacts, HelperChores
 from crew.runs.chores.kinds import ChoreWork
@@ -44,6 +45,7 @@ class Counts:
     # what is learned, and why something is not
     learned: CountMemory = lambda change: None
     unlearned: CountMemory = lambda reason: None
+    documents: CountDocuments = CountDocuments()  # noqa: RUF009 # frozen
 
 
 class Chores:
@@ -54,7 +56,8 @@ class Chores:
         self.clock = runs.crew.clock
         helpers = HelperChores(runs, counts.facts)
         learning = Learning(runs, counts.learned, counts.unlearned)
-        works = (*helpers.works, *learning.works, *Erasing(runs).works)
+        documents = DocumentChores(runs, counts.documents)
+        works = (*helpers.works, *learning.works, *documents.works, *Erasing(runs).works)
         self.works = {one.kind: one for one in works}
         self.lanes = sorted({one.lane for one in self.works.values()})
 

@@ -3,7 +3,7 @@
 import contextlib
 
 from crew.journal.records.conversations import Chore
-from crew.journal.records.core import user_in
+from crew.journal.records.core import conversation_owner, user_in
 from crew.journal.records.listing import RunFilter
 from crew.runs.chores.kinds import ChoreWork
 from crew.runs.errors import RunEnded, UnknownConversation, UnknownRun
@@ -33,6 +33,10 @@ class Erasing:
         self._drop_answers(user_id)
         while found := await self.store.conversations.listed(chore.owner, PAGE):
             for one in found:
+                owner = conversation_owner(chore.owner, one.conversation_id)
+                while erased := await self.store.documents.erase(owner, PAGE):
+                    counts = {"documents": erased}
+                    await self.store.people.count(user_id, requested_at, counts)
                 # another process may have deleted it
                 with contextlib.suppress(UnknownConversation):
                     await self.runs.conversations.delete(user_id, one.conversation_id, cancels=True)

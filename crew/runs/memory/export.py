@@ -84,3 +84,7 @@ async def _memory(store: RunStore, owner: str) -> AsyncIterator[Exported]:
         for item in items:
             yield "recall", asdict(item)
         last = items[-1].item_id
+    for document in await store.documents.everything_of(owner):
+        place = (owner, document.document_id)
+        text = await store.documents.text(*place, 0, max(1, document.chars))
+        yield "document", {**asdict(document), "text": text}

@@ -74,6 +74,7 @@ class Reloader:
                 raise
             self.runs.adopt(crew)
             self.listener.adopt(crew)
+            await self.runs.documents.sync()
             self.loaded_at = self._now()
             self.last = Reload(self.loaded_at)
             text = "reloaded (%s): revision %s, %d warnings"

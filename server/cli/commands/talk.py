@@ -64,6 +64,9 @@ async def _talk(runs: Runs, conversation_id: str, user_id: str, output: Output) 
     row: RunRow | None = None
     chores, doing = Chores(runs), None
     async with runs:
+        await runs.documents.sync()
+        if runs.queue is None and runs.crew.documents:
+            doing = asyncio.create_task(chores.drain())
         while (text := await _line(output)) is not None:
             if not text.strip():
                 continue

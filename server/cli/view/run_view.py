@@ -79,7 +79,7 @@ class RunView:
                 self._show_agent(event)
             case "tool_start" | "tool_progress" | "tool_result":
                 self._show_tool(event)
-            case "show" | "memory" | "tainted":
+            case "show" | "memory" | "tainted" | "passages":
                 self._show_in_short(event)
             case "handoff":
                 self._show_handoff(event)
@@ -248,6 +248,9 @@ class RunView:
             what, how = f"▦ {data['component']}", data["tool"]
         elif event.type == "tainted":
             what, how = f"⚠ {data['source']}", "text of others"
+        elif event.type == "passages":
+            numbers = ", ".join(f"[{one['n']}] {one['name']}" for one in data["passages"])
+            what, how = f"❝ {numbers}", "passages"
         else:
             what, how = f"✎ {data['block'] or 'recall'}", f"memory {data['op']}"
         self._print(f"  [bold]{escape(what)}[/] [dim]({escape(how)})[/]")

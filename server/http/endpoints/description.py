@@ -45,11 +45,31 @@ def describe_crew(crew: Crew, *, prompts: bool) -> dict[str, Any]:
             config.conversations.model_dump() if config.conversations is not None else None
         ),
         **_memory(crew),
+        **_documents(crew),
         "schedules": {name: one.model_dump() for name, one in config.schedules.items()},
         "warnings": [warning(problem) for problem in crew.warnings],
         "tools": [describe_tool(tool, agents) for tool, agents in tools_of(crew)],
         "providers": _providers(crew),
     }
+
+
+def _documents(crew: Crew) -> dict[str, Any]:
+    """Return the collections of the crew's documents; nothing where it has none."""
+    if not crew.documents:
+        return {}
+    found = [
+        {
+            "name": one.name,
+            "description": one.description,
+            "scope": one.scope,
+            "uploads": not one.files,
+            "accept": sorted(one.accept),
+            "max_file_mb": one.max_bytes / 1_000_000,
+            "untrusted": one.is_untrusted,
+        }
+        for one in crew.documents.collections.values()
+    ]
+    return {"documents": found}
 
 
 def _memory(crew: Crew) -> dict[str, Any]:

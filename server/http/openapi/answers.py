@@ -280,6 +280,7 @@ class CrewAnswer(TypedDict):
     conversations: dict[str, Any] | None
     # not there: it remembers nothing of people
     memory: NotRequired[dict[str, Any]]
+    documents: NotRequired[list[dict[str, Any]]]
     warnings: list[WarningAnswer]
     # what each may do
     tools: list[dict[str, Any]]

@@ -38,12 +38,16 @@ EVENT_SCHEMA = {
 }
 
 
+# the bytes of a file
+FILE = {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
+
+
 @lru_cache(maxsize=1)
 def openapi_document() -> dict[str, Any]:
     """Return the document."""
     shapes: dict[str, Any] = {"problem": ProblemAnswer, "event": RunEventDocument}
     for one in OPERATIONS:
-        if one.body is not None:
+        if one.body not in (None, bytes):
             shapes[f"{one.method} {one.address}"] = one.body
         for status, answer in one.answers.items():
             if answer is not None and answer[1] is not None:
@@ -107,7 +111,7 @@ def _operation(one: ApiOperation, schemas: dict[str, Any]) -> dict[str, Any]:
     if one.scope is not None:
         document["description"] = f"Needs the scope `{one.scope}`."
     if one.body is not None:
-        content = {JSON: {"schema": schemas[key]}}
+        content = {JSON: {"schema": schemas[key]}} if one.body is not bytes else FILE
         document["requestBody"] = {"required": True, "content": content}
     return document
 

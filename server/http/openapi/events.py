@@ -20,6 +20,12 @@ from server.http.openapi.call_events import (
     ToolResultMetadata,
     ToolStartMetadata,
 )
+from server.http.openapi.memory_events import (
+    MemoryMetadata,
+    PassagesMetadata,
+    SourceDocument,
+    TaintedMetadata,
+)
 from tools.approval import Remember
 
 
@@ -199,6 +205,8 @@ class DoneMetadata(Metadata):
     exchange: NotRequired[int]
     # what was shown to people in the segment
     shows: NotRequired[list[ShowDocument]]
+    # passages of documents that were shown in the run
+    sources: NotRequired[list[SourceDocument]]
 
 
 class ShownBlockDocument(TypedDict):
@@ -262,37 +270,6 @@ class PingMetadata(TypedDict):
     run_id: str
 
 
-class MemoryMetadata(TypedDict):
-    """An agent has changed what the crew remembers."""
-
-    run_id: str
-    seq: int
-    agent_id: str
-    group: str | None
-    op: Literal["edited", "added", "again", "replaced", "forgot"]
-    # of core memory; "" and 0 for items
-    block: str
-    version: int
-    # of items; none of a block
-    ids: list[str]
-    by: Literal["agent"]
-    task: NotRequired[str]
-    call: NotRequired[str]
-
-
-class TaintedMetadata(TypedDict):
-    """The run has read text of others."""
-
-    run_id: str
-    seq: int
-    agent_id: str
-    group: str | None
-    # the tool that gave it
-    source: str
-    task: NotRequired[str]
-    call: NotRequired[str]
-
-
 def _event(type_: str, metadata: Any) -> Any:
     name = "".join(part.title() for part in type_.split("_")) + "Event"
     fields = {
@@ -328,6 +305,7 @@ METADATA: dict[str, Any] = {
     "compacted": CompactedMetadata,
     "memory": MemoryMetadata,
     "tainted": TaintedMetadata,
+    "passages": PassagesMetadata,
     "warning": WarningMetadata,
     "error": ErrorMetadata,
     "done": DoneMetadata,

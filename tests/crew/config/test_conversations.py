@@ -48,7 +48,7 @@ CASES: list[tuple[dict[str, Any], dict[str, Any], str, str]] = [
     ),
     ({}, {"context": {"blocks": ["summary"]}}, "bad-value", "blocks needs history"),
     ({}, {"context": {"blocks": ["history", "history"]}}, "bad-value", "history twice"),
-    ({}, {"context": {"blocks": ["documents", "history"]}}, "bad-value", "expected 'text'"),
+    ({}, {"context": {"blocks": ["files", "history"]}}, "bad-value", "expected 'text'"),
     ({}, {"context": {"blocks": [{"kind": "text"}, "history"]}}, "bad-value", "file or text"),
     (
         {},

@@ -67,7 +67,8 @@ async def test_an_erasure_is_never_given_up(tmp_path: Path):
         write_crew(tmp_path, AGENTS, [{"say": "x"}], memory={"recall": {}}), clock=clock
     )
     store = MemoryStore(clock)
-    logs = (store.audit, store.grants, store.outbox, store.chores, store.core, store.recall)
+    kept = (store.core, store.recall, store.documents)
+    logs = (store.audit, store.grants, store.outbox, store.chores, *kept)
     store.people = Failing({}, lambda run_id: None, *logs)
     chores = Counts(lambda kind, outcome, seconds: outcomes.append(f"{kind} {outcome}"))
     async with moving(clock), Runs(crew, store) as runs:

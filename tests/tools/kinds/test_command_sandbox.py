@@ -17,7 +17,7 @@ from tests.support.commands import (
 )
 from tests.support.made_tools import tool_of
 from tools import ToolDefinitionError
-from tools.kinds.command import landlock
+from tools.confinement import landlock
 
 pytestmark = needs_linux
 

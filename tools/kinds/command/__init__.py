@@ -6,5 +6,4 @@
 - `marks`: what carries a call's mark in its environment, and is ended with it
 - `sandbox`: what a program may read, write and reach
 - `refusals`: what of a failed program's words may be a refusal of the sandbox
-- `landlock`: the kernel's part of that
 """

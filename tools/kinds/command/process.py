@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from tools.kinds.command import landlock
+from tools.confinement import landlock
 from tools.kinds.command.sandbox import Sandbox
 
 MIB = 1 << 20

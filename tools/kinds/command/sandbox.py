@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tools.config.command import Confined
+from tools.confinement import landlock
+from tools.confinement.landlock import LIST, READ, WRITE, Access
 from tools.definition import Reach
 from tools.errors import ToolDefinitionError
-from tools.kinds.command import landlock
-from tools.kinds.command.landlock import LIST, READ, WRITE, Access
 
 SYSTEM_FOLDERS = (
     *("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix"),

@@ -4,11 +4,9 @@ It ends when its input ends. Run: python -P -m tools.kinds.python.child
 """
 
 import asyncio
-import ctypes
 import math
 import os
 import resource
-import signal
 import sys
 import threading
 import time
@@ -18,6 +16,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
 from tools.config.python import PythonTool
+from tools.confinement.confine import MIB, end_with_parent, lower_limit
 from tools.context import Progress, ToolContext, find_no_secret
 from tools.definition import Tool
 from tools.errors import ToolDefinitionError
@@ -38,13 +37,10 @@ from tools.kinds.python.messages import (
 from tools.kinds.python.reference import python_tool
 from tools.limits.retry import ErrorClass, classify, describe_error
 
-MIB = 1 << 20
-# linux/prctl.h
-PR_SET_PDEATHSIG = 1
-
 
 def _main() -> None:
-    _end_with_parent()
+    # also in the middle of a call; elsewhere than on Linux it ends after the call
+    end_with_parent()
     # what a handler prints must not get into the replies, and it must not read the calls
     requests = os.fdopen(os.dup(0), "rb")
     replies = os.fdopen(os.dup(1), "wb")
@@ -70,19 +66,10 @@ def _main() -> None:
             owner.send(_answer(runner, tool, setup, call, owner))
 
 
-def _end_with_parent() -> None:
-    """Have this process killed when the one that started it is gone, even in the middle of a call.
-
-    On Linux; elsewhere it ends after the call.
-    """
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-
-
 def _limit_memory(setup: Setup) -> None:
     # the address space would count what is only reserved, such as the stacks of threads
     kind = resource.RLIMIT_DATA if sys.platform == "linux" else resource.RLIMIT_AS
-    _lower(kind, setup.max_memory_mb * MIB)
+    lower_limit(kind, setup.max_memory_mb * MIB, is_final=False)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
@@ -92,13 +79,8 @@ def _limit_cpu(setup: Setup) -> None:
         return
     used = resource.getrusage(resource.RUSAGE_SELF)
     # in whole seconds
-    _lower(resource.RLIMIT_CPU, math.ceil(used.ru_utime + used.ru_stime + setup.max_cpu_seconds))
-
-
-def _lower(kind: int, limit: int) -> None:
-    """Set a limit; the machine's own may be lower."""
-    _, hard = resource.getrlimit(kind)
-    resource.setrlimit(kind, (limit if hard == resource.RLIM_INFINITY else min(limit, hard), hard))
+    seconds = math.ceil(used.ru_utime + used.ru_stime + setup.max_cpu_seconds)
+    lower_limit(resource.RLIMIT_CPU, seconds, is_final=False)
 
 
 class _Owner:

@@ -50,7 +50,7 @@ def _check_keys(
     files: CrewFiles, crew: CrewConfig, agent: AgentConfig, document: Document
 ) -> Iterator[Problem]:
     if agent.cache is not None and files.is_whole(document.file, "output", "tools"):
-        wrong = {"no output": agent.output is None, "tools": bool(agent.tools)}
+        wrong = {"no output": agent.output is None, "tools": bool(agent.tool_names)}
         for why in [one for one, is_so in wrong.items() if is_so]:
             text = f"only right typed answers are used again, without tools; {agent.id} has {why}"
             yield document.problem(("cache",), "cache-agent", text, key=True)

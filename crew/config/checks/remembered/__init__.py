@@ -1,1 +1,1 @@
-"""Checks of what is remembered: `conversations` (with helpers and context), `memory`."""
+"""Checks of what is remembered: `conversations` (with helpers and context), `memory`, `documents`."""

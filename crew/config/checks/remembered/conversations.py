@@ -22,8 +22,11 @@ def check_conversations(files: CrewFiles, crew: CrewConfig) -> Iterator[Problem]
 
 def _check_helpers(files: CrewFiles, crew: CrewConfig) -> Iterator[Problem]:
     document, given = files.crew_document, crew.helpers
+    describes = any(one.summaries != "none" for one in crew.documents.values())
+    if given.describe is not None and not describes:
+        yield _no_effect(document, ("helpers", "describe"), "no documents have summaries")
     if crew.conversations is None:
-        if given.model_fields_set:
+        if given.model_fields_set and not describes:
             yield _no_effect(document, ("helpers",), "there are no conversations")
         return
     contexts = [context for _, _, context in contexts_of(files, crew)]

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from agents.context.shape import CoreBlockConfig, RecallBlockConfig
+from agents.context.shape import CoreBlockConfig, DocumentsBlockConfig, RecallBlockConfig
 from crew.config.checks.remembered.conversations import contexts_of
 from crew.config.files.document import YamlPath
 from crew.config.files.sources import CREW_FILE
@@ -133,6 +133,13 @@ def _check_contexts(files: CrewFiles, crew: CrewConfig) -> Iterator[Problem]:
         for place, block in enumerate(context.blocks):
             path: YamlPath = ("context", "blocks", place)
             lacks_recall = crew.memory.recall is None and files.is_whole(CREW_FILE, "memory")
+            if (
+                isinstance(block, DocumentsBlockConfig)
+                and not crew.documents
+                and files.is_whole(CREW_FILE, "documents")
+            ):
+                text = "there are no documents, so nothing would stand here"
+                yield document.problem(path, "memory-block", text)
             if isinstance(block, RecallBlockConfig) and lacks_recall:
                 text = "there is no memory.recall, so nothing would stand here"
                 yield document.problem(path, "memory-block", text)

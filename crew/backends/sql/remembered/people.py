@@ -6,9 +6,10 @@ from dataclasses import replace
 from pydantic import TypeAdapter
 
 from crew.backends.sql.audit import COLUMNS
-from crew.backends.sql.core import delete_core
 from crew.backends.sql.deletion import delete_runs
-from crew.backends.sql.items import delete_recall
+from crew.backends.sql.remembered.core import delete_core
+from crew.backends.sql.remembered.items import delete_recall
+from crew.backends.sql.remembered.versions import erase_documents
 from crew.backends.sql.statements import sql
 from crew.backends.sql.transactions import SqlDatabase, Steps
 from crew.journal.records.audit import AuditEntry
@@ -101,6 +102,8 @@ def _erase(user_id: str, limit: int) -> Steps[dict[str, int]]:
         counts = {"runs": len(runs), "grants": len(grants), "audit": len(audit)}
         return {name: count for name, count in counts.items() if count}
     owner = owner_of(user_id)
+    if documents := (yield from erase_documents(owner, limit)):
+        return {"documents": documents}
     ((core,),) = yield COUNT_CORE, (owner,)
     ((recall,),) = yield COUNT_RECALL, (owner,)
     yield from delete_core(owner)

@@ -6,8 +6,8 @@ from dataclasses import replace
 from pydantic_core import to_json
 
 from crew.backends.sql.conversations import lock_conversation, set_conversation
-from crew.backends.sql.core import add_version, has_place
-from crew.backends.sql.items import (
+from crew.backends.sql.remembered.core import add_version, has_place
+from crew.backends.sql.remembered.items import (
     GET,
     ITEM,
     LOCK_OWNER,

@@ -1,0 +1,274 @@
+"""Documents of a store that ends with its process."""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from crew.backends.memory_chores import MemoryChores
+from crew.journal.records.conversations import DUE, Chore
+from crew.journal.records.core import conversation_of
+from crew.journal.records.documents import (
+    AddedDocument,
+    DocumentLimits,
+    DocumentSearch,
+    FoundPassage,
+    Passage,
+    StoredDocument,
+)
+from crew.journal.records.recall import SCORE_STEPS, weights_of, word_score
+
+
+@dataclass(slots=True)
+class _Version:
+    """What is kept of a document."""
+
+    document: StoredDocument
+    content: bytes | None
+    state: Literal["new", "live", "gone"] = "new"
+    text: str = ""
+    passages: list[Passage] = field(default_factory=list)
+    # of its passages
+    words: int = 0
+
+
+class MemoryDocuments:
+    """See DocumentLog."""
+
+    def __init__(
+        self, chores: MemoryChores, has_conversation: Callable[[tuple[str, str]], bool]
+    ) -> None:
+        """Of a store.
+
+        Args:
+            chores: of the store.
+            has_conversation: returns whether there is one of an owner and an id.
+        """
+        self._chores, self._has_conversation = chores, has_conversation
+        # by owner and id, in the order in which they came
+        self._versions: dict[str, dict[str, _Version]] = {}
+
+    def _of_name(self, owner: str, collection: str, name: str) -> list[_Version]:
+        """Return the versions of a name, newest first."""
+        versions = sorted(self._versions.get(owner, {}).items(), reverse=True)
+        return [
+            one
+            for _, one in versions
+            if one.state != "gone"
+            and (one.document.collection, one.document.name) == (collection, name)
+        ]
+
+    def _remove(self, version: _Version) -> None:
+        version.state, version.content, version.text = "gone", None, ""
+        one = version.document
+        self._chores.insert(Chore("drop", one.owner, one.document_id, DUE))
+
+    def remove_all(self, owner: str) -> None:
+        """Delete all versions of an owner, with what they belong to."""
+        for version in self._versions.get(owner, {}).values():
+            if version.state != "gone":
+                self._remove(version)
+
+    async def add(
+        self, document: StoredDocument, content: bytes, limits: DocumentLimits
+    ) -> AddedDocument:
+        """See DocumentLog."""
+        conversation = conversation_of(document.owner)
+        if conversation is not None and not self._has_conversation(conversation):
+            return AddedDocument("nowhere")
+        owned = self._versions.setdefault(document.owner, {})
+        versions = self._of_name(document.owner, document.collection, document.name)
+        if versions:
+            newest = versions[0].document
+            if newest.sha256 == document.sha256 and newest.status != "failed":
+                return AddedDocument("same", newest)
+        else:
+            known = [one.document for one in owned.values() if one.state != "gone"]
+            names = {one.name for one in known if one.collection == document.collection}
+            if len(names) >= limits.files:
+                return AddedDocument("full")
+        live = ""
+        for version in versions:
+            if version.state == "live":
+                live = version.document.document_id
+            else:
+                # it will never be searched: this one is newer
+                self._remove(version)
+        added = replace(document, replaces=live)
+        owned[added.document_id] = _Version(added, content)
+        self._chores.insert(Chore("read", added.owner, added.document_id, added.created_at))
+        return AddedDocument("added", added)
+
+    def _find(self, owner: str, document_id: str) -> _Version | None:
+        version = self._versions.get(owner, {}).get(document_id)
+        return version if version is not None and version.state != "gone" else None
+
+    async def get(self, owner: str, document_id: str) -> StoredDocument | None:
+        """See DocumentLog."""
+        version = self._find(owner, document_id)
+        return version.document if version is not None else None
+
+    async def named(self, owner: str, collection: str, name: str) -> StoredDocument | None:
+        """See DocumentLog."""
+        versions = self._of_name(owner, collection, name)
+        return versions[0].document if versions else None
+
+    async def listed(
+        self, owners: Sequence[tuple[str, str]], limit: int = 50, after: str = ""
+    ) -> list[StoredDocument]:
+        """See DocumentLog."""
+        found = [
+            one
+            for collection, owner in owners
+            for one in await self.everything_of(owner)
+            if one.collection == collection and (not after or one.document_id < after)
+        ]
+        return sorted(found, key=lambda one: one.document_id, reverse=True)[:limit]
+
+    async def everything_of(self, owner: str) -> list[StoredDocument]:
+        """See DocumentLog."""
+        versions = sorted(self._versions.get(owner, {}).items(), reverse=True)
+        return [one.document for _, one in versions if one.state != "gone"]
+
+    async def content(self, owner: str, document_id: str) -> bytes | None:
+        """See DocumentLog."""
+        version = self._find(owner, document_id)
+        return version.content if version is not None else None
+
+    async def text(self, owner: str, document_id: str, start: int, chars: int) -> str | None:
+        """See DocumentLog."""
+        version = self._find(owner, document_id)
+        if version is None or version.state != "live":
+            return None
+        return version.text[start : start + chars]
+
+    async def change(self, document: StoredDocument) -> bool:
+        """See DocumentLog."""
+        version = self._find(document.owner, document.document_id)
+        if version is None:
+            return False
+        version.document = replace(document, replaces=version.document.replaces)
+        if document.status == "failed":
+            version.content = None
+        return True
+
+    async def add_passages(self, document: StoredDocument, passages: Sequence[Passage]) -> bool:
+        """See DocumentLog."""
+        version = self._find(document.owner, document.document_id)
+        if version is None or version.state != "new":
+            return False
+        version.passages += passages
+        return True
+
+    async def publish(self, document: StoredDocument, text: str, limits: DocumentLimits) -> str:
+        """See DocumentLog."""
+        version = self._find(document.owner, document.document_id)
+        if version is None or version.state != "new":
+            return "deleted"
+        replaced, owned = version.document.replaces, self._versions[document.owner]
+        live = [
+            one.document
+            for one in owned.values()
+            if one.state == "live"
+            and one.document.collection == document.collection
+            and one.document.document_id != replaced
+        ]
+        if sum(one.chars for one in live) + document.chars > limits.chars:
+            return "chars"
+        if sum(one.chunks for one in live) + document.chunks > limits.passages:
+            return "passages"
+        if replaced in owned:
+            self._remove(owned[replaced])
+        version.document, version.state = replace(document, replaces=""), "live"
+        version.text, version.content, version.words = text, None, document.words
+        if document.status == "summarizing":
+            place = (document.owner, document.document_id)
+            self._chores.insert(Chore("describe", *place, document.changed_at))
+        return ""
+
+    async def passages(self, owner: str, document_id: str, first: int, limit: int) -> list[Passage]:
+        """See DocumentLog."""
+        version = self._find(owner, document_id)
+        kept = version.passages[first : first + limit] if version is not None else []
+        return [replace(one, terms={}, length=0) for one in kept]
+
+    async def describe(self, document: StoredDocument, passage: Passage) -> bool:
+        """See DocumentLog."""
+        version = self._find(document.owner, document.document_id)
+        if version is None:
+            return False
+        known = version.passages[passage.number]
+        if not known.about:
+            terms = dict(Counter(known.terms) + Counter(passage.terms))
+            length = known.length + passage.length
+            version.passages[passage.number] = replace(
+                known, about=passage.about, terms=terms, length=length
+            )
+            version.words += passage.length
+        return True
+
+    async def search(self, search: DocumentSearch) -> list[FoundPassage]:
+        """See DocumentLog."""
+        live = [
+            version
+            for collection, owner in search.owners
+            for version in self._versions.get(owner, {}).values()
+            if version.state == "live" and version.document.collection == collection
+        ]
+        passages = [one for version in live for one in version.passages]
+        wanted = dict.fromkeys(search.terms)
+        uses = {term: sum(term in one.terms for one in passages) for term in wanted}
+        weights = weights_of({term: count for term, count in uses.items() if count}, len(passages))
+        average = max(1, sum(one.words for one in live)) / max(1, len(passages))
+        found: list[FoundPassage] = []
+        for version in live:
+            if search.document_id not in ("", version.document.document_id):
+                continue
+            for one in version.passages:
+                score = sum(
+                    word_score(weight, one.terms[term], one.length, average)
+                    for term, weight in weights.items()
+                    if term in one.terms
+                )
+                if score:
+                    place = (one.number, one.start, one.end, one.place, one.text, one.about)
+                    rounded = round(score * SCORE_STEPS) / SCORE_STEPS
+                    found.append(FoundPassage(version.document, *place, rounded))
+        found.sort(key=lambda one: one.number)
+        found.sort(key=lambda one: one.document.document_id, reverse=True)
+        found.sort(key=lambda one: one.score, reverse=True)
+        return found[: search.most]
+
+    async def delete(self, owner: str, collection: str, name: str) -> list[StoredDocument]:
+        """See DocumentLog."""
+        versions = self._of_name(owner, collection, name)
+        for version in versions:
+            self._remove(version)
+        return _documents(versions)
+
+    async def drop(self, owner: str, document_id: str, limit: int) -> int:
+        """See DocumentLog."""
+        version = self._versions.get(owner, {}).get(document_id)
+        if version is None:
+            return 0
+        dropped, version.passages = version.passages[:limit], version.passages[limit:]
+        if not dropped and version.state == "gone":
+            del self._versions[owner][document_id]
+        return len(dropped)
+
+    async def erase(self, owner: str, limit: int) -> int:
+        """See DocumentLog."""
+        return self.erase_some(owner, limit)
+
+    def erase_some(self, owner: str, limit: int) -> int:
+        """Delete as `erase` does."""
+        owned = self._versions.get(owner, {})
+        for version in owned.values():
+            if version.passages:
+                dropped, version.passages = version.passages[:limit], version.passages[limit:]
+                return len(dropped)
+        return len(self._versions.pop(owner, {}))
+
+
+def _documents(versions: Sequence[_Version]) -> list[StoredDocument]:
+    return [one.document for one in versions]

@@ -1,0 +1,137 @@
+"""A text, cut into pieces that are searched: at headings, paragraphs, sentences, words; pure."""
+
+import bisect
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from agents.tokenizing.tokens import count_tokens
+
+# where a text is cut, the best first; what they match ends the part before
+SEPARATORS = (
+    re.compile(r"\n(?=#{1,6} )"),
+    re.compile(r"\n[^\S\n]*\n\s*"),
+    re.compile(r"\n"),
+    re.compile(r"(?<=[.!?])[\"'”’)\]]*\s+|(?<=[。！？])"),
+    re.compile(r"\s+"),
+)
+HEADING = re.compile(r"^#{1,6} (.+)$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class CutRule:
+    """How large pieces are."""
+
+    # of a piece at most, and of the end of the piece before that stands in it again
+    tokens: int
+    overlap: int
+    # pieces of a text
+    most: int = 50_000
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """From where to where, in characters, and where that stands in the file."""
+
+    start: int
+    end: int
+    place: str
+
+
+class TooManyPieces(Exception):
+    """A text that would be more pieces than there may be."""
+
+
+def cut_text(text: str, marks: Sequence[tuple[int, str]], rule: CutRule) -> list[Piece]:
+    """Cut a text; every character that is no white space stands in a piece.
+
+    Args:
+        text: all of it.
+        marks: where parts of the file begin, and their names; else headings are places.
+        rule: how large pieces are.
+
+    Raises:
+        TooManyPieces: there would be more than there may be.
+    """
+    has_marks = bool(marks)
+    if not has_marks:
+        marks = [(one.start(), one[1].strip()) for one in HEADING.finditer(text)]
+    starts = [start for start, _ in marks]
+    names = ["", *(name for _, name in marks)]
+    pieces: list[Piece] = []
+    for start, end in _packed(text, rule):
+        place = names[bisect.bisect_right(starts, start)]
+        last = names[bisect.bisect_right(starts, end - 1)]
+        if has_marks and place and last != place:
+            # a citation must not name the page before
+            place = _from_to(place, last)
+        pieces.append(Piece(start, end, place))
+        if len(pieces) > rule.most:
+            raise TooManyPieces
+    return pieces
+
+
+def _from_to(first: str, last: str) -> str:
+    """Return two places as one: "page 1 to 2"."""
+    head, _, tail = last.rpartition(" ")
+    return f"{first} to {tail if first.rpartition(' ')[0] == head else last}"
+
+
+def _packed(text: str, rule: CutRule) -> Iterator[tuple[int, int]]:
+    """Yield the bounds of pieces: parts together, as many as there is room for."""
+    parts = [(*part, count_tokens(text[slice(*part)])) for part in _parts(text, rule.tokens)]
+    first = 0
+    while first < len(parts):
+        last, tokens = first, parts[first][2]
+        while last + 1 < len(parts) and tokens + parts[last + 1][2] <= rule.tokens:
+            if _begins_section(text, parts[last + 1][0]) and tokens > rule.tokens // 2:
+                # a section of its own, rather than the end of the one before
+                break
+            last += 1
+            tokens += parts[last][2]
+        yield parts[first][0], parts[last][1]
+        again, tokens = last + 1, 0
+        while again > first + 1 and tokens + parts[again - 1][2] <= rule.overlap:
+            if _begins_section(text, parts[again][0]) if again < len(parts) else True:
+                break
+            again -= 1
+            tokens += parts[again][2]
+        first = again
+
+
+def _begins_section(text: str, start: int) -> bool:
+    return HEADING.match(text, start) is not None
+
+
+def _parts(text: str, tokens: int) -> Iterator[tuple[int, int]]:
+    """Yield parts that are small enough to be packed, without white space around them."""
+    yield from _split(text, 0, len(text), max(1, tokens // 4), 0)
+
+
+def _split(text: str, start: int, end: int, tokens: int, level: int) -> Iterator[tuple[int, int]]:
+    while start < end and text[start].isspace():
+        start += 1
+    while end > start and text[end - 1].isspace():
+        end -= 1
+    if start == end:
+        return
+    if _fits(text[start:end], tokens):
+        yield start, end
+        return
+    if level == len(SEPARATORS):
+        # a character is less than a token
+        step = 4 * tokens
+        for begin in range(start, end, step):
+            yield begin, min(end, begin + step)
+        return
+    begin = start
+    for found in SEPARATORS[level].finditer(text, start, end):
+        if found.start() > begin or found.end() > begin:
+            yield from _split(text, begin, found.end(), tokens, level + 1)
+            begin = found.end()
+    yield from _split(text, begin, end, tokens, level + 1)
+
+
+def _fits(text: str, tokens: int) -> bool:
+    # a long text has more tokens than that, whatever it says
+    return len(text) <= 16 * tokens and count_tokens(text) <= tokens

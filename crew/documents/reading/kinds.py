@@ -1,0 +1,95 @@
+"""What kind of file bytes are: by what they hold, then by their name; pure."""
+
+import codecs
+import re
+from pathlib import PurePosixPath
+from typing import Literal, get_args
+
+FileKind = Literal["txt", "md", "csv", "json", "html", "eml", "pdf", "docx", "xlsx", "pptx"]
+FILE_KINDS: tuple[FileKind, ...] = get_args(FileKind)
+# read with the extra `documents`
+OFFICE_KINDS: frozenset[FileKind] = frozenset({"pdf", "docx", "xlsx", "pptx"})
+BY_ENDING: dict[str, FileKind] = {
+    ".md": "md",
+    ".markdown": "md",
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".json": "json",
+    ".htm": "html",
+    ".html": "html",
+    ".xhtml": "html",
+    ".eml": "eml",
+}
+# the part of an archive that makes it one of office
+PARTS: dict[bytes, FileKind] = {
+    b"word/document.xml": "docx",
+    b"xl/workbook.xml": "xlsx",
+    b"ppt/presentation.xml": "pptx",
+}
+HTML = re.compile(
+    rb"\s*(?:<!--.{0,2000}?-->\s*)*<(?:!doctype\s+html|html)\b", re.IGNORECASE | re.DOTALL
+)
+# longest first: that of UTF-32 begins with that of UTF-16
+BOMS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+HEAD_BYTES = 4096
+OLD_OFFICE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+
+
+class UnknownKind(Exception):
+    """Bytes that are no kind of file that is read; says why."""
+
+
+def kind_of_file(data: bytes, name: str) -> FileKind:
+    """Return the kind of a file.
+
+    Args:
+        data: all of it.
+        name: of it.
+
+    Raises:
+        UnknownKind: it is none that is read.
+    """
+    head = data[:HEAD_BYTES]
+    if b"%PDF-" in head[:1024]:
+        return "pdf"
+    if head.startswith(OLD_OFFICE):
+        text = "is encrypted, or of an old Office (.doc, .xls, .ppt): save it as docx, xlsx or pptx"
+        raise UnknownKind(text)
+    if head.startswith((b"PK\x03\x04", b"PK\x05\x06")):
+        return _kind_of_archive(data)
+    if encoding_of(head) is None and b"\0" in head:
+        raise UnknownKind("is no text, and no kind of file that is read")
+    if HTML.match(_without_bom(head)):
+        return "html"
+    return BY_ENDING.get(PurePosixPath(name).suffix.lower(), "txt")
+
+
+def _kind_of_archive(data: bytes) -> FileKind:
+    for part, kind in PARTS.items():
+        if part in data:
+            return kind
+    raise UnknownKind("is an archive, and none of Office (docx, xlsx, pptx): send what is in it")
+
+
+def _without_bom(head: bytes) -> bytes:
+    return head.removeprefix(codecs.BOM_UTF8)
+
+
+def encoding_of(data: bytes) -> str | None:
+    """Return the encoding that the first bytes of a text name, or show by their zeros."""
+    for mark, encoding in BOMS:
+        if data.startswith(mark):
+            return encoding
+    # letters of Latin have a zero beside them
+    pairs = data[:HEAD_BYTES]
+    for first, encoding in ((0, "utf-16-be"), (1, "utf-16-le")):
+        zeros, others = pairs[first::2], pairs[1 - first :: 2]
+        if len(zeros) > 1 and zeros.count(0) > 0.7 * len(zeros) and others.count(0) == 0:
+            return encoding
+    return None

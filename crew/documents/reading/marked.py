@@ -1,0 +1,73 @@
+"""A text that is written piece by piece, with the places where its parts stand in the file."""
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+# of a place, as it is shown
+MAX_PLACE = 80
+# control characters, and marks that change the direction of what follows or cannot be seen
+UNWANTED = re.compile(
+    r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\x80-\x84\x86-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069"
+    r"\ufeff\ufff9-\ufffb\U000e0000-\U000e007f\ud800-\udfff]"
+)
+BREAKS = re.compile(r"\r\n?|[\x85\u2028\u2029]")
+
+
+class UnreadableFile(Exception):
+    """A file that cannot be read; says why, as people are shown it."""
+
+
+class MarkedText:
+    """What a file comes to."""
+
+    def __init__(self, max_chars: int) -> None:
+        """Begin; `max_chars`: more than these are UnreadableFile."""
+        self.max_chars = max_chars
+        # what was left out
+        self.notes: list[str] = []
+        # where a part begins, and its name
+        self.marks: list[tuple[int, str]] = []
+        self._parts: list[str] = []
+        self._chars = 0
+
+    def add(self, text: str) -> None:
+        """Add text; raises UnreadableFile."""
+        cleaned = cleaned_text(text)
+        self._chars += len(cleaned)
+        if self._chars > self.max_chars:
+            text = f"has more text than there is room for ({self.max_chars} characters, max_chars)"
+            raise UnreadableFile(text)
+        self._parts.append(cleaned)
+
+    def mark(self, place: str) -> None:
+        """Note that what follows stands at a place."""
+        shown = " ".join(UNWANTED.sub("", place).split())
+        self.marks.append((self._chars, shown[:MAX_PLACE]))
+
+    @contextmanager
+    def paragraph(self) -> Iterator[None]:
+        """Add an empty line behind what is added meanwhile."""
+        before = self._chars
+        yield
+        if self._chars > before:
+            self.add("\n\n")
+
+    def note(self, text: str) -> None:
+        """Note what was left out."""
+        self.notes.append(text)
+
+    @property
+    def text_begun(self) -> bool:
+        """Whether there is any text yet."""
+        return self._chars > 0
+
+    @property
+    def text(self) -> str:
+        """All of it."""
+        return "".join(self._parts)
+
+
+def cleaned_text(text: str) -> str:
+    """Return a text without characters that no one sees, its lines ended in one way."""
+    return UNWANTED.sub("", BREAKS.sub("\n", text))

@@ -1,0 +1,85 @@
+"""Texts: as they are, Markdown, tables of values, JSON."""
+
+import csv
+import io
+import re
+import sys
+from collections.abc import Iterable
+
+from pydantic_core import from_json, to_json
+
+from crew.documents.reading.kinds import encoding_of
+from crew.documents.reading.marked import MarkedText, UnreadableFile
+
+COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
+DELIMITERS = ",;\t|"
+# of a table that is looked at to find what separates its values
+SAMPLE = 20_000
+
+
+def decode_text(data: bytes) -> str:
+    """Return bytes as text: as their first bytes say, as UTF-8, else as Windows-1252."""
+    encoding = encoding_of(data)
+    for name in filter(None, (encoding, "utf-8-sig")):
+        try:
+            return data.decode(name)
+        except UnicodeDecodeError:
+            # a mark that says something else than what follows
+            continue
+    return data.decode("cp1252", errors="replace")
+
+
+def read_plain(data: bytes, out: MarkedText) -> None:
+    """Add a text as it is."""
+    out.add(decode_text(data))
+
+
+def read_markdown(data: bytes, out: MarkedText) -> None:
+    """Add Markdown without comments, which no reader sees."""
+    out.add(COMMENT.sub("", decode_text(data)))
+
+
+def read_json_file(data: bytes, out: MarkedText) -> None:
+    """Add JSON, a value on each line; raises UnreadableFile."""
+    try:
+        value = from_json(decode_text(data).encode("utf-8", "surrogatepass"))
+    except ValueError as error:
+        raise UnreadableFile(f"is no JSON: {error}") from error
+    out.add(to_json(value, indent=1).decode())
+
+
+def read_csv(data: bytes, out: MarkedText) -> None:
+    """Add a table: each row on a line, with the names of its values; raises UnreadableFile.
+
+    Nothing is evaluated: a formula is the text that it is.
+    """
+    text = decode_text(data)
+    csv.field_size_limit(sys.maxsize)
+    sample = text[:SAMPLE]
+    delimiter = max(DELIMITERS, key=lambda one: (sample.count(one), one == ","))
+    rows = csv.reader(io.StringIO(text.replace("\0", ""), newline=""), delimiter=delimiter)
+    try:
+        add_rows(([str(one) for one in row] for row in rows), out)
+    except csv.Error as error:
+        raise UnreadableFile(f"is no table of values: {error}") from error
+
+
+def add_rows(rows: Iterable[list[str]], out: MarkedText, place: str = "") -> None:
+    """Add the rows of a table, each with the names that the first one has."""
+    names: list[str] | None = None
+    for number, row in enumerate(rows, 1):
+        values = [" ".join(one.split()) for one in row]
+        if not any(values):
+            continue
+        out.mark(f"{place}, row {number}" if place else f"row {number}")
+        if names is None:
+            names = values
+            out.add(f"{' | '.join(values)}\n")
+            continue
+        named = names + [""] * (len(values) - len(names))
+        cells = (
+            f"{name}: {value}" if name else value
+            for name, value in zip(named, values, strict=False)
+            if value
+        )
+        out.add(f"{' | '.join(cells)}\n")

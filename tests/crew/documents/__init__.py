@@ -1,0 +1,1 @@
+"""Documents: what files hold, how it is found, and what agents do with it."""

@@ -1,0 +1,56 @@
+"""Files that other programs wrote: LibreOffice 7.4, and Chromium (`picture`, `page-of-chromium`)."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.documents import read
+
+FILES = Path(__file__).parent / "files"
+POLICY = (
+    *("House rules", "Stop loss", "Every position has a stop loss at 8 %", "Kích thước"),
+    *("Không cổ phiếu nào chiếm hơn 20 % danh mục.", "FPT", "On holidays nothing is traded."),
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "place"),
+    [
+        ("policy.docx", "House rules"),
+        ("policy.pdf", "page 1 to 2"),
+        ("policy.html", "House rules"),
+        ("page-of-chromium.pdf", "page 1 to 2"),
+    ],
+)
+async def test_a_text_of_two_pages(name: str, place: str):
+    found = await read(name, (FILES / name).read_bytes())
+    for words in POLICY:
+        assert words in found.text
+    assert [one.piece.place for one in found.pieces] == [place]
+    # by which it is found
+    assert {"trade", "kich", "fpt"} <= found.pieces[0].terms.keys()
+
+
+async def test_cells_are_on_one_line():
+    found = await read("policy.html", (FILES / "policy.html").read_bytes())
+    assert "FPT | 20 %" in " ".join(found.text.split(" ")).replace("  ", " ")
+
+
+async def test_a_table():
+    """With the values that the program has computed."""
+    found = await read("shares.xlsx", (FILES / "shares.xlsx").read_bytes())
+    assert "share: FPT | part: 0.2 | double: 0.4" in found.text
+    assert found.pieces[0].piece.place == "Shares, row 1 to 3"
+
+
+async def test_slides():
+    found = await read("deck.pptx", (FILES / "deck.pptx").read_bytes())
+    assert "## Ngày nghỉ" in found.text
+    assert found.pieces[0].piece.place == "slide 1 to 2"
+
+
+@pytest.mark.parametrize(
+    ("name", "why"), [("encrypted.pdf", "is encrypted"), ("picture.pdf", "has no text")]
+)
+async def test_what_has_no_words(name: str, why: str):
+    assert why in (await read(name, (FILES / name).read_bytes())).reason

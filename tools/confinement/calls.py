@@ -1,0 +1,75 @@
+"""A filter of system calls: a process makes no socket, process or thread from then on.
+
+Source: https://docs.kernel.org/userspace-api/seccomp_filter.html
+"""
+
+import ctypes
+import errno
+import os
+import platform
+import sys
+
+# linux/prctl.h, linux/seccomp.h
+PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP = 38, 22
+SECCOMP_MODE_FILTER = 2
+ALLOW, ERRNO = 0x7FFF0000, 0x00050000
+# linux/bpf_common.h: load a word, jump if equal or greater, return
+LOAD, EQUALS, AT_LEAST, RETURN = 0x20, 0x15, 0x35, 0x06
+# of struct seccomp_data: the number of the call, and the architecture
+NUMBER, ARCHITECTURE = 0, 4
+# by machine: its number (linux/audit.h), and the calls socket, socketpair, io_uring_setup (which
+# opens sockets in another way), clone, clone3, fork, vfork, execve, execveat
+MACHINES = {
+    "x86_64": (0xC000003E, (41, 53, 425, 56, 435, 57, 58, 59, 322)),
+    "aarch64": (0xC00000B7, (198, 199, 425, 220, 435, 221, 281)),
+}
+# calls of x86_64 in another form of numbers
+X32 = 0x40000000
+
+
+class _Instruction(ctypes.Structure):
+    _fields_ = (
+        ("code", ctypes.c_uint16),
+        ("when_true", ctypes.c_uint8),
+        ("when_false", ctypes.c_uint8),
+        ("value", ctypes.c_uint32),
+    )
+
+
+class _Program(ctypes.Structure):
+    _fields_ = (("length", ctypes.c_uint16), ("filter", ctypes.POINTER(_Instruction)))
+
+
+def forbid_calls() -> bool:
+    """Let this thread make no socket, process or thread; return whether the kernel does that.
+
+    Raises:
+        OSError: the kernel refuses.
+    """
+    known = MACHINES.get(platform.machine())
+    if sys.platform != "linux" or known is None:
+        return False
+    architecture, calls = known
+    # a jump goes over so many instructions; the last one refuses
+    steps = [
+        (LOAD, 0, 0, ARCHITECTURE),
+        # another architecture has other numbers: nothing is known of its calls
+        (EQUALS, 0, len(calls) + 3, architecture),
+        (LOAD, 0, 0, NUMBER),
+        (AT_LEAST, len(calls) + 1, 0, X32),
+        *((EQUALS, len(calls) - place, 0, call) for place, call in enumerate(calls)),
+        (RETURN, 0, 0, ALLOW),
+        (RETURN, 0, 0, ERRNO | errno.EPERM),
+    ]
+    instructions = (_Instruction * len(steps))(*(_Instruction(*one) for one in steps))
+    program = _Program(len(steps), instructions)
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0:
+        raise OSError(ctypes.get_errno(), "no_new_privs cannot be set")
+    if libc.prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, ctypes.byref(program), 0, 0) != 0:
+        number = ctypes.get_errno()
+        if number == errno.EINVAL:
+            # a kernel without it
+            return False
+        raise OSError(number, os.strerror(number))
+    return True
