@@ -68,6 +68,12 @@ class MemoryChores:
             self._chores[key] = replace(chore, due_at=now, attempts=0)
         self._again.discard(key)
 
+    async def free(self, now: str) -> None:
+        """See ChoreLog."""
+        for key, one in self._chores.items():
+            if one.attempts and one.due_at > now:
+                self._chores[key] = replace(one, due_at=now)
+
     async def counts(self) -> dict[ChoreKind, int]:
         """See ChoreLog."""
         return dict(Counter(one.kind for one in self._chores.values()))

@@ -60,15 +60,19 @@ COMMANDS = {
         "Show every run that waits for a person, oldest first, and how each is answered.",
     ),
     "conversations": (
-        "commands.conversations",
+        "commands.remembered.conversations",
         "List the conversations of a crew, or show, export or delete one.",
     ),
     "memory": (
-        "commands.conversations",
+        "commands.remembered.conversations",
         "Show what a crew remembers of a user: blocks of core memory, and items of recall memory.",
     ),
+    "documents": (
+        "commands.remembered.documents",
+        "Add documents to a crew, list, search or remove them.",
+    ),
     "forget": (
-        "commands.conversations",
+        "commands.remembered.conversations",
         "Erase all that is kept of a user: runs, conversations, memory, audit.",
     ),
     "tools": (

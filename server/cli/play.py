@@ -63,6 +63,7 @@ async def play(runs: Runs, asked: Query | Resume | Retry, output: Output) -> Run
     async with runs:
         await runs.documents.sync()
         chores, reading = Chores(runs), None
+        await chores.take_over()
         if runs.queue is None and runs.crew.documents:
             # while the run goes on
             reading = asyncio.create_task(chores.drain(DOCUMENTS_LANE))

@@ -51,11 +51,21 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "crew" / "own.py").write_text(OWN)
     return write_crew(
         tmp_path / "crew",
-        {"a": {"is_terminal": True, "tools": ["own", "pay", "Remember"]}},
+        {
+            "a": {
+                "is_terminal": True,
+                "tools": ["own", "pay", "Remember"],
+                "documents": ["papers", "sent"],
+            }
+        },
         RULES,
         tools=TOOLS,
         memory={"recall": {}, "core": {"notes": {"description": "notes"}}},
         conversations={"title_after": 1},
+        documents={
+            "papers": {"description": "of a person", "scope": "user"},
+            "sent": {"description": "of a conversation"},
+        },
     )
 
 
@@ -80,6 +90,21 @@ def fill(http: httpx2.Client, user: str) -> None:
     place = f"/api/crew/users/{user}"
     body = {"text": f"likes {canary}", "key": canary, "topics": [canary]}
     assert http.post(f"{place}/recall", json=body, headers=headers).status_code == 201
+    for collection, conversation in (("papers", ""), ("sent", "c1")):
+        params = {"user_id": user, "conversation_id": conversation}
+        params = {key: value for key, value in params.items() if value}
+        address = f"/api/crew/documents/{collection}/{canary}.txt"
+        for version in ("one", "two"):
+            content = f"{version} {canary} word{canary.replace('-', '')}"
+            sent = http.put(address, params=params, content=content.encode(), headers=headers)
+            assert sent.status_code == 202, sent.text
+
+        def is_read(address: str = address, params: dict[str, str] = params) -> bool:
+            return bool(
+                http.get(address, params=params, headers=headers).json()["status"] == "ready"
+            )
+
+        until(is_read)
     for text in (f"first {canary}", f"second {canary}"):
         changed = http.put(
             f"{place}/core/notes", json={"value": text}, headers={**headers, "If-Match": "*"}
@@ -115,11 +140,14 @@ def test_all_of_a_person_is_exported_and_erased(folder: Path):
         lines = export(http, "ann")
         kinds = {line["kind"] for line in lines}
         assert kinds == {
-            *("run", "event", "conversation", "exchange", "core", "recall", "audit", "end"),
+            *("run", "event", "conversation", "exchange", "core", "recall", "document"),
+            *("audit", "end"),
         }
         assert "canary-of-eve" not in json.dumps(lines)
         end = lines[-1]["value"]
         assert (end["run"], end["conversation"], end["core"], end["recall"]) == (5, 2, 2, 1)
+        texts = [line["value"]["text"] for line in lines if line["kind"] == "document"]
+        assert [text.split()[0] for text in texts] == ["two", "two"]
         assert sum(end.values()) == len(lines) - 1
         for as_, status in (("eve", 403), ("reader", 200), ("admin", 200)):
             answer = http.get("/api/crew/users/ann/export", headers=auth(as_))

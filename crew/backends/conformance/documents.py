@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from crew.backends.conformance.conversations import begin_conversation, start
 from crew.backends.conformance.samples import DAY
-from crew.journal.records.conversations import owner_of
+from crew.journal.records.conversations import Chore, owner_of
 from crew.journal.records.core import conversation_owner
 from crew.journal.records.documents import (
     DocumentLimits,
@@ -215,6 +215,20 @@ async def what_is_deleted_is_found_no_more(store: RunStore) -> None:
     assert await keep(store, document(3)) == "added"
 
 
+async def what_a_process_has_taken_is_freed(store: RunStore) -> None:
+    """Check that a chore of a process that is gone is due at once, and others stay as they are."""
+    now, later, last = (DAY.format(day) for day in (2, 20, 28))
+    await store.chores.add(Chore("read", ANN, "d1", now))
+    await store.chores.add(Chore("drop", ANN, "d2", later))
+    (taken,) = await store.chores.take(now, last, 5, ["read"])
+    assert await store.chores.take(now, last, 5, ["read", "drop"]) == []
+    await store.chores.free(now)
+    (again,) = await store.chores.take(now, last, 5, ["read", "drop"])
+    assert (again.key, again.attempts) == ("d1", taken.attempts + 1)
+    await store.chores.finish(taken, now)
+    assert await store.chores.counts() == {"read": 1, "drop": 1}, "it is another one's now"
+
+
 async def documents_go_with_their_owner(store: RunStore) -> None:
     """Check the deletion of a conversation, and the erasure of a user."""
     await begin_conversation(store, "r1", start("r1", 1))
@@ -239,5 +253,6 @@ CHECKS = (
     documents_are_found_by_their_words,
     passages_are_found_by_what_they_are_about,
     what_is_deleted_is_found_no_more,
+    what_a_process_has_taken_is_freed,
     documents_go_with_their_owner,
 )

@@ -26,6 +26,7 @@ REPEAT = sql(
     f" WHERE {SAME} AND (again OR $7)"
 )
 DELETE = sql(f"DELETE FROM crew_chores WHERE {SAME}")  # noqa: S608 # ours
+FREE = sql("UPDATE crew_chores SET due_at = $1 WHERE attempts > 0 AND due_at > $1")
 COUNT = sql("SELECT kind, count(*) FROM crew_chores GROUP BY kind")
 
 
@@ -68,6 +69,10 @@ class SqlChores:
             yield DELETE, _key(chore)
 
         await self._database.transact(work)
+
+    async def free(self, now: str) -> None:
+        """See ChoreLog."""
+        await self._database.fetch(FREE, now, writes=True)
 
     async def counts(self) -> dict[ChoreKind, int]:
         """See ChoreLog."""

@@ -283,6 +283,10 @@ class ChoreLog(Protocol):
         """
         ...
 
+    async def free(self, now: str) -> None:
+        """Let what was taken be taken again now: the processes that took it are gone."""
+        ...
+
     async def counts(self) -> dict[ChoreKind, int]:
         """Return how many wait, by kind."""
         ...

@@ -63,9 +63,16 @@ class Chores:
 
     async def run(self) -> None:
         """Do what is due, until this is cancelled or the process drains."""
+        await self.take_over()
         async with asyncio.TaskGroup() as lanes:
             for lane in self.lanes:
                 lanes.create_task(self._run_lane(lane))
+
+    async def take_over(self) -> None:
+        """Let what a process has left that is gone be done now, if there is no other process."""
+        with contextlib.suppress(StoreError):
+            if self.store.alone():
+                await self.store.chores.free(rfc3339(self.store.now()))
 
     async def drain(self, *only: str) -> None:
         """Do what is due, and what becomes due meanwhile; end when nothing is at work.

@@ -7,7 +7,6 @@ from typing import Annotated
 from pydantic import BaseModel, Field
 
 from agents.context.blocks import as_data, cut_to
-from agents.errors import ModelError
 from agents.helper import Helper
 from crew.documents.reading.reader import SECONDS, read_file
 from crew.documents.reading.results import ReadPiece, ReadText
@@ -23,6 +22,8 @@ from tools.clock import rfc3339
 DOCUMENTS_LANE = "documents"
 # a file that has ended its process so often is given up
 MAX_ATTEMPTS = 10
+# for the passages of a large text
+INDEX_SECONDS = 60.0
 # and a helper that fails
 MAX_DESCRIPTIONS = 3
 # passages in one transaction: others write between two
@@ -68,10 +69,12 @@ class DocumentChores:
         """The kinds of chores that this does."""
         return (
             # the process that reads a file has an end of its own
-            ChoreWork("read", DOCUMENTS_LANE, self._read, seconds=2 * SECONDS, gives_up=False),
+            ChoreWork(
+                "read", DOCUMENTS_LANE, self._read, seconds=SECONDS + INDEX_SECONDS, gives_up=False
+            ),
             ChoreWork("drop", DOCUMENTS_LANE, self._drop, gives_up=False),
             # without a helper there is only to note that there will be no summary
-            ChoreWork("describe", HELPERS_LANE, self._describe),
+            ChoreWork("describe", HELPERS_LANE, self._describe, gives_up=False),
         )
 
     async def _read(self, chore: Chore) -> str:
@@ -150,20 +153,15 @@ class DocumentChores:
         helper, started = self.runs.crew.helpers.get("describe"), self._clock.monotonic()
         text = await self.store.documents.text(chore.owner, chore.key, 0, SHOWN_CHARS)
         rule = self.runs.crew.documents.collections.get(document.collection)
-        if helper is None or text is None or rule is None:
+        is_over = chore.attempts > MAX_DESCRIPTIONS
+        if helper is None or text is None or rule is None or is_over:
             await self.store.documents.change(self._changed(document, status="ready"))
             return "skipped"
-        try:
-            if rule.summaries == "chunks" and document.described < document.chunks:
-                done = await self._describe_passages(document, helper)
-                self._counts.step("describe", self._clock.monotonic() - started)
-                return done
-            summary = await self._summary(helper, document.name, text)
-        except ModelError:
-            if chore.attempts < MAX_DESCRIPTIONS:
-                raise
-            await self.store.documents.change(self._changed(document, status="ready"))
-            return "skipped"
+        if rule.summaries == "chunks" and document.described < document.chunks:
+            done = await self._describe_passages(document, helper)
+            self._counts.step("describe", self._clock.monotonic() - started)
+            return done
+        summary = await self._summary(helper, document.name, text)
         await self.store.documents.change(self._changed(document, status="ready", summary=summary))
         self._counts.step("describe", self._clock.monotonic() - started)
         return "done"

@@ -171,7 +171,7 @@ def require_size(rule: CollectionRule, size: int) -> None:
         most = rule.max_bytes / 1_000_000
         raise DocumentRefused("large", f"a document has {most:g} MB at most (max_file_mb)")
     if not size:
-        raise DocumentRefused("kind", "it is empty")
+        raise DocumentRefused("kind", "a document that is empty is not kept")
 
 
 def _name(name: str) -> str:

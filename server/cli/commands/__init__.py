@@ -1,7 +1,7 @@
 """The commands, each with its help: `main` names them.
 
 `init`, `files` (validate, graph, explain, schema), `runs` (run, runs, retry, cancel), `talk`,
-`serving` (serve, worker), `inbox`, `conversations` (and memory), `tools` (tools, call), `doctor`,
-`schedules`, `notify`, `grants` (approvals that outlive their run), `audit` (who did what),
-`backup`, `tokens`.
+`serving` (serve, worker), `inbox`, `remembered` (conversations, memory, documents), `tools` (tools,
+call), `doctor`, `schedules`, `notify`, `grants` (approvals that outlive their run), `audit` (who
+did what), `backup`, `tokens`.
 """

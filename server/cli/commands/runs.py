@@ -22,7 +22,7 @@ from crew.journal.query import (
 )
 from crew.runs.errors import WrongDecision
 from crew.runs.runs import Runs
-from server.cli.commands.conversations import User, checked_id
+from server.cli.commands.remembered.conversations import User, checked_id
 from server.cli.exits import HERE, Exit, Folder, exit_code_of, fail, say_none
 from server.cli.hints import answer_commands
 from server.cli.opening import Provider, load, open_runs, open_to_look

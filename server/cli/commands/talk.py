@@ -13,7 +13,7 @@ from crew.runs.chores.chores import Chores
 from crew.runs.errors import NoConversations
 from crew.runs.run import new_run_id
 from crew.runs.runs import Runs
-from server.cli.commands.conversations import User, checked_id
+from server.cli.commands.remembered.conversations import User, checked_id
 from server.cli.exits import HERE, Exit, Folder, exit_code_of, fail
 from server.cli.opening import Provider, load, open_runs
 from server.cli.play import play_in

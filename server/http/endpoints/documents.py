@@ -41,7 +41,7 @@ async def upload_document(request: Request) -> Response:
         collection, name, content, who, user_id, conversation_id
     )
     detail = f"{document.owner}, {collection}, {document.name}"
-    await services.auditor.record(request, "document", detail=detail)
+    await services.auditor.record(request, "document", detail=detail, user_id=user_id)
     return JsonResponse(describe_document(document), 202 if is_new else 200)
 
 
@@ -111,7 +111,7 @@ async def delete_document(request: Request) -> Response:
         require(request, "admin")
     await library.delete(collection, request.path_params["name"], user_id, conversation_id)
     detail = f"deleted {collection}, {request.path_params['name'][:MAX_NAME]}"
-    await services.auditor.record(request, "document", detail=detail)
+    await services.auditor.record(request, "document", detail=detail, user_id=user_id)
     return Response(status_code=204)
 
 

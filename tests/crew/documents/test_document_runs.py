@@ -2,6 +2,7 @@
 
 import asyncio
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -40,7 +41,7 @@ async def test_a_rule_of_the_house_is_found_and_cited(tmp_path: Path, stored: bo
 async def test_passages_keep_their_numbers_through_a_run(tmp_path: Path):
     """What is shown again has the same one; what is read has the next."""
     search = call("SearchDocuments", query="tea")
-    rules = [
+    rules: list[dict[str, Any]] = [
         {"agent": "a", "seen": "[2] a.txt", "say": "both: {{result.SearchDocuments}}"},
         {
             "agent": "a",

@@ -10,11 +10,11 @@ from crew.backends.sql.remembered.versions import (
     OF_NAME,
     add_document,
     change_document,
-    keep_description,
     documents_of,
     drop_passages,
     erase_documents,
     insert_passages,
+    keep_description,
     publish_document,
     remove,
 )

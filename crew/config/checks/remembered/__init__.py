@@ -1,1 +1,4 @@
-"""Checks of what is remembered: `conversations` (with helpers and context), `memory`, `documents`."""
+"""Checks of what is remembered.
+
+`conversations` (with helpers and context), `memory`, `documents`.
+"""

@@ -1,0 +1,1 @@
+"""Commands of what a crew remembers: `conversations` (with memory and erasure), `documents`."""
