@@ -3,6 +3,7 @@
 import { every, get } from "./api.js";
 import { conversationPage, conversationsPage } from "./pages/conversations.js";
 import { crewPage } from "./pages/crew.js";
+import { documentsPage } from "./pages/documents.js";
 import { memoryPage } from "./pages/memory.js";
 import { inboxPage, keyOf } from "./pages/inbox.js";
 import { element, visible } from "./page.js";
@@ -25,6 +26,7 @@ const PAGES = [
   [/^\/conversations\/([A-Za-z0-9_-]+)$/, (context, id) => conversationPage(id, context)],
   [/^\/inbox$/, inboxPage],
   [/^\/memory$/, memoryPage],
+  [/^\/documents$/, documentsPage],
   [/^\/crew$/, crewPage],
 ];
 
@@ -98,6 +100,7 @@ async function look() {
   $("crew").textContent = crew.name;
   $("conversations").hidden = crew.conversations === null;
   $("memory").hidden = !crew.memory;
+  $("documents").hidden = !crew.documents;
   showConfig(crew.config);
   const { runs } = await get("/inbox?limit=100");
   waiting(runs.filter((run) => run.waiting).map(keyOf));

@@ -2,6 +2,7 @@
 
 import { askingCard } from "./asking.js";
 import { markdown } from "./markdown.js";
+import { sources } from "./pages/documents.js";
 import { button, clock, element, json, link, seconds, visible } from "./page.js";
 import { PlanGraph } from "./plan.js";
 import { t } from "./words.js";
@@ -13,7 +14,9 @@ const AGAIN = ["model_retry", "model_backup"];
 export class Talk {
   // `onAnswer`: called when the person has answered here; `onFork`: with the number of an event after
   // which another run is to go on
-  constructor(runId, query, onAnswer, onFork) {
+  // `place`: the user and the conversation of the run, to which its documents belong
+  constructor(runId, query, place, onAnswer, onFork) {
+    this.place = place;
     this.runId = runId;
     this.onAnswer = onAnswer;
     this.onFork = onFork;
@@ -253,6 +256,11 @@ export class Talk {
     this.note(data, "warning", visible(event.content));
   }
 
+  passages(event, data) {
+    const names = data.passages.map((one) => `[${one.n}] ${visible(one.name)}${one.place ? `, ${visible(one.place)}` : ""}`);
+    this.note(data, "", `❝ ${names.join(" · ")}`);
+  }
+
   compacted(event, data) {
     this.note(data, "", `${event.content}: ${data.tokens_before} → ${data.tokens_after} ${t("tokens")}`);
   }
@@ -264,6 +272,7 @@ export class Talk {
 
   done(event, data) {
     this.rest();
+    if (data.sources) this.add(null, sources(data.sources, this.place));
     if (data.reason !== "paused") this.note(null, "done", `✓ ${data.reason} · `, clock(event.timestamp));
   }
 

@@ -45,7 +45,7 @@ LOOK_SECONDS = 5.0
 CONSOLE = Path(__file__).parent.parent / "console"
 # of the console, each with its own address
 PAGES = (
-    *("/", "/runs", "/runs/{run_id}", "/inbox", "/memory", "/crew"),
+    *("/", "/runs", "/runs/{run_id}", "/inbox", "/memory", "/documents", "/crew"),
     *("/conversations", "/conversations/{conversation_id}"),
 )
 CONSOLE_HEADERS = {
@@ -221,5 +221,5 @@ def _routes() -> list[Route | Mount]:
 
 
 async def _console(request: Request) -> Response:
-    """Answer GET /, /runs, /runs/{id}, /conversations, /inbox, /memory, /crew: the web console."""
+    """Answer GET / and the addresses of the other pages: the web console."""
     return FileResponse(CONSOLE / "index.html", headers=CONSOLE_HEADERS)

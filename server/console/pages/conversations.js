@@ -3,6 +3,7 @@
 import { call, every, get, post, start } from "../api.js";
 import { askingCard } from "../asking.js";
 import { markdown } from "../markdown.js";
+import { collection } from "./documents.js";
 import { button, chip, clock, element, link, sendOnEnter, visible } from "../page.js";
 import { t } from "../words.js";
 
@@ -63,8 +64,9 @@ function row(one, user) {
   return element("tr", {}, element("td", {}, name), element("td", {}, ...(one.status ? [chip(one.status)] : [])), element("td", {}, clock(one.used_at)), element("td", {}, String(one.exchanges)));
 }
 
-export async function conversationPage(id, { signal, go, title }) {
+export async function conversationPage(id, { signal, go, title, crew }) {
   const page = new ConversationPage(id, given(), signal, go, title);
+  page.node.append(...papers(crew.documents ?? [], { user: given(), conversation: id }, signal));
   await page.fill();
   every(LOOK_MILLIS, () => page.fill(), signal);
   return page.node;
@@ -154,6 +156,18 @@ class ConversationPage {
     sendOnEnter(text, send);
     return element("div", { className: "answer ask" }, text, send);
   }
+}
+
+// what the person sends in this conversation; looked at when it is opened
+function papers(rules, place, signal) {
+  const found = rules.filter((one) => one.uploads && one.scope === "conversation");
+  return found.map((rule) => {
+    const made = element("details", { className: "documents" }, element("summary", {}, `${t("Documents")}: ${rule.name}`));
+    made.ontoggle = async () => {
+      if (made.open && made.children.length === 1) made.append(await collection(rule, place, "", signal).catch((error) => element("p", { className: "error", role: "alert" }, error.message)));
+    };
+    return made;
+  });
 }
 
 function exchange(one) {

@@ -27,7 +27,7 @@ export async function runPage(id, { signal, go, title }) {
 class RunPage {
   constructor(run, signal, go) {
     Object.assign(this, { run, signal, go, after: 0, raw: [], rawShown: 0, showing: false, queue: [], drained: null, awake: false, used: { total_tokens: 0, cost_usd: 0 }, entry: null, since: Date.parse(run.started_at), resume: () => {} });
-    this.talk = new Talk(run.run_id, run.query, () => this.wake(), (after) => this.fork(after));
+    this.talk = new Talk(run.run_id, run.query, { user: run.user_id, conversation: run.conversation_id }, () => this.wake(), (after) => this.fork(after));
     this.graph = new Graph();
     this.waterfall = new Waterfall();
     this.head = element("header", { className: "run" });
