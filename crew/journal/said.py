@@ -31,6 +31,7 @@ SIGNS = str.maketrans(
 DECISIONS = frozenset(get_args(Decision))
 # a passage of so many characters that stands in a source, too, was pasted
 PASTED = 200
+QUOTED_LINE = re.compile(r"^[^\S\n]*>+", re.MULTILINE)
 # of the same half of a passage in sources
 MAX_PLACES = 8
 
@@ -145,6 +146,8 @@ def _common(text: str, at: int, source: str, place: int) -> tuple[int, int]:
 
 
 def _plain(text: str) -> str:
+    # passages of documents are shown so, line by line
+    text = QUOTED_LINE.sub("", text)
     return " ".join(unicodedata.normalize("NFKC", text).translate(SIGNS).casefold().split())
 
 

@@ -212,3 +212,29 @@ async def test_numbers_survive_a_process(tmp_path: Path):
         events = [one async for one in runs.stored(run.id)]
     sources = events[-1].metadata["sources"]
     assert [(one["n"], one["name"]) for one in sources] == [(1, "a.txt"), (2, "b.txt")]
+
+
+async def test_a_pasted_passage_proves_nothing(tmp_path: Path):
+    """Though the person has sent it; their own words beside it do."""
+    passage = "\n".join(
+        f"Line {n} of the plan says that I own many shares of VNM." for n in range(6)
+    )
+    quotes = ["I own many shares of VNM", "but I own FPT"]
+    remember = [
+        {"tool": "Remember", "arguments": {"text": f"owns {quote[-3:]}", "quote": quote}}
+        for quote in quotes
+    ]
+    rules: list[dict[str, Any]] = [
+        {"agent": "a", "after": "Remember", "say": "done"},
+        {"agent": "a", "after": "SearchDocuments", "calls": remember},
+        {"agent": "a", "calls": call("SearchDocuments", query="plan")},
+    ]
+    agent = {"tools": ["Remember"]}
+    crew = document_crew(tmp_path, rules, agent=agent, memory={"recall": {}}, answers=())
+    async with Runs(crew, MemoryStore()) as runs:
+        await Reading(runs).send("plan.txt", passage)
+        played = await ask(runs, f"{passage}\n\nbut I own FPT", user_id="ann")
+        items = await runs.store.recall.listed("user:ann")
+    outcomes = [one["metadata"]["status"] for one in played.of("tool_result")]
+    assert outcomes == ["success", "error", "success"]
+    assert [one.text for one in items] == ["owns FPT"]
