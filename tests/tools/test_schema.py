@@ -204,4 +204,5 @@ def test_the_built_in_tools_are_those_of_the_contract():
     """No more, no less; none runs a shell command."""
     named = {*READINGS, "PingHost", "CheckNetworkStatus"}
     named |= {"EditCore", "Remember", "Recall", "Forget"}
+    named |= {"SearchDocuments", "ReadDocument", "ListDocuments"}
     assert set(BUILTIN_TOOLS) == named

@@ -13,7 +13,7 @@ from tools.errors import PermanentError, TemporaryError
 from tools.text.suggest import nearest
 
 # between two looks at a document that is being read
-LOOK_SECONDS = 0.2
+LOOK_SECONDS, MAX_LOOK_SECONDS = 0.2, 1.0
 # documents of an agent that are looked at, and that a list shows
 MAX_LISTED, MAX_SHOWN = 10_000, 200
 
@@ -29,7 +29,7 @@ class RunDocuments:
     ) -> str:
         """See Documents."""
         known = await self._known(collection)
-        chosen = _named(document, known, collection) if document else None
+        chosen = await self._named(document, known, collection) if document else None
         wanted = [chosen] if chosen is not None else known
         waiting = await self._wait([one for one in wanted if one.status in WAITING], seconds)
         words = self.speaker.crew.documents.words
@@ -60,15 +60,18 @@ class RunDocuments:
         ]
         texts = await self._show(shown)
         if not texts:
+            # names are text of others, too
+            await self._note([one.collection for one in known])
             names = ", ".join(one.name for one in known[:MAX_SHOWN])
             texts = [f"No passage has these words. There is: {names or 'no document'}"]
+        await self._note([one.collection for one in waiting])
         texts += [f"({one.name} is still being read)" for one in waiting]
         return "\n\n".join(texts)
 
     async def read(self, document: str, start: int, chars: int, seconds: float) -> str:
         """See Documents."""
         known = await self._known("")
-        chosen = _named(document, known, "")
+        chosen = await self._named(document, known, "")
         if await self._wait([chosen] if chosen.status in WAITING else [], seconds):
             raise TemporaryError(f"{chosen.name} is still being read; read it a little later")
         chosen = await self._searched(chosen)
@@ -129,20 +132,37 @@ class RunDocuments:
                 return one
         raise PermanentError(f"{document.name} was deleted")
 
+    async def _named(
+        self, name: str, known: Sequence[StoredDocument], collection: str
+    ) -> StoredDocument:
+        """Return the document of a name or an id; raises PermanentError."""
+        wanted = name.strip()
+        exact = [one for one in known if wanted in (one.name, one.document_id)]
+        alike = [one for one in known if one.name.casefold() == wanted.casefold()]
+        if found := [*exact, *alike]:
+            return found[0]
+        # the names are text of others, too
+        await self._note([one.collection for one in known])
+        names = [one.name for one in known]
+        near = nearest(wanted, names)
+        where = f" in {collection}" if collection else ""
+        listed = ", ".join(names[:MAX_SHOWN]) or "none"
+        text = f"there is no document {wanted!r}{where}; known: {listed}"
+        raise PermanentError(f"{text}; did you mean {near}?" if near else text)
+
     async def _wait(
         self, documents: Sequence[StoredDocument], seconds: float
     ) -> list[StoredDocument]:
         """Wait until documents are read; return those that are not."""
-        clock, store = self.speaker.crew.clock, self.speaker.store.documents
-        ends_at, waiting = clock.monotonic() + seconds, list(documents)
+        clock, waiting = self.speaker.crew.clock, {one.document_id: one for one in documents}
+        ends_at, look = clock.monotonic() + seconds, LOOK_SECONDS
         while waiting and clock.monotonic() < ends_at:
-            await clock.sleep(LOOK_SECONDS)
-            try:
-                now = [await store.get(one.owner, one.document_id) for one in waiting]
-            except StoreError as error:
-                raise TemporaryError(f"the documents cannot be looked at: {error}") from error
-            waiting = [one for one in now if one is not None and one.status in WAITING]
-        return waiting
+            await clock.sleep(look)
+            look = min(2 * look, MAX_LOOK_SECONDS)
+            known = {one.document_id: one for one in await self._known("")}
+            now = [known.get(document_id) for document_id in waiting]
+            waiting = {one.document_id: one for one in now if one and one.status in WAITING}
+        return list(waiting.values())
 
     async def _show(self, shown: Sequence[tuple[ShownPassage, str, str]]) -> list[str]:
         """Give passages their numbers, and publish that they are shown."""
@@ -165,22 +185,3 @@ class RunDocuments:
         if sources or untrusted:
             who = speaker.agent.id, speaker.agent.name, speaker.group
             await speaker.emit(DocumentsShown(*who, tuple(sources), tuple(untrusted)))
-
-
-def _named(name: str, known: Sequence[StoredDocument], collection: str) -> StoredDocument:
-    """Return the document of a name or an id; raises PermanentError."""
-    wanted = name.strip()
-    for same in (
-        lambda one: wanted in (one.name, one.document_id),
-        lambda one: one.name.casefold() == wanted.casefold(),
-    ):
-        found = [one for one in known if same(one)]
-        if found:
-            return found[0]
-    names = [one.name for one in known]
-    near = nearest(wanted, names)
-    where = f" in {collection}" if collection else ""
-    text = (
-        f"there is no document {wanted!r}{where}; known: {', '.join(names[:MAX_SHOWN]) or 'none'}"
-    )
-    raise PermanentError(f"{text}; did you mean {near}?" if near else text)

@@ -143,11 +143,15 @@ async def test_a_document_that_is_being_read_is_awaited(tmp_path: Path):
 async def test_mistakes_say_what_there_is(
     tool: str, arguments: dict[str, object], said: str, tmp_path: Path
 ):
-    crew = document_crew(tmp_path, [{"agent": "a", "calls": call(tool, **arguments)}])
+    rules = [{"agent": "a", "calls": call(tool, **arguments)}]
+    crew = document_crew(tmp_path, rules, context={"blocks": ["history"]})
     async with Runs(crew, MemoryStore()) as runs:
         await Reading(runs).send("a.txt", "black tea")
-        (result,) = (await ask(runs, "go", user_id="ann")).of("tool_result")
+        played = await ask(runs, "go", user_id="ann")
+        (result,) = played.of("tool_result")
     assert said in result["metadata"]["output"]
+    # a name of an upload is text of others
+    assert bool(played.of("tainted")) == ("a.txt" in said or "b.txt" in said)
 
 
 async def test_owners_never_meet(tmp_path: Path):
