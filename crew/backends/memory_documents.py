@@ -9,12 +9,14 @@ from crew.backends.memory_chores import MemoryChores
 from crew.journal.records.conversations import DUE, Chore
 from crew.journal.records.core import conversation_of
 from crew.journal.records.documents import (
+    WAITING,
     AddedDocument,
     DocumentLimits,
     DocumentSearch,
     FoundPassage,
     Passage,
     StoredDocument,
+    may_be,
 )
 from crew.journal.records.recall import SCORE_STEPS, weights_of, word_score
 
@@ -81,6 +83,8 @@ class MemoryDocuments:
         if versions:
             newest = versions[0].document
             if newest.sha256 == document.sha256 and newest.status != "failed":
+                if newest.status in WAITING:
+                    self._chores.insert(_reading(newest))
                 return AddedDocument("same", newest)
         else:
             known = [one.document for one in owned.values() if one.state != "gone"]
@@ -96,7 +100,7 @@ class MemoryDocuments:
                 self._remove(version)
         added = replace(document, replaces=live)
         owned[added.document_id] = _Version(added, content)
-        self._chores.insert(Chore("read", added.owner, added.document_id, added.created_at))
+        self._chores.insert(_reading(added))
         return AddedDocument("added", added)
 
     def _find(self, owner: str, document_id: str) -> _Version | None:
@@ -145,7 +149,7 @@ class MemoryDocuments:
     async def change(self, document: StoredDocument) -> bool:
         """See DocumentLog."""
         version = self._find(document.owner, document.document_id)
-        if version is None:
+        if version is None or not may_be(version.state, document.status):
             return False
         version.document = replace(document, replaces=version.document.replaces)
         if document.status == "failed":
@@ -165,6 +169,8 @@ class MemoryDocuments:
         version = self._find(document.owner, document.document_id)
         if version is None or version.state != "new":
             return "deleted"
+        if len(version.passages) != document.chunks:
+            return "differs"
         replaced, owned = version.document.replaces, self._versions[document.owner]
         live = [
             one.document
@@ -256,6 +262,10 @@ class MemoryDocuments:
             del self._versions[owner][document_id]
         return len(dropped)
 
+    async def owners(self, beginning: str) -> list[str]:
+        """See DocumentLog."""
+        return sorted(one for one in self._versions if one.startswith(beginning))
+
     async def erase(self, owner: str, limit: int) -> int:
         """See DocumentLog."""
         return self.erase_some(owner, limit)
@@ -268,6 +278,10 @@ class MemoryDocuments:
                 dropped, version.passages = version.passages[:limit], version.passages[limit:]
                 return len(dropped)
         return len(self._versions.pop(owner, {}))
+
+
+def _reading(document: StoredDocument) -> Chore:
+    return Chore("read", document.owner, document.document_id, document.created_at)
 
 
 def _documents(versions: Sequence[_Version]) -> list[StoredDocument]:

@@ -15,6 +15,8 @@ SEPARATORS = (
     re.compile(r"(?<=[.!?])[\"'”’)\]]*\s+|(?<=[。！？])"),
     re.compile(r"\s+"),
 )
+# of a place, as it is shown
+MAX_PLACE = 80
 HEADING = re.compile(r"^#{1,6} (.+)$", re.MULTILINE)
 
 
@@ -55,7 +57,8 @@ def cut_text(text: str, marks: Sequence[tuple[int, str]], rule: CutRule) -> list
     """
     has_marks = bool(marks)
     if not has_marks:
-        marks = [(one.start(), one[1].strip()) for one in HEADING.finditer(text)]
+        found = HEADING.finditer(text)
+        marks = [(one.start(), one[1].strip()[:MAX_PLACE]) for one in found]
     starts = [start for start, _ in marks]
     names = ["", *(name for _, name in marks)]
     pieces: list[Piece] = []

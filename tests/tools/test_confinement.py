@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import textwrap
+from pathlib import Path
 
 import pytest
 
@@ -20,6 +21,12 @@ ATTEMPTS = {
     "read": "open('/etc/hostname')",
     "memory": "bytearray(2 << 30)",
     "environment": "import os; os.environ['PATH']",
+    "mode": "os.chmod('/tmp/crew-confined', 0o644)",
+    "time of a file": "os.utime('/tmp/crew-confined')",
+    "signal": "os.kill(os.getppid(), 0)",
+    "priority": "os.setpriority(os.PRIO_PROCESS, os.getppid(), os.getpriority(os.PRIO_PROCESS, 0))",
+    "limits": "import resource; resource.prlimit(os.getppid(), resource.RLIMIT_CORE)",
+    "shared memory": "import mmap; mmap.mmap(-1, 5 << 30)",
     "parent": "import os; open(f'/proc/{os.getppid()}/environ', 'rb').read()",
 }
 
@@ -28,6 +35,7 @@ ATTEMPTS = {
 @pytest.mark.parametrize("what", ATTEMPTS)
 def test_nothing_is_left(what: str):
     """Each raises; without `confine` each would do."""
+    Path("/tmp/crew-confined").touch()
     for is_confined in (True, False):
         script = textwrap.dedent(f"""
             import socket, threading, os, sys, sysconfig

@@ -39,7 +39,7 @@ async def search_documents(
 async def read_document(
     context: ToolContext,
     document: str,
-    start: Annotated[int, Field(ge=0, alias="from")] = 0,
+    start: Annotated[int, Field(ge=0, le=999_999_999, alias="from")] = 0,
     chars: Annotated[int, Field(ge=1, le=30_000)] = 8000,
 ) -> str:
     """Read a document from a place on. Cite what it gives by its number, as [1].

@@ -14,6 +14,8 @@ from tools.confinement.calls import forbid_calls
 MIB = 1 << 20
 # linux/prctl.h
 PR_SET_PDEATHSIG = 1
+# linux/capability.h
+CAPABILITY_VERSION = 0x20080522
 
 
 def confine(memory_mb: int, cpu_seconds: int, readable: Sequence[Path]) -> None:
@@ -34,7 +36,10 @@ def confine(memory_mb: int, cpu_seconds: int, readable: Sequence[Path]) -> None:
     # the address space would count what is only reserved
     memory = resource.RLIMIT_DATA if sys.platform == "linux" else resource.RLIMIT_AS
     lower_limit(memory, memory_mb * MIB)
-    lower_limit(resource.RLIMIT_CPU, cpu_seconds)
+    # it is ended by a signal that says why, and killed a little later
+    resource.setrlimit(resource.RLIMIT_CPU, (cpu_seconds, cpu_seconds + 5))
+    # what is shared with no one is memory, too
+    lower_limit(resource.RLIMIT_AS, 4 * memory_mb * MIB)
     # of files; a pipe is none
     lower_limit(resource.RLIMIT_FSIZE, 0)
     lower_limit(resource.RLIMIT_CORE, 0)
@@ -43,7 +48,18 @@ def confine(memory_mb: int, cpu_seconds: int, readable: Sequence[Path]) -> None:
         return
     if landlock.version():
         landlock.restrict_thread([(one, landlock.READ) for one in readable], network=False)
+    _drop_capabilities()
     forbid_calls()
+
+
+def _drop_capabilities() -> None:
+    """Give up what root may do, for good."""
+    header = (ctypes.c_uint32 * 2)(CAPABILITY_VERSION, 0)
+    nothing = (ctypes.c_uint32 * 6)()
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.capset(header, nothing) != 0:
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number))
 
 
 def end_with_parent() -> None:

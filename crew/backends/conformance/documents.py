@@ -118,6 +118,7 @@ async def an_owner_has_so_many(store: RunStore) -> None:
     known = await store.documents.get(ANN, "d000002")
     assert known is not None
     assert known.status == "received"
+    assert await store.documents.publish(replace(known, chunks=9), "x", LIMITS) == "differs"
     many = document(3, "c")
     assert await publish(store, many, *(["x"] * 5)) == "passages"
 
@@ -167,12 +168,23 @@ async def documents_are_found_by_their_words(store: RunStore) -> None:
     both = await found(store, "rules", "eve", notes=EVE, rules=ANN)
     assert sorted(both) == ["d000004/0", "d000005/0", "d000005/1"]
     assert await found(store, "tea", rules=EVE) == []
+    # pairs of an owner and a collection, and not each of one with each of the other
+    assert await found(store, "tea", notes=EVE, rules=ANN) == [
+        *("d000005/0", "d000005/1", "d000004/0"),
+    ]
+    # what is not searched yet changes no order
+    await keep(store, document(6, "1.txt"))
+    words = Counter({"tea": 1})
+    more = [Passage(number, 0, 1, "", "tea", words, 1) for number in range(20)]
+    assert await store.documents.add_passages(document(6, "1.txt"), more)
+    assert await found(store, "tea") == ["d000001/0", "d000003/0", "d000002/0"]
+    await store.documents.delete(ANN, NOTES, "1.txt")
     assert await found(store, "milk", "nothing") == ["d000003/0", "d000002/0"]
     assert await found(store) == []
     page = await store.documents.listed([(NOTES, ANN), (RULES, ANN)], 2)
     assert [one.document_id for one in page] == ["d000005", "d000003"]
     rest = await store.documents.listed([(NOTES, ANN), (RULES, ANN)], 9, "d000003")
-    assert [one.document_id for one in rest] == ["d000002", "d000001"]
+    assert [one.document_id for one in rest] == ["d000002"]
 
 
 async def passages_are_found_by_what_they_are_about(store: RunStore) -> None:
@@ -208,6 +220,11 @@ async def what_is_deleted_is_found_no_more(store: RunStore) -> None:
     assert await store.documents.named(ANN, NOTES, "a.txt") is None
     assert await store.documents.listed([(NOTES, ANN)]) == []
     assert await store.documents.change(document(2)) is False
+    await keep(store, document(9, "late.txt"))
+    await publish(store, document(9, "late.txt"), "tea")
+    late = document(9, "late.txt", status="failed")
+    assert await store.documents.change(late) is False, "it is searched already"
+    await store.documents.delete(ANN, NOTES, "late.txt")
     assert await store.documents.publish(document(2), "tea", LIMITS) == "deleted"
     assert [await store.documents.drop(ANN, "d000001", 2) for _ in range(3)] == [2, 1, 0]
     assert await store.documents.delete(ANN, NOTES, "a.txt") == []
@@ -241,6 +258,8 @@ async def documents_go_with_their_owner(store: RunStore) -> None:
     await publish(store, document(3), "tea", "coffee")
     assert [await store.documents.erase(ANN, 1) for _ in range(4)] == [1, 1, 1, 0]
     assert await store.documents.everything_of(ANN) == []
+    assert await store.documents.owners("user:") == []
+    assert await store.documents.owners("conversation:ann:") == [owner]
     assert await found(store, "tea", notes=owner) == ["d000002/0"]
     assert [one.document_id for one in await store.documents.everything_of(owner)] == ["d000002"]
 

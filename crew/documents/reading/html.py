@@ -3,7 +3,7 @@
 import re
 from html.parser import HTMLParser
 
-from crew.documents.reading.marked import MarkedText
+from crew.documents.reading.marked import MarkedText, UnreadableFile
 from crew.documents.reading.plain import decode_text
 from crew.documents.reading.styles import StyleSheet, TextLook, look_of
 
@@ -74,7 +74,9 @@ class _Page(HTMLParser):
         _, look, is_dropped = self._open[-1] if self._open else ("", TextLook(), False)
         look = look_of(look, tag, given, self._sheet)
         is_dropped = is_dropped or tag in DROPPED or look.is_hidden
-        if tag not in VOID and len(self._open) < MAX_DEPTH:
+        if len(self._open) > MAX_DEPTH:
+            raise UnreadableFile("is nested too deeply")
+        if tag not in VOID:
             self._open.append((tag, look, is_dropped))
             self._cells += tag in CELLS
         if is_dropped:

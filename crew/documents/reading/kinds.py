@@ -26,9 +26,7 @@ PARTS: dict[bytes, FileKind] = {
     b"xl/workbook.xml": "xlsx",
     b"ppt/presentation.xml": "pptx",
 }
-HTML = re.compile(
-    rb"\s*(?:<!--.{0,2000}?-->\s*)*<(?:!doctype\s+html|html)\b", re.IGNORECASE | re.DOTALL
-)
+HTML = re.compile(rb"<(?:!doctype\s+html|html)\b", re.IGNORECASE)
 # longest first: that of UTF-32 begins with that of UTF-16
 BOMS = (
     (codecs.BOM_UTF8, "utf-8"),
@@ -65,7 +63,7 @@ def kind_of_file(data: bytes, name: str) -> FileKind:
         return _kind_of_archive(data)
     if encoding_of(head) is None and b"\0" in head:
         raise UnknownKind("is no text, and no kind of file that is read")
-    if HTML.match(_without_bom(head)):
+    if HTML.match(_without_comments(head)):
         return "html"
     return BY_ENDING.get(PurePosixPath(name).suffix.lower(), "txt")
 
@@ -77,8 +75,12 @@ def _kind_of_archive(data: bytes) -> FileKind:
     raise UnknownKind("is an archive, and none of Office (docx, xlsx, pptx): send what is in it")
 
 
-def _without_bom(head: bytes) -> bytes:
-    return head.removeprefix(codecs.BOM_UTF8)
+def _without_comments(head: bytes) -> bytes:
+    """Return the beginning of a file without what may stand before its first element."""
+    rest = head.removeprefix(codecs.BOM_UTF8).lstrip()
+    while rest.startswith(b"<!--") and (end := rest.find(b"-->")) >= 0:
+        rest = rest[end + 3 :].lstrip()
+    return rest
 
 
 def encoding_of(data: bytes) -> str | None:

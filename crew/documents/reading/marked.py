@@ -4,8 +4,10 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-# of a place, as it is shown
-MAX_PLACE = 80
+from crew.documents.cuts import MAX_PLACE
+
+# of what was left out
+MAX_NOTE = 500
 # control characters, and marks that change the direction of what follows or cannot be seen
 UNWANTED = re.compile(
     r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\x80-\x84\x86-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069"
@@ -55,7 +57,7 @@ class MarkedText:
 
     def note(self, text: str) -> None:
         """Note what was left out."""
-        self.notes.append(text)
+        self.notes.append(" ".join(cleaned_text(text).split())[:MAX_NOTE])
 
     @property
     def text_begun(self) -> bool:

@@ -27,16 +27,25 @@ def read_docx(data: bytes, out: MarkedText) -> None:
     for block in document.iter_inner_content():
         with out.paragraph():
             if isinstance(block, Table):
-                _add_table(([cell.text for cell in row.cells] for row in block.rows), out)
+                _add_table(([_cell(cell) for cell in row.cells] for row in block.rows), out)
             else:
                 _add_paragraph(block, out)
 
 
-def _add_paragraph(paragraph: Paragraph, out: MarkedText) -> None:
+def _shown(paragraph: Paragraph) -> str:
+    """Return the text of a paragraph without what is hidden."""
     runs = paragraph.runs
-    text = paragraph.text
     if any(run.font.hidden for run in runs):
-        text = "".join(run.text for run in runs if not run.font.hidden)
+        return "".join(run.text for run in runs if not run.font.hidden)
+    return str(paragraph.text)
+
+
+def _cell(cell: Any) -> str:
+    return "\n".join(map(_shown, cell.paragraphs))
+
+
+def _add_paragraph(paragraph: Paragraph, out: MarkedText) -> None:
+    text = _shown(paragraph)
     if not text.strip():
         return
     style = (paragraph.style.name or "") if paragraph.style is not None else ""

@@ -73,6 +73,11 @@ async def read_file(
     if code < 0:
         why = ENDINGS.get(-code, f"ends the process that reads it ({signal.Signals(-code).name})")
         return ReadText("", reason=why)
+    # much of it would hold up all runs of this process
+    return await asyncio.to_thread(_decoded, answer)
+
+
+def _decoded(answer: bytes) -> ReadText:
     try:
         read = ReadText.decode(answer)
     except ValueError:

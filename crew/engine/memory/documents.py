@@ -46,7 +46,7 @@ class RunDocuments:
         try:
             found = await self.speaker.store.documents.search(search)
         except StoreError as error:
-            raise TemporaryError(f"the documents cannot be searched: {error}") from error
+            raise TemporaryError("the documents cannot be searched now") from error
         shown = [
             (
                 ShownPassage(
@@ -81,7 +81,7 @@ class RunDocuments:
         try:
             text = await store.text(chosen.owner, chosen.document_id, start, chars)
         except StoreError as error:
-            raise TemporaryError(f"{chosen.name} cannot be read: {error}") from error
+            raise TemporaryError(f"{chosen.name} cannot be read now") from error
         if text is None:
             raise PermanentError(f"{chosen.name} was deleted")
         if not text:
@@ -122,7 +122,7 @@ class RunDocuments:
         try:
             found = await self.speaker.store.documents.listed(owners, MAX_LISTED)
         except StoreError as error:
-            raise TemporaryError(f"the documents cannot be looked at: {error}") from error
+            raise TemporaryError("the documents cannot be looked at now") from error
         return newest_names(found)
 
     async def _searched(self, document: StoredDocument) -> StoredDocument:

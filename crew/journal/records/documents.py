@@ -14,6 +14,12 @@ DocumentStatus = Literal["received", "reading", "summarizing", "ready", "failed"
 WAITING: frozenset[DocumentStatus] = frozenset({"received", "reading"})
 
 
+def may_be(state: str, status: DocumentStatus) -> bool:
+    """Return whether a version may have a status: one that is not searched yet, or is."""
+    is_new = status in (*WAITING, "failed")
+    return state == ("new" if is_new else "live")
+
+
 @dataclass(frozen=True, slots=True)
 class StoredDocument:
     """A version of a document. Times are RFC 3339, UTC."""
@@ -164,7 +170,7 @@ class DocumentLog(Protocol):
     async def change(self, document: StoredDocument) -> bool:
         """Keep what has changed of a version; the bytes of one that failed are deleted.
 
-        False: it is deleted.
+        False: it is deleted, or has come further meanwhile.
         """
         ...
 
@@ -176,7 +182,8 @@ class DocumentLog(Protocol):
         """Let a version be searched, in the place of the one before, with its text.
 
         Returns:
-            "" if it is; else why not: `deleted`, `chars` or `passages` (there would be too many).
+            "" if it is; else why not: `deleted`, `chars` or `passages` (there would be too many),
+            `differs` (it has not the passages that it says: another process reads it, too).
         """
         ...
 
@@ -205,6 +212,10 @@ class DocumentLog(Protocol):
         Returns:
             How many passages; 0 at the end.
         """
+        ...
+
+    async def owners(self, beginning: str) -> list[str]:
+        """Return the owners of documents that begin so, also of documents that are deleted."""
         ...
 
     async def erase(self, owner: str, limit: int) -> int:

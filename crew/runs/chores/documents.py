@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from typing import Annotated
 
 from pydantic import BaseModel, Field
@@ -22,8 +23,10 @@ from tools.clock import rfc3339
 DOCUMENTS_LANE = "documents"
 # a file that has ended its process so often is given up
 MAX_ATTEMPTS = 10
+# a collection that this process does not know may be one of newer files
+LATER, MISSED = timedelta(minutes=2), timedelta(days=1)
 # for the passages of a large text
-INDEX_SECONDS = 60.0
+INDEX_SECONDS = 300.0
 # and a helper that fails
 MAX_DESCRIPTIONS = 3
 # passages in one transaction: others write between two
@@ -84,12 +87,14 @@ class DocumentChores:
             return "skipped"
         rule = self.runs.crew.documents.collections.get(document.collection)
         content = await self.store.documents.content(chore.owner, chore.key)
-        if rule is None or content is None:
-            why = "has no collection any more" if rule is None else "was lost before it was read"
-            return await self._fail(document, why)
+        if content is None:
+            return await self._fail(document, "was lost before it was read")
+        if rule is None:
+            return await self._wait(chore, document)
         if chore.attempts > MAX_ATTEMPTS:
             return await self._fail(document, f"could not be read in {MAX_ATTEMPTS} attempts")
-        await self.store.documents.change(self._changed(document, status="reading"))
+        if not await self.store.documents.change(self._changed(document, status="reading")):
+            return "stale"
         request = rule.request(document.kind, self.runs.crew.documents.language)
         started = self._clock.monotonic()
         try:
@@ -123,14 +128,27 @@ class DocumentChores:
         refused = await self.store.documents.publish(done, read.text, rule.limits)
         if refused == "deleted":
             return "stale"
+        if refused == "differs":
+            # the one that is alone at last succeeds
+            raise StoreError("another process reads the same document")
         if refused:
             return await self._fail(document, TOO_MUCH[refused])
         self._counts.step("index", self._clock.monotonic() - started)
         self._counts.document(document.collection, "read")
         return "done"
 
+    async def _wait(self, chore: Chore, document: StoredDocument) -> str:
+        """Wait for a process with files that know the collection; fail after a day."""
+        now = self.store.now()
+        if now - datetime.fromisoformat(document.created_at) > MISSED:
+            return await self._fail(document, "has no collection any more")
+        await self.store.chores.postpone(chore, rfc3339(now + LATER))
+        return "postponed"
+
     async def _fail(self, document: StoredDocument, why: str) -> str:
-        await self.store.documents.change(self._changed(document, status="failed", reason=why))
+        failed = self._changed(document, status="failed", reason=why)
+        if not await self.store.documents.change(failed):
+            return "stale"
         while await self.store.documents.drop(document.owner, document.document_id, AT_ONCE):
             pass
         self._counts.document(document.collection, "failed")

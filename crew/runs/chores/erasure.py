@@ -3,7 +3,7 @@
 import contextlib
 
 from crew.journal.records.conversations import Chore
-from crew.journal.records.core import conversation_owner, user_in
+from crew.journal.records.core import conversation_of, conversation_owner, user_in
 from crew.journal.records.listing import RunFilter
 from crew.runs.chores.kinds import ChoreWork
 from crew.runs.errors import RunEnded, UnknownConversation, UnknownRun
@@ -33,14 +33,14 @@ class Erasing:
         self._drop_answers(user_id)
         while found := await self.store.conversations.listed(chore.owner, PAGE):
             for one in found:
-                owner = conversation_owner(chore.owner, one.conversation_id)
-                while erased := await self.store.documents.erase(owner, PAGE):
-                    counts = {"documents": erased}
-                    await self.store.people.count(user_id, requested_at, counts)
                 # another process may have deleted it
                 with contextlib.suppress(UnknownConversation):
                     await self.runs.conversations.delete(user_id, one.conversation_id, cancels=True)
                     await self.store.people.count(user_id, requested_at, {"conversations": 1})
+        # of conversations that are gone, so that nothing more is sent to them
+        for owner in await self._document_owners(chore.owner):
+            while erased := await self.store.documents.erase(owner, PAGE):
+                await self.store.people.count(user_id, requested_at, {"documents": erased})
         while await self.store.people.erase(user_id, requested_at, PAGE):
             pass
         if await self._left(chore.owner, user_id):
@@ -66,4 +66,14 @@ class Erasing:
 
     async def _left(self, owner: str, user_id: str) -> bool:
         rows = await self.store.rows(RunFilter(user_id=user_id), 1)
-        return bool(rows or await self.store.conversations.listed(owner, 1))
+        if rows or await self.store.conversations.listed(owner, 1):
+            return True
+        return owner in await self.store.documents.owners(owner) or bool(
+            await self._document_owners(owner)
+        )
+
+    async def _document_owners(self, owner: str) -> list[str]:
+        """Return the conversations of a user that have documents, also deleted ones."""
+        found = await self.store.documents.owners(conversation_owner(owner, ""))
+        # an id may have a colon: of another user
+        return [one for one in found if (conversation_of(one) or ("",))[0] == owner]

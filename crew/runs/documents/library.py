@@ -1,5 +1,6 @@
 """Documents as people and programs handle them: uploaded, listed, read, searched, deleted."""
 
+import asyncio
 import hashlib
 from collections.abc import Callable
 
@@ -73,7 +74,7 @@ class DocumentLibrary:
             text = f"{kept} is {kind}; {collection} takes {accepted}"
             raise DocumentRefused("kind", text)
         now = self.store.now()
-        at, digest = rfc3339(now), hashlib.sha256(content).hexdigest()
+        at, digest = rfc3339(now), await asyncio.to_thread(digest_of, content)
         document = StoredDocument(
             *(owner, new_document_id(now), collection, kept, digest, kind, len(content)),
             *(at, who),
@@ -156,6 +157,11 @@ class DocumentLibrary:
             needs = "conversation_id" if rule.scope == "conversation" else "user_id"
             raise UnknownDocument(f"{collection} belongs to a {rule.scope}: it needs {needs}")
         return rule, owner
+
+
+def digest_of(content: bytes) -> str:
+    """Return by which the same bytes are known again."""
+    return hashlib.sha256(content).hexdigest()
 
 
 def require_uploads(rule: CollectionRule) -> None:

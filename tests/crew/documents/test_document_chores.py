@@ -1,5 +1,6 @@
 """The chores of documents: read, replaced, described, dropped, given up; and files of the crew's folder."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,9 @@ import pytest
 from crew import MemoryStore, Runs, SqliteStore
 from crew.journal.records.conversations import Chore
 from crew.journal.store import RunStore
+from crew.runs.chores.chores import Chores
 from crew.runs.errors import DocumentRefused, UnknownConversation, UnknownDocument
+from tests.crew.memory.test_core_runs import ask
 from tests.support.documents import POLICY, UPLOADS, Reading, document_crew
 
 DESCRIBED = {"helper": "describe", "say": '{"summary": "On coffee."}'}
@@ -151,16 +154,21 @@ async def test_what_ends_its_process_again_and_again_is_given_up(tmp_path: Path)
 
 
 async def test_a_collection_that_is_gone(tmp_path: Path):
-    """By another name in the files: what waited fails, and is kept for its user alone."""
+    """A process with newer files may know it, so it waits; after a day it has failed."""
     store = MemoryStore()
     async with Runs(document_crew(tmp_path / "one", []), store) as runs:
         await runs.documents.upload("uploads", "a.txt", b"tea", "ann", "ann")
-        other = document_crew(tmp_path / "two", [], {"files": UPLOADS})
-        other_runs = Runs(other, store)
-        await Reading(other_runs).drain()
+        other = Runs(document_crew(tmp_path / "two", [], {"files": UPLOADS}), store)
+        reading = Reading(other)
+        await reading.drain()
+        (one,) = await store.documents.everything_of("user:ann")
+        assert (one.status, reading.outcomes) == ("received", ["read postponed"])
+        await store.documents.change(replace(one, created_at="2020-01-01T00:00:00.000Z"))
+        await store.chores.free("2020-01-01T00:00:00.000Z")
+        await reading.drain()
         (one,) = await store.documents.everything_of("user:ann")
         assert (one.status, one.reason) == ("failed", "has no collection any more")
-        assert await other_runs.documents.listed("files", "ann", "", 5) == []
+        assert await other.documents.listed("files", "ann", "", 5) == []
 
 
 @pytest.mark.parametrize("stored", [False, True])
@@ -198,3 +206,22 @@ async def test_files_of_the_folder_are_kept_in_step(tmp_path: Path, stored: bool
         (found,) = await runs.documents.searched("policy", "ann", "c1", "cocoa", 5)
         assert found.text == "# A\n\ncocoa"
         assert not await runs.documents.searched("policy", "ann", "", "coffee tea secret", 5)
+
+
+@pytest.mark.parametrize("stored", [False, True])
+async def test_an_erasure_takes_what_deleted_conversations_have_left(tmp_path: Path, stored: bool):
+    """Their passages go in parts, and some may still be there."""
+    store: RunStore = SqliteStore(tmp_path / "runs.db") if stored else MemoryStore()
+    documents = {"sent": {"description": "of a conversation"}}
+    async with Runs(document_crew(tmp_path / "crew", [], documents), store) as runs:
+        for user in ("ann", "ann:b"):
+            await ask(runs, "hello", user_id=user, conversation_id="c1")
+            await Reading(runs).send("a.txt", "tea", "sent", user=user, conversation_id="c1")
+        await runs.conversations.delete("ann", "c1")
+        assert await store.documents.owners("conversation:ann:c") == ["conversation:ann:c1"]
+        await runs.memory.request_erasure("ann")
+        await Chores(runs).drain("erasure")
+        # of another user, with an id that begins alike
+        assert await store.documents.owners("conversation:ann:") == ["conversation:ann:b:c1"]
+        (done,) = await store.people.erasures("ann")
+        assert done.done_at

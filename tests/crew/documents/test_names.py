@@ -30,6 +30,13 @@ def test_names_that_may_not_be(name: str):
         checked_name(name)
 
 
+def test_comments_before_a_page_take_no_time():
+    """However many there are: a server looks at what anyone sends."""
+    assert kind_of_file(b"<!---->" * 580 + b"<html>", "a.txt") == "html"
+    assert kind_of_file(b"<!---->" * 580 + b"x", "a.txt") == "txt"
+    assert kind_of_file(b"<!-- never ended <html>", "a.txt") == "txt"
+
+
 def test_names_are_of_one_form():
     assert checked_name(" re\u0301sume\u0301.txt ") == "résumé.txt"
     assert checked_name("docs/Quy tắc.md") == "docs/Quy tắc.md"

@@ -176,7 +176,7 @@ XXE = b'<?xml version="1.0"?><!DOCTYPE x [<!ENTITY a SYSTEM "file:///etc/passwd"
         ("a.docx", archive(**{f"p{n}": b"" for n in range(20_001)}), "parts"),
         ("a.txt", b"  \n ", "no text"),
         ("a.txt", b"x" * 1_000_001, "max_chars"),
-        ("a.html", b"<html>" + b"<div>" * 3000, "no text"),
+        ("a.html", b"<html>" + b"<div>" * 3000, "nested too deeply"),
         ("a.eml", b"\n\nwords", "no headers"),
     ],
 )

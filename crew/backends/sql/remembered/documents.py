@@ -8,6 +8,7 @@ from pydantic_core import to_json
 from crew.backends.sql.remembered.versions import (
     DOCUMENT,
     OF_NAME,
+    OWNERS,
     add_document,
     change_document,
     documents_of,
@@ -64,10 +65,12 @@ WHERE owner = $1 AND document_id = $2
 # of the passages, and of each word
 STATISTICS = sql("""
 SELECT NULL, coalesce(sum(passages), 0)::bigint, coalesce(sum(words), 0)::bigint
-FROM crew_documents WHERE owner = ANY($1) AND collection = ANY($2) AND state = 'live'
+FROM crew_documents WHERE owner = ANY($1) AND collection = ANY($2)
+    AND owner || ' ' || collection = ANY($4) AND state = 'live'
 UNION ALL
 SELECT term, count(*), 0 FROM crew_document_terms
-WHERE owner = ANY($1) AND collection = ANY($2) AND term = ANY($3) GROUP BY term
+WHERE owner = ANY($1) AND collection = ANY($2) AND owner || ' ' || collection = ANY($4)
+    AND term = ANY($3) GROUP BY term
 """)
 # as of recall memory (see there): the words come first, and the best by words are looked at
 SEARCH = sql(f"""
@@ -80,6 +83,7 @@ WITH word AS MATERIALIZED (
                 / (posting.uses + {K1} * ({1 - B} + {B} * posting.length / $4::float8)))) AS score
         FROM word CROSS JOIN crew_document_terms AS posting
         WHERE posting.owner = ANY($1) AND posting.collection = ANY($2)
+            AND posting.owner || ' ' || posting.collection = ANY($8)
             AND posting.term = word.term
         GROUP BY posting.owner, posting.number
     ) AS scored ORDER BY score DESC, owner, number LIMIT $7
@@ -170,22 +174,22 @@ class SqlDocuments:
         """See DocumentLog."""
         if not search.terms or not search.owners:
             return []
-        places = _places(search.owners)
+        # a name of a collection has no space: no two pairs are the same
+        places, pairs = _places(search.owners), [f"{one} {name}" for name, one in search.owners]
         ((_, passages, words), *uses) = await self._database.fetch(
-            STATISTICS, *places, list(search.terms)
+            STATISTICS, *places, list(search.terms), pairs
         )
-        weights = weights_of({term: count for term, count, _ in uses}, max(passages, 1))
+        counts = {term: count for term, count, _ in uses}
+        # passages that are not searched yet, or no more, have words, too
+        weights = weights_of(counts, max(passages, *counts.values(), 1))
         if not weights:
             return []
         average = max(1, words) / max(1, passages)
         values = (to_json(weights).decode(), average, search.document_id)
-        allowed = set(search.owners)
         for limit in (ALL,) if search.document_id else (LOOKED_AT, ALL):
-            rows = await self._database.fetch(SEARCH, *places, *values, search.most, limit)
+            rest = (search.most, limit, pairs)
+            rows = await self._database.fetch(SEARCH, *places, *values, *rest)
             found = [_passage(row) for row in rows]
-            found = [
-                one for one in found if (one.document.collection, one.document.owner) in allowed
-            ]
             if len(found) == search.most:
                 break
         return found
@@ -204,6 +208,10 @@ class SqlDocuments:
     async def drop(self, owner: str, document_id: str, limit: int) -> int:
         """See DocumentLog."""
         return await self._removed(lambda: drop_passages(owner, document_id, limit))
+
+    async def owners(self, beginning: str) -> list[str]:
+        """See DocumentLog."""
+        return [owner for (owner,) in await self._database.fetch(OWNERS, beginning)]
 
     async def erase(self, owner: str, limit: int) -> int:
         """See DocumentLog."""

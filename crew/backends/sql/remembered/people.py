@@ -36,7 +36,13 @@ DELETE_AUDIT_OF_RUNS = sql("""
 DELETE FROM crew_audit WHERE run_id IS NOT NULL AND run_id = ANY($1) RETURNING 1
 """)
 DELETE_AUDIT = sql("DELETE FROM crew_audit WHERE user_id = $1 AND user_id <> '' RETURNING 1")
-DELETE_CHORES = sql("DELETE FROM crew_chores WHERE owner = $1 AND kind <> 'erase' RETURNING 1")
+# but of documents that have come meanwhile, which would never be read
+DELETE_CHORES = sql("""
+DELETE FROM crew_chores WHERE owner = $1 AND kind <> 'erase' AND NOT EXISTS (
+    SELECT 1 FROM crew_documents AS found
+    WHERE found.owner = crew_chores.owner AND found.document_id = crew_chores.key
+) RETURNING 1
+""")
 COUNT_CORE = sql("SELECT count(*) FROM crew_core WHERE owner = $1")
 COUNT_RECALL = sql("SELECT count(*) FROM crew_recall WHERE owner = $1")
 ADD = sql("INSERT INTO crew_erasures VALUES ($1, $2, $3) ON CONFLICT DO NOTHING")

@@ -12,10 +12,12 @@ from crew.backends.sql.statements import sql
 from crew.backends.sql.transactions import Steps
 from crew.journal.records.conversations import DUE, Chore
 from crew.journal.records.documents import (
+    WAITING,
     AddedDocument,
     DocumentLimits,
     Passage,
     StoredDocument,
+    may_be,
 )
 
 DOCUMENT: TypeAdapter[StoredDocument] = TypeAdapter(StoredDocument)
@@ -48,6 +50,12 @@ WHERE owner = $1 AND document_id = $2
 DELETE_FILE = sql("DELETE FROM crew_document_files WHERE owner = $1 AND document_id = $2")
 DELETE_TEXT = sql("DELETE FROM crew_document_texts WHERE owner = $1 AND document_id = $2")
 DELETE_ROW = sql("DELETE FROM crew_documents WHERE owner = $1 AND document_id = $2")
+COUNT_PASSAGES = sql("""
+SELECT count(*) FROM crew_document_passages WHERE owner = $1 AND document_id = $2
+""")
+OWNERS = sql("""
+SELECT owner FROM crew_document_owners WHERE substr(owner, 1, length($1)) = $1 ORDER BY owner
+""")
 NEXT = sql("SELECT coalesce(max(number), 0) + 1 FROM crew_document_passages WHERE owner = $1")
 ADD_PASSAGE = sql("INSERT INTO crew_document_passages VALUES ($1, $2, $3, $4, $5, $6, $7, $8, '')")
 ADD_TERMS = sql("""
@@ -101,12 +109,16 @@ def add_document(
     if not (yield from has_place(document.owner)):
         return AddedDocument("nowhere")
     owner, place = document.owner, (document.owner, document.collection)
-    yield ADD_OWNER, (owner,)
-    yield LOCK_OWNER, (owner,)
+    # an erasure that ends meanwhile deletes the row that is waited for
+    while not (yield LOCK_OWNER, (owner,)):
+        yield ADD_OWNER, (owner,)
     versions = yield OF_NAME, (*place, document.name)
     if versions:
         (newest,) = documents_of(versions[:1])
         if newest.sha256 == document.sha256 and newest.status != "failed":
+            if newest.status in WAITING:
+                # so that none is ever left without it
+                yield from insert_chores([_reading(newest)])
             return AddedDocument("same", newest)
     else:
         ((names,),) = yield COUNT_NAMES, place
@@ -124,8 +136,12 @@ def add_document(
     text = DOCUMENT.dump_json(added).decode()
     yield ADD, (owner, added.document_id, added.collection, added.name, text)
     yield ADD_FILE, (owner, added.document_id, memoryview(content))
-    yield from insert_chores([Chore("read", owner, added.document_id, added.created_at)])
+    yield from insert_chores([_reading(added)])
     return AddedDocument("added", added)
+
+
+def _reading(document: StoredDocument) -> Chore:
+    return Chore("read", document.owner, document.document_id, document.created_at)
 
 
 def remove(document: StoredDocument) -> Steps[None]:
@@ -139,8 +155,7 @@ def remove(document: StoredDocument) -> Steps[None]:
 
 def remove_all(owner: str) -> Steps[None]:
     """Delete all versions of an owner, within the deletion of what they belong to."""
-    if not (yield LOCK_OWNER, (owner,)):
-        return
+    yield LOCK_OWNER, (owner,)
     for one in documents_of((yield OF_OWNER, (owner,))):
         yield from remove(one)
 
@@ -150,7 +165,8 @@ def change_document(document: StoredDocument) -> Steps[bool]:
     place = (document.owner, document.document_id)
     yield LOCK_OWNER, (document.owner,)
     found = yield STATE, place
-    if not found or found[0][0] == "gone":
+    # what has become of it since decides, and not a reader that comes too late
+    if not found or not may_be(found[0][0], document.status):
         return False
     known = DOCUMENT.validate_json(found[0][1])
     changed = replace(document, replaces=known.replaces)
@@ -201,6 +217,9 @@ def publish_document(document: StoredDocument, text: str, limits: DocumentLimits
     if not found or found[0][0] != "new":
         return "deleted"
     known = DOCUMENT.validate_json(found[0][1])
+    ((kept,),) = yield COUNT_PASSAGES, (owner, document_id)
+    if kept != document.chunks:
+        return "differs"
     ((chars, passages),) = yield USED, (owner, document.collection, known.replaces)
     if chars + document.chars > limits.chars:
         return "chars"
