@@ -18,6 +18,7 @@ from tests.crew.engine.test_agent_tools import helping
 from tests.crew.engine.test_untrusted import reading
 from tests.crew.memory.test_core_runs import EDITING, remembering
 from tests.support.crews import ROOT, crew_of, long_winded, play, write_crew
+from tests.support.documents import Reading, call, document_crew
 from tests.support.model_server import chunks, model_server
 from tests.support.planning import failing, planning, task
 from tests.support.processes import BIN, clean_environment, client, serving
@@ -62,7 +63,7 @@ def test_schemathesis(tmp_path: Path):
                 break
         log = server.log.read_text()
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "Operations:       37 selected / 37 total" in done.stdout
+    assert "Operations:       42 selected / 42 total" in done.stdout
     assert " 200 in " in log
     assert " 429 in " not in log
     assert '"level":"error"' not in log
@@ -178,6 +179,12 @@ async def test_events_are_as_described(tmp_path: Path):
     events += (await play(load_crew(helping(tmp_path / "helping")), "go")).events
     asked = Query("I like high risks", user_id="ann")
     events += (await play(remembering(tmp_path / "memory", EDITING), query=asked)).events
+    papers = document_crew(
+        tmp_path / "papers", [{"agent": "a", "calls": call("SearchDocuments", query="tea")}]
+    )
+    async with Runs(papers, MemoryStore()) as runs:
+        await Reading(runs).send("a.txt", "tea")
+        events += (await play(papers, query=Query("x", user_id="ann"), runs=runs)).events
     (tmp_path / "reading").mkdir()
     async with reading(tmp_path / "reading") as runs:
         events += (await play(runs.crew, query=Query("the news?"), runs=runs)).events

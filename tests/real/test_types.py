@@ -60,9 +60,11 @@ def requests() -> list[str]:
     lines: list[str] = []
     for path, methods in document["paths"].items():
         for method, operation in methods.items():
-            if "requestBody" not in operation:
+            content = operation.get("requestBody", {}).get("content", {})
+            if "application/json" not in content:
+                # nothing, or the bytes of a file
                 continue
-            schema = operation["requestBody"]["content"]["application/json"]["schema"]
+            schema = content["application/json"]["schema"]
             body = json.dumps(smallest(schema, schemas))
             kind = f'paths["{path}"]["{method}"]["requestBody"]["content"]["application/json"]'
             lines.append(f"const _{len(lines)}: {kind} = {body};")

@@ -65,7 +65,9 @@ def documents(
         bool, typer.Option("--json", help="Print JSON, one document or passage a line.")
     ] = False,
 ) -> None:
-    """Add documents to a crew, list, search or remove them. Ends with 1 where one cannot be read.
+    """Add documents to a crew, list, search or remove them.
+
+    Ends with 1 where one cannot be read.
 
     Example: [bold]crew documents examples/assistant add notes/ --user ann[/]
     """
