@@ -93,9 +93,11 @@ def _packed(text: str, rule: CutRule) -> Iterator[tuple[int, int]]:
             last += 1
             tokens += parts[last][2]
         yield parts[first][0], parts[last][1]
+        if last + 1 == len(parts):
+            return
         again, tokens = last + 1, 0
         while again > first + 1 and tokens + parts[again - 1][2] <= rule.overlap:
-            if _begins_section(text, parts[again][0]) if again < len(parts) else True:
+            if _begins_section(text, parts[again][0]):
                 break
             again -= 1
             tokens += parts[again][2]

@@ -142,7 +142,8 @@ class DocumentChores:
         now = self.store.now()
         if now - datetime.fromisoformat(document.created_at) > MISSED:
             return await self._fail(document, "has no collection any more")
-        await self.store.chores.postpone(chore, rfc3339(now + LATER))
+        # it was no attempt
+        await self.store.chores.finish(chore, rfc3339(now + LATER), more=True)
         return "postponed"
 
     async def _fail(self, document: StoredDocument, why: str) -> str:

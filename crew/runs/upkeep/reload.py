@@ -74,11 +74,11 @@ class Reloader:
                 raise
             self.runs.adopt(crew)
             self.listener.adopt(crew)
-            await self.runs.documents.sync()
             self.loaded_at = self._now()
             self.last = Reload(self.loaded_at)
             text = "reloaded (%s): revision %s, %d warnings"
             log.info(text, why, crew.revision, len(crew.warnings))
+            await self.runs.documents.sync()
             return crew.revision != current.revision
 
     def _fail(self, error: ConfigurationError, why: str, revision: str) -> None:

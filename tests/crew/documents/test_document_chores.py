@@ -164,6 +164,8 @@ async def test_a_collection_that_is_gone(tmp_path: Path):
         (one,) = await store.documents.everything_of("user:ann")
         assert (one.status, reading.outcomes) == ("received", ["read postponed"])
         await store.documents.change(replace(one, created_at="2020-01-01T00:00:00.000Z"))
+        (waiting,) = await store.chores.take("9999", "9999", 1, ["read"])
+        assert waiting.attempts == 1, "to wait is no attempt"
         await store.chores.free("2020-01-01T00:00:00.000Z")
         await reading.drain()
         (one,) = await store.documents.everything_of("user:ann")
