@@ -9,16 +9,12 @@ from typing import get_args
 from crew.journal.events import Paused
 from crew.journal.query import Answer, Decision
 from crew.journal.questions import question_text
+from tools.text.scripts import UNSPACED
 
 # of a quote, unless it is the whole text: so many words, or so many letters
 LEAST_WORDS, LEAST_LETTERS = 3, 12
-# of scripts without spaces between words; Han, Kana, Hangul, Thai, Lao, Khmer, Burmese
+# of scripts without spaces between words
 LEAST_CHARACTERS = 4
-UNSPACED = re.compile(
-    "[\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u3040-\u30ff\u3130-\u318f\u3400-\u9fff"
-    "\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]"
-)
-
 
 # typographic signs, as keyboards have them
 SIGNS = str.maketrans(

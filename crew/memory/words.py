@@ -9,7 +9,7 @@ from datetime import datetime
 from functools import lru_cache
 from itertools import groupby, pairwise
 
-from crew.journal.said import UNSPACED
+from tools.text.scripts import UNSPACED
 
 # of a word; a longer one is cut
 MAX_WORD = 64

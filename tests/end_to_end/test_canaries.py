@@ -62,7 +62,8 @@ def http(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx2.Client]:
     with serving(folder, CREW_API_TOKENS=entries) as server, client(server) as opened:
         for user in USERS:
             fill(opened, user)
-        until(lambda: all(is_read(opened, user) for user in USERS))
+        # a hundred processes read them, one after the other
+        until(lambda: all(is_read(opened, user) for user in USERS), seconds=240)
         yield opened
 
 
