@@ -67,7 +67,10 @@ def _chain(messages: Sequence[ShownMessage]) -> str:
 
 def _digest_message(message: ShownMessage) -> bytes:
     results = [result.call_id for result in message.results] if message.results else ()
-    data = to_json([message.role, message.content, message.calls, results])
+    parts: list[Any] = [message.role, message.content, message.calls, results]
+    if message.images:
+        parts.append([one.document_id for one in message.images])
+    data = to_json(parts)
     message.digest = blake2b(data, digest_size=DIGEST_BYTES).digest()
     return message.digest
 

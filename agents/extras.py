@@ -26,6 +26,8 @@ class ModelExtras:
     shows_thinking: bool = False
     # the name that the files have for it; "" where they have none
     alias: str = ""
+    # it takes images
+    images: bool = True
     # JSON that is added to the body of each request
     body: Mapping[str, Any] = field(default_factory=dict)
 

@@ -12,7 +12,7 @@ BREAKS = r"\r\v\f\x1c-\x1e\x85\u2028\u2029"
 LINE = rf"(^|[{BREAKS}])([^\S\n{BREAKS}]*)"
 MARK = re.compile(
     LINE + r"(?=\[(?:[^\n]{1,200}?\]:|📊|END |A person changed"
-    r"|\d+ earlier (?:message|exchange)|result of ))",
+    r"|\d+ earlier (?:message|exchange)|result of |attached: ))",
     re.MULTILINE,
 )
 # leads a member's answer in the joined results of a group, or the answer of a task

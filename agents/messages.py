@@ -20,10 +20,23 @@ SIGNED_KEYS = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
+class Attachment:
+    """A document that the person has sent with their words; it is kept under its id."""
+
+    document_id: str
+    # as agents are shown it
+    name: str
+    collection: str
+    # of an image, as `image/png`; "" for what is searched and read
+    media_type: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class UserMessage:
     """Words of the person."""
 
     content: str
+    attached: tuple[Attachment, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from pydantic_core import to_json
 from agents.limits import AUTO, ToolChoice
 from agents.messages import ToolOutput
 from agents.outputs.typed import OutputFormat
-from agents.tokenizing.tokens import ESTIMATE, Tokenizer
+from agents.tokenizing.tokens import ESTIMATE, IMAGE_TOKENS, Tokenizer
 from tools.calls import ToolCall
 
 # tool: one result of a call that was made through the provider's own mechanism
@@ -30,6 +30,22 @@ class Private:
     calls: tuple[dict[str, Any], ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class ShownImage:
+    """An image that goes with a message."""
+
+    document_id: str
+    # as `image/png`
+    media_type: str
+    # in base64
+    data: str
+
+    @property
+    def url(self) -> str:
+        """The image as a data URL."""
+        return f"data:{self.media_type};base64,{self.data}"
+
+
 @dataclass(slots=True)
 class ShownMessage:
     """A message as one agent is shown it, in the form of no provider."""
@@ -43,6 +59,8 @@ class ShownMessage:
     # of the model that it is for
     tokenizer: Tokenizer = ESTIMATE
     private: Private | None = None
+    # of role `user`
+    images: tuple[ShownImage, ...] = ()
     # counted once
     _tokens: int = field(default=-1, init=False, repr=False, compare=False)
     # the rest is made once, too: the same message is a part of many requests. Its form in a
@@ -57,6 +75,7 @@ class ShownMessage:
         if self._tokens < 0:
             count = self.tokenizer.count
             self._tokens = self.tokenizer.count_message(self.content)
+            self._tokens += IMAGE_TOKENS * len(self.images)
             for call in self.calls:
                 self._tokens += count(call.tool) + count(to_json(call.arguments).decode())
         return self._tokens
@@ -113,6 +132,24 @@ class Usage:
             ("cache_read", self.cache_read_tokens),
             ("cache_write", self.cache_write_tokens),
         )
+
+    def document(self) -> dict[str, Any]:
+        """Return it as clients get it."""
+        document: dict[str, Any] = {
+            "prompt_tokens": self.prompt_tokens,
+            "completion_tokens": self.completion_tokens,
+            "total_tokens": self.total_tokens,
+            "input": self.prompt_tokens,
+            "output": self.completion_tokens,
+            "thinking": self.thinking_tokens,
+            "cache_read": self.cache_read_tokens,
+            "cache_write": self.cache_write_tokens,
+        }
+        if self.cost_usd:
+            document["cost_usd"] = round(self.cost_usd, 8)
+        if self.estimated:
+            document["estimated"] = True
+        return document
 
     def __add__(self, other: "Usage") -> "Usage":
         if self is NO_USAGE:

@@ -49,6 +49,8 @@ class Quirks:
     tool_choice: bool = True
     # `response_format` with a JSON schema; else typed answers are asked for in words
     typed_output: bool = True
+    # parts of messages that are images
+    images: bool = True
     # what a model thought goes back with the calls that it led to
     thinking: Thinking = "send_back"
     # it is Google's, which signs calls, counts its thoughts in the total alone, and takes no schema
@@ -88,6 +90,8 @@ class QuirksConfig(Shape):
     """Send `tool_choice`, by which an answer must call a tool, or may call none."""
     typed_output: bool | None = None
     """Send the schema of typed answers (`response_format`); else the model is told it in words."""
+    images: bool | None = None
+    """Send images as parts of messages; else the model is told in words that there are some."""
     thinking: Thinking | None = None
     """Whether a model's thoughts go back to it with the calls that they led to."""
     google: bool | None = None

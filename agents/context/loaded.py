@@ -1,10 +1,10 @@
 """What an agent is shown beside the run's own messages: loaded once for a segment of its turns."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from agents.messages import Message
-from agents.model import ShownMessage
+from agents.model import ShownImage, ShownMessage
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +48,8 @@ class Loaded:
     is_conversation: bool = False
     # the tools that gave text of others in what stands there
     taint: tuple[str, ...] = ()
+    # that go with the run's own messages, by their ids
+    images: Mapping[str, ShownImage] = field(default_factory=dict)
 
     @property
     def late(self) -> list[str]:

@@ -1,6 +1,7 @@
 """How an agent is shown the conversation."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
+from types import MappingProxyType
 
 from agents.context.blocks import context_message
 from agents.context.loaded import LoadedBlock
@@ -8,6 +9,7 @@ from agents.marks import quote_marks
 from agents.messages import (
     SOURCE_KEY,
     AgentMessage,
+    Attachment,
     CompactedMessage,
     CrewMessage,
     Message,
@@ -17,10 +19,14 @@ from agents.messages import (
     ToolOutput,
     UserMessage,
 )
-from agents.model import ERROR_MARK, MessageRole, Private, ShownMessage
+from agents.model import ERROR_MARK, MessageRole, Private, ShownImage, ShownMessage
 from agents.tokenizing.tokens import ESTIMATE, Tokenizer
 from agents.written.text_calls import bare_lines
 from tools.handlers.output import format_results
+
+NO_IMAGES: Mapping[str, ShownImage] = MappingProxyType({})
+# leads what the person has sent with their words
+ATTACHED = "[attached:"
 
 
 def show_history(
@@ -30,6 +36,7 @@ def show_history(
     client_system: bool = False,
     escape: Callable[[str], str] = str,
     tokenizer: Tokenizer = ESTIMATE,
+    images: Mapping[str, ShownImage] = NO_IMAGES,
 ) -> list[ShownMessage]:
     """Return the conversation as one agent is shown it.
 
@@ -43,6 +50,7 @@ def show_history(
         client_system: send the client's system messages too.
         escape: changes what would be a signal of the agent's in the output of a tool.
         tokenizer: counts the tokens of what is shown.
+        images: that are sent, by their ids.
     """
     out: list[ShownMessage] = []
 
@@ -51,8 +59,13 @@ def show_history(
 
     for message in history:
         match message:
-            case UserMessage(content):
+            case UserMessage(content, ()):
                 add("user", quote_marks(content))
+            case UserMessage(content, attached):
+                text = with_attached(quote_marks(content), attached, images)
+                sent = [one.document_id for one in attached if one.document_id in images]
+                pictures = tuple([images[one] for one in sent])
+                out.append(ShownMessage("user", text, tokenizer=tokenizer, images=pictures))
             case CrewMessage(content):
                 add("user", content)
             case CompactedMessage(content, count):
@@ -80,6 +93,26 @@ def show_history(
                 native = message.native and message.agent_id == agent_id
                 out += _show_results(message, escape, tokenizer, native=native)
     return out
+
+
+def with_attached(
+    text: str, attached: Sequence[Attachment], images: Container[str] = NO_IMAGES
+) -> str:
+    """Return the person's words with a line for each attachment.
+
+    Args:
+        text: the words.
+        attached: to them.
+        images: that are sent, by their ids.
+    """
+    lines = [text] if text else []
+    for one in attached:
+        if one.media_type:
+            shown = "" if one.document_id in images else ", which is not sent again"
+            lines.append(f"{ATTACHED} image {one.name}{shown}]")
+        else:
+            lines.append(f"{ATTACHED} document {one.name} of {one.collection}]")
+    return "\n".join(lines)
 
 
 def words_for_others(message: AgentMessage) -> str:
@@ -147,8 +180,8 @@ def text_of(messages: Sequence[Message]) -> str:
                 lines += [f"{name} calls {call.tool} {call.arguments}" for call in calls]
             case ToolMessage(results=results):
                 lines += [f"{one.tool} ({one.status}): {one.output}" for one in results]
-            case UserMessage(content):
-                lines.append(f"user: {content}")
+            case UserMessage(content, attached):
+                lines.append(f"user: {with_attached(content, attached)}")
             case _:
                 lines.append(message.content)
     return "\n\n".join(lines)

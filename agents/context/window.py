@@ -109,7 +109,7 @@ def _fits_for_certain(
     messages: Sequence[ShownMessage], room_tokens: int, tokenizer: Tokenizer
 ) -> bool:
     """Return whether no count is needed, as for most conversations."""
-    if any(message.calls for message in messages):
+    if any(message.calls or message.images for message in messages):
         return False
     sizes = (len(message.content) for message in messages)
     most = sum(MESSAGE_TOKENS + size * tokenizer.max_per_character for size in sizes)

@@ -38,6 +38,14 @@ class Outgoing:
     extras: ModelExtras = NO_EXTRAS
 
     @property
+    def messages(self) -> Sequence[ShownMessage]:
+        """The messages, with words in place of images for a model that takes none."""
+        shown = self.request.messages
+        if self.extras.images and self.quirks.images:
+            return shown
+        return [without_images(one) if one.images else one for one in shown]
+
+    @property
     def shows_tools(self) -> bool:
         """Whether the tools are sent, and calls by the API's own means."""
         # a server that does not take `none` is shown no tools
@@ -111,6 +119,14 @@ def write_calls(shown: Sequence[ShownMessage]) -> list[ShownMessage]:
         out.append(ShownMessage("assistant", content))
     add_results()
     return out
+
+
+def without_images(message: ShownMessage) -> ShownMessage:
+    """Return a message with words in place of its images."""
+    count = len(message.images)
+    what = "an image that is" if count == 1 else f"{count} images that are"
+    note = f"(Here {'is' if count == 1 else 'are'} {what} not shown: this model takes none.)"
+    return replace(message, content=f"{message.content}\n{note}", images=())
 
 
 def with_words(message: ShownMessage, words: Sequence[str]) -> ShownMessage:

@@ -13,18 +13,10 @@ from typing import Any
 from agents.dialects.chat.messages import THOUGHTS
 from agents.dialects.refusals import Refusal
 from agents.endpoint import DialectName
-from agents.providers.names import AS_NAME, ASIDE, COMMON, NAMES
+from agents.providers.image_refusals import has_images, refuses_images
+from agents.providers.names import AS_NAME, ASIDE, COMMON, NAMES, REFUSED
 from agents.quirks import PARAMETERS, Parameter, Quirks
 
-# that something named is refused, and not only that its value is out of a range
-REFUSED = (
-    r"unsupported|(?:not|n't|never|no longer|cannot|can't)\s+(?:be\s+)?(?:support|allow|accept"
-    r"|permit|used|specified|set|include|pass|recogni|available|implement)\w*"
-    r"|(?:is|are|was|were)\s+not\s+\w*(?:support|allow|accept|permit|recogni|enabled)\w*"
-    r"|unknown|unrecogni[sz]ed|unexpected|extra (?:inputs?|fields?|keys?)|not permitted|deprecated"
-    r"|invalid (?:parameter|argument|field|key|property)|only the default|does not support"
-    r"|does not accept|additional propert|unexpected keyword|isn't (?:support|allow)\w*"
-)
 ALTERNATE = re.compile(
     r"alternat|consecutive (?:\w+ ){0,3}(?:messages?|roles?|turns?|user|assistant)"
     r"|(?:messages?|roles?|turns?)[^.]{0,60}in a row"
@@ -121,8 +113,11 @@ def learn(
 
 
 def _is_about(refusal: Refusal, body: dict[str, Any]) -> bool:
-    """Return whether a status that usually means other things is about tools (OpenRouter's 404)."""
-    return "tools" in body and refusal.status == HTTPStatus.NOT_FOUND
+    """Return whether a status that usually means other things is about what is sent.
+
+    OpenRouter's 404 is about tools, or images.
+    """
+    return refusal.status == HTTPStatus.NOT_FOUND and ("tools" in body or has_images(body))
 
 
 Lesson = tuple[Quirks, str] | None
@@ -290,6 +285,12 @@ def _calls(quirks: Quirks, body: dict[str, Any], text: str) -> Lesson:
     return replace(quirks, native_calls=False), "has no native tool calls: tools are called in text"
 
 
+def _images(quirks: Quirks, body: dict[str, Any], text: str) -> Lesson:
+    if not refuses_images(body, text):
+        return None
+    return replace(quirks, images=False), "takes no images: they are left out, and it is said"
+
+
 def _mentions(key: str, text: str) -> bool:
     pattern = rf"(?<![\w-]){re.escape(key)}(?![\w-])"
     if key in COMMON:
@@ -314,6 +315,7 @@ def _wants_its_default(key: str, text: str) -> bool:
 
 Learn = Callable[[Quirks, dict[str, Any], str], Lesson]
 CHAT_LESSONS: tuple[Learn, ...] = (
+    _images,
     _max_tokens,
     _sampling,
     _stream_usage,
@@ -327,4 +329,10 @@ CHAT_LESSONS: tuple[Learn, ...] = (
     _calls,
 )
 # of an API that its own provider made, or that another copies to the letter
-OTHER_LESSONS: tuple[Learn, ...] = (_signed_thoughts, _sampling, _tool_choice, _typed_output)
+OTHER_LESSONS: tuple[Learn, ...] = (
+    _images,
+    _signed_thoughts,
+    _sampling,
+    _tool_choice,
+    _typed_output,
+)

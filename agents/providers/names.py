@@ -30,3 +30,12 @@ AS_NAME = (
     r"|\b{n} (?:is|are) (?:not|no longer) (?:supported|available|allowed|enabled)"
     r"|does(?: not|n't) support {n}\b"
 )
+# that something named is refused, and not only that its value is out of a range
+REFUSED = (
+    r"unsupported|(?:not|n't|never|no longer|cannot|can't)\s+(?:be\s+)?(?:support|allow|accept"
+    r"|permit|used|specified|set|include|pass|recogni|available|implement)\w*"
+    r"|(?:is|are|was|were)\s+not\s+\w*(?:support|allow|accept|permit|recogni|enabled)\w*"
+    r"|unknown|unrecogni[sz]ed|unexpected|extra (?:inputs?|fields?|keys?)|not permitted|deprecated"
+    r"|invalid (?:parameter|argument|field|key|property)|only the default|does not support"
+    r"|does not accept|additional propert|unexpected keyword|isn't (?:support|allow)\w*"
+)

@@ -11,6 +11,8 @@ from functools import lru_cache
 
 # Beside its text a message costs some tokens of its own.
 MESSAGE_TOKENS = 4
+# about the most that providers count for an image, however large it is
+IMAGE_TOKENS = 1600
 LATIN = "a-z\u00c0-\u024f\u1e00-\u1eff"
 PIECE = re.compile(
     # a word, or the part of one that a capital begins

@@ -72,8 +72,10 @@ def answer_key(prepared: Prepared, user: str, day: str) -> tuple[bytes, str]:
         [one.role, fold(one.content) if place == prepared.query else one.content]
         for place, one in enumerate(request.messages)
     ]
+    images = [image.document_id for one in request.messages for image in one.images]
     words = request.output.words if request.output is not None else ""
     sampling = [request.temperature, request.top_p, request.max_tokens]
-    whole = json.dumps([day, messages, words, sampling], ensure_ascii=False)
+    parts = [day, messages, words, sampling, *images]
+    whole = json.dumps(parts, ensure_ascii=False)
     # the user by itself: what is kept of one may have to go
     return blake2b(whole.encode(errors="surrogatepass"), digest_size=32).digest(), user

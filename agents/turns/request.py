@@ -7,12 +7,12 @@ from typing import Any
 from agents.agent import Agent
 from agents.context.blocks import context_message
 from agents.context.loaded import Context, Loaded, LoadedBlock
-from agents.context.view import show_history
+from agents.context.view import NO_IMAGES, show_history
 from agents.context.window import Fitted, Parts, fit
 from agents.events import ShownBlock
 from agents.limits import AUTO, ToolChoice
 from agents.messages import Message, UserMessage
-from agents.model import ModelRequest, ShownMessage
+from agents.model import ModelRequest, ShownImage, ShownMessage
 from agents.prompt import NO_OUTPUTS
 
 # tells an agent that it has no further call in its turn
@@ -98,7 +98,7 @@ def prepare_request(
     if beside:
         fixed_tokens += beside[0].tokens
     rules = agent.context
-    own = show_messages(agent, history, context)
+    own = show_messages(agent, history, context, loaded.images)
     fitted = fit(
         Parts(before, past, own, counted_by),
         window,
@@ -108,7 +108,9 @@ def prepare_request(
     )
     messages, place = fitted.messages, len(fitted.messages)
     if beside or agent.kept is not None:
-        place = _place_of_query(messages, show_messages(agent, _newest_query(history), context))
+        place = _place_of_query(
+            messages, show_messages(agent, _newest_query(history), context, loaded.images)
+        )
         messages = [*messages[:place], *beside, *messages[place:]]
     if wanted.is_last:
         messages = [*messages, ShownMessage("user", LAST_CALL, tokenizer=counted_by)]
@@ -146,7 +148,10 @@ def _place_of_query(messages: Sequence[ShownMessage], query: Sequence[ShownMessa
 
 
 def show_messages(
-    agent: Agent, messages: Sequence[Message], context: Context
+    agent: Agent,
+    messages: Sequence[Message],
+    context: Context,
+    images: Mapping[str, ShownImage] = NO_IMAGES,
 ) -> list[ShownMessage]:
     """Return messages as an agent is shown them; each is made once."""
     out: list[ShownMessage] = []
@@ -159,6 +164,7 @@ def show_messages(
                 client_system=agent.allow_client_system,
                 escape=agent.escape_signals,
                 tokenizer=agent.context.tokenizer,
+                images=images,
             )
             known = context.shown[id(message)] = message, made
         out += known[1]

@@ -103,6 +103,24 @@ class MemoryDocuments:
         self._chores.insert(_reading(added))
         return AddedDocument("added", added)
 
+    async def keep(
+        self, document: StoredDocument, content: bytes, limits: DocumentLimits
+    ) -> AddedDocument:
+        """See DocumentLog."""
+        place = (document.owner, document.collection)
+        for version in self._of_name(*place, document.name):
+            if version.document.sha256 == document.sha256:
+                return AddedDocument("same", version.document)
+        owned = self._versions.setdefault(document.owner, {})
+        known = [one.document for one in owned.values() if one.state != "gone"]
+        names = {one.name for one in known if one.collection == document.collection}
+        if len(names) >= limits.files:
+            return AddedDocument("full")
+        kept = _Version(document, content)
+        kept.state = "live"
+        owned[document.document_id] = kept
+        return AddedDocument("added", document)
+
     def _find(self, owner: str, document_id: str) -> _Version | None:
         version = self._versions.get(owner, {}).get(document_id)
         return version if version is not None and version.state != "gone" else None

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from crew.documents.cuts import CutRule
+from crew.documents.images import IMAGE_LIMITS, IMAGES, MAX_IMAGE_BYTES
 from crew.documents.reading.kinds import FileKind
 from crew.documents.reading.results import ReadRequest
 from crew.journal.records.core import Scope, owner_in
@@ -35,6 +36,21 @@ class CollectionRule:
     def request(self, kind: str, language: str) -> ReadRequest:
         """Return what the process that reads a file is sent."""
         return ReadRequest(kind, language, self.limits.chars, self.cut)
+
+
+# of conversations; no agent searches them
+IMAGES_RULE = CollectionRule(
+    IMAGES,
+    "images that were sent with words",
+    (),
+    "conversation",
+    frozenset(),
+    MAX_IMAGE_BYTES,
+    IMAGE_LIMITS,
+    CutRule(0, 0),
+    "none",
+    is_untrusted=True,
+)
 
 
 @dataclass(frozen=True, slots=True)

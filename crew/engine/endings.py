@@ -118,6 +118,7 @@ def ended_exchange(row: RunRow, state: RunState, crew: Crew) -> ExchangeEnd | No
         _parts(state.said, answer),
         transcript=transcript,
         taint=state.taint,
+        attached=state.query.attachments,
     )
     owner = owner_of(row.user_id)
     fills = tuple(_fills(state, crew))

@@ -8,6 +8,7 @@ from agents.events import AgentResponded, AgentStarted, Compacted, ToolStarted
 from agents.marks import quote_member_marks
 from agents.messages import (
     AgentMessage,
+    Attachment,
     CompactedMessage,
     Message,
     RepairMessage,
@@ -142,11 +143,11 @@ class Branch:
         self.turn_rounds, self.failed_in_row = 0, 0
         self.turn_calls = ()
 
-    def take_words(self, text: str) -> None:
+    def take_words(self, text: str, attached: tuple[Attachment, ...] = ()) -> None:
         """Begin another turn by a person's words; a decision on calls goes on with the turn."""
         self.answer, self.output = None, None
         self.begin_turn()
-        self.history.append(UserMessage(text))
+        self.history.append(UserMessage(text, attached))
 
     def begin_anew(self) -> None:
         """Let a typed answer that was wrong to the end be given anew."""

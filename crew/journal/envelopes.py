@@ -14,7 +14,6 @@ from agents.events import (
     ToolStarted,
     Warned,
 )
-from agents.model import Usage
 from crew.journal.events import (
     SYSTEM,
     Answered,
@@ -33,6 +32,7 @@ from crew.journal.events import (
 from crew.journal.query import CallDecision
 from crew.journal.questions import Inquiry, PendingCall, PlanApproval
 from crew.journal.remembered.sources import source_documents
+from crew.journal.said import describe_attached
 from tools.calls import ToolCall
 from tools.forms import Form
 
@@ -47,35 +47,19 @@ class Envelope(NamedTuple):
     metadata: dict[str, Any]
 
 
-def usage_of(usage: Usage) -> dict[str, Any]:
-    """Return usage as clients get it."""
-    document: dict[str, Any] = {
-        "prompt_tokens": usage.prompt_tokens,
-        "completion_tokens": usage.completion_tokens,
-        "total_tokens": usage.total_tokens,
-        "input": usage.prompt_tokens,
-        "output": usage.completion_tokens,
-        "thinking": usage.thinking_tokens,
-        "cache_read": usage.cache_read_tokens,
-        "cache_write": usage.cache_write_tokens,
-    }
-    if usage.cost_usd:
-        document["cost_usd"] = round(usage.cost_usd, 8)
-    if usage.estimated:
-        document["estimated"] = True
-    return document
-
-
 def _call(call: ToolCall) -> dict[str, Any]:
     return {"call_id": call.id, "tool": call.tool, "arguments": call.arguments}
 
 
 def _run_started(event: RunStarted) -> Envelope:
-    return _start(event, {"resumed": False})
+    return _start(event, {"resumed": False, **describe_attached(event.query.attachments)})
 
 
 def _run_resumed(event: RunResumed) -> Envelope:
-    return _start(event, {"resumed": True, **({"expired": True} if event.expired else {})})
+    more = describe_attached(event.answer.attachments) | (
+        {"expired": True} if event.expired else {}
+    )
+    return _start(event, {"resumed": True, **more})
 
 
 def _run_retried(event: RunRetried) -> Envelope:
@@ -95,21 +79,21 @@ def _start(event: RunStarted | RunResumed | RunRetried, adds: dict[str, Any]) ->
 
 
 def _conversation(of: InConversation) -> dict[str, Any]:
-    given = {"conversation_id": of.conversation_id, "exchange": of.exchange}
-    return given if of.conversation_id else {}
+    return (
+        {} if not of.exchange else {"conversation_id": of.conversation_id, "exchange": of.exchange}
+    )
 
 
 def _agent_started(event: AgentStarted) -> Envelope:
     metadata = {"round": event.round, "model": event.model, "group": event.group}
-    content = f"Starting {event.agent}"
-    return Envelope("agent_start", event.agent, content, event.agent_id, metadata)
+    return Envelope("agent_start", event.agent, f"Starting {event.agent}", event.agent_id, metadata)
 
 
 def _agent_responded(event: AgentResponded) -> Envelope:
     metadata = {
         "round": event.round,
         "duration_seconds": round(event.duration_seconds, 6),
-        "usage": usage_of(event.usage),
+        "usage": event.usage.document(),
         "model": event.model,
         "tool_calls": [_call(call) for call in event.calls],
         "group": event.group,
@@ -280,7 +264,7 @@ def _run_done(event: RunDone) -> Envelope:
         "answer": event.answer,
         "rounds": event.rounds,
         "handoffs": event.handoffs,
-        "usage": usage_of(event.usage),
+        "usage": event.usage.document(),
         "duration_seconds": round(event.duration_seconds, 6),
         "stages": event.all_stages,
         **_conversation(event.conversation),

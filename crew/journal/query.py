@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from agents.messages import AgentMessage, Message, SystemMessage, UserMessage
+from agents.messages import AgentMessage, Attachment, Message, SystemMessage, UserMessage
 from tools.approval import Remember
 
 # all but line feed, carriage return and tab; and halves of surrogate pairs, which have no UTF-8
@@ -91,6 +91,8 @@ class Query:
     conversation_id: str = ""
     # one of `settings.client_models`, for the agents that take it; "": each has its own
     model: str = ""
+    # what goes with the text
+    attachments: tuple[Attachment, ...] = ()
 
 
 # of a run that has not started
@@ -146,11 +148,13 @@ class Answer:
     decisions: tuple[CallDecision, ...] = ()
     # the name of the token it came with; "" where there are none
     by: str = ""
+    # what goes with the text
+    attachments: tuple[Attachment, ...] = ()
 
     @property
     def says_something(self) -> bool:
         """Whether there is anything in it; an empty one only ends a run."""
-        return bool(self.text or self.decision or self.decisions)
+        return bool(self.text or self.attachments or self.decision or self.decisions)
 
     @property
     def decides(self) -> str:

@@ -244,7 +244,9 @@ class RunState:
         self.query, self.deltas = event.query, event.query.deltas
         self.request_id, self.conversation = event.request_id, event.conversation
         history = [one.as_message(event.agent_id, event.agent) for one in self.query.history]
-        self.main = Branch(event.agent_id, [*history, UserMessage(self.query.text)])
+        self.main = Branch(
+            event.agent_id, [*history, UserMessage(self.query.text, self.query.attachments)]
+        )
 
     def _resume(self, event: RunResumed) -> None:
         """Apply an answer: to calls, which stay open; else it is the person's next message."""
@@ -272,13 +274,13 @@ class RunState:
         elif isinstance(self.question, PlanApproval) and not event.answer.decides:
             # it is planned anew by the person's words
             self.question, self.plan_words = None, self.plan_words + 1
-            self.main.take_words(event.answer.text)
+            self.main.take_words(event.answer.text, event.answer.attachments)
         elif self.question is not None:
             self.decided = event.answer
             for branch in self.branches:
                 branch.decide(self.question, event.answer)
         elif not event.expired:
-            self.main.take_words(event.answer.text)
+            self.main.take_words(event.answer.text, event.answer.attachments)
             self._forget_plan()
 
     def _retry(self, event: RunRetried) -> None:

@@ -19,7 +19,7 @@ from agents.events import (
     ToolStarted,
     Warned,
 )
-from crew.journal.envelopes import ENVELOPES, usage_of
+from crew.journal.envelopes import ENVELOPES
 from crew.journal.events import SYSTEM, Event, status_of
 from crew.journal.planned.envelopes import PLAN_ENVELOPES
 from crew.journal.records.rows import Record, RunRow
@@ -202,7 +202,7 @@ def result_of(row: RunRow) -> dict[str, Any]:
         "agent_id": row.agent_id,
         "rounds": row.rounds,
         "handoffs": row.handoffs,
-        "usage": usage_of(row.usage),
+        "usage": row.usage.document(),
         "duration_seconds": round(row.duration_seconds, 6),
     }
 

@@ -28,6 +28,7 @@ CrewError
 ├── ItemRefused      it may not be remembered
 ├── UnknownDocument  there is no such document, or no such collection of this user
 ├── DocumentRefused  it may not be kept: `reason` says why
+├── AttachmentRefused it cannot go with a query or an answer
 ├── StaleVersion     another change came first; `version` is the present one
 ├── TooManyQueued    as many runs wait for the one at work as may
 └── Draining         this process takes no new runs
@@ -217,6 +218,20 @@ class DocumentRefused(CrewError):
         """
         super().__init__(why)
         self.reason = reason
+
+
+class AttachmentRefused(CrewError):
+    """Something cannot go with a query or an answer."""
+
+    def __init__(self, place: int, why: str) -> None:
+        """Say so.
+
+        Args:
+            place: among those that are given, from 0 on.
+            why: as people are shown it.
+        """
+        super().__init__(f"attachments[{place}]: {why}")
+        self.place, self.why = place, why
 
 
 class ConversationMoved(CrewError):

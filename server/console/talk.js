@@ -1,6 +1,7 @@
 // A run as a conversation: what each agent says, its tools, the ways it takes; members of a group in lanes.
 
 import { askingCard } from "./asking.js";
+import { attachedTo } from "./attached.js";
 import { markdown } from "./markdown.js";
 import { sources } from "./pages/documents.js";
 import { button, clock, element, json, link, seconds, visible } from "./page.js";
@@ -57,6 +58,8 @@ export class Talk {
   }
 
   start(event, data) {
+    const attached = attachedTo(data.attachments, this.place);
+    if (attached.length) this.note(null, "sent", ...attached);
     if (data.forked_from) {
       const [other] = data.forked_from.split(":");
       this.note(null, "way", `${t("From here on another run than")} `, link(`/runs/${other}`, data.forked_from));

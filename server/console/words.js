@@ -26,6 +26,7 @@ const VIETNAMESE = {
   started: "bắt đầu lúc", duration: "thời gian", "the arguments are no JSON": "tham số không phải JSON",
   "This event cannot be shown": "Không hiện được sự kiện này", "This cannot be shown": "Không hiện được mục này",
   "Copy this text": "Chép đoạn này", once: "chỉ một lần", idempotent: "làm lại được", read: "chỉ đọc",
+  "Attach images": "Gửi kèm ảnh", "Four images at most": "Nhiều nhất bốn ảnh", "no PNG, JPEG or WebP": "không phải PNG, JPEG hay WebP", Remove: "Bỏ",
   Documents: "Tài liệu", collection: "bộ tài liệu", "Search in documents": "Tìm trong tài liệu", "Name a conversation.": "Hãy ghi hội thoại.", "No documents.": "Chưa có tài liệu nào.",
   "No passage has these words.": "Không đoạn nào có những từ này.", characters: "ký tự", bytes: "byte", "left out": "bỏ qua", "Delete this document?": "Xoá tài liệu này?", "Choose files": "Chọn tệp",
   "Drop files here, or choose them": "Thả tệp vào đây, hoặc chọn tệp", Sources: "Nguồn", "Read, and not cited": "Đã đọc, không trích dẫn", "There is another version now.": "Nay đã có phiên bản khác.",

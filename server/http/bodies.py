@@ -2,9 +2,10 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, ConfigDict, Field
+from pydantic import AfterValidator, ConfigDict, Field, model_validator
 from pydantic_core import to_json
 
+from crew.documents.images import MAX_ATTACHMENTS
 from crew.journal.query import (
     ID,
     MAX_PRIORITY,
@@ -100,6 +101,24 @@ class CallDecisionBody(Body):
     """With `always`: globs on the texts of arguments that may be others."""
 
 
+class AttachmentBody(Body):
+    """What goes with a query or an answer: one of the two."""
+
+    document_id: Annotated[str, Field(min_length=1, max_length=64)] | None = None
+    """A document of the user's, of the conversation or the crew, or an image that was sent."""
+    image: Annotated[str, Field(min_length=1)] | None = None
+    """A PNG, JPEG or WebP of at most 5 MB as a data URL: `data:image/png;base64,…`."""
+
+    @model_validator(mode="after")
+    def _require_one(self) -> "AttachmentBody":
+        if (self.document_id is None) == (self.image is None):
+            raise ValueError("is a document_id or an image, one of them")
+        return self
+
+
+Attachments = Annotated[list[AttachmentBody], Field(max_length=MAX_ATTACHMENTS)]
+
+
 class _AnswerFields(Body):
     deltas: bool = False
     """Publish the text of agents as it is written."""
@@ -116,8 +135,10 @@ class _AnswerFields(Body):
 class StartBody(Body):
     """What starts a run."""
 
-    query: Annotated[Text, Field(min_length=1)]
-    """What is asked or answered."""
+    query: Text = ""
+    """What is asked; it may be missing where something is attached."""
+    attachments: Attachments = []
+    """Images and documents that go with the query; they need a `conversation_id`."""
     history: Annotated[list[HistoryMessageBody], Field(max_length=MAX_HISTORY)] = []
     """What was said before this run."""
     resume_agent_id: Annotated[str, Field(pattern=ID)] | None = None
@@ -214,3 +235,5 @@ class AnswerBody(_AnswerFields):
 
     query: Text = ""
     """The answer, or the reason of a decision."""
+    attachments: Attachments = []
+    """Images and documents that go with words."""

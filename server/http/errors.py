@@ -13,6 +13,7 @@ from crew.config.errors import ConfigurationError, LostConfiguration
 from crew.config.report import problems_document
 from crew.journal.errors import StoreError, StoreUnavailable
 from crew.runs.errors import (
+    AttachmentRefused,
     BlockRefused,
     ChangedCall,
     ConversationAsks,
@@ -219,6 +220,12 @@ async def _answer_refused_document(request: Request, error: Exception) -> Respon
     return ProblemResponse(HttpProblem(status, str(error)))
 
 
+async def _answer_refused_attachment(request: Request, error: Exception) -> Response:
+    assert isinstance(error, AttachmentRefused), "registered for it"
+    field = f"attachments[{error.place}]"
+    return ProblemResponse(HttpProblem(400, str(error), [(field, error.why)]))
+
+
 async def _answer_stale(request: Request, error: Exception) -> Response:
     assert isinstance(error, StaleVersion), "registered for it"
     return ProblemResponse(HttpProblem(412, str(error), more={"version": error.version}))
@@ -267,6 +274,7 @@ EXCEPTION_HANDLERS: Mapping[Any, Callable[[Request, Exception], Awaitable[Respon
     BlockRefused: _answer_refused_block,
     UnknownDocument: _with_status(404),
     DocumentRefused: _answer_refused_document,
+    AttachmentRefused: _answer_refused_attachment,
     StaleVersion: _answer_stale,
     HTTPException: _answer_http_error,
     Exception: _answer_mistake,

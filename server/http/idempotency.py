@@ -8,7 +8,7 @@ from typing import Any
 from pydantic_core import to_json
 from starlette.requests import Request
 
-from crew.journal.query import IdempotencyKey, Query
+from crew.journal.query import Answer, IdempotencyKey, Query
 from server.http.callers.rights import caller_of
 from server.http.errors import bad_request
 from server.http.parameters import IDEMPOTENCY_KEY
@@ -46,7 +46,7 @@ def idempotency_key(
     # how it is streamed is no part of what is asked
     match asked:
         case ResumeRequest(run_id, answer):
-            fingerprint = to_json([run_id, replace(answer, deltas=False)])
+            fingerprint = to_json([run_id, _answered(answer)])
         case ForkRequest(run_id, after):
             fingerprint = to_json([run_id, after])
         case Query():
@@ -59,7 +59,7 @@ def _asked(query: Query, caller: Caller) -> list[dict[str, Any]]:
     """Return what of a query makes it another one; in the form of versions without users."""
     fields = asdict(replace(query, deltas=False))
     user_id, conversation_id = fields.pop("user_id"), fields.pop("conversation_id")
-    model = fields.pop("model")
+    model, attached = fields.pop("model"), fields.pop("attachments")
     more: dict[str, Any] = {}
     if user_id != caller.owner:
         more["user_id"] = user_id
@@ -67,7 +67,16 @@ def _asked(query: Query, caller: Caller) -> list[dict[str, Any]]:
         more["conversation_id"] = conversation_id
     if model:
         more["model"] = model
+    if attached:
+        more["attachments"] = [one["document_id"] for one in attached]
     return [fields, more] if more else [fields]
+
+
+def _answered(answer: Answer) -> dict[str, Any]:
+    """Return what of an answer makes it another one; in the form of versions without images."""
+    fields = asdict(replace(answer, deltas=False))
+    attached = fields.pop("attachments")
+    return {**fields, "attachments": attached} if attached else fields
 
 
 def ticket_key(ticket: Ticket) -> str:

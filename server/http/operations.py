@@ -16,6 +16,7 @@ from server.tokens import Scope
 
 JSON, SSE, PLAIN = "application/json", "text/event-stream", "text/plain"
 MARKDOWN = "text/markdown"
+IMAGE = "image/*"
 NDJSON = "application/x-ndjson"
 # where all addresses of crews begin
 API = "/api/crew"

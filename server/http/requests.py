@@ -1,5 +1,6 @@
 """Query string or body -> a request for a run, or every problem with it."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -8,6 +9,7 @@ from pydantic_core import from_json
 from starlette.requests import ClientDisconnect, Request
 
 from crew.config.keys.crew_file import CrewSettings
+from crew.documents.images import ImageRefused, read_data_url
 from crew.journal.query import (
     API,
     DEFAULT_PRIORITY,
@@ -17,7 +19,8 @@ from crew.journal.query import (
     Query,
     Source,
 )
-from server.http.bodies import AnswerBody, Body, QueryBody, StartBody
+from crew.runs.documents.attaching import GivenAttachment
+from server.http.bodies import AnswerBody, AttachmentBody, Body, QueryBody, StartBody
 from server.http.callers.rights import user_of
 from server.http.errors import HttpProblem, bad_request, client_left
 from server.http.parameters import TICKET, parse_parameters
@@ -32,6 +35,8 @@ class StartRequest:
     """A run is to be started."""
 
     query: Query
+    # what goes with it
+    given: tuple[GivenAttachment, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +45,8 @@ class ResumeRequest:
 
     run_id: str
     answer: Answer
+    # what goes with it
+    given: tuple[GivenAttachment, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,9 +79,8 @@ async def parse_run_request(
     if body.run_id is not None:
         _check_length(body.query, settings)
         _require_answer(body)
-        return ResumeRequest(body.run_id, _answer_of(body, caller))
-    if not body.query:
-        raise bad_request([("query", "is missing")])
+        answer = _answer_of(body, caller)
+        return ResumeRequest(body.run_id, answer, read_attachments(body.attachments))
     if body.decision is not None or body.decisions or body.result or body.pause is not None:
         field = "decision" if body.pause is None else "pause"
         raise bad_request([(field, "answers a paused run; give its run_id")])
@@ -96,6 +102,8 @@ def _start_of(
     caller: Caller,
     user_id: str,
 ) -> StartRequest:
+    if not body.query and not body.attachments:
+        raise bad_request([("query", "is missing")])
     _check_length(body.query, settings)
     if body.conversation_id is not None and body.history:
         raise bad_request([("history", "is that of the conversation, when one is given")])
@@ -114,7 +122,7 @@ def _start_of(
     query = Query(
         body.query, history, start, body.deltas, priority, user_id, conversation_id, model
     )
-    return StartRequest(query)
+    return StartRequest(query, read_attachments(body.attachments))
 
 
 def _priority(body: StartBody, caller: Caller) -> int:
@@ -180,16 +188,37 @@ async def parse_body(
     return _check(kind, await read_json(request, settings, parameters))
 
 
-async def parse_answer(request: Request, settings: CrewSettings, caller: Caller) -> Answer:
+async def parse_answer(
+    request: Request, run_id: str, settings: CrewSettings, caller: Caller
+) -> ResumeRequest:
     """Parse the answer in a POST of `/resume`; raises HttpProblem with every problem."""
     body = _check(AnswerBody, await read_json(request, settings))
     _check_length(body.query, settings)
     _require_answer(body)
-    return _answer(body, caller)
+    return ResumeRequest(run_id, _answer(body, caller), read_attachments(body.attachments))
+
+
+def read_attachments(bodies: Sequence[AttachmentBody]) -> tuple[GivenAttachment, ...]:
+    """Return what a request has attached; raises HttpProblem."""
+    out = []
+    for place, one in enumerate(bodies):
+        if one.document_id is not None:
+            out.append(GivenAttachment(one.document_id))
+            continue
+        try:
+            content, kind = read_data_url(one.image or "")
+        except ImageRefused as error:
+            field = f"attachments[{place}].image"
+            raise bad_request([(field, str(error))]) from None
+        out.append(GivenAttachment(content=content, kind=kind))
+    return tuple(out)
 
 
 def _require_answer(body: QueryBody | AnswerBody) -> None:
-    if not body.query and body.decision is None and not body.decisions:
+    decides = body.decision is not None or bool(body.decisions)
+    if decides and body.attachments:
+        raise bad_request([("attachments", "go with words, and not with a decision")])
+    if not body.query and not body.attachments and not decides:
         raise bad_request([("query", "is missing")])
 
 

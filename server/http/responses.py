@@ -6,13 +6,12 @@ from typing import Any
 from pydantic_core import to_json
 from starlette.responses import Response
 
-from crew.journal.envelopes import usage_of
 from crew.journal.records.conversations import Conversation, Exchange, Summary
 from crew.journal.records.core import CoreVersion
 from crew.journal.records.documents import FoundPassage, StoredDocument
 from crew.journal.records.recall import RecallItem
 from crew.journal.records.rows import RunRow
-from crew.journal.said import Said
+from crew.journal.said import Said, describe_attached
 from crew.journal.wire import RunEvent, result_of
 
 RUN_KEYS = (
@@ -49,7 +48,7 @@ def describe_listed_run(row: RunRow) -> dict[str, Any]:
     """Return a run, as lists show it."""
     return {
         **{key: getattr(row, key) for key in RUN_KEYS},
-        "usage": usage_of(row.usage),
+        "usage": row.usage.document(),
         "duration_seconds": round(row.duration_seconds, 6),
     }
 
@@ -131,6 +130,7 @@ def describe_exchange(one: Exchange) -> dict[str, Any]:
         "status": one.status,
         "started_at": one.started_at,
         "ended_at": one.ended_at or None,
+        **describe_attached(one.attached),
     }
 
 
@@ -141,6 +141,7 @@ def _shown_part(one: Said) -> dict[str, Any]:
         "text": one.text,
         "agent_id": one.agent_id or None,
         "agent": one.agent or None,
+        **describe_attached(one.attached),
     }
 
 

@@ -194,7 +194,7 @@ MUTANTS = (
     ),
     own(
         "tickets for a run follow another",
-        "server/http/endpoints/runs.py",
+        "server/http/endpoints/starting.py",
         "if ticket is None or ticket.run_id == run_id:",
         "if True:",
         "end_to_end/test_who_may.py",

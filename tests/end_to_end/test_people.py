@@ -1,5 +1,6 @@
 """All that is kept of a person: exported, and erased without a byte left."""
 
+import base64
 import json
 import subprocess
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 
 from tests.end_to_end.test_core_memory import ENTRIES, TOKENS
 from tests.support.crews import write_crew
+from tests.support.images import data_url, png
 from tests.support.processes import (
     BIN,
     clean_environment,
@@ -84,7 +86,8 @@ def fill(http: httpx2.Client, user: str) -> None:
     ask(http, user, f"own {canary}")
     for conversation in ("c1", "c2"):
         ask(http, user, f"hello {canary}", conversation_id=conversation)
-    ask(http, user, f"own {canary}", conversation_id="c1")
+    image = {"image": data_url(png() + canary.encode())}
+    ask(http, user, f"own {canary}", conversation_id="c1", attachments=[image])
     ask(http, user, f"pay {canary}")
     headers = auth("acting")
     place = f"/api/crew/users/{user}"
@@ -146,8 +149,11 @@ def test_all_of_a_person_is_exported_and_erased(folder: Path):
         assert "canary-of-eve" not in json.dumps(lines)
         end = lines[-1]["value"]
         assert (end["run"], end["conversation"], end["core"], end["recall"]) == (5, 2, 2, 1)
-        texts = [line["value"]["text"] for line in lines if line["kind"] == "document"]
+        documents = [line["value"] for line in lines if line["kind"] == "document"]
+        texts = [one["text"] for one in documents if "text" in one]
         assert [text.split()[0] for text in texts] == ["two", "two"]
+        (image,) = [one["content"] for one in documents if "content" in one]
+        assert base64.b64decode(image) == png() + b"canary-of-ann-7f3"
         assert sum(end.values()) == len(lines) - 1
         for as_, status in (("eve", 403), ("reader", 200), ("admin", 200)):
             answer = http.get("/api/crew/users/ann/export", headers=auth(as_))

@@ -9,7 +9,7 @@ from typing import Any
 
 from agents.dialects.call_ids import fit_id
 from agents.dialects.outgoing import GOES_ON, NO_RESULT
-from agents.model import ERROR_MARK, Private, ShownMessage
+from agents.model import ERROR_MARK, Private, ShownImage, ShownMessage
 from tools.calls import ToolCall
 
 # the name of the dialect
@@ -70,7 +70,9 @@ def make_turns(shown: Sequence[ShownMessage], source: str, *, sends_thinking: bo
     for message in shown:
         match message.role:
             case "user":
-                turns.add("user", _texts(message.content))
+                # the API advises to let images come first
+                images = [_image(one) for one in message.images]
+                turns.add("user", [*images, *_texts(message.content)])
             case "assistant":
                 turns.add("assistant", _own_blocks(message, source, sends_thinking=sends_thinking))
                 found = [results.pop(call.id, None) for call in message.calls]
@@ -135,6 +137,11 @@ def _result(call: ToolCall, message: ShownMessage | None) -> Block:
     if content.strip():
         block["content"] = content
     return block | ({"is_error": True} if content.startswith(ERROR_MARK) else {})
+
+
+def _image(image: ShownImage) -> Block:
+    source = {"type": "base64", "media_type": image.media_type, "data": image.data}
+    return {"type": "image", "source": source}
 
 
 def _text(text: str) -> Block:

@@ -39,7 +39,7 @@ NO_THINKING = {"type": "disabled"}
 def anthropic_body(outgoing: Outgoing) -> dict[str, Any]:
     """Build the body of a request."""
     request, extras = outgoing.request, outgoing.extras
-    shown = request.messages if outgoing.shows_tools else write_calls(request.messages)
+    shown = outgoing.messages if outgoing.shows_tools else write_calls(outgoing.messages)
     system = [one.content for one in shown if one.role == "system" and one.content.strip()]
     system += outgoing.words
     sends_thinking = outgoing.quirks.thinking == "send_back"

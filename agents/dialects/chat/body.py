@@ -7,11 +7,18 @@ nowhere else.
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from agents.dialects.chat.messages import CHAT, THOUGHTS, WireMessage, message_form, tool_form
+from agents.dialects.chat.messages import (
+    CHAT,
+    THOUGHTS,
+    WireMessage,
+    join_contents,
+    message_form,
+    tool_form,
+)
 from agents.dialects.outgoing import EFFORTS, GOES_ON, Outgoing, strict_schema, write_calls
 from agents.extras import ModelExtras
 from agents.limits import ToolChoice
-from agents.model import Private, ShownMessage
+from agents.model import Private
 from agents.quirks import Quirks
 
 # the keys that are written here; a configuration adds others
@@ -38,7 +45,7 @@ UNSIGNED = {"google": {"thought_signature": "skip_thought_signature_validator"}}
 def chat_body(outgoing: Outgoing) -> dict[str, Any]:
     """Build the body of a request."""
     request, quirks, extras = outgoing.request, outgoing.quirks, outgoing.extras
-    shown: Sequence[ShownMessage] = request.messages
+    shown = outgoing.messages
     if not quirks.native_calls:
         shown = write_calls(shown)
     # most are made already: a look spares a call for each
@@ -170,7 +177,7 @@ def _without_system(messages: Sequence[WireMessage]) -> list[WireMessage]:
         return others
     text = "\n\n".join(system)
     if others and others[0]["role"] == "user":
-        first = {**others[0], "content": f"{text}\n\n{others[0]['content']}"}
+        first = {**others[0], "content": join_contents(text, others[0]["content"])}
         return [first, *others[1:]]
     return [{"role": "user", "content": text}, *others]
 
@@ -192,7 +199,7 @@ def _in_turn(messages: Sequence[WireMessage]) -> list[WireMessage]:
             and not message.get("tool_calls")
         )
         if last is not None and is_joined:
-            out[-1] = {**last, "content": f"{last['content']}\n\n{message['content']}"}
+            out[-1] = {**last, "content": join_contents(last["content"], message["content"])}
         else:
             out.append(message)
     if system:

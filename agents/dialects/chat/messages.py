@@ -4,7 +4,7 @@ from typing import Any
 
 from pydantic_core import to_json
 
-from agents.model import ShownMessage, ToolDefinition
+from agents.model import ShownImage, ShownMessage, ToolDefinition
 
 # the name of the dialect
 CHAT = "chat"
@@ -17,7 +17,9 @@ THOUGHTS = ("reasoning_content", "reasoning_details", "reasoning", "thinking_blo
 def message_form(message: ShownMessage) -> WireMessage:
     """Make a message's form, without what its provider alone gets back; the message keeps it."""
     form: WireMessage = {"role": message.role, "content": message.content}
-    if message.role == "tool":
+    if message.images:
+        form["content"] = [_text(message.content), *map(_image, message.images)]
+    elif message.role == "tool":
         call_id = message.results[0].call_id
         form = {"role": "tool", "tool_call_id": call_id, "content": message.content}
     elif message.calls:
@@ -32,6 +34,22 @@ def message_form(message: ShownMessage) -> WireMessage:
         ]
     message.form, message.dialect = form, CHAT
     return form
+
+
+def _text(text: str) -> dict[str, Any]:
+    return {"type": "text", "text": text}
+
+
+def _image(image: ShownImage) -> dict[str, Any]:
+    return {"type": "image_url", "image_url": {"url": image.url}}
+
+
+def join_contents(first: Any, second: Any) -> Any:
+    """Join the contents of two messages: texts as one, others as parts in a row."""
+    if isinstance(first, str) and isinstance(second, str):
+        return f"{first}\n\n{second}"
+    both = (first, second)
+    return [part for one in both for part in ([_text(one)] if isinstance(one, str) else one)]
 
 
 def tool_form(tool: ToolDefinition) -> dict[str, Any]:

@@ -45,7 +45,7 @@ WRITTEN = frozenset(
 def responses_body(outgoing: Outgoing) -> dict[str, Any]:
     """Build the body of a request."""
     request, extras, quirks = outgoing.request, outgoing.extras, outgoing.quirks
-    shown = request.messages if quirks.native_calls else write_calls(request.messages)
+    shown = outgoing.messages if quirks.native_calls else write_calls(outgoing.messages)
     shown = [with_words(shown[0], outgoing.words), *shown[1:]]
     sends_thinking = quirks.thinking == "send_back"
     items = make_items(shown, outgoing.source, sends_thinking=sends_thinking)

@@ -7,7 +7,7 @@ from pydantic_core import to_json
 
 from agents.dialects.call_ids import fit_id
 from agents.dialects.outgoing import NO_RESULT
-from agents.model import Private, ShownMessage
+from agents.model import Private, ShownImage, ShownMessage
 from tools.calls import ToolCall
 
 # the name of the dialect
@@ -45,8 +45,15 @@ def make_items(
                 if results.pop(message.results[0].call_id, None) is not None:
                     # its call is not shown: it is a text as any other
                     yield {"role": "user", "content": message.content}
+            case role if message.images:
+                text = {"type": "input_text", "text": message.content}
+                yield {"role": role, "content": [text, *map(_image, message.images)]}
             case role:
                 yield {"role": role, "content": message.content}
+
+
+def _image(image: ShownImage) -> Item:
+    return {"type": "input_image", "image_url": image.url, "detail": "auto"}
 
 
 def _own_items(message: ShownMessage, source: str, *, sends_thinking: bool) -> Iterator[Item]:

@@ -67,6 +67,33 @@ async def _search(store: RunStore, search: DocumentSearch) -> list[FoundPassage]
     return await store.documents.search(search)
 
 
+async def an_image_stays_with_its_bytes(store: RunStore) -> None:
+    """Check what is kept and never read; its conversation may begin later."""
+    owner = conversation_owner(ANN, "c1")
+    image = document(1, "a.png", owner=owner, collection="images", kind="png", status="ready")
+    limits = DocumentLimits(files=2, chars=0, passages=0)
+    kept = await store.documents.keep(image, b"\x89PNG\0", limits)
+    assert (kept.op, kept.document) == ("added", image)
+    again = replace(image, document_id="d000002")
+    assert (await store.documents.keep(again, b"\x89PNG\0", limits)).document == image
+    other = replace(image, document_id="d000003", name="b.png", sha256="b")
+    assert (await store.documents.keep(other, b"b", limits)).op == "added"
+    third = replace(image, document_id="d000004", name="c.png", sha256="c")
+    assert (await store.documents.keep(third, b"c", limits)).op == "full"
+    assert await store.documents.content(owner, "d000001") == b"\x89PNG\0"
+    assert await store.documents.get(owner, "d000001") == image
+    listed = await store.documents.listed([("images", owner)])
+    assert [one.document_id for one in listed] == ["d000003", "d000001"]
+    assert not await store.chores.take(LATER, LATER, 10, ["read"]), "it is never read"
+    await store.documents.delete(owner, "images", "a.png")
+    assert await store.documents.content(owner, "d000001") is None
+    assert owner in await store.documents.owners("conversation:")
+    while await store.documents.erase(owner, 10):
+        pass
+    assert await store.documents.get(owner, "d000003") is None
+    assert await store.documents.content(owner, "d000003") is None
+
+
 async def bytes_are_kept_until_they_are_read(store: RunStore) -> None:
     """Check a document from its bytes to its text, and that a chore waits for it."""
     assert await keep(store, document(1)) == "added"
@@ -265,6 +292,7 @@ async def documents_go_with_their_owner(store: RunStore) -> None:
 
 
 CHECKS = (
+    an_image_stays_with_its_bytes,
     bytes_are_kept_until_they_are_read,
     the_same_bytes_are_the_same_document,
     an_owner_has_so_many,

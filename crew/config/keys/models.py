@@ -43,6 +43,8 @@ class NamedModelConfig(Shape):
     thinking: ThinkingSetting | None = None
     """How much it thinks before it answers: `none`, `low`, `medium`, `high`, `max`, or
     `{budget_tokens}`."""
+    images: bool = True
+    """Whether it takes images; it is told in words of those that it does not take."""
     prompt_cache: PromptCache = "5m"
     """How long dialect `anthropic` keeps the beginnings of requests: `5m`, `1h`, or `off`; of
     dialect `responses` no key is sent with `off`."""
@@ -91,6 +93,7 @@ class ChosenModel:
             cache_key,
             shows_thinking,
             self.name if self.named is not UNNAMED else "",
+            self.named.images,
             self.named.body,
         )
 

@@ -8,6 +8,7 @@ from agents.agent import Agent
 from agents.context.loaded import NOTHING, Context, Loaded, LoadedBlock
 from agents.context.plan import ContextPlan
 from crew.crew import Crew
+from crew.engine.context.attached import load_attached
 from crew.engine.context.conversation import ConversationSource
 from crew.engine.context.core import CoreSource
 from crew.engine.context.documents import DocumentsSource
@@ -15,7 +16,7 @@ from crew.engine.context.outputs import OutputsSource
 from crew.engine.context.recall import RecallSource
 from crew.engine.context.sources import ContextSource, Look
 from crew.engine.taint import Taint
-from crew.journal.said import words_of_person
+from crew.journal.said import attached_by_person, words_of_person
 from crew.journal.state import RunState
 from crew.journal.store import RunStore
 
@@ -56,7 +57,8 @@ async def _load(
 ) -> Loaded:
     plan = agent.context
     wanted = [source for source in SOURCES if source.has_any(state.query, plan)]
-    if not wanted:
+    attached = attached_by_person(state.query, state.said)
+    if not wanted and not attached:
         return NOTHING
     query, *answers = words_of_person(state.query.text, state.said)
     words = "\n".join([query, *answers[-1:]])
@@ -65,17 +67,19 @@ async def _load(
         *(crew.silent, crew.memory, words, crew.documents),
     )
     loaded = await asyncio.gather(*(source.load(look) for source in wanted))
-    taint = tuple(source for one in loaded for source in one.taint)
+    sent = await load_attached(look, attached) if attached else NOTHING
+    taint = tuple(source for one in (*loaded, sent) for source in one.taint)
     # before any model is sent it
     note(taint)
     return Loaded(
         _in_order([block for one in loaded for block in one.before], plan),
         _in_order([block for one in loaded for block in one.beside], plan),
         tuple(exchange for one in loaded for exchange in one.past),
-        max(one.history_millis for one in loaded),
+        max((one.history_millis for one in loaded), default=0.0),
         any(one.history_is_late for one in loaded),
         is_conversation=any(one.is_conversation for one in loaded),
         taint=taint,
+        images=sent.images,
     )
 
 

@@ -78,7 +78,7 @@ def messages_of(exchange: Exchange, silent: Container[str] = ()) -> list[Message
         exchange: of a conversation.
         silent: agents the typed answers of which are for no other agent.
     """
-    query = UserMessage(exchange.query)
+    query = UserMessage(exchange.query, exchange.attached)
     if exchange.transcript:
         try:
             return [query, *decode_messages(exchange.transcript)]
@@ -90,7 +90,9 @@ def messages_of(exchange: Exchange, silent: Container[str] = ()) -> list[Message
         return AgentMessage(agent_id, name, text, words="" if agent_id in silent else None)
 
     said = [
-        answer(one.agent_id, one.agent, one.text) if one.agent_id else UserMessage(one.text)
+        answer(one.agent_id, one.agent, one.text)
+        if one.agent_id
+        else UserMessage(one.text, one.attached)
         for one in exchange.said
     ]
     return [query, *said, answer(exchange.agent_id, exchange.agent, exchange.answer)]

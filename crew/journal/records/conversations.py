@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
+from agents.messages import Attachment
 from crew.journal.events import RunStatus
 from crew.journal.said import Said, words_of_person
 
@@ -83,6 +84,8 @@ class Exchange:
     transcript: str = ""
     # the tools that gave text of others in it, or in what it was shown
     taint: tuple[str, ...] = ()
+    # what went with the query
+    attached: tuple[Attachment, ...] = ()
 
     @property
     def words_of_person(self) -> tuple[str, ...]:

@@ -31,7 +31,7 @@ class StoredDocument:
     name: str
     # of its bytes, in hexadecimal
     sha256: str
-    # as `FileKind` has them
+    # as `FileKind` has them, or of an image
     kind: str
     # bytes
     size: int
@@ -135,6 +135,15 @@ class DocumentLog(Protocol):
         """
         ...
 
+    async def keep(
+        self, document: StoredDocument, content: bytes, limits: DocumentLimits
+    ) -> AddedDocument:
+        """Keep a document that is not read: it is ready at once, and its bytes stay.
+
+        The same bytes under the same name are the same document. Its conversation may begin later.
+        """
+        ...
+
     async def get(self, owner: str, document_id: str) -> StoredDocument | None:
         """Return a version that is not deleted."""
         ...
@@ -160,7 +169,7 @@ class DocumentLog(Protocol):
         ...
 
     async def content(self, owner: str, document_id: str) -> bytes | None:
-        """Return the bytes of one that was not read yet."""
+        """Return the bytes of one that was not read yet, or is never read."""
         ...
 
     async def text(self, owner: str, document_id: str, start: int, chars: int) -> str | None:

@@ -194,12 +194,11 @@ async def _open_exchange(store: RunStore, run_id: str) -> Exchange | None:
         return None
     with contextlib.suppress(Unreadable):
         await replay(store, state)
-    said = tuple(state.said)
+    said, attached = tuple(state.said), state.query.attachments
     names = [(one.agent_id, one.agent) for one in said if one.agent_id]
     agent_id, agent = names[-1] if names else (row.agent_id or "", row.agent_id or "")
-    return Exchange(
-        row.exchange, run_id, row.query, "", agent_id, agent, row.status, row.started_at, "", said
-    )
+    place = (row.exchange, run_id, row.query, "", agent_id, agent, row.status, row.started_at, "")
+    return Exchange(*place, said, attached=attached)
 
 
 async def all_exchanges(store: RunStore, owner: str, conversation_id: str) -> list[Exchange]:

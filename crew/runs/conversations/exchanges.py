@@ -46,7 +46,12 @@ class ExchangeStarter:
             for _ in range(MAX_TRIES):
                 known = await self.store.conversations.get(*place)
                 if known is not None and known.busy is not None:
-                    answer = Answer(query.text, deltas=query.deltas, by=asked.by)
+                    answer = Answer(
+                        query.text,
+                        deltas=query.deltas,
+                        by=asked.by,
+                        attachments=query.attachments,
+                    )
                     run = await self._answer(known.busy, answer, asked)
                     if run is not None:
                         return run

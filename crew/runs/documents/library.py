@@ -2,12 +2,13 @@
 
 import asyncio
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from crew.crew import Crew
+from crew.documents.images import IMAGES
 from crew.documents.names import NameRefused, checked_name, new_document_id
 from crew.documents.reading.kinds import UnknownKind, kind_of_file
-from crew.documents.rules import CollectionRule
+from crew.documents.rules import IMAGES_RULE, CollectionRule
 from crew.journal.records.core import owner_in
 from crew.journal.records.documents import DocumentSearch, FoundPassage, StoredDocument
 from crew.journal.store import RunStore
@@ -27,8 +28,23 @@ class DocumentLibrary:
         """Bring the documents of the crew's folder into step with its files; raises StoreError."""
         await sync_folder(self.store, self._crew())
 
+    @property
+    def has_conversations(self) -> bool:
+        """Whether runs can belong to conversations, and so have attachments."""
+        return self._crew().config.conversations is not None
+
+    def places(self, user_id: str, conversation_id: str) -> Iterator[tuple[str, str]]:
+        """Yield all collections of a user in a conversation, each with its owner in it."""
+        rules = self._crew().documents
+        yield from rules.owners(rules.collections, user_id, conversation_id)
+        owner = owner_in("conversation", user_id, conversation_id)
+        if self.has_conversations and owner is not None:
+            yield IMAGES, owner
+
     def rule(self, collection: str) -> CollectionRule:
         """Return the rule of a collection; raises UnknownDocument."""
+        if collection == IMAGES and self.has_conversations:
+            return IMAGES_RULE
         rule = self._crew().documents.collections.get(collection)
         if rule is None:
             raise UnknownDocument(f"there is no collection {collection!r}")
@@ -101,7 +117,9 @@ class DocumentLibrary:
         """Return the passages that words find, best first; raises UnknownDocument."""
         _, owner = self._find(collection, user_id, conversation_id)
         words = self._crew().documents.words
-        assert words is not None, "there are collections"
+        if words is None:
+            # images alone, which have no words
+            return []
         search = DocumentSearch([(collection, owner)], words.query(query), limit)
         return await self.store.documents.search(search)
 
@@ -141,10 +159,23 @@ class DocumentLibrary:
             raise UnknownDocument(f"{name!r} has no text yet: its status is {newest.status}")
         return searched, found
 
+    async def content(
+        self, collection: str, name: str, user_id: str, conversation_id: str
+    ) -> tuple[StoredDocument, bytes]:
+        """Return an image and its bytes; raises UnknownDocument, also for what is no image."""
+        found = await self.get(collection, name, user_id, conversation_id)
+        if collection != IMAGES:
+            raise UnknownDocument(f"{name!r} is no image: its text is kept, and not its bytes")
+        content = await self.store.documents.content(found.owner, found.document_id)
+        if content is None:
+            raise _unknown(collection, name)
+        return found, content
+
     async def delete(self, collection: str, name: str, user_id: str, conversation_id: str) -> None:
         """Delete a document; raises UnknownDocument and DocumentRefused."""
         rule, owner = self._find(collection, user_id, conversation_id)
-        require_uploads(rule)
+        if rule is not IMAGES_RULE:
+            require_uploads(rule)
         if not await self.store.documents.delete(owner, collection, _name(name)):
             raise _unknown(collection, name)
 
@@ -165,7 +196,10 @@ def _digest(content: bytes) -> str:
 
 
 def require_uploads(rule: CollectionRule) -> None:
-    """Raise DocumentRefused where documents are files of the crew's folder."""
+    """Raise DocumentRefused where documents come otherwise."""
+    if rule is IMAGES_RULE:
+        text = f"{rule.name} are sent with a query (attachments), not uploaded"
+        raise DocumentRefused("folder", text)
     if rule.files:
         text = f"{rule.name} has the files of the crew's folder; it takes no uploads"
         raise DocumentRefused("folder", text)

@@ -1,11 +1,13 @@
 """All that is kept of a user, one thing after the other."""
 
+import base64
 from collections.abc import AsyncIterator
 from dataclasses import asdict
 from typing import Any
 
 from pydantic_core import from_json
 
+from crew.documents.images import IMAGES
 from crew.journal.records.conversations import owner_of
 from crew.journal.records.core import conversation_owner
 from crew.journal.records.listing import RunFilter
@@ -87,4 +89,8 @@ async def _memory(store: RunStore, owner: str) -> AsyncIterator[Exported]:
     for document in await store.documents.everything_of(owner):
         place = (owner, document.document_id)
         text = await store.documents.text(*place, 0, max(1, document.chars))
-        yield "document", {**asdict(document), "text": text}
+        more: dict[str, Any] = {"text": text}
+        if document.collection == IMAGES:
+            content = await store.documents.content(*place) or b""
+            more = {"content": base64.b64encode(content).decode()}
+        yield "document", {**asdict(document), **more}

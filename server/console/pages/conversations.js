@@ -2,6 +2,7 @@
 
 import { call, every, get, post, start } from "../api.js";
 import { askingCard } from "../asking.js";
+import { attachedTo, ImageField } from "../attached.js";
 import { markdown } from "../markdown.js";
 import { collection } from "./documents.js";
 import { button, chip, clock, element, link, sendOnEnter, visible } from "../page.js";
@@ -75,6 +76,7 @@ export async function conversationPage(id, { signal, go, title, crew }) {
 class ConversationPage {
   constructor(id, user, signal, go, title) {
     Object.assign(this, { id, user, signal, go, title, known: 0, shown: "", shownOpen: "" });
+    this.place = { user, conversation: id };
     this.list = element("ol", { className: "talk", ariaLabel: t("Conversation") });
     this.open = element("ol", { className: "talk", ariaLabel: t("Now"), ariaLive: "polite" });
     this.head = element("header", { className: "run" });
@@ -96,7 +98,7 @@ class ConversationPage {
     for (;;) {
       const found = await get(this.path("", { after: this.known, limit: LIMIT }), { signal: this.signal });
       const ended = found.exchanges.filter((one) => one.ended_at !== null);
-      for (const one of ended) this.list.append(...exchange(one));
+      for (const one of ended) this.list.append(...exchange(one, this.place));
       this.known = ended.at(-1)?.exchange ?? this.known;
       if (found.next !== null) continue;
       this.show(found);
@@ -114,7 +116,7 @@ class ConversationPage {
     const cards = waiting ? [element("li", {}, askingCard(one.run_id, waiting, () => this.fill()))] : [];
     // who uses the keyboard goes on with the next question, or with the next query
     const held = this.open.contains(document.activeElement);
-    this.open.replaceChildren(...(one ? exchange(one) : []), ...cards);
+    this.open.replaceChildren(...(one ? exchange(one, this.place) : []), ...cards);
     this.ask.hidden = cards.length > 0;
     if (held) (cards[0] ?? this.ask).querySelector("textarea, button")?.focus();
   }
@@ -147,14 +149,20 @@ class ConversationPage {
 
   form() {
     const text = element("textarea", { rows: 2, required: true, placeholder: t("Ask the crew"), ariaLabel: t("Ask the crew") });
+    const node = element("div", { className: "answer ask" });
+    const images = new ImageField(node);
     const send = button(t("Send"), async () => {
+      // an image may go without words
+      text.required = !images.any;
       if (!text.reportValidity()) return;
-      await start(text.value, { conversation_id: this.id, ...(this.user && { user_id: this.user }) });
+      await start(text.value, { conversation_id: this.id, ...(this.user && { user_id: this.user }), ...images.given() });
       text.value = "";
+      images.clear();
       await this.fill();
     }, { className: "main" });
     sendOnEnter(text, send);
-    return element("div", { className: "answer ask" }, text, send);
+    node.append(text, images.node, send);
+    return node;
   }
 }
 
@@ -170,15 +178,15 @@ function papers(rules, place, signal) {
   });
 }
 
-function exchange(one) {
+function exchange(one, place) {
   const run = element("small", {}, link(`/runs/${one.run_id}`, `${one.exchange}. `), clock(one.started_at));
   const states = { paused: "It waits for you.", running: "It is at work." };
   const rest = one.answer ? markdown(one.answer) : element("p", {}, chip(one.status), " ", t(states[one.status] ?? ""));
-  const parts = one.parts.map(({ by, text, agent }) => (by === "agent" ? speech(agent, markdown(text)) : mine(text)));
-  return [mine(one.query), ...parts, speech(one.agent, rest, " ", run)];
+  const parts = one.parts.map(({ by, text, agent, attachments }) => (by === "agent" ? speech(agent, markdown(text)) : mine(text, attachedTo(attachments, place))));
+  return [mine(one.query, attachedTo(one.attachments, place)), ...parts, speech(one.agent, rest, " ", run)];
 }
 
-const mine = (text) => element("li", {}, element("article", { className: "speech mine" }, element("header", {}, element("b", {}, t("You"))), element("p", { className: "plain" }, visible(text))));
+const mine = (text, attached) => element("li", {}, element("article", { className: "speech mine" }, element("header", {}, element("b", {}, t("You"))), element("p", { className: "plain" }, visible(text)), ...attached));
 
 const speech = (agent, said, ...more) => element("li", {}, element("article", { className: "speech" }, element("header", {}, element("b", {}, visible(agent)), ...more), said));
 

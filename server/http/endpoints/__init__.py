@@ -1,7 +1,8 @@
 """Short functions, one for each endpoint.
 
-`runs` (start to end), `lists` (of runs, and of those that wait for a person), `conversations`,
-`memory` (what is remembered of a person), `documents`, `people` (all of it: exported, erased),
-`remembered` (the operations of these three), `crew`, `description` (what it shows), `health`,
-`tickets`, `grants`, `hooks` (alerts that start runs), `openapi` (the document).
+`runs` (start to end), `starting` (what a request asks for), `lists` (of runs, and of those that
+wait for a person), `conversations`, `memory` (what is remembered of a person), `documents`,
+`people` (all of it: exported, erased), `remembered` (the operations of these three), `crew`,
+`description` (what it shows), `health`, `tickets`, `grants`, `hooks` (alerts that start runs),
+`openapi` (the document).
 """

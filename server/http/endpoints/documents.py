@@ -10,7 +10,7 @@ from server.http.callers.rights import caller_of, require, user_of
 from server.http.errors import HttpProblem
 from server.http.openapi.documents import DocumentAnswer, DocumentsAnswer, DocumentTextAnswer
 from server.http.openapi.parameters import AFTER, LIMIT, TEXT, USER, query_parameter
-from server.http.operations import API, JSON, ApiOperation, get_operation
+from server.http.operations import API, IMAGE, JSON, ApiOperation, get_operation
 from server.http.parameters import parse_parameters
 from server.http.requests import read_bytes
 from server.http.responses import JsonResponse, describe_document, describe_passage
@@ -102,6 +102,17 @@ async def show_text(request: Request) -> Response:
     return JsonResponse(answer)
 
 
+async def show_content(request: Request) -> Response:
+    """Answer GET /api/crew/documents/{collection}/{name}/content: the bytes of an image."""
+    collection, user_id, conversation_id = _place(request)
+    library = services_of(request).runs.documents
+    name = request.path_params["name"]
+    found, content = await library.content(collection, name, user_id, conversation_id)
+    # the same bytes as long as it has this name
+    headers = {"Cache-Control": "private, max-age=86400", "Content-Security-Policy": "sandbox"}
+    return Response(content, media_type=f"image/{found.kind}", headers=headers)
+
+
 async def delete_document(request: Request) -> Response:
     """Answer DELETE /api/crew/documents/{collection}/{name}: delete all versions; 204."""
     services = services_of(request)
@@ -158,6 +169,15 @@ DOCUMENTS = (
     ),
     get_operation(DOCUMENT, "read", show_version, DocumentAnswer, (404, 503), *PLACE),
     ApiOperation("delete", DOCUMENT, "run", delete_document, {204: None}, (404, 409, 503), PLACE),
+    ApiOperation(
+        "get",
+        f"{DOCUMENT}/content",
+        "read",
+        show_content,
+        {200: (IMAGE, None)},
+        (404, 503),
+        PLACE,
+    ),
     get_operation(
         f"{DOCUMENT}/text",
         "read",

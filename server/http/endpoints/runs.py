@@ -1,34 +1,33 @@
 """Runs: started, resumed, followed, cancelled."""
 
 import asyncio
-from dataclasses import dataclass
 from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
 
 from crew.journal.errors import StoreUnavailable
-from crew.journal.records.rows import RunRow
 from crew.journal.wire import result_in, result_of
-from crew.runs.errors import AlreadyStarted, UnknownRun
-from crew.runs.run import Run
+from crew.runs.errors import AlreadyStarted
 from server.http.bodies import ForkBody
 from server.http.callers.rights import caller_of, own_run, require, token_limits
+from server.http.endpoints.starting import (
+    Started,
+    answer_with_attached,
+    own_stream,
+    start_or_resume,
+    start_requested,
+)
 from server.http.errors import RETRY_AFTER, HttpProblem
-from server.http.idempotency import idempotency_key, owned_key, ticket_key
+from server.http.idempotency import idempotency_key
 from server.http.parameters import parse_event_id, parse_parameters
 from server.http.requests import (
     ForkRequest,
-    ResumeRequest,
-    RunRequest,
-    StartRequest,
     followed_run,
     parse_answer,
     parse_body,
-    parse_run_request,
     parse_start,
     require_no_body,
-    source_of,
 )
 from server.http.responses import (
     JsonResponse,
@@ -43,20 +42,6 @@ LAST_EVENT_ID = "Last-Event-ID"
 # of a request whose like has started what it asks for before
 REPLAYED = {"Idempotency-Replayed": "true"}
 CLIENT_GONE = 499
-
-
-@dataclass(frozen=True, slots=True)
-class Started:
-    """The segment of a run that a request, or its like before it, has started."""
-
-    run_id: str
-    # the number of the event before it
-    before: int
-    deltas: bool
-    # None: another process plays it, or it has ended
-    run: Run | None = None
-    # an earlier request has started it
-    replayed: bool = False
 
 
 async def stream(request: Request) -> EventStream | Response:
@@ -76,10 +61,10 @@ async def stream(request: Request) -> EventStream | Response:
     if request.method == "GET" and (followed := followed_run(request)) is not None:
         require(request, "read")
         run_id, deltas = followed
-        await _own_stream(request, run_id)
+        await own_stream(request, run_id)
         return _event_stream(request, run_id, 0, deltas=deltas)
     token_limits(request).check_stream(caller_of(request).name)
-    started = await _start(request)
+    started = await start_requested(request)
     return _event_stream(
         request,
         started.run_id,
@@ -97,7 +82,7 @@ async def run_to_end(request: Request) -> Response:
     503 has its `run_id` and address.
     """
     services = services_of(request)
-    started = await _start(request)
+    started = await start_requested(request)
     with services.listeners.listen(started.run_id, needed=True) as listening:
         gone = asyncio.ensure_future(_client_gone(request))
         ended = asyncio.ensure_future(_result(services, started))
@@ -121,7 +106,7 @@ async def start_run(request: Request) -> Response:
     services = services_of(request)
     agents, caller = frozenset(services.runs.crew.agents), caller_of(request)
     asked = await parse_start(request, services.settings, agents, caller)
-    started = await _started(request, asked)
+    started = await start_or_resume(request, asked)
     return accepted(started.run_id, REPLAYED if started.replayed else None)
 
 
@@ -148,7 +133,7 @@ async def events(request: Request) -> EventStream | Response:
         if text is not None:
             _, after = parse_event_id(text, run_id, field)
             return await _continue(request, run_id, after, field, deltas=deltas)
-    await _own_stream(request, run_id)
+    await own_stream(request, run_id)
     return _event_stream(request, run_id, 0, deltas=deltas)
 
 
@@ -158,9 +143,10 @@ async def resume_run(request: Request) -> Response:
     Takes an AnswerBody; may have an `Idempotency-Key`.
     """
     services, run_id = services_of(request), request.path_params["run_id"]
-    await own_run(request, run_id)
-    answer = await parse_answer(request, services.settings, caller_of(request))
-    key = idempotency_key(request, ResumeRequest(run_id, answer))
+    row = await own_run(request, run_id)
+    asked = await parse_answer(request, run_id, services.settings, caller_of(request))
+    asked = await answer_with_attached(request, row, asked)
+    answer, key = asked.answer, idempotency_key(request, asked)
     try:
         entry = services.auditor.entry(request, "answer", detail=answer.decides)
         await services.runs.resume(run_id, answer, request.state.request_id, key, entry=entry)
@@ -217,53 +203,6 @@ def _refuse_head(request: Request) -> None:
         raise HttpProblem(405, text, headers={"Allow": "GET, POST"})
 
 
-async def _start(request: Request) -> Started:
-    """Start or resume what a request asks for."""
-    services = services_of(request)
-    agents, caller = frozenset(services.runs.crew.agents), caller_of(request)
-    asked = await parse_run_request(request, services.settings, agents, caller)
-    return await _started(request, asked)
-
-
-async def _started(request: Request, asked: RunRequest) -> Started:
-    """Start or resume a run."""
-    services, request_id = services_of(request), request.state.request_id
-    runs, caller = services.runs, caller_of(request)
-    try:
-        match asked:
-            case StartRequest(query):
-                require(request, "run")
-                if caller.ticket is not None and caller.ticket.run_id is not None:
-                    raise HttpProblem(403, "ticket: it is for a run; this starts one")
-                key, deltas = idempotency_key(request, query), query.deltas
-                run = await runs.start(
-                    query,
-                    request_id,
-                    key,
-                    caller.owner,
-                    by=caller.name,
-                    may_answer="answer" in caller.scopes,
-                    entry=services.auditor.entry(request, "start"),
-                    source=source_of(request),
-                )
-            case ResumeRequest(run_id, answer):
-                require(request, "answer")
-                await (own_run if caller.ticket is None else _own_stream)(request, run_id)
-                key, deltas = idempotency_key(request, asked), answer.deltas
-                is_post = request.method == "POST"
-                entry = services.auditor.entry(request, "answer", detail=answer.decides)
-                run = await runs.resume(
-                    run_id, answer, request_id, key, may_decide=is_post, entry=entry
-                )
-    except AlreadyStarted as error:
-        record = error.record
-        live = runs.live.get(record.run_id)
-        is_same = live is not None and live.is_played_here and live.before == record.before
-        own = live if is_same else None
-        return Started(record.run_id, record.before, deltas, own, replayed=True)
-    return Started(run.id, run.before, deltas, run if run.is_played_here else None)
-
-
 async def _result(services: Services, started: Started) -> dict[str, Any]:
     """Wait for the end of a segment; its result."""
     runs = services.runs
@@ -305,7 +244,7 @@ async def _continue(
     services = services_of(request)
     resumes = services.metrics.resumes
     try:
-        row = await _own_stream(request, run_id)
+        row = await own_stream(request, run_id)
         newest = await services.runs.last_seq(run_id)
     except StoreUnavailable:
         if field != LAST_EVENT_ID:
@@ -328,20 +267,6 @@ def _event_stream(request: Request, run_id: str, after: int, **options: bool) ->
     limits.check_stream(name)
     runs, slot = services.runs, limits.stream(name)
     return EventStream(runs, services.listeners, run_id, after, frame, slot=slot, **options)
-
-
-async def _own_stream(request: Request, run_id: str) -> RunRow:
-    """Return a run that the caller, or its ticket, may follow; raises UnknownRun."""
-    row, ticket = await own_run(request, run_id), caller_of(request).ticket
-    if ticket is None or ticket.run_id == run_id:
-        return row
-    if ticket.run_id is None:
-        # one that it has started
-        key = owned_key(caller_of(request), ticket_key(ticket))
-        record = await services_of(request).runs.store.idempotency_record(key)
-        if record is not None and record.run_id == run_id:
-            return row
-    raise UnknownRun(run_id)
 
 
 async def _client_gone(request: Request) -> None:

@@ -1,11 +1,12 @@
 """The shapes of answers about conversations."""
 
-from typing import Any, Literal
+from typing import Any, Literal, NotRequired
 
 from typing_extensions import TypedDict
 
 from crew.journal.events import RunStatus
 from server.http.openapi.answers import Time
+from server.http.openapi.documents import AttachmentAnswer
 
 
 class ListedConversation(TypedDict):
@@ -56,6 +57,7 @@ class ExchangePart(TypedDict):
     text: str
     agent_id: str | None
     agent: str | None
+    attachments: NotRequired[list[AttachmentAnswer]]
 
 
 class ExchangeAnswer(TypedDict):
@@ -71,6 +73,7 @@ class ExchangeAnswer(TypedDict):
     status: RunStatus
     started_at: Time
     ended_at: Time | None
+    attachments: NotRequired[list[AttachmentAnswer]]
 
 
 class FactDocument(TypedDict):

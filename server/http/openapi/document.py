@@ -12,7 +12,7 @@ from server.http.api import OPERATIONS
 from server.http.errors import TITLES
 from server.http.openapi.answers import ProblemAnswer
 from server.http.openapi.events import RunEventDocument
-from server.http.operations import JSON, MARKDOWN, NDJSON, PLAIN, SSE, ApiOperation
+from server.http.operations import IMAGE, JSON, MARKDOWN, NDJSON, PLAIN, SSE, ApiOperation
 
 PROBLEM = "application/problem+json"
 # what every guarded address may answer
@@ -123,7 +123,9 @@ def _path_parameter(name: str) -> dict[str, Any]:
 
 def _answer(media_type: str, schema: dict[str, Any] | None) -> dict[str, Any]:
     content: dict[str, Any] = {JSON: {"schema": schema}} if schema is not None else {}
-    if media_type in (PLAIN, MARKDOWN, NDJSON):
+    if media_type == IMAGE:
+        content[media_type] = {"schema": {"type": "string", "format": "binary"}}
+    elif media_type in (PLAIN, MARKDOWN, NDJSON):
         content[media_type] = {"schema": {"type": "string"}}
     elif media_type == SSE:
         # OpenAPI 3.1 has no word for what each event of a stream holds; 3.2 calls it so

@@ -1,6 +1,6 @@
 """The shapes of answers about documents."""
 
-from typing import NotRequired
+from typing import Literal, NotRequired
 
 from typing_extensions import TypedDict
 
@@ -21,7 +21,7 @@ class DocumentAnswer(TypedDict):
     summary: str | None
     # what was left out when it was read
     notes: list[str]
-    kind: FileKind
+    kind: FileKind | Literal["png", "jpeg", "webp"]
     # of its bytes
     size: int
     sha256: str
@@ -35,6 +35,16 @@ class DocumentAnswer(TypedDict):
     who: str | None
     # the version that is searched until this one is
     replaces: str | None
+
+
+class AttachmentAnswer(TypedDict):
+    """What a person has sent with their words."""
+
+    document_id: str
+    name: str
+    collection: str
+    # of an image, as `image/png`
+    media_type: str | None
 
 
 # `from` is a word of Python; a place is a page or a heading, from and to are characters of the text

@@ -20,6 +20,7 @@ from server.http.openapi.call_events import (
     ToolResultMetadata,
     ToolStartMetadata,
 )
+from server.http.openapi.documents import AttachmentAnswer
 from server.http.openapi.memory_events import (
     MemoryMetadata,
     PassagesMetadata,
@@ -41,6 +42,7 @@ class StartMetadata(Metadata):
     expired: NotRequired[bool]
     conversation_id: NotRequired[str]
     exchange: NotRequired[int]
+    attachments: NotRequired[list[AttachmentAnswer]]
 
 
 class AgentStartMetadata(Metadata):

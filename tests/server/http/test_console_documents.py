@@ -101,3 +101,41 @@ def test_passages_stand_beside_the_answer(browser: Browser, tmp_path: Path):
                 one.locator("summary").click()
                 expect(one.locator("blockquote")).to_contain_text(words)
             assert Axe().run(page).violations_count == 0
+
+
+def test_an_image_goes_with_words(browser: Browser, tmp_path: Path):
+    """Chosen or pasted, taken away again, sent, and shown in the conversation and the run."""
+    paste = """([node, bytes, name]) => {
+        const data = new DataTransfer();
+        data.items.add(new File([new Uint8Array(bytes)], name, { type: "image/png" }));
+        node.dispatchEvent(new ClipboardEvent("paste", { clipboardData: data, bubbles: true }));
+    }"""
+    with serving(written(tmp_path)) as server, opened_page(browser) as page:
+        page.goto(server.url)
+        page.get_by_role("link", name="Conversations").click()
+        page.get_by_role("button", name="New conversation").click()
+        choose = page.get_by_label("Attach images")
+        choose.set_input_files([file("notes.txt", "x")])
+        expect(page.get_by_role("alert")).to_contain_text("no PNG, JPEG or WebP")
+        shot = page.screenshot(clip={"x": 0, "y": 0, "width": 80, "height": 60})
+        photo = page.screenshot(type="jpeg", clip={"x": 0, "y": 0, "width": 60, "height": 60})
+        choose.set_input_files({"name": "shot.png", "mimeType": "image/png", "buffer": shot})
+        node = page.get_by_label("Ask the crew")
+        node.evaluate(
+            "(node, rest) => (" + paste + ")([node, ...rest])", [list(shot), "pasted.png"]
+        )
+        expect(page.get_by_role("button", name="Remove: pasted.png")).to_be_visible()
+        page.get_by_role("button", name="Remove: pasted.png").click()
+        choose.set_input_files({"name": "p.jpg", "mimeType": "image/jpeg", "buffer": photo})
+        assert Axe().run(page).violations_count == 0
+        page.get_by_role("button", name="Send").click()
+        images = page.locator("img.sent")
+        expect(images).to_have_count(2)
+        sizes = (
+            "nodes => Promise.all(nodes.map(async one => (await one.decode(), one.naturalWidth)))"
+        )
+        assert images.evaluate_all(sizes) == [80, 60]
+        expect(page.get_by_role("button", name="Remove")).to_have_count(0)
+        page.get_by_role("link", name="1.").click()
+        expect(page.locator("img.sent")).to_have_count(2)
+        assert Axe().run(page).violations_count == 0

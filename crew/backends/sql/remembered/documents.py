@@ -16,6 +16,7 @@ from crew.backends.sql.remembered.versions import (
     erase_documents,
     insert_passages,
     keep_description,
+    keep_document,
     publish_document,
     remove,
 )
@@ -112,6 +113,12 @@ class SqlDocuments:
     ) -> AddedDocument:
         """See DocumentLog."""
         return await self._database.transact(lambda: add_document(document, content, limits))
+
+    async def keep(
+        self, document: StoredDocument, content: bytes, limits: DocumentLimits
+    ) -> AddedDocument:
+        """See DocumentLog."""
+        return await self._database.transact(lambda: keep_document(document, content, limits))
 
     async def get(self, owner: str, document_id: str) -> StoredDocument | None:
         """See DocumentLog."""

@@ -140,6 +140,26 @@ def add_document(
     return AddedDocument("added", added)
 
 
+def keep_document(
+    document: StoredDocument, content: bytes, limits: DocumentLimits
+) -> Steps[AddedDocument]:
+    """Add a document that is not read; see DocumentLog.keep."""
+    owner, place = document.owner, (document.owner, document.collection)
+    while not (yield LOCK_OWNER, (owner,)):
+        yield ADD_OWNER, (owner,)
+    for known in documents_of((yield OF_NAME, (*place, document.name))):
+        if known.sha256 == document.sha256:
+            return AddedDocument("same", known)
+    ((names,),) = yield COUNT_NAMES, place
+    if names >= limits.files:
+        return AddedDocument("full")
+    text = DOCUMENT.dump_json(document).decode()
+    yield ADD, (owner, document.document_id, document.collection, document.name, text)
+    yield ADD_FILE, (owner, document.document_id, memoryview(content))
+    yield SET_LIVE, (owner, document.document_id, 0, 0, 0, text)
+    return AddedDocument("added", document)
+
+
 def _reading(document: StoredDocument) -> Chore:
     return Chore("read", document.owner, document.document_id, document.created_at)
 

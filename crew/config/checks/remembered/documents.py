@@ -10,6 +10,7 @@ from crew.config.keys.documents import CollectionConfig
 from crew.config.loader import CrewFiles
 from crew.config.problems import Problem
 from crew.documents.files import FilesRefused, FoundFile, find_files
+from crew.documents.images import IMAGES
 from crew.documents.names import NameRefused, checked_name
 from crew.documents.reading.kinds import OFFICE_KINDS, FileKind, UnknownKind, kind_of_file
 from tools.builtin.documents import DOCUMENT_TOOL_NAMES
@@ -34,6 +35,9 @@ def check_documents(files: CrewFiles, crew: CrewConfig) -> Iterator[Problem]:
     all_read = len(files.agents) == len(files.agent_files)
     for name, config in crew.documents.items():
         path: YamlPath = (*DOCUMENTS, name)
+        if name == IMAGES:
+            text = f"{name} is the name of what people send with their words; choose another one"
+            yield document.problem(path, "document-collection", text, key=True)
         if name not in used and all_read:
             text = f"{name} has no effect: no agent has it among its documents"
             yield document.problem(path, "ignored-key", text, key=True)

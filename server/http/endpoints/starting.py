@@ -1,0 +1,113 @@
+"""Runs start, or go on with an answer, as a request asks for it."""
+
+from dataclasses import dataclass, replace
+
+from starlette.requests import Request
+
+from crew.journal.records.rows import RunRow
+from crew.runs.documents.attaching import attach
+from crew.runs.errors import AlreadyStarted, UnknownRun
+from crew.runs.run import Run
+from server.http.callers.rights import caller_of, own_run, require
+from server.http.errors import HttpProblem
+from server.http.idempotency import idempotency_key, owned_key, ticket_key
+from server.http.requests import (
+    ResumeRequest,
+    RunRequest,
+    StartRequest,
+    parse_run_request,
+    source_of,
+)
+from server.http.services import services_of
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """The segment of a run that a request, or its like before it, has started."""
+
+    run_id: str
+    # the number of the event before it
+    before: int
+    deltas: bool
+    # None: another process plays it, or it has ended
+    run: Run | None = None
+    # an earlier request has started it
+    replayed: bool = False
+
+
+async def start_requested(request: Request) -> Started:
+    """Start or resume what a request asks for."""
+    services = services_of(request)
+    agents, caller = frozenset(services.runs.crew.agents), caller_of(request)
+    asked = await parse_run_request(request, services.settings, agents, caller)
+    return await start_or_resume(request, asked)
+
+
+async def start_or_resume(request: Request, asked: RunRequest) -> Started:
+    """Start or resume a run."""
+    services, request_id = services_of(request), request.state.request_id
+    runs, caller = services.runs, caller_of(request)
+    try:
+        match asked:
+            case StartRequest(query, given):
+                require(request, "run")
+                if caller.ticket is not None and caller.ticket.run_id is not None:
+                    raise HttpProblem(403, "ticket: it is for a run; this starts one")
+                if given:
+                    place = (caller.owner, query.user_id, query.conversation_id)
+                    attached = await attach(runs.documents, given, *place)
+                    query = replace(query, attachments=attached)
+                key, deltas = idempotency_key(request, query), query.deltas
+                run = await runs.start(
+                    query,
+                    request_id,
+                    key,
+                    caller.owner,
+                    by=caller.name,
+                    may_answer="answer" in caller.scopes,
+                    entry=services.auditor.entry(request, "start"),
+                    source=source_of(request),
+                )
+            case ResumeRequest(run_id, answer):
+                require(request, "answer")
+                row = await (own_run if caller.ticket is None else own_stream)(request, run_id)
+                asked = await answer_with_attached(request, row, asked)
+                answer = asked.answer
+                key, deltas = idempotency_key(request, asked), answer.deltas
+                is_post = request.method == "POST"
+                entry = services.auditor.entry(request, "answer", detail=answer.decides)
+                run = await runs.resume(
+                    run_id, answer, request_id, key, may_decide=is_post, entry=entry
+                )
+    except AlreadyStarted as error:
+        record = error.record
+        live = runs.live.get(record.run_id)
+        is_same = live is not None and live.is_played_here and live.before == record.before
+        own = live if is_same else None
+        return Started(record.run_id, record.before, deltas, own, replayed=True)
+    return Started(run.id, run.before, deltas, run if run.is_played_here else None)
+
+
+async def answer_with_attached(
+    request: Request, row: RunRow, asked: ResumeRequest
+) -> ResumeRequest:
+    """Return an answer with what is attached to it."""
+    if not asked.given:
+        return asked
+    place = (caller_of(request).owner, row.user_id, row.conversation_id)
+    attached = await attach(services_of(request).runs.documents, asked.given, *place)
+    return ResumeRequest(asked.run_id, replace(asked.answer, attachments=attached))
+
+
+async def own_stream(request: Request, run_id: str) -> RunRow:
+    """Return a run that the caller, or its ticket, may follow; raises UnknownRun."""
+    row, ticket = await own_run(request, run_id), caller_of(request).ticket
+    if ticket is None or ticket.run_id == run_id:
+        return row
+    if ticket.run_id is None:
+        # one that it has started
+        key = owned_key(caller_of(request), ticket_key(ticket))
+        record = await services_of(request).runs.store.idempotency_record(key)
+        if record is not None and record.run_id == run_id:
+            return row
+    raise UnknownRun(run_id)
