@@ -170,6 +170,14 @@ class Endpoint:
         return urlunsplit((parts.scheme, parts.netloc, path, parts.query, ""))
 
     @property
+    def place(self) -> str:
+        """As errors name it: without a password that may stand in the URL, and without a query."""
+        url = urlsplit(self.base_url)
+        port = f":{url.port}" if url.port else ""
+        host = f"[{url.hostname}]" if ":" in (url.hostname or "") else url.hostname
+        return f"{url.scheme}://{host}{port}{url.path}"
+
+    @property
     def path_url(self) -> str:
         """The address without its query."""
         return urlunsplit(urlsplit(self.base_url)._replace(query=""))

@@ -272,6 +272,27 @@ class Model(Protocol):
         ...
 
 
+class VectorModel(Protocol):
+    """Something that makes vectors of texts."""
+
+    @property
+    def space(self) -> str:
+        """By which vectors are known that can be compared."""
+        ...
+
+    async def embed(self, texts: Sequence[str]) -> list[bytes]:
+        """Return a vector for each text: numbers of 4 bytes, little-endian, of length 1.
+
+        Raises:
+            ModelError: there is no right answer.
+        """
+        ...
+
+    async def aclose(self) -> None:
+        """Close what is open."""
+        ...
+
+
 class Around:
     """A Model around another one, with its name and endpoints."""
 

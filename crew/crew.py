@@ -2,6 +2,7 @@
 
 import os
 import random
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -18,6 +19,7 @@ from agents.wrappers.places import Places
 from crew.assembly.agents import check_windows, make_agents
 from crew.assembly.checked import Checked
 from crew.assembly.documents import document_rules
+from crew.assembly.embedders import Embedding, make_embeddings
 from crew.assembly.helpers import make_helpers
 from crew.assembly.limits import RunLimits, run_limits
 from crew.assembly.memory import memory_rules
@@ -73,6 +75,7 @@ class Recipe:
     token_ratios: TokenRatios = field(default_factory=TokenRatios, compare=False)
     quirk_tables: QuirkTables = field(default_factory=QuirkTables, compare=False)
     health: Health = field(default_factory=Health, compare=False)
+    embedding_counts: Counter[tuple[str, str]] = field(default_factory=Counter, compare=False)
     servers: Servers = field(default_factory=Servers, compare=False)
     loop: LoopOwner = field(default_factory=LoopOwner, compare=False)
     # only tools that read are called
@@ -82,12 +85,10 @@ class Recipe:
 
     def find_secret(self, name: str) -> str:
         """Find the value of an environment variable, for a tool; raises PermanentError."""
-        environment = os.environ if self.environment is None else self.environment
-        value = environment.get(name)
-        if value is None:
-            return find_no_secret(name)
-        self.secrets.add(value)
-        return value
+        value = (os.environ if self.environment is None else self.environment).get(name)
+        if value is not None:
+            self.secrets.add(value)
+        return find_no_secret(name) if value is None else value
 
     def check(
         self,
@@ -159,13 +160,16 @@ class Recipe:
             self.quirk_tables,
             self.health,
             self.jitter,
+            self.embedding_counts,
         )
         if self.provider is not None:
             require_provider(self.provider, catalog)
         tokenizers = checked.tokenizers
         helpers, wrong = make_helpers(self, files, entry_point(files), catalog, tokenizers)
         agents, problems = make_agents(self, files, routing, tools, catalog, helpers, tokenizers)
-        if problems := [*wrong, *problems]:
+        calls_models = self.asks and self.provider is None
+        embeddings, unmade = make_embeddings(files, catalog, asks=calls_models)
+        if problems := [*wrong, *problems, *unmade]:
             raise ConfigurationError(problems, files.texts)
         kept = sources.without(files.literals.values())
         return Crew(
@@ -181,6 +185,7 @@ class Recipe:
             helpers=helpers,
             memory=memory_rules(files),
             documents=document_rules(files),
+            embeddings=embeddings,
             warnings=checked.problems,
             sources=kept,
             literals=files.literals,
@@ -201,6 +206,8 @@ class Crew:
     memory: MemoryRules
     # that its agents search and read
     documents: DocumentRules
+    # by collection: how its texts get vectors; by "" of recall memory
+    embeddings: Mapping[str, Embedding]
     # that its files define
     tools: tuple[Tool, ...]
     routing: Routing
@@ -242,8 +249,7 @@ class Crew:
 
     def name_of(self, agent_id: str) -> str:
         """Return an agent's display name."""
-        agent = self.agents.get(agent_id)
-        return agent.name if agent is not None else agent_id
+        return self.agents[agent_id].name if agent_id in self.agents else agent_id
 
     def load_again(self) -> "Crew":
         """Load the crew of the folder as it is now; takes time, and may run Python files.

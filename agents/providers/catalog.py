@@ -3,6 +3,7 @@
 import importlib
 import os
 import random
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -18,7 +19,7 @@ from agents.endpoint import (
 )
 from agents.errors import ProviderError
 from agents.extras import NO_EXTRAS, ModelExtras
-from agents.model import Model
+from agents.model import Model, VectorModel
 from agents.providers.scripted import SCRIPT_FILE, Script, Scripted
 from agents.quirks import QuirkTables
 from agents.tokenizing.tokens import TokenRatios
@@ -58,6 +59,7 @@ class Catalog:
         quirk_tables: QuirkTables | None = None,
         health: Health | None = None,
         jitter: Jitter = random.random,
+        embedding_counts: Counter[tuple[str, str]] | None = None,
     ) -> None:
         """Of one crew.
 
@@ -73,6 +75,7 @@ class Catalog:
             quirk_tables: learn what endpoints refuse.
             health: gets the failures of models.
             jitter: random numbers from 0 to 1, for waits before retries.
+            embedding_counts: count requests for vectors, by model and outcome.
         """
         self.providers, self.script, self.clock = providers, script, clock
         self.secrets, self.guards, self.ratios = secrets, guards, ratios
@@ -82,6 +85,8 @@ class Catalog:
         self.health = Health() if health is None else health
         self.jitter = jitter
         self.clients: dict[Endpoint, Any] = {}
+        self.embedding_counts = Counter() if embedding_counts is None else embedding_counts
+        self._embedders: dict[tuple[Endpoint, str, int | None], VectorModel] = {}
 
     def model(
         self, config: ModelConfig, extras: ModelExtras = NO_EXTRAS, *, has_backup: bool = False
@@ -123,6 +128,24 @@ class Catalog:
             chat, name, limits_of(given.breaker, unless_given=True), has_backup=has_backup
         )
         return self._retrying(model, endpoint.max_retries)
+
+    def embedder(self, provider: str, model: str, dimensions: int | None) -> VectorModel:
+        """Return what makes vectors of texts; raises ProviderError as `model` does.
+
+        Args:
+            provider: its name.
+            model: as the provider names it.
+            dimensions: how many numbers a vector is to have; None: as many as the model gives.
+        """
+        endpoint = self.endpoint(ModelConfig(provider=provider, model=model))
+        key = endpoint, model, dimensions
+        if key not in self._embedders:
+            endpoint.tell(self.secrets)
+            # takes its time to import, as a client does
+            module = importlib.import_module("agents.providers.embeddings")
+            made = module.Embedder(*key, self.clock, self.secrets, self.embedding_counts)
+            self._embedders[key] = made
+        return self._embedders[key]
 
     def _paced(self, model: Model, name: str, given: ProviderConfig) -> Model:
         if given.limits is None:
@@ -187,7 +210,7 @@ class Catalog:
 
     async def aclose(self) -> None:
         """Close the clients."""
-        for client in self.clients.values():
+        for client in (*self.clients.values(), *self._embedders.values()):
             await client.aclose()
 
 

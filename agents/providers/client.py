@@ -1,7 +1,5 @@
 """An endpoint that is called: its connections, and what is known of its models."""
 
-from urllib.parse import urlsplit
-
 from agents.dialects.by_name import DIALECTS
 from agents.endpoint import Endpoint
 from agents.providers.connections import ModelConnections
@@ -27,11 +25,7 @@ class Client:
         self.endpoint, self.clock, self.secrets, self.tables = endpoint, clock, secrets, tables
         self.dialect = DIALECTS[endpoint.dialect]
         self.connections = ModelConnections(endpoint, self.dialect, secrets)
-        # as errors name it: without a password that may stand in the URL, and without a query
-        url = urlsplit(endpoint.base_url)
-        port = f":{url.port}" if url.port else ""
-        host = f"[{url.hostname}]" if ":" in (url.hostname or "") else url.hostname
-        self.place = f"{url.scheme}://{host}{port}{url.path}"
+        self.place = endpoint.place
         # of the models of this endpoint, by their names
         self.models: dict[str, Table] = {}
 

@@ -1,20 +1,15 @@
 """A Model behind an endpoint, whatever dialect it has."""
 
-import re
-import time
-from collections.abc import Mapping
 from dataclasses import replace
-from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from typing import Any
-from urllib.parse import urlsplit
 
 import aiohttp
 from pydantic_core import to_json
 
 from agents.dialects.collector import Collector
 from agents.dialects.outgoing import Outgoing
-from agents.dialects.refusals import Refusal, kind_of
+from agents.dialects.refusals import Refusal
 from agents.dialects.surrogates import join_surrogates
 from agents.errors import ModelError
 from agents.extras import NO_EXTRAS, ModelExtras
@@ -30,6 +25,7 @@ from agents.model import (
     Usage,
 )
 from agents.providers.client import Client
+from agents.providers.failures import refusal_of, request_error
 from agents.providers.lessons import learn
 from agents.providers.server_events import (
     DONE,
@@ -40,11 +36,7 @@ from agents.providers.server_events import (
     read_whole,
 )
 from agents.quirks import Quirks
-from tools.text.server_words import IS_HTML, MAX_WORDS, words_of
-
-# a path that has no version of an API in it, as one that was pasted too short
-VERSION = re.compile(r"/v\d|/openai\b|/api\b")
-CERTIFICATE = "name the file of its authority in SSL_CERT_FILE"
+from tools.text.server_words import IS_HTML, words_of
 
 
 class RemoteModel:
@@ -76,7 +68,7 @@ class RemoteModel:
             return reply
         except TimeoutError as error:
             outcome = "timeout"
-            raise self._model_error(error) from error
+            raise self._failure(error) from error
         except ModelError as error:
             outcome = error.code
             raise
@@ -121,14 +113,14 @@ class RemoteModel:
                     else learn(dialect.name, quirks, body, refusal)
                 )
                 if found is None or found[0] in tried:
-                    raise self._model_error(refusal) from refusal
+                    raise self._failure(refusal) from refusal
                 if not self.table.learn(quirks, found[0]):
                     # another request has found it out meanwhile
                     continue
                 text = f"{self.name} at {self.client.place} {found[1]}"
                 await emit(ModelNotice(_notice_of(quirks, found[0]), text))
             except Exception as error:
-                raise self._model_error(error) from error
+                raise self._failure(error) from error
 
     async def _look_at_form(self, quirks: Quirks, reply: ModelReply, emit: EmitModelEvent) -> None:
         """Find out whether the endpoint keeps to a schema: many take one and do nothing with it."""
@@ -147,7 +139,7 @@ class RemoteModel:
         response = await self.client.connections.post(to_json(body))
         try:
             if response.status >= HTTPStatus.MULTIPLE_CHOICES:
-                raise await _refusal(response)
+                raise await refusal_of(response)
             if "stream" in body and not _has_come_at_once(response):
                 await self._read_stream(response, reader, emit)
                 if not response.content.at_eof():
@@ -212,6 +204,9 @@ class RemoteModel:
         if text:
             await emit(TextDelta(join_surrogates(text)))
 
+    def _failure(self, error: Exception) -> ModelError:
+        return request_error(error, self.name, self.client.endpoint, self.client.secrets)
+
     async def _finish(
         self, reader: Collector, request: ModelRequest, emit: EmitModelEvent
     ) -> ModelReply:
@@ -227,46 +222,6 @@ class RemoteModel:
             thinking = min(thought, reply.usage.completion_tokens)
             reply = replace(reply, usage=replace(reply.usage, thinking_tokens=thinking))
         return reply
-
-    def _model_error(self, error: Exception) -> ModelError:
-        """Return what the session raises and servers say, as ModelError."""
-        where, mask = f"{self.name} at {self.client.place}", self.client.secrets.mask
-        match error:
-            case ModelError():
-                return error.told(mask(f"{where}: {error}"))
-            case Refusal():
-                return self._refused(error, where)
-            case aiohttp.ClientConnectorCertificateError() | aiohttp.ClientConnectorSSLError():
-                reason = mask(str(error.os_error if hasattr(error, "os_error") else error))
-                text = f"no connection to {where}: its certificate is not trusted: {reason[:200]}"
-                return ModelError("connection", f"{text}; {CERTIFICATE}", final=True)
-            case aiohttp.ClientConnectorError() | aiohttp.ConnectionTimeoutError():
-                return ModelError("connection", f"no connection to {where}: {mask(str(error))}")
-            case aiohttp.ClientHttpProxyError():
-                text = f"no connection to {where}: the proxy answered {error.status}"
-                return ModelError("connection", text)
-            case TimeoutError():
-                seconds = self.client.endpoint.timeout_seconds
-                return ModelError("timeout", f"{where} did not answer within {seconds:g} s")
-            case aiohttp.ClientConnectionError() | aiohttp.ClientPayloadError():
-                text = f"the connection to {where} was lost: {type(error).__name__}"
-                return ModelError("connection", text)
-            case _:
-                reason = f"{type(error).__name__}: {mask(str(error))[:200]}"
-                return ModelError("unreadable", f"{where} sent an unreadable answer: {reason}")
-
-    def _refused(self, refusal: Refusal, where: str) -> ModelError:
-        code, may_help = kind_of(refusal)
-        status = f" {refusal.status}" if refusal.status >= HTTPStatus.MULTIPLE_CHOICES else ""
-        page = " with HTML" if refusal.is_html else ""
-        # masked before it is cut: a part of a secret is one, too
-        words = self.client.secrets.mask(refusal.words)[:MAX_WORDS]
-        text = f"{where} answered{status}{page}: {words}"
-        path = urlsplit(self.client.place).path
-        if refusal.status == HTTPStatus.NOT_FOUND and not VERSION.search(path):
-            text = f"{text} (the address has no /v1 in its path, which may be missing)"
-        wait = refusal.retry_after_seconds
-        return ModelError(code, text, retry_after_seconds=wait, final=not may_help)
 
 
 def _notice_of(known: Quirks, learned: Quirks) -> str:
@@ -286,25 +241,6 @@ def _has_come_at_once(response: aiohttp.ClientResponse) -> bool:
     return "json" in content_type or "html" in content_type
 
 
-async def _refusal(response: aiohttp.ClientResponse) -> Refusal:
-    """Return what an answer says that is none; it is read to its end."""
-    text = (await read_whole(response)).decode(errors="replace")
-    words = words_of(text, response.reason or "")
-    wait = _wait_of(response.headers)
-    return Refusal(response.status, words, text, wait, is_html=bool(IS_HTML.match(text)))
-
-
-def _wait_of(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds that a server asks to wait.
-
-    Azure has milliseconds in a header of its own.
-    """
-    millis = headers.get("retry-after-ms", "")
-    if re.fullmatch(r"[0-9]{1,9}(\.[0-9]+)?", millis):
-        return float(millis) / 1000
-    return parse_retry_after(headers.get("retry-after", ""), time.time())
-
-
 def _estimate(request: ModelRequest, reply: ModelReply) -> Usage:
     """Estimate the usage of an answer that came without one."""
     tokenizer = request.tokenizer
@@ -315,20 +251,3 @@ def _estimate(request: ModelRequest, reply: ModelReply) -> Usage:
         for call in reply.calls
     )
     return Usage(prompt, max(1, completion), estimated=True)
-
-
-def parse_retry_after(value: str, now: float) -> float | None:
-    """Return seconds that a server asks to wait, by number or by date; None for anything else.
-
-    Args:
-        value: of the header `Retry-After` (RFC 9110, 10.2.3).
-        now: seconds since 1970.
-    """
-    try:
-        if value[:1].isdigit():
-            seconds = float(value)
-        else:
-            seconds = parsedate_to_datetime(value).timestamp() - now
-    except (ValueError, OverflowError):
-        return None
-    return max(0.0, seconds)

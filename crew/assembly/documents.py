@@ -27,7 +27,9 @@ def _rule(name: str, config: CollectionConfig) -> CollectionRule:
         config.owner_scope,
         frozenset(config.accept),
         int(config.max_file_mb * 1_000_000),
-        DocumentLimits(config.max_files, config.max_chars, MAX_PASSAGES),
+        DocumentLimits(
+            config.max_files, config.max_chars, MAX_PASSAGES, config.embeddings is not None
+        ),
         CutRule(config.chunk.tokens, config.chunk.overlap, MAX_PASSAGES),
         config.summaries,
         config.is_untrusted,

@@ -75,10 +75,12 @@ class MemoryStore(OneProcess):
         self.core = MemoryCore(self._has_conversation)
         self.recall = MemoryRecall(
             self.core,
+            self.chores,
             lambda place: self.conversations.find(place),
             lambda one: self.conversations.put(one),
         )
         self.documents = MemoryDocuments(self.chores, self._has_conversation)
+        self.item_vectors, self.passage_vectors = self.recall.vectors, self.documents.vectors
         kept = (self.core, self.recall, self.documents)
         self.conversations = MemoryConversations(
             self.chores, *kept, self._forget_runs, self._is_open

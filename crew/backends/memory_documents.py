@@ -1,11 +1,13 @@
 """Documents of a store that ends with its process."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import count
 from typing import Literal
 
 from crew.backends.memory_chores import MemoryChores
+from crew.backends.memory_vectors import MemoryVectors, Text
 from crew.journal.records.conversations import DUE, Chore
 from crew.journal.records.core import conversation_of
 from crew.journal.records.documents import (
@@ -16,9 +18,14 @@ from crew.journal.records.documents import (
     FoundPassage,
     Passage,
     StoredDocument,
+    best_passages,
     may_be,
 )
 from crew.journal.records.recall import SCORE_STEPS, weights_of, word_score
+from crew.journal.records.vectors import DEPTH, QueryVector
+
+# of a version: its numbers do not meet those of another
+MAX_PASSAGES = 1_000_000
 
 
 @dataclass(slots=True)
@@ -32,6 +39,8 @@ class _Version:
     passages: list[Passage] = field(default_factory=list)
     # of its passages
     words: int = 0
+    # by which its passages have numbers
+    place: int = field(default_factory=count().__next__)
 
 
 class MemoryDocuments:
@@ -49,6 +58,15 @@ class MemoryDocuments:
         self._chores, self._has_conversation = chores, has_conversation
         # by owner and id, in the order in which they came
         self._versions: dict[str, dict[str, _Version]] = {}
+        self.vectors = MemoryVectors(chores, self._texts)
+
+    def _texts(self) -> Iterator[Text]:
+        for owner, owned in self._versions.items():
+            for one in owned.values():
+                if one.state == "live":
+                    for passage in one.passages:
+                        text = "\n".join(filter(None, (passage.place, passage.text)))
+                        yield owner, one.document.collection, _number(one, passage), text
 
     def _of_name(self, owner: str, collection: str, name: str) -> list[_Version]:
         """Return the versions of a name, newest first."""
@@ -62,6 +80,7 @@ class MemoryDocuments:
 
     def _remove(self, version: _Version) -> None:
         version.state, version.content, version.text = "gone", None, ""
+        self.vectors.prune()
         one = version.document
         self._chores.insert(Chore("drop", one.owner, one.document_id, DUE))
 
@@ -208,6 +227,9 @@ class MemoryDocuments:
         if document.status == "summarizing":
             place = (document.owner, document.document_id)
             self._chores.insert(Chore("describe", *place, document.changed_at))
+        if limits.embeds:
+            place = (document.owner, document.collection)
+            self._chores.insert(Chore("embed", *place, document.changed_at))
         return ""
 
     async def passages(self, owner: str, document_id: str, first: int, limit: int) -> list[Passage]:
@@ -255,13 +277,24 @@ class MemoryDocuments:
                     if term in one.terms
                 )
                 if score:
-                    place = (one.number, one.start, one.end, one.place, one.text, one.about)
                     rounded = round(score * SCORE_STEPS) / SCORE_STEPS
-                    found.append(FoundPassage(version.document, *place, rounded))
-        found.sort(key=lambda one: one.number)
-        found.sort(key=lambda one: one.document.document_id, reverse=True)
-        found.sort(key=lambda one: one.score, reverse=True)
-        return found[: search.most]
+                    found.append(_found(version, one, rounded))
+        return best_passages(found)[: search.most]
+
+    async def nearest(self, search: DocumentSearch, query: QueryVector) -> list[FoundPassage]:
+        """See DocumentLog."""
+        found: list[FoundPassage] = []
+        for collection, owner in search.owners:
+            for version in self._versions.get(owner, {}).values():
+                document = version.document
+                is_wanted = search.document_id in ("", document.document_id)
+                if version.state != "live" or document.collection != collection or not is_wanted:
+                    continue
+                for one in version.passages:
+                    score = self.vectors.alike(owner, _number(version, one), query)
+                    if score is not None:
+                        found.append(_found(version, one, score))
+        return best_passages(found)[:DEPTH]
 
     async def delete(self, owner: str, collection: str, name: str) -> list[StoredDocument]:
         """See DocumentLog."""
@@ -295,7 +328,18 @@ class MemoryDocuments:
             if version.passages:
                 dropped, version.passages = version.passages[:limit], version.passages[limit:]
                 return len(dropped)
-        return len(self._versions.pop(owner, {}))
+        erased = len(self._versions.pop(owner, {}))
+        self.vectors.prune()
+        return erased
+
+
+def _number(version: _Version, passage: Passage) -> int:
+    return version.place * MAX_PASSAGES + passage.number
+
+
+def _found(version: _Version, one: Passage, score: float) -> FoundPassage:
+    place = (one.number, one.start, one.end, one.place, one.text, one.about)
+    return FoundPassage(version.document, *place, score)
 
 
 def _reading(document: StoredDocument) -> Chore:

@@ -1,11 +1,13 @@
 """Recall memory of a store that ends with its process."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
+from crew.backends.memory_chores import MemoryChores
 from crew.backends.memory_core import MemoryCore
+from crew.backends.memory_vectors import MemoryVectors, Text
 from crew.journal.errors import StoreError
-from crew.journal.records.conversations import Conversation
+from crew.journal.records.conversations import Chore, Conversation
 from crew.journal.records.core import conversation_of
 from crew.journal.records.recall import (
     SCORE_STEPS,
@@ -16,6 +18,7 @@ from crew.journal.records.recall import (
     Remembered,
     Search,
     Terms,
+    by_rank,
     day_of,
     ranked_score,
     said_again,
@@ -24,6 +27,7 @@ from crew.journal.records.recall import (
     word_score,
     worth,
 )
+from crew.journal.records.vectors import QueryVector
 from tools.text.folding import fold
 
 Place = tuple[str, str]
@@ -35,6 +39,7 @@ class MemoryRecall:
     def __init__(
         self,
         core: MemoryCore,
+        chores: MemoryChores,
         find: Callable[[Place], Conversation | None],
         keep: Callable[[Conversation], None],
     ) -> None:
@@ -42,10 +47,14 @@ class MemoryRecall:
 
         Args:
             core: keeps core memory.
+            chores: of the store.
             find: returns a conversation by its owner and id.
             keep: keeps a conversation that has changed.
         """
         self._core, self._find, self._keep = core, find, keep
+        self._chores, self.vectors = chores, MemoryVectors(chores, self._texts)
+        # of an item, which has it once
+        self._numbers: dict[tuple[str, str], int] = {}
         # by owner and id; the words of live ones
         self._items: dict[str, dict[str, RecallItem]] = {}
         self._terms: dict[str, dict[str, tuple[Terms, int]]] = {}
@@ -54,7 +63,19 @@ class MemoryRecall:
         """Forget all that belongs to an owner; return how many items there were."""
         forgotten = len(self._items.pop(owner, ()))
         self._terms.pop(owner, None)
+        self._numbers = {key: one for key, one in self._numbers.items() if key[0] != owner}
+        self.vectors.prune()
         return forgotten
+
+    def _texts(self) -> Iterator[Text]:
+        for owner, items in self._items.items():
+            for one in items.values():
+                if not one.replaced_by:
+                    yield owner, "", self._number(one), one.text
+
+    def _number(self, item: RecallItem) -> int:
+        key = item.owner, item.item_id
+        return self._numbers.setdefault(key, max(self._numbers.values(), default=0) + 1)
 
     async def add(
         self, owner: str, additions: Sequence[Addition], limits: RecallLimits
@@ -89,6 +110,8 @@ class MemoryRecall:
         )
         for one in in_order[: max(0, len(items) - limits.max_items)]:
             self._forget(one)
+        if limits.embeds:
+            self._chores.insert(Chore("embed", owner, "", additions[-1].item.seen_at))
         return done
 
     def _add(self, addition: Addition, limits: RecallLimits) -> Remembered:
@@ -134,6 +157,7 @@ class MemoryRecall:
     def _forget(self, item: RecallItem) -> None:
         del self._items[item.owner][item.item_id]
         self._terms.get(item.owner, {}).pop(item.item_id, None)
+        self.vectors.prune()
 
     async def search(self, search: Search) -> list[tuple[RecallItem, float]]:
         """See RecallLog."""
@@ -158,6 +182,18 @@ class MemoryRecall:
                 found.append((ranked, item_id))
         best = sorted(found, reverse=True)[: search.most]
         return [(items[item_id], score / SCORE_STEPS) for score, item_id in best]
+
+    async def nearest(self, search: Search, query: QueryVector) -> list[RecallItem]:
+        """See RecallLog."""
+        items = self._items.get(search.owner, {}).values()
+        live = [one for one in items if not one.replaced_by]
+        scores = [
+            (one, self.vectors.alike(one.owner, self._number(one), query))
+            for one in live
+            if day_of(one.used_at) >= search.since
+        ]
+        found = [(one, score) for one, score in scores if score is not None]
+        return [item for item, _ in by_rank(found, search)]
 
     async def get(self, owner: str, item_id: str) -> RecallItem | None:
         """See RecallLog."""

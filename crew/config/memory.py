@@ -90,4 +90,5 @@ def recall_rule(config: RecallConfig, language: str) -> RecallRule:
         config.merge_similarity,
         LearnRule(learn.idle_seconds, frozenset(learn.from_)) if learn is not None else None,
         Words(language),
+        config.embeddings is not None,
     )

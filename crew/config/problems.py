@@ -80,6 +80,7 @@ ErrorCode = Literal[
     "document-extra",
     "document-files",
     "document-tool",
+    "embeddings-provider",
     "memory-write",
     # results that are kept
     "cache-effect",
@@ -112,6 +113,7 @@ WarningCode = Literal[
     "literal-secret",
     "weak-secret",
     "no-key",
+    "embeddings-extra",
     # tools
     "private-address",
     "unconfined-command",

@@ -35,6 +35,7 @@ from crew.journal.records.rows import (
     Write,
 )
 from crew.journal.records.schedules import ScheduleLog
+from crew.journal.records.vectors import VectorLog
 from crew.journal.records.watch import Watch
 
 
@@ -278,6 +279,16 @@ class RunStore(RunLog, Cancellations, RevisionStore, Purging, Cluster, StoreHeal
     @property
     def documents(self) -> DocumentLog:
         """Documents."""
+        ...
+
+    @property
+    def item_vectors(self) -> VectorLog:
+        """Of the items of recall memory."""
+        ...
+
+    @property
+    def passage_vectors(self) -> VectorLog:
+        """Of the passages of documents."""
         ...
 
     @property

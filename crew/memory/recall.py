@@ -61,12 +61,19 @@ class RecallRule:
     learn: LearnRule | None
     # finds words in the language of the crew
     words: Words
+    # items have vectors
+    embeds: bool = False
 
     def limits(self, now: datetime) -> RecallLimits:
         """Return what an owner may have, at a time."""
         day = now.timestamp() / DAY_SECONDS
         return RecallLimits(
-            self.max_items, self.half_life_days, day, day - self.ttl_days, self.merge_similarity
+            self.max_items,
+            self.half_life_days,
+            day,
+            day - self.ttl_days,
+            self.merge_similarity,
+            self.embeds,
         )
 
     def search(

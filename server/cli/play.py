@@ -70,7 +70,8 @@ async def play(runs: Runs, asked: Query | Resume | Retry, output: Output) -> Run
         row = await play_in(runs, asked, output)
         if reading is not None:
             await reading
-        if runs.queue is None and (runs.crew.helpers or runs.crew.documents):
+        crew = runs.crew
+        if runs.queue is None and (crew.helpers or crew.documents or crew.embeddings):
             # no other process does them
             await chores.drain()
         return row

@@ -57,6 +57,8 @@ class Metrics(Series):
         self.models: dict[str, str] = {}
         # agents and tools the answers and results of which are used again, by kind and name
         self.keeping: set[tuple[str, str]] = set()
+        # requests for vectors that are counted, by model and outcome
+        self.embeddings_counted: dict[tuple[str, str], int] = {}
         # restarts that are counted, of each server
         self.mcp_counted: dict[str, int] = {}
         self._workers: Gauge | None = None
@@ -150,6 +152,12 @@ class Metrics(Series):
         """Set by how much models' providers count more tokens than are estimated."""
         for (_, model), ratio in ratios.items():
             self.token_ratio.labels(model).set(ratio)
+
+    def set_embeddings(self, counts: Mapping[tuple[str, str], int]) -> None:
+        """Set how many requests for vectors have ended, by model and outcome."""
+        for key, count in counts.items():
+            self.embedding_requests.labels(*key).inc(count - self.embeddings_counted.get(key, 0))
+            self.embeddings_counted[key] = count
 
     def set_mcp(self, statuses: Iterable[ServerStatus]) -> None:
         """Set how the MCP servers are now."""

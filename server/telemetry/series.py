@@ -247,6 +247,9 @@ class Series:
         self.recall_seconds = histogram(
             "crew_recall_duration_seconds", "Time of a search in recall memory.", buckets=MILLIS
         )
+        self.embedding_requests = counter(
+            "crew_embedding_requests", "Requests for vectors of texts.", "model", "outcome"
+        )
         self.documents = counter(
             "crew_documents", "Documents that were read, or failed.", "collection", "outcome"
         )

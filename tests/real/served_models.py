@@ -45,6 +45,15 @@ def llama(log: Path, template: str = "") -> Iterator[str]:
 
 
 @contextmanager
+def minilm(log: Path) -> Iterator[str]:
+    """A model of vectors; the base URL."""
+    port = free_port()
+    command = [str(PROGRAMS / "python"), str(HERE / "minilm.py"), str(port)]
+    with _running(command, log, f"http://127.0.0.1:{port}/v1/models"):
+        yield f"http://127.0.0.1:{port}/v1"
+
+
+@contextmanager
 def gateway(folder: Path, model_url: str) -> Iterator[Gateway]:
     """The proxy, with `smol` behind it, and two names of a model that a test serves."""
     port, scripted_port = free_port(), free_port()

@@ -12,7 +12,7 @@ from crew.documents.reading.reader import PROGRAM, read_file
 from crew.documents.reading.results import ReadRequest, ReadText
 from crew.journal.records.documents import StoredDocument
 from crew.runs.chores.chores import Chores, Counts
-from crew.runs.chores.documents import DOCUMENTS_LANE, CountDocuments
+from crew.runs.chores.documents import CountDocuments
 from tests.support.crews import write_crew
 from tools.clock import SYSTEM_CLOCK
 
@@ -70,10 +70,7 @@ class Reading:
                 lambda collection, outcome: self.documents.update([f"{collection} {outcome}"])
             ),
         )
-        chores = Chores(self.runs, counts)
-        await chores.drain(DOCUMENTS_LANE)
-        # what is read now may be described
-        await chores.drain()
+        await Chores(self.runs, counts).drain()
 
     async def send(
         self,

@@ -36,7 +36,9 @@ needs_postgres = pytest.mark.skipif(
 class Postgres:
     """A server; use it as a context manager."""
 
-    def __init__(self, *, durable: bool = False, forgetful: bool = False) -> None:
+    def __init__(
+        self, *, durable: bool = False, forgetful: bool = False, programs: Path | None = PROGRAMS
+    ) -> None:
         """Begin with a folder.
 
         Args:
@@ -44,7 +46,9 @@ class Postgres:
                 kill only processes.
             forgetful: a crash loses the commits of its last seconds, as a failover to an
                 asynchronous standby does.
+            programs: of the server.
         """
+        self.programs = programs
         self.durable, self.forgetful = durable, forgetful
         self.folder = Path(tempfile.mkdtemp(prefix="crew-postgres-"))
         with socket.socket() as probe:
@@ -137,8 +141,8 @@ class Postgres:
         return self.url(name)
 
     def _do(self, program: str, *arguments: str | Path) -> None:
-        assert PROGRAMS is not None, "needs_postgres"
-        path = PROGRAMS / program
+        assert self.programs is not None, "needs_postgres"
+        path = self.programs / program
         command = [*self._user, str(path) if path.exists() else program, *map(str, arguments)]
         # pg_ctl's child keeps what it inherits: no pipes
         with (self.folder / "commands.log").open("ab") as log:

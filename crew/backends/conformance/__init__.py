@@ -1,8 +1,8 @@
 """Checks of what every store promises: `for check in CHECKS: await check(empty_store)`.
 
 Each takes an empty store and raises AssertionError, or StoreError, where a promise is broken.
-Modules: `reading`, `writers`, `upkeep`, `conversations`, `core`, `recall`, `documents`, `people`
-(the checks), `samples` (what they write).
+Modules: `reading`, `writers`, `upkeep`, `conversations`, `core`, `recall`, `documents`, `vectors`,
+`people` (the checks), `samples` (what they write).
 """
 
 from collections.abc import Awaitable, Callable
@@ -44,6 +44,7 @@ from crew.backends.conformance.upkeep import (
     what_owners_store_is_known,
     where_runs_are_is_known,
 )
+from crew.backends.conformance.vectors import CHECKS as VECTORS
 from crew.backends.conformance.writers import (
     a_former_writer_is_refused,
     a_retried_run_is_not_cancelled,
@@ -96,6 +97,7 @@ CHECKS: tuple[Callable[[RunStore], Awaitable[None]], ...] = (
     *CORE,
     *RECALL,
     *DOCUMENTS,
+    *VECTORS,
     *PEOPLE,
     # Health
     the_store_says_whether_it_can_be_written,

@@ -37,7 +37,13 @@ async def keep(store: RunStore, one: StoredDocument, content: bytes = b"a\0b\xff
     return (await store.documents.add(one, content, LIMITS)).op
 
 
-async def publish(store: RunStore, one: StoredDocument, *texts: str, status: str = "ready") -> str:
+async def publish(
+    store: RunStore,
+    one: StoredDocument,
+    *texts: str,
+    status: str = "ready",
+    limits: DocumentLimits = LIMITS,
+) -> str:
     """Have a document searched, with passages of these texts."""
     passages: list[Passage] = []
     start = 0
@@ -53,7 +59,7 @@ async def publish(store: RunStore, one: StoredDocument, *texts: str, status: str
     counts = {"chars": len(whole), "chunks": len(texts)}
     counts["words"] = sum(passage.length for passage in passages)
     read = replace(one, status=status, **counts)  # type: ignore[arg-type] # of a check
-    return await store.documents.publish(read, whole, LIMITS)
+    return await store.documents.publish(read, whole, limits)
 
 
 async def found(store: RunStore, *terms: str, document_id: str = "", **owners: str) -> list[str]:

@@ -15,6 +15,7 @@ from crew.backends.sql.remembered.core import SqlCore
 from crew.backends.sql.remembered.documents import SqlDocuments
 from crew.backends.sql.remembered.people import SqlPeople
 from crew.backends.sql.remembered.recall import SqlRecall
+from crew.backends.sql.remembered.vectors import OF_DOCUMENTS, OF_RECALL, SqlVectors
 from crew.backends.sql.schedules import SqlSchedules
 from crew.backends.sql.statements import sql
 from crew.backends.sql.transactions import SqlDatabase
@@ -70,6 +71,8 @@ class SqlRuns:
         self.core = SqlCore(database)
         self.recall = SqlRecall(database)
         self.documents = SqlDocuments(database)
+        self.item_vectors = SqlVectors(database, OF_RECALL)
+        self.passage_vectors = SqlVectors(database, OF_DOCUMENTS)
         self.people = SqlPeople(database)
         self.chores = SqlChores(database)
         self.grants = SqlGrants(database)

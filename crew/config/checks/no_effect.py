@@ -7,6 +7,7 @@ from agents.config import FLAT_COST_KEYS, AgentConfig
 from agents.endpoint import dialect_of
 from agents.prompt import variables
 from crew.config.checks.models import models_of_helpers
+from crew.config.checks.remembered.embeddings import embeddings_of
 from crew.config.files.document import Document, YamlPath
 from crew.config.files.sources import CREW_FILE
 from crew.config.keys.crew_file import CrewConfig
@@ -211,7 +212,8 @@ def _unused_models(
         if "tokenizer" in given and name not in counted:
             why = "it is no agent's first model"
             yield _no_effect(document, (*path, "tokenizer"), why)
-    yield from _unused_providers(document, crew, {one.config.provider for one in used})
+    embedding = {one.provider for one, _ in embeddings_of(crew).values()}
+    yield from _unused_providers(document, crew, {one.config.provider for one in used} | embedding)
 
 
 def _unused_providers(

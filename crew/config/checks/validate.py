@@ -12,6 +12,7 @@ from crew.config.checks.prompts import check_prompts
 from crew.config.checks.references import check_references
 from crew.config.checks.remembered.conversations import check_conversations
 from crew.config.checks.remembered.documents import check_documents
+from crew.config.checks.remembered.embeddings import check_embeddings
 from crew.config.checks.remembered.memory import check_memory
 from crew.config.checks.routing import check_graph, check_routes, is_routing_whole
 from crew.config.checks.script import check_script
@@ -54,6 +55,7 @@ def validate_files(files: CrewFiles, tools: Toolbox) -> list[Problem]:
         *check_conversations(files, crew),
         *check_memory(files, crew),
         *check_documents(files, crew),
+        *check_embeddings(files, crew),
         *check_untrusted(files, crew, tools),
         *check_outputs(files, crew),
         *check_plans(files, crew, known_tools),

@@ -4,6 +4,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
+from crew.config.keys.embeddings import EmbeddingsConfig
 from crew.documents.reading.kinds import FILE_KINDS, OFFICE_KINDS, FileKind
 from crew.journal.records.core import Scope
 from tools.schemas.yaml_shape import Shape, between_keys
@@ -55,6 +56,9 @@ class CollectionConfig(Shape):
     untrusted: bool | None = None
     """Whether it holds text of others, as `untrusted` of tools says; unless given, uploads do and
     files do not."""
+
+    embeddings: EmbeddingsConfig | None = None
+    """Passages are found by vectors, too; by words alone unless given."""
 
     @property
     def owner_scope(self) -> Scope:

@@ -4,6 +4,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
+from crew.config.keys.embeddings import EmbeddingsConfig
 from crew.journal.records.core import ChangedBy, Scope
 from crew.memory.recall import Teacher
 from tools.schemas.yaml_shape import JsonObject, Name, Shape, between_keys, resolve
@@ -92,6 +93,8 @@ class RecallConfig(Shape):
     merge_similarity: Annotated[float, Field(gt=0, le=1)] | None = None
     """Items are one if so many of their topics are the same (common ones by all); without it only
     those of the same text."""
+    embeddings: EmbeddingsConfig | None = None
+    """Items are found by vectors, too; by words alone unless given."""
     learn: LearnConfig | None = None
     """What is remembered after exchanges; nothing unless given."""
 

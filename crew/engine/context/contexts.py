@@ -64,7 +64,7 @@ async def _load(
     words = "\n".join([query, *answers[-1:]])
     look = Look(
         *(agent.id, state.query, state.outputs, store, plan, crew.clock),
-        *(crew.silent, crew.memory, words, crew.documents),
+        *(crew.silent, crew.memory, words, crew.documents, crew.embeddings),
     )
     loaded = await asyncio.gather(*(source.load(look) for source in wanted))
     sent = await load_attached(look, attached) if attached else NOTHING

@@ -4,6 +4,7 @@ from agents.context.blocks import cut_to
 from agents.context.loaded import Loaded, LoadedBlock
 from agents.context.plan import ContextPlan
 from crew.engine.context.sources import Look
+from crew.engine.memory.finding import Finder
 from crew.journal.query import Query
 from crew.journal.records.core import owner_in
 from crew.memory.recall import item_line, touched_ids
@@ -29,14 +30,15 @@ class RecallSource:
             return Loaded()
         store, now = look.store, look.store.now()
         search = rule.search(owner, look.words, block.most, now, block.min_score)
-        found = await look.in_time(store.recall.search(search))
+        finder = Finder(look.embeddings, store, look.within, waits=False)
+        found = await finder.items(search, look.words)
         millis = look.millis
         if found is None:
             return Loaded(beside=(LoadedBlock("recall", load_millis=millis, is_late=True),))
         lines: list[str] = []
         ids: list[str] = []
         left = block.max_tokens
-        for item, _ in found:
+        for item in found:
             line = item_line(item)
             tokens = look.plan.tokenizer.count(line) + 1
             if tokens > left:
@@ -47,7 +49,7 @@ class RecallSource:
             left -= tokens
             lines.append(line)
             ids.append(item.item_id)
-        if old := touched_ids([item for item, _ in found[: len(ids)]], now):
+        if old := touched_ids(found[: len(ids)], now):
             # what is not noted now is noted the next time
             await look.in_time(store.recall.touch(owner, old, rfc3339(now)))
         loaded = LoadedBlock("recall", "\n".join(lines), tuple(ids), load_millis=millis)

@@ -5,8 +5,9 @@ from typing import Any, Protocol, TypeVar
 
 from agents.context.loaded import Loaded
 from agents.context.plan import ContextPlan
+from crew.assembly.embedders import Embedding
 from crew.documents.rules import DocumentRules
-from crew.journal.errors import StoreError
+from crew.engine.memory.finding import Within
 from crew.journal.query import Query
 from crew.journal.store import RunStore
 from crew.memory.rules import MemoryRules
@@ -16,6 +17,7 @@ T = TypeVar("T")
 Outputs = Mapping[str, Mapping[str, Any]]
 NO_MEMORY = MemoryRules()
 NO_DOCUMENTS = DocumentRules()
+NO_EMBEDDINGS: Mapping[str, Embedding] = {}
 
 
 class Look:
@@ -33,6 +35,7 @@ class Look:
         memory: MemoryRules = NO_MEMORY,
         words: str = "",
         documents: DocumentRules = NO_DOCUMENTS,
+        embeddings: Mapping[str, Embedding] = NO_EMBEDDINGS,
     ) -> None:
         """Begin to look.
 
@@ -47,31 +50,23 @@ class Look:
             memory: what the crew remembers.
             words: what the person has said, the query and the newest answer.
             documents: what collections the crew has.
+            embeddings: how texts get vectors, by collection.
         """
         self.silent, self.memory, self.words = silent, memory, words
         self.documents = documents
         self.agent_id, self.query, self.outputs = agent_id, query, outputs
         self.store, self.plan, self.clock = store, plan, clock
-        self._started = clock.monotonic()
+        self.embeddings = embeddings
+        self.within = Within(clock, plan.load_timeout_seconds)
 
     @property
     def millis(self) -> float:
         """Since the beginning."""
-        return (self.clock.monotonic() - self._started) * 1000
+        return (self.clock.monotonic() - self.within.started) * 1000
 
     async def in_time(self, loading: Awaitable[T]) -> T | None:
         """Return what is loaded; None where that takes too long, or fails."""
-        left = self.plan.load_timeout_seconds - (self.clock.monotonic() - self._started)
-        timeout = self.clock.timeout(max(0.0, left))
-        try:
-            async with timeout:
-                return await loading
-        except StoreError:
-            return None
-        except TimeoutError:
-            if not timeout.expired():
-                raise
-            return None
+        return await self.within.load(loading)
 
 
 class ContextSource(Protocol):

@@ -44,7 +44,7 @@ class RunDocuments:
             chosen.document_id if chosen is not None else "",
         )
         try:
-            found = await self.speaker.store.documents.search(search)
+            found = await self.speaker.finder.passages(search, query) or []
         except StoreError as error:
             raise TemporaryError("the documents cannot be searched now") from error
         shown = [

@@ -80,15 +80,15 @@ async def search_items(speaker: Speaker, query: str, most: int) -> str:
     store, clock = speaker.store, speaker.crew.clock
     started, now = clock.monotonic(), speaker.store.now()
     try:
-        found = await store.recall.search(rule.search(owner, query, most, now))
-        if old := touched_ids([item for item, _ in found], now):
+        found = await speaker.finder.items(rule.search(owner, query, most, now), query) or []
+        if old := touched_ids(found, now):
             await store.recall.touch(owner, old, rfc3339(now))
     except StoreError as error:
         raise TemporaryError(f"{NAME} cannot be searched: {error}") from error
     await speaker.emit(MemorySearched(speaker.agent.id, clock.monotonic() - started))
     if not found:
         return "Nothing is remembered that has these words."
-    return "\n".join(item_line(item) for item, _ in found)
+    return "\n".join(map(item_line, found))
 
 
 async def drop_item(speaker: Speaker, item_id: str) -> str:

@@ -20,7 +20,7 @@ KEPT_SUMMARIES = 5
 TitledBy = Literal["query", "helper", "person"]
 # when a chore is due that is due at once
 DUE = "1970-01-01T00:00:00.000Z"
-ChoreKind = Literal["title", "summary", "learn", "erase", "read", "describe", "drop"]
+ChoreKind = Literal["title", "summary", "learn", "erase", "read", "describe", "drop", "embed"]
 
 
 def owner_of(user_id: str) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from crew.journal.records.recall import Terms
+from crew.journal.records.vectors import QueryVector
 
 # received: its bytes are kept; summarizing: it is searched, and will have a summary
 DocumentStatus = Literal["received", "reading", "summarizing", "ready", "failed"]
@@ -108,6 +109,8 @@ class DocumentLimits:
     files: int
     chars: int
     passages: int
+    # they get vectors
+    embeds: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +120,13 @@ class AddedDocument:
     # full: there are too many; nowhere: the conversation does not exist
     op: Literal["added", "same", "full", "nowhere"]
     document: StoredDocument | None = None
+
+
+def best_passages(found: Sequence[FoundPassage]) -> list[FoundPassage]:
+    """Return passages best first; of equal ones of the newest document, in order."""
+    newest = sorted(found, key=lambda one: one.number)
+    newest.sort(key=lambda one: (one.score, one.document.document_id), reverse=True)
+    return newest
 
 
 class DocumentLog(Protocol):
@@ -209,6 +219,10 @@ class DocumentLog(Protocol):
 
     async def search(self, search: DocumentSearch) -> list[FoundPassage]:
         """Return the best passages, best first; of equal ones of the newest document, in order."""
+        ...
+
+    async def nearest(self, search: DocumentSearch, query: QueryVector) -> list[FoundPassage]:
+        """Return the passages with the vectors that are most alike, best first."""
         ...
 
     async def delete(self, owner: str, collection: str, name: str) -> list[StoredDocument]:

@@ -12,6 +12,7 @@ from datetime import datetime
 from typing import Literal, Protocol
 
 from crew.journal.records.core import CoreVersion
+from crew.journal.records.vectors import DEPTH, QueryVector
 from tools.text.folding import fold
 
 # of BM25, for short texts
@@ -100,6 +101,8 @@ class RecallLimits:
     since: float
     # items of which so many topics are the same are one; None: only items of the same text
     merge_similarity: float | None = None
+    # they get vectors
+    embeds: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,6 +192,19 @@ def ranked_score(
     return round(whole * SCORE_STEPS)
 
 
+def by_rank(
+    found: Sequence[tuple[RecallItem, float]], search: "Search"
+) -> list[tuple[RecallItem, float]]:
+    """Return items with how alike they are, by that with their importance and age."""
+
+    def rank(one: tuple[RecallItem, float]) -> tuple[float, str]:
+        item, score = one
+        days = day_of(item.seen_at), search.now, search.half_life_days
+        return ranked_score(max(0.0, score), item.importance, *days), item.item_id
+
+    return sorted(found, key=rank, reverse=True)[:DEPTH]
+
+
 def _decay(seen_day: float, now: float, half_life_days: float) -> float:
     return math.pow(0.5, min(max(0.0, now - seen_day) / half_life_days, HALVINGS))
 
@@ -239,6 +255,13 @@ class RecallLog(Protocol):
 
     async def search(self, search: Search) -> list[tuple[RecallItem, float]]:
         """Return the best live items with their scores, best first; of equal ones the newest."""
+        ...
+
+    async def nearest(self, search: Search, query: QueryVector) -> list[RecallItem]:
+        """Return live items with the vectors that are most alike, best first.
+
+        How alike they are counts with their importance and age, as words do.
+        """
         ...
 
     async def get(self, owner: str, item_id: str) -> RecallItem | None:

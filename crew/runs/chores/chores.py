@@ -15,6 +15,7 @@ from agents.errors import ModelError
 from crew.journal.errors import StoreError
 from crew.journal.records.conversations import Chore
 from crew.runs.chores.documents import CountDocuments, DocumentChores
+from crew.runs.chores.embedding import EmbeddingChores
 from crew.runs.chores.erasure import Erasing
 from crew.runs.chores.helper_chores import CountFacts, HelperChores
 from crew.runs.chores.kinds import ChoreWork
@@ -57,7 +58,8 @@ class Chores:
         helpers = HelperChores(runs, counts.facts)
         learning = Learning(runs, counts.learned, counts.unlearned)
         documents = DocumentChores(runs, counts.documents)
-        works = (*helpers.works, *learning.works, *documents.works, *Erasing(runs).works)
+        works = [*helpers.works, *learning.works, *documents.works]
+        works += [*Erasing(runs).works, *EmbeddingChores(runs).works]
         self.works = {one.kind: one for one in works}
         self.lanes = sorted({one.lane for one in self.works.values()})
 
@@ -79,21 +81,28 @@ class Chores:
 
         `only`: in these lanes; in all unless given.
         """
-        async with asyncio.TaskGroup() as lanes:
-            for lane in only or self.lanes:
-                lanes.create_task(self._drain_lane(lane, lambda: False))
+        lanes = only or self.lanes
+        # what is done in one lane may be work for another
+        while any(await asyncio.gather(*(self._drain_lane(one, lambda: False) for one in lanes))):
+            continue
 
     async def _run_lane(self, lane: str) -> None:
         while not self.runs.draining:
             await self._drain_lane(lane, lambda: self.runs.draining)
             await self.clock.sleep(LOOK_SECONDS)
 
-    async def _drain_lane(self, lane: str, is_over: Callable[[], bool]) -> None:
+    async def _drain_lane(self, lane: str, is_over: Callable[[], bool]) -> bool:
         """Do what is due in a lane: a chore that takes long leaves the other places to others.
 
-        `is_over`: begin no more.
+        Args:
+            lane: its name.
+            is_over: begin no more.
+
+        Returns:
+            Whether there was anything.
         """
         doing: set[asyncio.Task[None]] = set()
+        has_done = False
         try:
             while True:
                 # maintenance warns of a store that fails
@@ -101,7 +110,8 @@ class Chores:
                     if not is_over():
                         doing |= await self._begin_some(lane, len(doing))
                 if not doing:
-                    return
+                    return has_done
+                has_done = True
                 look = asyncio.create_task(self.clock.sleep(LOOK_SECONDS))
                 try:
                     await asyncio.wait({*doing, look}, return_when=asyncio.FIRST_COMPLETED)

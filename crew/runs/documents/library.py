@@ -9,11 +9,13 @@ from crew.documents.images import IMAGES
 from crew.documents.names import NameRefused, checked_name, new_document_id
 from crew.documents.reading.kinds import UnknownKind, kind_of_file
 from crew.documents.rules import IMAGES_RULE, CollectionRule
+from crew.engine.memory.finding import patient_finder
 from crew.journal.records.core import owner_in
 from crew.journal.records.documents import DocumentSearch, FoundPassage, StoredDocument
 from crew.journal.store import RunStore
 from crew.runs.documents.folder import sync_folder
 from crew.runs.errors import DocumentRefused, UnknownConversation, UnknownDocument
+from crew.runs.memory.vectors import begin_embeddings
 from tools.clock import rfc3339
 
 
@@ -25,8 +27,13 @@ class DocumentLibrary:
         self.store, self._crew = store, crew
 
     async def sync(self) -> None:
-        """Bring the documents of the crew's folder into step with its files; raises StoreError."""
-        await sync_folder(self.store, self._crew())
+        """Bring the store into step with the crew's files; raises StoreError.
+
+        The documents of its folder are as these are, and texts get the vectors of its models.
+        """
+        crew = self._crew()
+        await sync_folder(self.store, crew)
+        await begin_embeddings(self.store, crew)
 
     @property
     def has_conversations(self) -> bool:
@@ -121,7 +128,7 @@ class DocumentLibrary:
             # images alone, which have no words
             return []
         search = DocumentSearch([(collection, owner)], words.query(query), limit)
-        return await self.store.documents.search(search)
+        return await patient_finder(self._crew(), self.store).passages(search, query) or []
 
     async def get(
         self, collection: str, name: str, user_id: str, conversation_id: str

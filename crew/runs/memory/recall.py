@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from crew.crew import Crew
+from crew.engine.memory.finding import patient_finder
 from crew.journal.records.core import owner_in
 from crew.journal.records.recall import RecallItem, Remembered
 from crew.journal.store import RunStore
@@ -53,7 +54,7 @@ class RecallMemory:
         """Return the items that words find, best first; raises UnknownItem."""
         rule, owner = self._find(user_id, conversation_id)
         search = rule.search(owner, query, limit, self.store.now())
-        return [item for item, _ in await self.store.recall.search(search)]
+        return await patient_finder(self._crew(), self.store).items(search, query) or []
 
     async def add(
         self,

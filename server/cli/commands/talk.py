@@ -65,7 +65,7 @@ async def _talk(runs: Runs, conversation_id: str, user_id: str, output: Output) 
     chores, doing = Chores(runs), None
     async with runs:
         await runs.documents.sync()
-        if runs.queue is None and runs.crew.documents:
+        if runs.queue is None and (runs.crew.documents or runs.crew.embeddings):
             doing = asyncio.create_task(chores.drain())
         while (text := await _line(output)) is not None:
             if not text.strip():

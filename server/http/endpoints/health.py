@@ -77,6 +77,7 @@ async def metrics(request: Request) -> Response:
     recipe = runs.crew.recipe
     numbers.set_breakers(recipe.guards.open, recipe.model_guards.open)
     numbers.set_token_ratios(recipe.token_ratios.known)
+    numbers.set_embeddings(recipe.embedding_counts)
     numbers.set_mcp(runs.crew.recipe.servers.statuses)
     # what cannot be asked keeps its last value: a database that is away must not hide the rest
     with contextlib.suppress(StoreError, TimeoutError):

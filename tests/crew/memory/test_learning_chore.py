@@ -143,7 +143,9 @@ async def test_a_conversation_that_is_deleted_meanwhile_teaches_nothing(tmp_path
             tmp_path, agents, providers=providers, memory=memory, conversations={}, context=blocks
         )
         store = MemoryStore()
-        store.recall = Forgetful(store.core, store.conversations.find, store.conversations.put)
+        store.recall = Forgetful(
+            store.core, store.chores, store.conversations.find, store.conversations.put
+        )
         one = Learned(Runs(load_crew(path, environment={}), store))
         async with one.runs:
             await one.say("I own FPT")
@@ -170,7 +172,9 @@ async def test_of_two_processes_one_learns(tmp_path: Path):
 
     clock = VirtualClock()
     store = MemoryStore(clock)
-    store.recall = Failing(store.core, store.conversations.find, store.conversations.put)
+    store.recall = Failing(
+        store.core, store.chores, store.conversations.find, store.conversations.put
+    )
     answer = lesson(taught("owns FPT", "I own FPT"))
     one = learning(tmp_path, answer, store=store, clock=clock)
     async with moving(clock), one.runs:

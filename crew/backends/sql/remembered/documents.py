@@ -5,6 +5,7 @@ from typing import TypeVar
 
 from pydantic_core import to_json
 
+from crew.backends.sql.remembered.vectors import alike, nearest_numbers
 from crew.backends.sql.remembered.versions import (
     DOCUMENT,
     OF_NAME,
@@ -29,8 +30,10 @@ from crew.journal.records.documents import (
     FoundPassage,
     Passage,
     StoredDocument,
+    best_passages,
 )
 from crew.journal.records.recall import K1, SCORE_STEPS, B, weights_of
+from crew.journal.records.vectors import DEPTH, QueryVector
 
 GET = sql("""
 SELECT document FROM crew_documents WHERE owner = $1 AND document_id = $2 AND state <> 'gone'
@@ -97,6 +100,23 @@ WHERE passage.owner = hit.owner AND passage.number = hit.number
     AND found.state = 'live' AND ($5 = '' OR found.document_id = $5)
 ORDER BY hit.score DESC, found.document_id DESC, passage.position LIMIT $6
 """)  # noqa: S608 # made of numbers of ours
+NEAREST = alike("""
+SELECT known.number AS number, known.vector AS vector FROM crew_document_vectors AS known
+JOIN crew_document_passages AS passage
+    ON passage.owner = known.owner AND passage.number = known.number
+JOIN crew_documents AS found
+    ON found.owner = passage.owner AND found.document_id = passage.document_id
+WHERE known.owner = $3 AND known.space = $4 AND known.dimensions = $5::int
+    AND found.state = 'live' AND found.collection = ANY($6)
+    AND ($7 = '' OR found.document_id = $7)
+""")
+OF_NUMBERS = sql("""
+SELECT passage.number, passage.position, passage.starts_at, passage.ends_at, passage.place,
+    passage.content, passage.about, found.document
+FROM crew_document_passages AS passage JOIN crew_documents AS found
+    ON found.owner = passage.owner AND found.document_id = passage.document_id
+WHERE passage.owner = $1 AND passage.number = ANY($2) AND found.state = 'live'
+""")
 T = TypeVar("T")
 # of the best by words; all, where these do not suffice
 LOOKED_AT, ALL = 300, 1_000_000
@@ -200,6 +220,20 @@ class SqlDocuments:
             if len(found) == search.most:
                 break
         return found
+
+    async def nearest(self, search: DocumentSearch, query: QueryVector) -> list[FoundPassage]:
+        """See DocumentLog."""
+        found: list[FoundPassage] = []
+        for owner in dict.fromkeys(owner for _, owner in search.owners):
+            names = [name for name, one in search.owners if one == owner]
+            place = (owner, query.space, query.dimensions, names, search.document_id)
+            near = dict(await nearest_numbers(self._database, NEAREST, query, DEPTH, *place))
+            rows = await self._database.fetch(OF_NUMBERS, owner, list(near))
+            found += [
+                _passage([*row, near[int(number)] * SCORE_STEPS, document])
+                for number, *row, document in rows
+            ]
+        return best_passages(found)[:DEPTH]
 
     async def delete(self, owner: str, collection: str, name: str) -> list[StoredDocument]:
         """See DocumentLog."""

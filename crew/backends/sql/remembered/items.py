@@ -6,8 +6,10 @@ from dataclasses import dataclass, replace
 from pydantic import TypeAdapter
 from pydantic_core import to_json
 
+from crew.backends.sql.chores import insert_chores
 from crew.backends.sql.statements import sql
 from crew.backends.sql.transactions import Steps
+from crew.journal.records.conversations import Chore
 from crew.journal.records.recall import (
     HALVINGS,
     Addition,
@@ -51,6 +53,7 @@ SELECT $1, word.key, $2::bigint, word.value::text::int, $4::int
 FROM json_each($3::text::json) AS word
 """)
 DELETE_TERMS = sql("DELETE FROM crew_recall_terms WHERE owner = $1 AND number = ANY($2)")
+DELETE_VECTORS = sql("DELETE FROM crew_recall_vectors WHERE owner = $1 AND number = ANY($2)")
 DELETE_DOCUMENTS = sql("DELETE FROM crew_recall_documents WHERE owner = $1 AND number = ANY($2)")
 OLD = sql("DELETE FROM crew_recall WHERE owner = $1 AND used_day < $2 RETURNING number")
 COUNT = sql("SELECT count(*) FROM crew_recall WHERE owner = $1")
@@ -68,7 +71,7 @@ DELETE FROM crew_recall WHERE owner = $1 AND number IN (
 DELETE = sql("DELETE FROM crew_recall WHERE owner = $1 AND item_id = $2 RETURNING number")
 DELETE_OF_OWNER = [
     sql(f"DELETE FROM crew_{table} WHERE owner = $1")  # noqa: S608 # ours
-    for table in ("recall_terms", "recall_documents", "recall", "recall_owners")
+    for table in ("recall_terms", "recall_vectors", "recall_documents", "recall", "recall_owners")
 ]
 
 
@@ -97,9 +100,10 @@ def delete_item(owner: str, item_id: str) -> Steps[bool]:
 
 
 def forget_rest(owner: str, numbers: Sequence[int]) -> Steps[None]:
-    """Delete the texts and the words of items that are deleted."""
+    """Delete the texts, the words and the vectors of items that are deleted."""
     yield DELETE_DOCUMENTS, (owner, list(numbers))
     yield DELETE_TERMS, (owner, list(numbers))
+    yield DELETE_VECTORS, (owner, list(numbers))
 
 
 def add_items(
@@ -119,6 +123,8 @@ def add_items(
         old += yield SURPLUS, values
     if old:
         yield from forget_rest(owner, [number for (number,) in old])
+    if limits.embeds:
+        yield from insert_chores([Chore("embed", owner, "", additions[-1].item.seen_at)])
     return done
 
 

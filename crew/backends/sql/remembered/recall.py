@@ -10,6 +10,7 @@ from crew.backends.sql.remembered.core import add_version, has_place
 from crew.backends.sql.remembered.items import (
     GET,
     ITEM,
+    ITEMS,
     LOCK_OWNER,
     add_items,
     delete_item,
@@ -17,6 +18,7 @@ from crew.backends.sql.remembered.items import (
     items_of,
     set_item,
 )
+from crew.backends.sql.remembered.vectors import alike, nearest_numbers
 from crew.backends.sql.statements import sql
 from crew.backends.sql.transactions import Rows, SqlDatabase, Steps
 from crew.journal.errors import StoreError
@@ -31,8 +33,10 @@ from crew.journal.records.recall import (
     RecallLimits,
     Remembered,
     Search,
+    by_rank,
     weights_of,
 )
+from crew.journal.records.vectors import QueryVector
 
 # of the items, and of each word
 STATISTICS = sql("""
@@ -79,6 +83,13 @@ WHERE item.owner = $1 AND ($2 = '' OR item.item_id < $2)
     AND found.owner = $1 AND found.number = item.number
 ORDER BY item.item_id DESC LIMIT $4
 """)
+NEAREST = alike("""
+SELECT known.number AS number, known.vector AS vector FROM crew_recall_vectors AS known
+JOIN crew_recall AS item ON item.owner = known.owner AND item.number = known.number
+WHERE known.owner = $3 AND known.space = $4 AND known.dimensions = $5::int
+    AND item.replaced_by = '' AND item.used_day >= $6::float8
+""")
+OF_NUMBERS = sql(ITEMS.format("number = ANY($2)"))
 OLD = sql("""
 DELETE FROM crew_recall WHERE (owner, number) IN (
     SELECT owner, number FROM crew_recall WHERE used_day < $1 LIMIT $2
@@ -128,6 +139,14 @@ class SqlRecall:
             if _is_whole(found, search.most, limit, least):
                 break
         return [(ITEM.validate_json(text), score / SCORE_STEPS) for text, score, *_ in found]
+
+    async def nearest(self, search: Search, query: QueryVector) -> list[RecallItem]:
+        """See RecallLog."""
+        place = (search.owner, query.space, query.dimensions, search.since)
+        numbers = dict(await nearest_numbers(self._database, NEAREST, query, LOOKED_AT, *place))
+        rows = await self._database.fetch(OF_NUMBERS, search.owner, list(numbers))
+        found = [(one.item, numbers[one.number]) for one in items_of(rows)]
+        return [item for item, _ in by_rank(found, search)]
 
     async def get(self, owner: str, item_id: str) -> RecallItem | None:
         """See RecallLog."""

@@ -90,9 +90,16 @@ ORDER BY number LIMIT $3
 SOME_OF_OWNER = sql("SELECT number FROM crew_document_passages WHERE owner = $1 LIMIT $2")
 DELETE_PASSAGES = sql("DELETE FROM crew_document_passages WHERE owner = $1 AND number = ANY($2)")
 DELETE_TERMS = sql("DELETE FROM crew_document_terms WHERE owner = $1 AND number = ANY($2)")
+DELETE_VECTORS = sql("DELETE FROM crew_document_vectors WHERE owner = $1 AND number = ANY($2)")
 DELETE_OF_OWNER = [
     sql(f"DELETE FROM crew_{table} WHERE owner = $1 RETURNING 1")  # noqa: S608 # ours
-    for table in ("documents", "document_files", "document_texts", "document_owners")
+    for table in (
+        "documents",
+        "document_files",
+        "document_texts",
+        "document_vectors",
+        "document_owners",
+    )
 ]
 OF_OWNER = sql("SELECT document FROM crew_documents WHERE owner = $1 AND state <> 'gone'")
 
@@ -255,6 +262,9 @@ def publish_document(document: StoredDocument, text: str, limits: DocumentLimits
     if document.status == "summarizing":
         chore = Chore("describe", owner, document_id, document.changed_at)
         yield from insert_chores([chore])
+    if limits.embeds:
+        chore = Chore("embed", owner, document.collection, document.changed_at)
+        yield from insert_chores([chore])
     return ""
 
 
@@ -292,4 +302,5 @@ def _delete_passages(owner: str, rows: Sequence[Sequence[int]]) -> Steps[int]:
     numbers = [number for (number,) in rows]
     yield DELETE_PASSAGES, (owner, numbers)
     yield DELETE_TERMS, (owner, numbers)
+    yield DELETE_VECTORS, (owner, numbers)
     return len(numbers)

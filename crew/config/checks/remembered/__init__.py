@@ -1,4 +1,4 @@
 """Checks of what is remembered.
 
-`conversations` (with helpers and context), `memory`, `documents`.
+`conversations` (with helpers and context), `memory`, `documents`, `embeddings` (of both).
 """

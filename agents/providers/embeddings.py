@@ -1,0 +1,125 @@
+"""Texts as vectors, from any address of the form of OpenAI's `/embeddings`."""
+
+import array
+import math
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from http import HTTPStatus
+from typing import Any
+
+from pydantic_core import from_json, to_json
+
+from agents.dialects.by_name import DIALECTS
+from agents.endpoint import Endpoint
+from agents.errors import ModelError
+from agents.providers.connections import ModelConnections
+from agents.providers.failures import refusal_of, request_error
+from agents.providers.server_events import read_whole
+from tools.clock import Clock
+from tools.text.secrets import Secrets
+
+PATH = "/embeddings"
+# numbers of a vector
+MAX_DIMENSIONS = 16_000
+
+
+class Embedder:
+    """Makes vectors of texts by one model."""
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        model: str,
+        dimensions: int | None,
+        clock: Clock,
+        secrets: Secrets,
+        counts: Counter[tuple[str, str]],
+    ) -> None:
+        """Connect to nothing yet.
+
+        Args:
+            endpoint: where; its dialect is that of chat completions.
+            model: as the endpoint names it.
+            dimensions: how many numbers a vector is to have; None: as many as the model gives.
+            clock: of timeouts.
+            secrets: not repeated in errors; gets the password of a proxy.
+            counts: of this process: by model and outcome, "success" or the code of the error.
+        """
+        self._endpoint, self._model, self._dimensions = endpoint, model, dimensions
+        self._clock, self._secrets, self._counts = clock, secrets, counts
+        dialect = replace(DIALECTS["chat"], path=PATH)
+        self._connections = ModelConnections(endpoint, dialect, secrets)
+
+    @property
+    def space(self) -> str:
+        """By which vectors are known that can be compared."""
+        return f"{self._endpoint.provider} {self._model} {self._dimensions or ''}".strip()
+
+    async def embed(self, texts: Sequence[str]) -> list[bytes]:
+        """See VectorModel."""
+        outcome = "cancelled"
+        try:
+            made = await self._ask(texts)
+            outcome = "success"
+            return made
+        except ModelError as error:
+            outcome = error.code
+            raise
+        finally:
+            self._counts[self._model, outcome] += 1
+
+    async def _ask(self, texts: Sequence[str]) -> list[bytes]:
+        # empty texts are refused by some
+        given = [text if text.strip() else "-" for text in texts]
+        body: dict[str, Any] = {"model": self._model, "input": given, "encoding_format": "float"}
+        if self._dimensions is not None:
+            body["dimensions"] = self._dimensions
+        try:
+            async with self._clock.timeout(self._endpoint.timeout_seconds):
+                response = await self._connections.post(to_json(body))
+                try:
+                    if response.status != HTTPStatus.OK:
+                        raise await refusal_of(response)
+                    data = await read_whole(response)
+                finally:
+                    response.release()
+            return self._read(data, len(texts))
+        except Exception as error:  # each becomes a ModelError
+            raise request_error(error, self._model, self._endpoint, self._secrets) from error
+
+    def _read(self, data: bytes, count: int) -> list[bytes]:
+        """Return the vectors of an answer, in the order of their texts."""
+        try:
+            rows = from_json(data)["data"]
+            # most servers give them in order; some name their places
+            rows = sorted(rows, key=lambda one: one.get("index", 0))
+            vectors = [[float(value) for value in one["embedding"]] for one in rows]
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise ModelError("unreadable", f"the answer has no vectors ({error!r})") from error
+        if len(vectors) != count:
+            text = f"the answer has {len(vectors)} vectors for {count} texts"
+            raise ModelError("unreadable", text)
+        sizes = {len(vector) for vector in vectors}
+        wanted = self._dimensions
+        if len(sizes) > 1 or not 0 < max(sizes) <= MAX_DIMENSIONS or wanted not in (None, *sizes):
+            said = ", ".join(map(str, sorted(sizes)))
+            text = f"the vectors have {said} numbers, and {wanted or 'as many each'} are expected"
+            raise ModelError("unreadable", text)
+        return [_normal(vector) for vector in vectors]
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._connections.aclose()
+
+
+def _normal(vector: Sequence[float]) -> bytes:
+    """Return a vector of length 1; raises ModelError where it has no direction."""
+    length = math.sqrt(math.fsum(value * value for value in vector))
+    if not math.isfinite(length) or length == 0:
+        raise ModelError("unreadable", "a vector has no direction: it is 0, or not finite")
+    numbers = array.array("f", [value / length for value in vector])
+    if sys.byteorder == "big":
+        numbers.byteswap()
+    return numbers.tobytes()

@@ -1,0 +1,106 @@
+"""What goes wrong with a request to an endpoint, as ModelError."""
+
+import re
+import time
+from collections.abc import Mapping
+from email.utils import parsedate_to_datetime
+from http import HTTPStatus
+from urllib.parse import urlsplit
+
+import aiohttp
+
+from agents.dialects.refusals import Refusal, kind_of
+from agents.endpoint import Endpoint
+from agents.errors import ModelError
+from agents.providers.server_events import read_whole
+from tools.text.secrets import Secrets
+from tools.text.server_words import IS_HTML, MAX_WORDS, words_of
+
+# a path that has no version of an API in it, as one that was pasted too short
+VERSION = re.compile(r"/v\d|/openai\b|/api\b")
+CERTIFICATE = "name the file of its authority in SSL_CERT_FILE"
+
+
+def request_error(error: Exception, model: str, endpoint: Endpoint, secrets: Secrets) -> ModelError:
+    """Return what a session raises and servers say, as ModelError.
+
+    Args:
+        error: of a request.
+        model: that the request is for.
+        endpoint: of the model.
+        secrets: not repeated.
+    """
+    where, mask = f"{model} at {endpoint.place}", secrets.mask
+    match error:
+        case ModelError():
+            return error.told(mask(f"{where}: {error}"))
+        case Refusal():
+            return _refused(error, where, endpoint, secrets)
+        case aiohttp.ClientConnectorCertificateError() | aiohttp.ClientConnectorSSLError():
+            reason = mask(str(error.os_error if hasattr(error, "os_error") else error))
+            text = f"no connection to {where}: its certificate is not trusted: {reason[:200]}"
+            return ModelError("connection", f"{text}; {CERTIFICATE}", final=True)
+        case aiohttp.ClientConnectorError() | aiohttp.ConnectionTimeoutError():
+            return ModelError("connection", f"no connection to {where}: {mask(str(error))}")
+        case aiohttp.ClientHttpProxyError():
+            text = f"no connection to {where}: the proxy answered {error.status}"
+            return ModelError("connection", text)
+        case TimeoutError():
+            seconds = endpoint.timeout_seconds
+            return ModelError("timeout", f"{where} did not answer within {seconds:g} s")
+        case aiohttp.ClientConnectionError() | aiohttp.ClientPayloadError():
+            text = f"the connection to {where} was lost: {type(error).__name__}"
+            return ModelError("connection", text)
+        case _:
+            reason = f"{type(error).__name__}: {mask(str(error))[:200]}"
+            return ModelError("unreadable", f"{where} sent an unreadable answer: {reason}")
+
+
+def _refused(refusal: Refusal, where: str, endpoint: Endpoint, secrets: Secrets) -> ModelError:
+    code, may_help = kind_of(refusal)
+    status = f" {refusal.status}" if refusal.status >= HTTPStatus.MULTIPLE_CHOICES else ""
+    page = " with HTML" if refusal.is_html else ""
+    # masked before it is cut: a part of a secret is one, too
+    words = secrets.mask(refusal.words)[:MAX_WORDS]
+    text = f"{where} answered{status}{page}: {words}"
+    path = urlsplit(endpoint.place).path
+    if refusal.status == HTTPStatus.NOT_FOUND and not VERSION.search(path):
+        text = f"{text} (the address has no /v1 in its path, which may be missing)"
+    wait = refusal.retry_after_seconds
+    return ModelError(code, text, retry_after_seconds=wait, final=not may_help)
+
+
+async def refusal_of(response: aiohttp.ClientResponse) -> Refusal:
+    """Return what an answer says that is none; it is read to its end."""
+    text = (await read_whole(response)).decode(errors="replace")
+    words = words_of(text, response.reason or "")
+    wait = _wait_of(response.headers)
+    return Refusal(response.status, words, text, wait, is_html=bool(IS_HTML.match(text)))
+
+
+def _wait_of(headers: Mapping[str, str]) -> float | None:
+    """Return the seconds that a server asks to wait.
+
+    Azure has milliseconds in a header of its own.
+    """
+    millis = headers.get("retry-after-ms", "")
+    if re.fullmatch(r"[0-9]{1,9}(\.[0-9]+)?", millis):
+        return float(millis) / 1000
+    return parse_retry_after(headers.get("retry-after", ""), time.time())
+
+
+def parse_retry_after(value: str, now: float) -> float | None:
+    """Return seconds that a server asks to wait, by number or by date; None for anything else.
+
+    Args:
+        value: of the header `Retry-After` (RFC 9110, 10.2.3).
+        now: seconds since 1970.
+    """
+    try:
+        if value[:1].isdigit():
+            seconds = float(value)
+        else:
+            seconds = parsedate_to_datetime(value).timestamp() - now
+    except (ValueError, OverflowError):
+        return None
+    return max(0.0, seconds)
