@@ -334,7 +334,8 @@ class RunState:
         self.plan, self.plan_words = None, 0
 
     def _apply_to_plan(self, event: PlanEvent) -> None:
-        self.plan = apply_to_plan(self.plan, event, self.main, self.query.text)
+        query = UserMessage(self.query.text, self.query.attachments)
+        self.plan = apply_to_plan(self.plan, event, self.main, query)
         self._end_question()
         if isinstance(event, PlanEnded | PlanReviewed) and (results := self.plan.results):
             self.last_answer, self.last_agent = results, event.agent_id

@@ -90,10 +90,10 @@ class PlanState:
             ):
                 yield task
 
-    def begin(self, task_id: str, query: str) -> None:
+    def begin(self, task_id: str, query: UserMessage) -> None:
         """Begin a task: it is shown the query, what the tasks that it needs have said, its own."""
         task = self.tasks[task_id]
-        history: list[Message] = [UserMessage(query)]
+        history: list[Message] = [query]
         if needs := self.join(task.needs):
             history.append(CrewMessage(needs))
         history.append(UserMessage(task.ask))
@@ -126,7 +126,9 @@ class PlanState:
 PlanEvent = Planned | TaskStarted | TaskEnded | PlanReviewed | PlanEnded
 
 
-def apply_to_plan(plan: PlanState | None, event: PlanEvent, main: Branch, query: str) -> PlanState:
+def apply_to_plan(
+    plan: PlanState | None, event: PlanEvent, main: Branch, query: UserMessage
+) -> PlanState:
     """Go on with a plan by one event.
 
     Args:

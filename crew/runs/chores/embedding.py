@@ -1,5 +1,7 @@
 """The chore that makes vectors of texts which have none: new ones, and all of another model."""
 
+from agents.errors import ModelError
+from agents.model import VectorModel
 from crew.journal.records.conversations import Chore
 from crew.runs.chores.kinds import ChoreWork
 from crew.runs.memory.vectors import log_of
@@ -8,8 +10,10 @@ from crew.runs.runs import Runs
 EMBEDDING_LANE = "embeddings"
 # of one request, with its time in the store
 SECONDS = 300.0
-# of a text, in characters: models of vectors have small windows, and say so by an error
-MAX_TEXT = 20_000
+# of a text, in characters: models of vectors have small windows, and some say so by an error
+LENGTHS = (20_000, 2000, 500)
+# of a text that the model does not take: it is not tried again, and words find it
+NO_VECTOR = b""
 
 
 class EmbeddingChores:
@@ -35,7 +39,35 @@ class EmbeddingChores:
         texts = await log.missing(chore.owner, collection, space, embedding.batch)
         if not texts:
             return "done"
-        vectors = await embedding.embedder.embed([one.text[:MAX_TEXT] for one in texts])
+        vectors = await _vectors(embedding.embedder, [one.text for one in texts])
         numbers = [one.number for one in texts]
         await log.put(chore.owner, space, list(zip(numbers, vectors, strict=True)))
         return "more" if len(texts) == embedding.batch else "done"
+
+
+async def _vectors(model: VectorModel, texts: list[str]) -> list[bytes]:
+    """Return a vector for each text; where one of them is refused, of each by itself.
+
+    Raises:
+        ModelError: no vectors can be had now.
+    """
+    try:
+        return await model.embed([text[: LENGTHS[0]] for text in texts])
+    except ModelError as error:
+        if error.retryable:
+            raise
+    # where this fails, too, it is not about one of the texts
+    await model.embed(["text"])
+    return [await _vector(model, text) for text in texts]
+
+
+async def _vector(model: VectorModel, text: str) -> bytes:
+    for length in LENGTHS:
+        try:
+            (vector,) = await model.embed([text[:length]])
+        except ModelError as error:
+            if error.retryable:
+                raise
+            continue
+        return vector
+    return NO_VECTOR

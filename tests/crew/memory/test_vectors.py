@@ -155,6 +155,28 @@ async def test_another_model_makes_them_anew(tmp_path: Path, store: RunStore):
             assert await drain(runs) == []
 
 
+async def test_a_text_that_the_model_does_not_take(tmp_path: Path, store: RunStore):
+    """It is made shorter, or has no vector; the others have theirs, and nothing is tried for ever."""
+
+    def reply(request: dict[str, Any]) -> bytes:
+        is_wrong = any(len(one) > 400 or "poison" in one for one in request["input"])
+        if is_wrong:
+            return http(400, {"error": {"message": "input is too large to process"}})
+        return http(200, answer(request))
+
+    async with model_server(reply) as server:
+        async with Runs(crew_at(tmp_path / "crew", server.url), store) as runs:
+            long = "a vehicle " + "x " * 240
+            await remember(runs, "poison", "Ann drives a car", "Ann likes tea")
+            await runs.documents.upload("papers", "a.txt", long.encode(), "ann", "ann")
+            assert "embed retried" not in await drain(runs)
+            assert await asked(runs, "Which vehicle?") == "seen"
+            missing = await runs.store.item_vectors.missing("user:ann", "", "gw mini", 9)
+            assert missing == []
+            await runs.documents.sync()
+            assert await drain(runs) == []
+
+
 async def test_an_address_that_is_down_is_tried_again(tmp_path: Path):
     """By the chore, later; nothing is lost."""
     answers = [http(500, {"error": {"message": "down"}})]
