@@ -108,7 +108,7 @@ def with_attached(
     lines = [text] if text else []
     for one in attached:
         if one.media_type:
-            shown = "" if one.document_id in images else ", which is not sent again"
+            shown = "" if one.document_id in images else ", which is not shown here"
             lines.append(f"{ATTACHED} image {one.name}{shown}]")
         else:
             lines.append(f"{ATTACHED} document {one.name} of {one.collection}]")

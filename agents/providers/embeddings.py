@@ -55,7 +55,8 @@ class Embedder:
     @property
     def space(self) -> str:
         """By which vectors are known that can be compared."""
-        return f"{self._endpoint.provider} {self._model} {self._dimensions or ''}".strip()
+        place = f"{self._endpoint.provider} {self._endpoint.path_url}"
+        return f"{place} {self._model} {self._dimensions or ''}".strip()
 
     async def embed(self, texts: Sequence[str]) -> list[bytes]:
         """See VectorModel."""

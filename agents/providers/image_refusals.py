@@ -21,7 +21,9 @@ NO_IMAGES = re.compile(
 # of an image itself, and not of all of them
 OF_AN_IMAGE = re.compile(
     r"too (?:large|big|many|small)|dimension|resolution|decod|corrupt|could not process|size|bytes"
-    r"|(?:image|media|file)[ _]?(?:format|type|data)|mime|download|fetch|base64",
+    r"|(?:image|media|file)[ _]?(?:format|type|data)|mime|download|fetch|base64"
+    r"|valid image|image is (?:in)?valid|unsupported image|unexpected (?:eof|end)|load \w*\s?image"
+    r"|safety|polic(?:y|ies)|violat|reject|moderat",
     re.IGNORECASE,
 )
 IMAGE_PARTS = frozenset({"image_url", "input_image", "image"})

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from itertools import count
 
 from crew.backends.memory_chores import MemoryChores
 from crew.backends.memory_core import MemoryCore
@@ -55,6 +56,7 @@ class MemoryRecall:
         self._chores, self.vectors = chores, MemoryVectors(chores, self._texts)
         # of an item, which has it once
         self._numbers: dict[tuple[str, str], int] = {}
+        self._next = count(1)
         # by owner and id; the words of live ones
         self._items: dict[str, dict[str, RecallItem]] = {}
         self._terms: dict[str, dict[str, tuple[Terms, int]]] = {}
@@ -75,7 +77,9 @@ class MemoryRecall:
 
     def _number(self, item: RecallItem) -> int:
         key = item.owner, item.item_id
-        return self._numbers.setdefault(key, max(self._numbers.values(), default=0) + 1)
+        if key not in self._numbers:
+            self._numbers[key] = next(self._next)
+        return self._numbers[key]
 
     async def add(
         self, owner: str, additions: Sequence[Addition], limits: RecallLimits

@@ -6,7 +6,7 @@ from crew.backends.memory_chores import MemoryChores
 from crew.journal.records.conversations import Chore
 from crew.journal.records.vectors import QueryVector, Unembedded, numbers_of, similarity
 
-# the owner, the collection, the number that the owner has once, and the text
+# the owner, the collection, the number that the owner has once and never again, and the text
 Text = tuple[str, str, int, str]
 
 
@@ -28,7 +28,7 @@ class MemoryVectors:
         for owner, name, number, text in self._texts():
             known, _ = self._vectors.get((owner, number), ("", b""))
             if name == collection and known != space:
-                yield owner, Unembedded(number, text)
+                yield owner, Unembedded(number, str(number), text)
 
     async def missing_extension(self) -> str:
         """See VectorLog."""
@@ -48,14 +48,18 @@ class MemoryVectors:
         found = (text for one, text in self._without(collection, space) if one == owner)
         return sorted(found, key=lambda one: one.number)[:limit]
 
-    async def put(self, owner: str, space: str, vectors: Sequence[tuple[int, bytes]]) -> None:
+    async def put(
+        self, owner: str, space: str, vectors: Sequence[tuple[Unembedded, bytes]]
+    ) -> None:
         """See VectorLog."""
-        for number, vector in vectors:
-            self._vectors[owner, number] = space, vector
+        for text, vector in vectors:
+            self._vectors[owner, text.number] = space, vector
         self.prune()
 
     def prune(self) -> None:
         """Forget the vectors of texts that are not there any more."""
+        if not self._vectors:
+            return
         there = {(owner, number) for owner, _, number, _ in self._texts()}
         self._vectors = {key: one for key, one in self._vectors.items() if key in there}
 

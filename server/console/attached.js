@@ -18,8 +18,9 @@ export class ImageField {
       await this.add(this.choose.files);
       this.choose.value = "";
     };
-    form.addEventListener("dragover", (event) => event.preventDefault());
+    form.addEventListener("dragover", (event) => event.dataTransfer.types.includes("Files") && event.preventDefault());
     form.addEventListener("drop", (event) => {
+      if (!event.dataTransfer.files.length) return;
       event.preventDefault();
       this.add(event.dataTransfer.files);
     });

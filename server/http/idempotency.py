@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -9,17 +10,18 @@ from pydantic_core import to_json
 from starlette.requests import Request
 
 from crew.journal.query import Answer, IdempotencyKey, Query
+from crew.runs.documents.attaching import GivenAttachment
 from server.http.callers.rights import caller_of
 from server.http.errors import bad_request
 from server.http.parameters import IDEMPOTENCY_KEY
-from server.http.requests import ForkRequest, ResumeRequest
+from server.http.requests import ForkRequest, ResumeRequest, StartRequest
 from server.tokens import Caller, Ticket
 
 KEY = re.compile(r'"[!#-~ ]{1,255}"|[!#-~]{1,255}')
 
 
 def idempotency_key(
-    request: Request, asked: Query | ResumeRequest | ForkRequest
+    request: Request, asked: Query | StartRequest | ResumeRequest | ForkRequest
 ) -> IdempotencyKey | None:
     """Return the `Idempotency-Key` of a request; raises HttpProblem for a malformed one.
 
@@ -45,21 +47,25 @@ def idempotency_key(
         raise bad_request([(name, "is 1 to 255 printable ASCII characters")])
     # how it is streamed is no part of what is asked
     match asked:
-        case ResumeRequest(run_id, answer):
-            fingerprint = to_json([run_id, _answered(answer)])
+        case ResumeRequest(run_id, answer, given):
+            fingerprint = to_json([run_id, _answered(answer, given)])
         case ForkRequest(run_id, after):
             fingerprint = to_json([run_id, after])
+        case StartRequest(query, given):
+            fingerprint = to_json([None, *_asked(query, given, caller)])
         case Query():
-            fingerprint = to_json([None, *_asked(asked, caller)])
+            fingerprint = to_json([None, *_asked(asked, (), caller)])
     named = owned_key(caller, key.strip('"'))
     return IdempotencyKey(named, hashlib.sha256(fingerprint).hexdigest())
 
 
-def _asked(query: Query, caller: Caller) -> list[dict[str, Any]]:
+def _asked(query: Query, given: Sequence[GivenAttachment], caller: Caller) -> list[dict[str, Any]]:
     """Return what of a query makes it another one; in the form of versions without users."""
     fields = asdict(replace(query, deltas=False))
     user_id, conversation_id = fields.pop("user_id"), fields.pop("conversation_id")
-    model, attached = fields.pop("model"), fields.pop("attachments")
+    model = fields.pop("model")
+    # what is given counts, and not under which id it is kept
+    fields.pop("attachments")
     more: dict[str, Any] = {}
     if user_id != caller.owner:
         more["user_id"] = user_id
@@ -67,16 +73,20 @@ def _asked(query: Query, caller: Caller) -> list[dict[str, Any]]:
         more["conversation_id"] = conversation_id
     if model:
         more["model"] = model
-    if attached:
-        more["attachments"] = [one["document_id"] for one in attached]
+    if given:
+        more["attachments"] = _digests(given)
     return [fields, more] if more else [fields]
 
 
-def _answered(answer: Answer) -> dict[str, Any]:
+def _answered(answer: Answer, given: Sequence[GivenAttachment]) -> dict[str, Any]:
     """Return what of an answer makes it another one; in the form of versions without images."""
     fields = asdict(replace(answer, deltas=False))
-    attached = fields.pop("attachments")
-    return {**fields, "attachments": attached} if attached else fields
+    fields.pop("attachments")
+    return {**fields, "attachments": _digests(given)} if given else fields
+
+
+def _digests(given: Sequence[GivenAttachment]) -> list[str]:
+    return [one.document_id or hashlib.sha256(one.content).hexdigest() for one in given]
 
 
 def ticket_key(ticket: Ticket) -> str:

@@ -78,7 +78,7 @@ async def test_an_image_from_a_request_to_the_model(tmp_path: Path):
                 # with the next words it is not sent again, unless it is attached by its id
                 await http.post("/run", json=asking("And now?"))
                 assert sent(model.asked[-1]) == []
-                assert f"image {attached['name']}, which is not sent again]" in words(
+                assert f"image {attached['name']}, which is not shown here]" in words(
                     model.asked[-1]
                 )
                 by_id = [{"document_id": attached["document_id"]}]
@@ -212,5 +212,13 @@ async def test_the_same_request_again(refusing: ServerProcess):
         other = await http.post(
             "/runs", json=asking("x", JPEG, conversation_id="k"), headers=headers
         )
-    assert first.json()["run_id"] == again.json()["run_id"]
+        place = {"conversation_id": "k"}
+        (kept,) = (await http.get("/documents/images", params=place)).json()["documents"]
+        await http.delete(f"/documents/images/{kept['name']}", params=place)
+        later = await http.post(
+            "/runs", json=asking("x", IMAGE, conversation_id="k"), headers=headers
+        )
+        left = (await http.get("/documents/images", params=place)).json()["documents"]
+    assert first.json()["run_id"] == again.json()["run_id"] == later.json()["run_id"]
+    assert left == [], "what was deleted does not come back"
     assert other.status_code == 422

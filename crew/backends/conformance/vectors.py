@@ -29,7 +29,7 @@ async def _fill(store: RunStore, log: VectorLog, collection: str, **vectors: byt
     """Keep vectors of the texts that contain these words."""
     for one in await log.missing(ANN, collection, SPACE, 100):
         made = [made for word, made in vectors.items() if word in one.text]
-        await log.put(ANN, SPACE, [(one.number, made[0])] if made else [])
+        await log.put(ANN, SPACE, [(one, made[0])] if made else [])
 
 
 async def _due(store: RunStore) -> list[tuple[str, str]]:
@@ -54,17 +54,39 @@ async def texts_without_vectors_are_known(store: RunStore) -> None:
     assert [one.text for one in await log.missing(ANN, "", SPACE, 1)] == ["tea"]
     assert not await log.missing(EVE, "", SPACE, 100)
     assert not await log.missing(ANN, "notes", SPACE, 100)
-    await log.put(ANN, SPACE, [(one.number, vector(1, 0)) for one in found])
-    await log.put(ANN, SPACE, [(10_000, vector(1, 0))])
+    await log.put(ANN, SPACE, [(one, vector(1, 0)) for one in found])
     assert not await log.missing(ANN, "", SPACE, 100)
     assert await log.begin("", SPACE, LATER) == 0
     assert await log.begin("", OTHER, LATER) == 1, "another model's are not looked at"
     assert await _due(store) == [(ANN, "")]
-    await log.put(ANN, OTHER, [(found[0].number, vector(1, 0, 0))])
+    await log.put(ANN, OTHER, [(found[0], vector(1, 0, 0))])
     assert [one.text for one in await log.missing(ANN, "", OTHER, 9)] == ["new"]
     assert [one.text for one in await log.missing(ANN, "", SPACE, 9)] == ["tea"]
     await store.recall.delete(ANN, "m000002")
     assert not await log.missing(ANN, "", SPACE, 9)
+
+
+async def a_vector_is_of_its_text_alone(store: RunStore) -> None:
+    """Check that one that comes late is not that of a text which has the number now."""
+    log, place = store.item_vectors, (ANN, "", SPACE, 9)
+    await recall.add(store, recall.addition(1, "secret"))
+    late = await log.missing(*place)
+    await store.recall.delete(ANN, "m000001")
+    await recall.add(store, recall.addition(2, "other"))
+    await log.put(ANN, SPACE, [(one, vector(1, 0)) for one in late])
+    assert [one.text for one in await log.missing(*place)] == ["other"]
+    pages, place = store.passage_vectors, (ANN, "notes", SPACE, 9)
+    await documents.keep(store, documents.document(1))
+    await documents.publish(store, documents.document(1), "secret")
+    late = await pages.missing(*place)
+    await store.documents.delete(ANN, "notes", "a.txt")
+    while await store.documents.drop(ANN, "d000001", 10):
+        pass
+    await documents.keep(store, documents.document(2))
+    await documents.publish(store, documents.document(2), "other")
+    await pages.put(ANN, SPACE, [(one, vector(1, 0)) for one in late])
+    assert [one.text for one in await pages.missing(*place)] == ["page 1\nother"]
+    await pages.put("user:gone", SPACE, [(one, vector(1, 0)) for one in late])
 
 
 async def passages_have_vectors(store: RunStore) -> None:
@@ -139,6 +161,7 @@ async def passages_that_are_most_alike_are_found(store: RunStore) -> None:
 
 CHECKS = (
     texts_without_vectors_are_known,
+    a_vector_is_of_its_text_alone,
     passages_have_vectors,
     what_is_most_alike_is_found,
     passages_that_are_most_alike_are_found,

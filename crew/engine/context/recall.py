@@ -4,11 +4,14 @@ from agents.context.blocks import cut_to
 from agents.context.loaded import Loaded, LoadedBlock
 from agents.context.plan import ContextPlan
 from crew.engine.context.sources import Look
-from crew.engine.memory.finding import Finder
+from crew.engine.memory.finding import Finder, Within
 from crew.journal.query import Query
 from crew.journal.records.core import owner_in
 from crew.memory.recall import item_line, touched_ids
 from tools.clock import rfc3339
+
+# for noting what was found, beside the time that finding takes
+TOUCH_SECONDS = 0.1
 
 
 class RecallSource:
@@ -51,6 +54,7 @@ class RecallSource:
             ids.append(item.item_id)
         if old := touched_ids(found[: len(ids)], now):
             # what is not noted now is noted the next time
-            await look.in_time(store.recall.touch(owner, old, rfc3339(now)))
+            touching = store.recall.touch(owner, old, rfc3339(now))
+            await Within(look.clock, TOUCH_SECONDS).load(touching)
         loaded = LoadedBlock("recall", "\n".join(lines), tuple(ids), load_millis=millis)
         return Loaded(beside=(loaded,))

@@ -99,6 +99,10 @@ class Finder:
         if vector is not None:
             near = await self._within.load(log.nearest(deep, vector)) or ()
         words = [item for item, _ in found]
+        if search.min_score > 0:
+            # which is of words: vectors may order these alone
+            known_ids = {one.item_id for one in words}
+            near = [one for one in near if one.item_id in known_ids]
         known = {item.item_id: item for item in (*words, *near)}
         ranked = fused([one.item_id for one in words], [one.item_id for one in near])
         return [known[item_id] for item_id in ranked[: search.most]]
@@ -139,6 +143,8 @@ class Finder:
 
     async def _vector(self, name: str, text: str) -> QueryVector | None:
         embedder = self._embeddings[name].embedder
+        if not text.strip():
+            return None
         made = await self._within.load(embedder.embed([text[:MAX_QUERY]]))
         return QueryVector(embedder.space, made[0]) if made else None
 

@@ -200,9 +200,10 @@ def by_rank(
     def rank(one: tuple[RecallItem, float]) -> tuple[float, str]:
         item, score = one
         days = day_of(item.seen_at), search.now, search.half_life_days
-        return ranked_score(max(0.0, score), item.importance, *days), item.item_id
+        return ranked_score(score, item.importance, *days), item.item_id
 
-    return sorted(found, key=rank, reverse=True)[:DEPTH]
+    alike = [one for one in found if one[1] > 0]
+    return sorted(alike, key=rank, reverse=True)[:DEPTH]
 
 
 def _decay(seen_day: float, now: float, half_life_days: float) -> float:

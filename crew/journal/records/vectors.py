@@ -33,9 +33,12 @@ class QueryVector:
 
 @dataclass(frozen=True, slots=True)
 class Unembedded:
-    """A text without a vector; its owner has the number once."""
+    """A text without a vector."""
 
+    # of its owner's texts; one that is deleted leaves it to another
     number: int
+    # of the item, or of the document and the place of the passage in it; no other one has it ever
+    id: str
     text: str
 
 
@@ -68,8 +71,10 @@ class VectorLog(Protocol):
         """Return some texts that have no vector of this space."""
         ...
 
-    async def put(self, owner: str, space: str, vectors: Sequence[tuple[int, bytes]]) -> None:
-        """Keep vectors by the numbers of their texts, where these are there."""
+    async def put(
+        self, owner: str, space: str, vectors: Sequence[tuple[Unembedded, bytes]]
+    ) -> None:
+        """Keep vectors of texts, where these are still there."""
         ...
 
 

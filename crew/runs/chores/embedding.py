@@ -40,8 +40,7 @@ class EmbeddingChores:
         if not texts:
             return "done"
         vectors = await _vectors(embedding.embedder, [one.text for one in texts])
-        numbers = [one.number for one in texts]
-        await log.put(chore.owner, space, list(zip(numbers, vectors, strict=True)))
+        await log.put(chore.owner, space, list(zip(texts, vectors, strict=True)))
         return "more" if len(texts) == embedding.batch else "done"
 
 

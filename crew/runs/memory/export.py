@@ -35,6 +35,9 @@ async def everything_of(store: RunStore, user_id: str) -> AsyncIterator[Exported
         if kind == "conversation":
             owners.append(conversation_owner(owner, value["conversation_id"]))
         yield kind, value
+    # an image may have come before its conversation
+    for place in await store.documents.owners(conversation_owner(owner, "")):
+        owners += [place] if place not in owners else []
     for place in owners:
         async for exported in _memory(store, place):
             yield exported

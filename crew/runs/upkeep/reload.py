@@ -13,6 +13,7 @@ from crew.config.problems import Problem
 from crew.config.report import problems_document
 from crew.crew import Crew
 from crew.runs.errors import Draining
+from crew.runs.memory.vectors import require_extension
 from crew.runs.runs import Runs
 from tools.clock import rfc3339
 
@@ -60,6 +61,7 @@ class Reloader:
         Raises:
             ConfigurationError: they have errors; the crew stays as it is.
             Draining: this process is going down.
+            StoreError: the store has not what the crew needs.
         """
         async with self._lock:
             if self.runs.draining:
@@ -72,6 +74,7 @@ class Reloader:
             except ConfigurationError as error:
                 self._fail(error, why, current.revision)
                 raise
+            await require_extension(self.runs.store, crew)
             self.runs.adopt(crew)
             self.listener.adopt(crew)
             self.loaded_at = self._now()

@@ -108,8 +108,8 @@ async def show_content(request: Request) -> Response:
     library = services_of(request).runs.documents
     name = request.path_params["name"]
     found, content = await library.content(collection, name, user_id, conversation_id)
-    # the same bytes as long as it has this name
-    headers = {"Cache-Control": "private, max-age=86400", "Content-Security-Policy": "sandbox"}
+    # what is deleted is not shown by a browser that has kept it
+    headers = {"Cache-Control": "private, no-cache", "Content-Security-Policy": "sandbox"}
     return Response(content, media_type=f"image/{found.kind}", headers=headers)
 
 

@@ -145,9 +145,9 @@ async def resume_run(request: Request) -> Response:
     services, run_id = services_of(request), request.path_params["run_id"]
     row = await own_run(request, run_id)
     asked = await parse_answer(request, run_id, services.settings, caller_of(request))
-    asked = await answer_with_attached(request, row, asked)
-    answer, key = asked.answer, idempotency_key(request, asked)
+    key = idempotency_key(request, asked)
     try:
+        answer = await answer_with_attached(request, row, asked, key)
         entry = services.auditor.entry(request, "answer", detail=answer.decides)
         await services.runs.resume(run_id, answer, request.state.request_id, key, entry=entry)
     except AlreadyStarted as error:

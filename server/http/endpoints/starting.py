@@ -1,12 +1,15 @@
 """Runs start, or go on with an answer, as a request asks for it."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from starlette.requests import Request
 
+from agents.messages import Attachment
+from crew.journal.query import Answer, IdempotencyKey
 from crew.journal.records.rows import RunRow
-from crew.runs.documents.attaching import attach
-from crew.runs.errors import AlreadyStarted, UnknownRun
+from crew.runs.documents.attaching import GivenAttachment, attach
+from crew.runs.errors import AlreadyStarted, UnknownRun, key_taken
 from crew.runs.run import Run
 from server.http.callers.rights import caller_of, own_run, require
 from server.http.errors import HttpProblem
@@ -53,11 +56,11 @@ async def start_or_resume(request: Request, asked: RunRequest) -> Started:
                 require(request, "run")
                 if caller.ticket is not None and caller.ticket.run_id is not None:
                     raise HttpProblem(403, "ticket: it is for a run; this starts one")
+                key, deltas = idempotency_key(request, asked), query.deltas
                 if given:
-                    place = (caller.owner, query.user_id, query.conversation_id)
-                    attached = await attach(runs.documents, given, *place)
+                    place = (query.user_id, query.conversation_id)
+                    attached = await _attach(request, given, key, *place)
                     query = replace(query, attachments=attached)
-                key, deltas = idempotency_key(request, query), query.deltas
                 run = await runs.start(
                     query,
                     request_id,
@@ -71,9 +74,8 @@ async def start_or_resume(request: Request, asked: RunRequest) -> Started:
             case ResumeRequest(run_id, answer):
                 require(request, "answer")
                 row = await (own_run if caller.ticket is None else own_stream)(request, run_id)
-                asked = await answer_with_attached(request, row, asked)
-                answer = asked.answer
                 key, deltas = idempotency_key(request, asked), answer.deltas
+                answer = await answer_with_attached(request, row, asked, key)
                 is_post = request.method == "POST"
                 entry = services.auditor.entry(request, "answer", detail=answer.decides)
                 run = await runs.resume(
@@ -89,14 +91,27 @@ async def start_or_resume(request: Request, asked: RunRequest) -> Started:
 
 
 async def answer_with_attached(
-    request: Request, row: RunRow, asked: ResumeRequest
-) -> ResumeRequest:
-    """Return an answer with what is attached to it."""
+    request: Request, row: RunRow, asked: ResumeRequest, key: IdempotencyKey | None
+) -> Answer:
+    """Return an answer with what is attached to it; raises AlreadyStarted and KeyReused."""
     if not asked.given:
-        return asked
-    place = (caller_of(request).owner, row.user_id, row.conversation_id)
-    attached = await attach(services_of(request).runs.documents, asked.given, *place)
-    return ResumeRequest(asked.run_id, replace(asked.answer, attachments=attached))
+        return asked.answer
+    attached = await _attach(request, asked.given, key, row.user_id, row.conversation_id)
+    return replace(asked.answer, attachments=attached)
+
+
+async def _attach(
+    request: Request,
+    given: Sequence[GivenAttachment],
+    key: IdempotencyKey | None,
+    user_id: str,
+    conversation_id: str,
+) -> tuple[Attachment, ...]:
+    """Keep what is attached; of a request that is made again nothing is."""
+    runs, who = services_of(request).runs, caller_of(request).owner
+    if key is not None and (record := await runs.store.idempotency_record(key.key)):
+        raise key_taken(key, record)
+    return await attach(runs.documents, given, who, user_id, conversation_id)
 
 
 async def own_stream(request: Request, run_id: str) -> RunRow:

@@ -75,7 +75,7 @@ def test_anthropic():
 def test_what_is_said_of_others(dialect: DialectName):
     """Of a document, of an image of an earlier exchange, and of one without words."""
     text = str(body_of(dialect, [UserMessage("Hi", (GONE, PAPER)), UserMessage("", (SENT,))]))
-    assert "[attached: image b.png, which is not sent again]" in text
+    assert "[attached: image b.png, which is not shown here]" in text
     assert "[attached: document rules.pdf of uploads]" in text
     assert text.count(DATA) == 1
 
@@ -192,9 +192,18 @@ async def test_a_model_that_refuses_images(tmp_path: Path, name: str, deltas: bo
     assert NOTE in server.asked[-1]["messages"][-1]["content"]
 
 
-async def test_an_image_that_is_broken_teaches_nothing(tmp_path: Path):
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Invalid image data: could not decode the image_url",
+        "You uploaded an unsupported image. Please make sure your image is valid.",
+        "Failed to load image: unexpected end of file",
+        "This image is not allowed: it violates the usage policies",
+        "The image was rejected: content not allowed by our safety system",
+    ],
+)
+async def test_an_image_that_is_broken_teaches_nothing(tmp_path: Path, text: str):
     """The refusal of one image says nothing of others."""
-    text = "Invalid image data: could not decode the image_url"
     async with model_server(refuses(400, error(text))) as server:
         folder = crew_at(tmp_path, server.url, {"tools": []}, conversations={})
         played = await asked_with_an_image(folder)

@@ -171,7 +171,8 @@ async def test_a_text_that_the_model_does_not_take(tmp_path: Path, store: RunSto
             await runs.documents.upload("papers", "a.txt", long.encode(), "ann", "ann")
             assert "embed retried" not in await drain(runs)
             assert await asked(runs, "Which vehicle?") == "seen"
-            missing = await runs.store.item_vectors.missing("user:ann", "", "gw mini", 9)
+            space = runs.crew.embeddings[""].embedder.space
+            missing = await runs.store.item_vectors.missing("user:ann", "", space, 9)
             assert missing == []
             await runs.documents.sync()
             assert await drain(runs) == []
@@ -188,7 +189,8 @@ async def test_an_address_that_is_down_is_tried_again(tmp_path: Path):
         async with Runs(crew_at(tmp_path / "crew", server.url), MemoryStore()) as runs:
             await remember(runs, "Ann drives a car")
             assert await drain(runs) == ["embed retried"]
-            missing = await runs.store.item_vectors.missing("user:ann", "", "gw mini", 9)
+            space = runs.crew.embeddings[""].embedder.space
+            missing = await runs.store.item_vectors.missing("user:ann", "", space, 9)
             assert [one.text for one in missing] == ["Ann drives a car"]
             await runs.documents.sync()
 

@@ -40,7 +40,8 @@ DELETE_AUDIT = sql("DELETE FROM crew_audit WHERE user_id = $1 AND user_id <> '' 
 DELETE_CHORES = sql("""
 DELETE FROM crew_chores WHERE owner = $1 AND kind <> 'erase' AND NOT EXISTS (
     SELECT 1 FROM crew_documents AS found
-    WHERE found.owner = crew_chores.owner AND found.document_id = crew_chores.key
+    WHERE found.owner = crew_chores.owner AND (found.document_id = crew_chores.key
+        OR crew_chores.kind = 'embed' AND found.collection = crew_chores.key)
 ) RETURNING 1
 """)
 COUNT_CORE = sql("SELECT count(*) FROM crew_core WHERE owner = $1")

@@ -12,6 +12,8 @@ from typing import Any
 
 from crew.backends.sql.chores import insert_chores
 from crew.backends.sql.remembered.items import ITEM
+from crew.backends.sql.remembered.items import LOCK_OWNER as LOCK_ITEMS
+from crew.backends.sql.remembered.versions import LOCK_OWNER as LOCK_DOCUMENTS
 from crew.backends.sql.statements import Statement, sql
 from crew.backends.sql.transactions import SqlDatabase, Steps
 from crew.journal.records.conversations import Chore
@@ -34,8 +36,10 @@ class VectorTable:
     begin: Statement
     # $3 the owner, $4 how many
     missing: Statement
-    # $1 the owner, $2 the number, $3 the space, $4 the dimensions, $5 and $6 the vector
+    # $1 the owner, $2 the number, $3 the space, $4 the dimensions, $5 and $6 the vector, $7 the id
     put: Statement
+    # $1 the owner: others wait with their changes until the transaction's end
+    lock: Statement
     # returns the text of what was found
     read: Callable[[Sequence[Any]], str]
 
@@ -60,7 +64,7 @@ WHERE live.replaced_by = '' AND $1::text = '' AND NOT EXISTS (
 )
 """),
     sql("""
-SELECT live.number, found.document FROM crew_recall AS live
+SELECT live.number, live.item_id, found.document FROM crew_recall AS live
 JOIN crew_recall_documents AS found ON found.owner = live.owner AND found.number = live.number
 WHERE live.owner = $3 AND live.replaced_by = '' AND $1::text = '' AND NOT EXISTS (
     SELECT 1 FROM crew_recall_vectors AS known
@@ -69,8 +73,10 @@ WHERE live.owner = $3 AND live.replaced_by = '' AND $1::text = '' AND NOT EXISTS
 """),
     _put(
         "recall_vectors",
-        "SELECT 1 FROM crew_recall WHERE owner = $1 AND number = $2 AND replaced_by = ''",
+        "SELECT 1 FROM crew_recall WHERE owner = $1 AND number = $2 AND item_id = $7"
+        " AND replaced_by = ''",
     ),
+    LOCK_ITEMS,
     lambda row: str(ITEM.validate_json(row[0]).text),
 )
 OF_DOCUMENTS = VectorTable(
@@ -84,7 +90,8 @@ WHERE found.state = 'live' AND found.collection = $1 AND NOT EXISTS (
 )
 """),
     sql("""
-SELECT live.number, live.place, live.content FROM crew_documents AS found
+SELECT live.number, live.document_id || ' ' || live.position, live.place, live.content
+FROM crew_documents AS found
 JOIN crew_document_passages AS live
     ON live.owner = found.owner AND live.document_id = found.document_id
 WHERE found.owner = $3 AND found.state = 'live' AND found.collection = $1 AND NOT EXISTS (
@@ -94,8 +101,10 @@ WHERE found.owner = $3 AND found.state = 'live' AND found.collection = $1 AND NO
 """),
     _put(
         "document_vectors",
-        "SELECT 1 FROM crew_document_passages WHERE owner = $1 AND number = $2",
+        "SELECT 1 FROM crew_document_passages WHERE owner = $1 AND number = $2"
+        " AND document_id || ' ' || position = $7",
     ),
+    LOCK_DOCUMENTS,
     # as its words have it
     lambda row: "\n".join(filter(None, row)),
 )
@@ -128,15 +137,20 @@ class SqlVectors:
         """See VectorLog."""
         values = (collection, space, owner, limit)
         found = await self._database.fetch(self._table.missing, *values)
-        return [Unembedded(int(number), self._table.read(rest)) for number, *rest in found]
+        return [Unembedded(int(one), id_, self._table.read(rest)) for one, id_, *rest in found]
 
-    async def put(self, owner: str, space: str, vectors: Sequence[tuple[int, bytes]]) -> None:
+    async def put(
+        self, owner: str, space: str, vectors: Sequence[tuple[Unembedded, bytes]]
+    ) -> None:
         """See VectorLog."""
 
         def work() -> Steps[None]:
-            for number, vector in vectors:
-                forms = (_written(vector, "{}"), memoryview(vector))
-                yield self._table.put, (owner, number, space, len(vector) // 4, *forms)
+            # beside an erasure that is not done yet a text is there no more
+            if not (yield self._table.lock, (owner,)):
+                return
+            for text, vector in vectors:
+                forms = (_written(vector, "{}"), memoryview(vector), text.id)
+                yield self._table.put, (owner, text.number, space, len(vector) // 4, *forms)
 
         await self._database.transact(work)
 

@@ -35,7 +35,7 @@ def check_documents(files: CrewFiles, crew: CrewConfig) -> Iterator[Problem]:
     all_read = len(files.agents) == len(files.agent_files)
     for name, config in crew.documents.items():
         path: YamlPath = (*DOCUMENTS, name)
-        if name == IMAGES:
+        if name == IMAGES and crew.conversations is not None:
             text = f"{name} is the name of what people send with their words; choose another one"
             yield document.problem(path, "document-collection", text, key=True)
         if name not in used and all_read:
