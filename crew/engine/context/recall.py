@@ -10,9 +10,6 @@ from crew.journal.records.core import owner_in
 from crew.memory.recall import item_line, touched_ids
 from tools.clock import rfc3339
 
-# for noting what was found, beside the time that finding takes
-TOUCH_SECONDS = 0.1
-
 
 class RecallSource:
     """The best items of the user, or of the conversation."""
@@ -53,8 +50,8 @@ class RecallSource:
             lines.append(line)
             ids.append(item.item_id)
         if old := touched_ids(found[: len(ids)], now):
-            # what is not noted now is noted the next time
+            # with as much time again; what is not noted now is noted the next time
             touching = store.recall.touch(owner, old, rfc3339(now))
-            await Within(look.clock, TOUCH_SECONDS).load(touching)
+            await Within(look.clock, look.plan.load_timeout_seconds).load(touching)
         loaded = LoadedBlock("recall", "\n".join(lines), tuple(ids), load_millis=millis)
         return Loaded(beside=(loaded,))
