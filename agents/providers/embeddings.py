@@ -78,17 +78,20 @@ class Embedder:
         if self._dimensions is not None:
             body["dimensions"] = self._dimensions
         try:
-            async with self._clock.timeout(self._endpoint.timeout_seconds):
-                response = await self._connections.post(to_json(body))
-                try:
-                    if response.status != HTTPStatus.OK:
-                        raise await refusal_of(response)
-                    data = await read_whole(response)
-                finally:
-                    response.release()
-            return self._read(data, len(texts))
+            with self._clock.hold():
+                async with self._clock.timeout(self._endpoint.timeout_seconds):
+                    return await self._exchange(body, len(texts))
         except Exception as error:  # each becomes a ModelError
             raise request_error(error, self._model, self._endpoint, self._secrets) from error
+
+    async def _exchange(self, body: dict[str, Any], count: int) -> list[bytes]:
+        response = await self._connections.post(to_json(body))
+        try:
+            if response.status != HTTPStatus.OK:
+                raise await refusal_of(response)
+            return self._read(await read_whole(response), count)
+        finally:
+            response.release()
 
     def _read(self, data: bytes, count: int) -> list[bytes]:
         """Return the vectors of an answer, in the order of their texts."""

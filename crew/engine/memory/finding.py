@@ -125,8 +125,7 @@ class Finder:
         if found is None:
             return None
         known = {_key(one): one for passages in (found, *near) for one in passages}
-        by_vectors = [_key(one) for passages in near for one in passages]
-        ranked = fused([_key(one) for one in found], by_vectors)
+        ranked = fused(*([_key(one) for one in passages] for passages in (found, *near)))
         return [known[key] for key in ranked[: search.most]]
 
     async def _words(self, searching: Awaitable[T]) -> T | None:

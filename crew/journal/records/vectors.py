@@ -91,15 +91,15 @@ def similarity(first: "array.array[float]", second: "array.array[float]") -> flo
     return sum(one * other for one, other in zip(first, second, strict=True))
 
 
-def fused(words: Sequence[T], vectors: Sequence[T]) -> list[T]:
-    """Return what two rankings have found, best first; of equal ones the first by words.
+def fused(words: Sequence[T], *vectors: Sequence[T]) -> list[T]:
+    """Return what rankings have found, best first; of equal ones the first by words.
 
     Args:
         words: found by words, best first.
-        vectors: found by vectors, best first.
+        vectors: found by the vectors of each model, best first.
     """
     scores: dict[T, float] = {}
-    for ranking, weight in ((words, OF_WORDS), (vectors, OF_VECTORS)):
+    for ranking, weight in ((words, OF_WORDS), *((one, OF_VECTORS) for one in vectors)):
         for rank, one in enumerate(ranking, 1):
             scores[one] = scores.get(one, 0.0) + weight / (K + rank)
     return sorted(scores, key=lambda one: -scores[one])

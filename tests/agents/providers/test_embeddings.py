@@ -137,3 +137,5 @@ def test_two_rankings_are_one():
     assert fused(["a"], []) == ["a"]
     assert fused([], ["a", "b"]) == ["a", "b"]
     assert fused([], []) == []
+    # of two models, what each finds first counts as much
+    assert fused(["a"], ["b", "c"], ["d", "b"]) == ["b", "a", "d", "c"]
