@@ -11,7 +11,7 @@ from starlette.requests import Request
 
 from crew.journal.query import Answer, IdempotencyKey, Query
 from crew.runs.documents.attaching import GivenAttachment
-from crew.runs.documents.library import digest_of
+from crew.runs.documents.library import digest_of_bytes
 from server.http.callers.rights import caller_of
 from server.http.errors import bad_request
 from server.http.parameters import IDEMPOTENCY_KEY
@@ -87,7 +87,7 @@ def _answered(answer: Answer, given: Sequence[GivenAttachment]) -> dict[str, Any
 
 
 def _digests(given: Sequence[GivenAttachment]) -> list[str]:
-    return [one.document_id or digest_of(one.content) for one in given]
+    return [one.document_id or digest_of_bytes(one.content) for one in given]
 
 
 def ticket_key(ticket: Ticket) -> str:

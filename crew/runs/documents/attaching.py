@@ -9,7 +9,7 @@ from crew.documents.images import IMAGE_LIMITS, IMAGES
 from crew.documents.names import new_document_id
 from crew.journal.records.core import owner_in
 from crew.journal.records.documents import StoredDocument
-from crew.runs.documents.library import DocumentLibrary, digest_of
+from crew.runs.documents.library import DocumentLibrary, digest_of_bytes
 from crew.runs.errors import AttachmentRefused, DocumentRefused
 from tools.clock import rfc3339
 
@@ -80,7 +80,7 @@ async def _keep(
     """Keep an image; the same bytes are the same document."""
     owner = owner_in("conversation", user_id, conversation_id)
     assert owner is not None, "it names a conversation"
-    digest = await asyncio.to_thread(digest_of, given.content)
+    digest = await asyncio.to_thread(digest_of_bytes, given.content)
     now = library.store.now()
     at, name = rfc3339(now), f"{digest[:12]}.{given.kind}"
     place = (owner, new_document_id(now), IMAGES, name)

@@ -97,7 +97,7 @@ class DocumentLibrary:
             text = f"{kept} is {kind}; {collection} takes {accepted}"
             raise DocumentRefused("kind", text)
         now = self.store.now()
-        at, digest = rfc3339(now), await asyncio.to_thread(digest_of, content)
+        at, digest = rfc3339(now), await asyncio.to_thread(digest_of_bytes, content)
         document = StoredDocument(
             *(owner, new_document_id(now), collection, kept, digest, kind, len(content)),
             *(at, who),
@@ -197,7 +197,7 @@ class DocumentLibrary:
         return rule, owner
 
 
-def digest_of(content: bytes) -> str:
+def digest_of_bytes(content: bytes) -> str:
     """Return by which the same bytes are known again."""
     return hashlib.sha256(content).hexdigest()
 
