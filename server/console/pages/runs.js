@@ -15,10 +15,13 @@ const MAX_PAGES = 20;
 export async function runsPage({ signal, go, title, crew }) {
   title(t("Runs"));
   const list = element("tbody");
-  const more = element("div", { className: "buttons" });
+  // one button for all pages: one that is replaced between press and release loses its click
+  const more = button(t("more"), () => following(last), { hidden: true });
   const filters = filtersOf(crew, () => {
     shown = "";
     pages = 1;
+    // no page of these filters is to follow one of those before
+    offer(null);
     keep();
     fill().catch(() => {});
   });
@@ -57,10 +60,7 @@ export async function runsPage({ signal, go, title, crew }) {
     if (!signal.aborted) history.replaceState(history.state, "", location.pathname + (parts && `?${parts}`));
   }
   function offer(next) {
-    more.replaceChildren();
-    if (next) {
-      more.append(button(t("more"), () => following(next)));
-    }
+    more.hidden = !next;
     last = next;
   }
   const wanted = Math.min(MAX_PAGES, Number(new URLSearchParams(location.search).get("pages")) || 1);
@@ -70,7 +70,7 @@ export async function runsPage({ signal, go, title, crew }) {
   every(LOOK_MILLIS, async () => pages === 1 && fill(), signal);
   const head = [t("status"), t("query"), t("agent"), t("started"), t("duration"), t("tokens")].map((word) => element("th", { scope: "col" }, word));
   const table = element("table", { className: "runs" }, element("thead", {}, element("tr", {}, ...head)), list);
-  return element("div", {}, askForm(go), filters.node, element("div", { className: "wide", tabIndex: 0 }, table), more);
+  return element("div", {}, askForm(go), filters.node, element("div", { className: "wide", tabIndex: 0 }, table), element("div", { className: "buttons" }, more));
 }
 
 // Only rows that have changed are made anew, so that the others keep the keyboard's focus.
@@ -107,11 +107,11 @@ function filtersOf(crew, changed) {
   const from = new URLSearchParams(location.search);
   for (const field of fields) {
     field.value = from.get(field.name) ?? "";
-    field.onchange = changed;
+    // a text says so while it is written, and has nothing new to say when it is left
+    field[field === text ? "oninput" : "onchange"] = changed;
   }
   // of an agent or a status that is there no more: all
   for (const field of [status, agent, source]) field.value ||= "";
-  text.oninput = changed;
   const given = () => Object.fromEntries(fields.filter(({ value }) => value).map(({ name, value }) => [name, value]));
   return { node: element("form", { className: "filters", role: "search", onsubmit: () => false }, ...fields), given };
 }
